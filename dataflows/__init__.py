@@ -1,0 +1,1 @@
+"""Everything that touches the outside: Kafka, bytewax, files, the command line."""

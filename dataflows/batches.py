@@ -1,0 +1,88 @@
+"""What flows: columns of the records that one fetch returned for one partition.
+
+All lists of one object have the same length; index i is one record.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from operators.mechanism import Integers, Releases
+
+Header = tuple[str, bytes]
+
+
+class Reason(StrEnum):
+    """Why a record became a dead letter."""
+
+    NO_KEY = "no_key"
+    TOMBSTONE = "tombstone"
+    TOO_LARGE = "too_large"
+    NOT_JSON = "not_json"
+    FIELD_MISSING = "field_missing"
+    WRONG_TYPE = "wrong_type"
+    NOT_FINITE = "not_finite"
+    OUTSIDE_DOMAIN = "outside_domain"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Records as Kafka has them."""
+
+    partition: int
+    offsets: list[int]
+    timestamps: list[int]
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    headers: list[list[Header]]
+
+
+@dataclass(frozen=True)
+class DeadLetters:
+    """Coordinates of refused records; `fields` is empty where no field is to blame."""
+
+    offsets: list[int] = field(default_factory=list)
+    timestamps: list[int] = field(default_factory=list)
+    reasons: list[Reason] = field(default_factory=list)
+    fields: list[str] = field(default_factory=list)
+
+    def add(self, offset: int, timestamp: int, reason: Reason, name: str = "") -> None:
+        """Append one refused record."""
+        self.offsets.append(offset)
+        self.timestamps.append(timestamp)
+        self.reasons.append(reason)
+        self.fields.append(name)
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Accepted records, reduced to what the mechanism reads, and the refused ones."""
+
+    partition: int
+    offsets: list[int]
+    timestamps: list[int]
+    keys: list[bytes]
+    values: Integers
+    dead: DeadLetters
+
+
+@dataclass(frozen=True)
+class Sanitized:
+    """Releases in input order, with the public coordinates they are published under."""
+
+    partition: int
+    offsets: list[int]
+    timestamps: list[int]
+    keys: list[bytes]
+    releases: Releases
+    dead: DeadLetters
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """Records to be published: complete bytes, named by release id."""
+
+    partition: int
+    keys: list[bytes | None]
+    values: list[bytes]
+    headers: list[list[Header]]
+    timestamps: list[int]

@@ -1,0 +1,285 @@
+"""The pipeline file: YAML, checked strictly; every error names the line and what to write instead.
+
+Paths in the file (model, state directory, secret file) are relative to the file itself.
+"""
+
+import re
+from datetime import timedelta
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from dataflows.errors import ConfigurationError
+
+TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m)$")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+
+
+def _duration(value: object) -> timedelta:
+    match = _DURATION.match(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError("write a duration with its unit, such as 500ms, 1s or 1m")
+    duration = timedelta(seconds=float(match[1]) * _SECONDS[match[2]])
+    if duration < timedelta(milliseconds=50):
+        raise ValueError("must be at least 50ms")
+    return duration
+
+
+def _alphabet(symbols: object) -> object:
+    if not isinstance(symbols, list) or not symbols:
+        raise ValueError("write a list of symbols, such as [rest, light, vigorous]")
+    for number, symbol in enumerate(symbols, start=1):
+        if type(symbol) not in (str, int):
+            raise ValueError(
+                f"symbol {number} is neither text nor an integer; put quotes around it "
+                "(YAML reads a bare on, off, yes, no, null or 1.5 as something else)"
+            )
+    if len({type(symbol) for symbol in symbols}) > 1:
+        raise ValueError("symbols must be all text or all integers; put quotes around every one")
+    if len(set(symbols)) != len(symbols):
+        raise ValueError("every symbol may be listed once")
+    return symbols
+
+
+class Section(BaseModel):
+    """Unknown keys are errors, values are not coerced, and a read file does not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
+
+
+class TimestampField(Section):
+    """Event time from a field of the record."""
+
+    field: str
+    format: Literal["epoch-ms", "epoch-s"]
+
+
+class Source(Section):
+    """The private topic. `generation` stands in where a broker has no topic ids: raise it when the
+    topic is created anew."""
+
+    topic: TopicName
+    value: str
+    timestamp: Literal["kafka", "broker"] | TimestampField = "kafka"
+    max_value_bytes: int = Field(default=1_000_000, ge=1)
+    max_batch: int = Field(default=5_000, ge=1, le=100_000)
+    generation: int = Field(default=0, ge=0)
+
+
+class Operator(Section):
+    """The mechanism: its kind and its parameters, epsilon in nats."""
+
+    kind: Literal["crr", "paper_crr"]
+    alphabet: Annotated[list[str] | list[int], BeforeValidator(_alphabet)]
+    epsilon: Annotated[float, Field(gt=0, le=50, allow_inf_nan=False, strict=False)]
+    model: str
+    other: str | int | None = None
+    accept_unsound: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.other is not None and self.other not in self.alphabet:
+            raise ValueError(
+                "other must be one of the alphabet: it is the symbol released in place of "
+                "unknown ones"
+            )
+        if self.kind == "paper_crr" and not self.accept_unsound:
+            raise ValueError(
+                "paper_crr breaks its own privacy claim and is a baseline for comparison; "
+                "write kind: crr, or accept_unsound: true if you know why you want it"
+            )
+        return self
+
+
+class Sink(Section):
+    """The sanitized topic; partition i holds the releases of source partition i."""
+
+    topic: TopicName
+    key: Literal["pseudonym", "original", "none"] = "pseudonym"
+    create: bool = False
+    dead_letters: TopicName | None = None
+
+    @property
+    def dead_letter_topic(self) -> str:
+        """Where coordinates of refused records go."""
+        return self.dead_letters or f"{self.topic}.dead"
+
+
+class Kafka(Section):
+    """How to reach Kafka. `embedded` is the development broker of `fugu demo`."""
+
+    bootstrap: str
+    broker: Literal["apache", "embedded"] = "apache"
+
+
+class StateSection(Section):
+    """Where progress, beliefs and ledgers live, and how often they are written."""
+
+    directory: str
+    every: Annotated[timedelta, BeforeValidator(_duration)] = timedelta(seconds=1)
+
+
+class SecretSource(Section):
+    """32 secret bytes, from an environment variable or a file."""
+
+    env: str | None = None
+    file: str | None = None
+    encoding: Literal["hex", "base64", "raw"] = "hex"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.env is None) == (self.file is None):
+            raise ValueError("write either env: NAME or file: PATH")
+        if self.env is not None and self.encoding == "raw":
+            raise ValueError("an environment variable cannot hold raw bytes; use hex or base64")
+        return self
+
+
+class Pipeline(Section):
+    """A pipeline file. `version` goes up by hand when the same state continues with a new law."""
+
+    name: TopicName
+    version: int = Field(default=1, ge=1)
+    source: Source
+    operator: Operator
+    sink: Sink
+    kafka: Kafka
+    state: StateSection
+    secret: SecretSource
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        topics = [self.source.topic, self.sink.topic, self.sink.dead_letter_topic]
+        if len(set(topics)) != len(topics):
+            raise ValueError("source, sink and dead-letter topics must be three different topics")
+        return self
+
+
+class PipelineFile:
+    """A pipeline together with where it was read from."""
+
+    def __init__(self, path: Path, pipeline: Pipeline) -> None:
+        self.path = path
+        self.pipeline = pipeline
+
+    def resolve(self, relative: str) -> Path:
+        """A path that the file mentions."""
+        return (self.path.parent / Path(relative).expanduser()).resolve()
+
+    @classmethod
+    def read(cls, path: Path) -> "PipelineFile":
+        """Read and check a pipeline file; `ConfigurationError` lists every problem with its line."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigurationError(
+                f"{path}: cannot be read ({_reason(error)}). Give the path of a pipeline file."
+            ) from None
+        try:
+            root = yaml.compose(text, Loader=yaml.SafeLoader)
+            document = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise ConfigurationError(f"{path}{_yaml_problem(error)}") from None
+        if not isinstance(root, yaml.MappingNode):
+            raise ConfigurationError(
+                f"{path}: is not a pipeline file; it starts with a line such as  name: heart-zones"
+            )
+        duplicate = _duplicate_key(root)
+        if duplicate is not None:
+            raise ConfigurationError(
+                f"{path}:{duplicate.start_mark.line + 1}: {duplicate.value} is written twice; "
+                "delete one of the two"
+            )
+        try:
+            return cls(path, Pipeline.model_validate(document))
+        except ValidationError as error:
+            problems = [_problem(path, root, dict(item)) for item in error.errors()]
+            raise ConfigurationError("\n".join(dict.fromkeys(problems))) from None
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or "" if isinstance(error, OSError) else "it is not UTF-8 text"
+
+
+def _yaml_problem(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    line = f":{mark.line + 1}" if mark else ""
+    return f"{line}: is not valid YAML ({getattr(error, 'problem', None) or 'unreadable'})"
+
+
+def _duplicate_key(node: yaml.Node) -> yaml.ScalarNode | None:
+    if isinstance(node, yaml.SequenceNode):
+        children: list[yaml.Node] = node.value
+    elif isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                return key  # type: ignore[no-any-return]
+            seen.add(key.value)
+        children = [value for _, value in node.value]
+    else:
+        return None
+    return next(filter(None, map(_duplicate_key, children)), None)
+
+
+def _problem(path: Path, root: yaml.MappingNode, item: dict[str, Any]) -> str:
+    location = [part for part in item["loc"] if isinstance(part, int) or part in _KNOWN_KEYS]
+    if item["type"] == "extra_forbidden":
+        location = [*[part for part in item["loc"][:-1] if part in _KNOWN_KEYS], item["loc"][-1]]
+    name = ".".join(str(part) for part in location) or "the file"
+    line = _line_of(root, location)
+    return f"{path}:{line}: {name}: {_advice(item)}"
+
+
+def _advice(item: dict[str, Any]) -> str:
+    kind, context = item["type"], item.get("ctx", {})
+    if kind == "extra_forbidden":
+        close = get_close_matches(str(item["loc"][-1]), _KNOWN_KEYS, n=1)
+        return "unknown key" + (f"; did you mean {close[0]}?" if close else "; delete it")
+    if kind == "missing":
+        return "is required; add it"
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "string_pattern_mismatch":
+        return "use letters, digits, dot, underscore and minus only, at most 249 of them"
+    message = str(item["msg"][0].lower() + item["msg"][1:])
+    if kind == "string_type":
+        return message + "; put quotes around it if it is meant as text"
+    return message
+
+
+def _line_of(root: yaml.Node, location: list[str | int]) -> int:
+    node, line = root, root.start_mark.line
+    for part in location:
+        if isinstance(node, yaml.MappingNode):
+            found = next(((k, v) for k, v in node.value if k.value == str(part)), None)
+            if found is None:
+                break
+            line, node = found[0].start_mark.line, found[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+            node = node.value[part]
+            line = node.start_mark.line
+    return int(line) + 1
+
+
+def _keys_of(section: type[BaseModel]) -> set[str]:
+    keys = set(section.model_fields)
+    for field in section.model_fields.values():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            keys |= _keys_of(field.annotation)
+    return keys
+
+
+_KNOWN_KEYS = _keys_of(Pipeline) | _keys_of(TimestampField)

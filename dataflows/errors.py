@@ -1,0 +1,50 @@
+"""Errors that are meant to be read by a person: one line of what is wrong, and what to do next.
+
+No message ever holds a key, a value, a header or a secret; coordinates (topic, partition, offset,
+field, line) are enough to find the record.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from traceback import extract_tb
+
+
+class FuguError(Exception):
+    """A failure with a text that stands on its own."""
+
+
+class ConfigurationError(FuguError):
+    """The pipeline file, the model file or the secret is not usable."""
+
+
+class KafkaUnavailable(FuguError):
+    """Kafka cannot be reached, or does not have what the pipeline needs."""
+
+
+class StartRefused(FuguError):
+    """Starting could reset a budget or release one truth twice."""
+
+
+class ReleaseMismatch(FuguError):
+    """A replayed release differs from the one that was already published."""
+
+
+class DeliveryFailed(FuguError):
+    """Kafka did not take a record; nothing after the last snapshot counts as done."""
+
+
+@contextmanager
+def without_values(step: str, topic: str, partition: int, offsets: list[int]) -> Iterator[None]:
+    """Turn an unexpected exception into one that names its place in data and code, not its values."""
+    try:
+        yield
+    except FuguError:
+        raise
+    except Exception as error:
+        frame = extract_tb(error.__traceback__)[-1]
+        span = f"offsets {offsets[0]} to {offsets[-1]}" if offsets else "no records"
+        raise FuguError(
+            f"{step}: unexpected {type(error).__name__} at {frame.filename}:{frame.lineno}, "
+            f"in topic {topic}, partition {partition}, {span}. "
+            "This is a defect in Fugu; nothing was published for these records."
+        ) from None

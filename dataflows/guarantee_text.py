@@ -1,0 +1,32 @@
+"""Guarantees for people and for machines: words, JSON, and the short id in every record."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from hashlib import blake2b
+from math import isinf
+
+import orjson
+
+from operators.mechanism import Guarantee
+
+_NOTIONS = {
+    "sip": "Sequence Information Privacy",
+    "ldp": "Local Differential Privacy",
+}
+
+
+def guarantee_id(guarantees: Sequence[Guarantee]) -> bytes:
+    """16 hexadecimal digits that name exactly these promises."""
+    content = orjson.dumps([asdict(guarantee) for guarantee in guarantees])
+    return blake2b(content, digest_size=8).hexdigest().encode()
+
+
+def in_words(guarantee: Guarantee) -> str:
+    """One sentence: what is promised, about what, relative to what."""
+    notion = _NOTIONS.get(guarantee.notion, guarantee.notion)
+    if not guarantee.sound or isinf(guarantee.epsilon):
+        return f"{notion}: no bound is promised. {guarantee.proof}."
+    return (
+        f"{notion} with epsilon {guarantee.epsilon:.6g} nats per {guarantee.per}, protecting "
+        f"{guarantee.protects}, relative to {guarantee.relative_to}; {guarantee.composition}."
+    )

@@ -1,0 +1,103 @@
+"""The small interface behind which every Kafka client lives.
+
+A second client is one more file with these classes; source, sink and topic checks never change. An
+implementation uses its library's public calls only and publishes the same bytes as every other.
+Failures are `dataflows.errors`, whose texts hold coordinates and never values.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from dataflows.batches import Batch, Outgoing
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What the broker says about a topic.
+
+    `identity` is its topic id, or a stand-in where the broker has none; `settings` is None where the
+    broker does not tell.
+    """
+
+    name: str
+    identity: str
+    partitions: int
+    settings: Mapping[str, str] | None
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Offsets of the first record that is still there and of the one to be written next."""
+
+    start: int
+    end: int
+
+
+class Reader(Protocol):
+    """Reads committed records of some partitions of one topic, in order, from given offsets."""
+
+    def assign(self, offsets: Mapping[int, int]) -> None:
+        """Read these partitions (and no others) from these offsets."""
+        ...
+
+    def poll(self, max_records: int) -> list[Batch]:
+        """What has arrived, without waiting; at most `max_records` in all.
+
+        Raises `StartRefused` if an offset is no longer there.
+        """
+        ...
+
+    def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
+        """Where each partition starts and ends now."""
+        ...
+
+    def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
+        """Every record of one partition with start <= offset < end; assigns that partition."""
+        ...
+
+    def close(self) -> None:
+        """Release connections."""
+        ...
+
+
+class Writer(Protocol):
+    """Publishes records; keeps a bounded number of them unacknowledged."""
+
+    def write(self, topic: str, outgoing: Outgoing) -> None:
+        """Hand over records for one partition; blocks while too many are unacknowledged."""
+        ...
+
+    def flush(self) -> None:
+        """Return once everything is acknowledged; `DeliveryFailed` if anything was not."""
+        ...
+
+    def acknowledged_end(self, topic: str, partition: int) -> int | None:
+        """The offset after the last record this writer got acknowledged there, if any."""
+        ...
+
+    def close(self) -> None:
+        """Release connections without waiting; unacknowledged records may be lost."""
+        ...
+
+
+class Client(Protocol):
+    """One way of talking to Kafka."""
+
+    name: str
+
+    def topic(self, name: str) -> Topic | None:
+        """What the broker says about a topic; None if there is no such topic."""
+        ...
+
+    def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
+        """Create a topic; one that is there already is left as it is."""
+        ...
+
+    def reader(self, topic: str) -> Reader:
+        """A reader of one topic."""
+        ...
+
+    def writer(self) -> Writer:
+        """A writer for any topic."""
+        ...

@@ -1,0 +1,275 @@
+"""The default client: kafka-python, through its public calls only."""
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import __version__ as library_version
+from kafka.admin import ConfigFilterType, ConfigResource, ConfigResourceType, NewTopic
+from kafka.errors import KafkaError, OffsetOutOfRangeError, TopicAlreadyExistsError
+
+from dataflows.batches import Batch, Outgoing
+from dataflows.config import Kafka
+from dataflows.errors import DeliveryFailed, FuguError, KafkaUnavailable, StartRefused
+from dataflows.kafka.client import Bounds, Topic
+
+_REACH_SECONDS = 15
+_SCAN_SECONDS = 60
+_UNACKNOWLEDGED_RECORDS = 20_000
+_EMBEDDED_API = (2, 3)
+"""What kafka-python must be told about librdkafka's mock broker, which cannot be asked."""
+
+logging.getLogger("kafka").setLevel(logging.ERROR)
+
+
+class KafkaPythonClient:
+    """`Client` over kafka-python; see `dataflows.kafka.client` for what each method promises."""
+
+    name = f"kafka-python {library_version}"
+
+    def __init__(self, connection: Kafka, generation: int = 0) -> None:
+        self._generation = generation
+        self._embedded = connection.broker == "embedded"
+        self._bootstrap = connection.bootstrap
+        self._common: dict[str, Any] = {
+            "bootstrap_servers": connection.bootstrap.split(","),
+            "bootstrap_timeout_ms": _REACH_SECONDS * 1000,
+            "reconnect_backoff_max_ms": 1000,
+            "client_id": "fugu",
+        }
+        if self._embedded:
+            self._common["api_version"] = _EMBEDDED_API
+        self._admin_client: KafkaAdminClient | None = None
+
+    def topic(self, name: str) -> Topic | None:
+        """Facts about a topic."""
+        if self._embedded:
+            return self._embedded_topic(name)
+        try:
+            described = self._admin().describe_topics([name])[0]
+            if described["error_code"] != 0:
+                return None
+            resource = ConfigResource(ConfigResourceType.TOPIC, name)
+            configs = self._admin().describe_configs([resource], config_filter=ConfigFilterType.ALL)
+        except KafkaError as error:
+            raise self._unavailable(error) from None
+        settings = {key: str(entry["value"]) for key, entry in configs["topic"][name].items()}
+        identity = described["topic_id"] or f"generation-{self._generation}"
+        return Topic(name, str(identity), len(described["partitions"]), settings)
+
+    def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
+        """Create a topic with the broker's default replication."""
+        if self._embedded:
+            return
+        new = NewTopic(name, partitions, -1, topic_configs=dict(settings))
+        try:
+            self._admin().create_topics([new])
+            self._admin().wait_for_topics([name])
+        except TopicAlreadyExistsError:
+            return
+        except KafkaError as error:
+            raise self._unavailable(error) from None
+
+    def reader(self, topic: str) -> "KafkaPythonReader":
+        """A reader that never resets an offset by itself."""
+        return KafkaPythonReader(topic, self._consumer())
+
+    def writer(self) -> "KafkaPythonWriter":
+        """An idempotent writer."""
+        try:
+            producer = KafkaProducer(
+                **self._common, acks="all", linger_ms=5, batch_size=131_072, retry_backoff_ms=100
+            )
+        except KafkaError as error:
+            raise self._unavailable(error) from None
+        return KafkaPythonWriter(producer)
+
+    def _consumer(self) -> KafkaConsumer:
+        try:
+            return KafkaConsumer(
+                **self._common,
+                group_id=None,
+                enable_auto_commit=False,
+                auto_offset_reset="none",
+                isolation_level="read_committed",
+                allow_auto_create_topics=self._embedded,
+                fetch_max_wait_ms=100,
+            )
+        except KafkaError as error:
+            raise self._unavailable(error) from None
+
+    def _admin(self) -> KafkaAdminClient:
+        if self._admin_client is None:
+            try:
+                self._admin_client = KafkaAdminClient(**self._common)
+            except KafkaError as error:
+                raise self._unavailable(error) from None
+        return self._admin_client
+
+    def _embedded_topic(self, name: str) -> Topic:
+        consumer = self._consumer()
+        try:
+            deadline = time.monotonic() + _REACH_SECONDS
+            while not (partitions := consumer.partitions_for_topic(name)):
+                if time.monotonic() > deadline:
+                    raise KafkaUnavailable(f"the embedded broker did not create topic {name}")
+                time.sleep(0.05)
+        finally:
+            consumer.close()
+        return Topic(name, f"generation-{self._generation}", len(partitions), None)
+
+    def _unavailable(self, error: KafkaError) -> KafkaUnavailable:
+        return KafkaUnavailable(
+            f"Kafka at {self._bootstrap} cannot be used ({type(error).__name__}). "
+            "Check kafka.bootstrap in the pipeline file and that the broker is running."
+        )
+
+
+class KafkaPythonReader:
+    """`Reader` over a consumer with manual assignment."""
+
+    def __init__(self, topic: str, consumer: KafkaConsumer) -> None:
+        self._topic = topic
+        self._consumer = consumer
+
+    def assign(self, offsets: Mapping[int, int]) -> None:
+        """Read exactly these partitions from these offsets."""
+        self._consumer.assign([TopicPartition(self._topic, p) for p in offsets])
+        for partition, offset in offsets.items():
+            self._consumer.seek(TopicPartition(self._topic, partition), offset)
+
+    def poll(self, max_records: int) -> list[Batch]:
+        """Records that have arrived."""
+        try:
+            polled = self._consumer.poll(timeout_ms=0, max_records=max_records)
+        except OffsetOutOfRangeError as error:
+            partition, offset = next(iter(error.args[0].items()))
+            raise StartRefused(
+                f"topic {self._topic}, partition {partition.partition}: offset {offset} is no "
+                "longer there (retention removed it, or the topic was truncated), so records "
+                "would be lost silently. Restore the records, or start a new pipeline with a new "
+                "name, state directory and sink topic."
+            ) from None
+        return [_batch(partition.partition, records) for partition, records in polled.items()]
+
+    def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
+        """First and next offsets."""
+        topic_partitions = [TopicPartition(self._topic, partition) for partition in partitions]
+        try:
+            starts = self._consumer.beginning_offsets(topic_partitions)
+            ends = self._consumer.end_offsets(topic_partitions)
+        except KafkaError as error:
+            raise KafkaUnavailable(
+                f"topic {self._topic}: its offsets cannot be read ({type(error).__name__}). "
+                "Check that the broker is running and that this user may read the topic."
+            ) from None
+        return {tp.partition: Bounds(starts[tp], ends[tp]) for tp in topic_partitions}
+
+    def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
+        """Records from start to end; control records and gaps are passed over."""
+        self.assign({partition: start})
+        topic_partition = TopicPartition(self._topic, partition)
+        deadline = time.monotonic() + _SCAN_SECONDS
+        while (self._consumer.position(topic_partition) or start) < end:
+            batches = self.poll(10_000)
+            if batches:
+                deadline = time.monotonic() + _SCAN_SECONDS
+                yield from batches
+            elif time.monotonic() > deadline:
+                raise KafkaUnavailable(
+                    f"topic {self._topic}, partition {partition}: nothing arrived for "
+                    f"{_SCAN_SECONDS} s while reading up to offset {end}. Is an open transaction "
+                    "of another producer in the way?"
+                )
+            else:
+                time.sleep(0.002)
+
+    def close(self) -> None:
+        """Close the consumer."""
+        self._consumer.close()
+
+
+class KafkaPythonWriter:
+    """`Writer` over an idempotent producer; futures are kept until they are checked."""
+
+    def __init__(self, producer: KafkaProducer) -> None:
+        self._producer = producer
+        self._unchecked: list[Any] = []
+        self._ends: dict[tuple[str, int], int] = {}
+
+    def write(self, topic: str, outgoing: Outgoing) -> None:
+        """Send one batch of records."""
+        send, partition = self._producer.send, outgoing.partition
+        try:
+            for key, value, headers, timestamp in zip(
+                outgoing.keys,
+                outgoing.values,
+                outgoing.headers,
+                outgoing.timestamps,
+                strict=True,
+            ):
+                self._unchecked.append(
+                    send(
+                        topic,
+                        value=value,
+                        key=key,
+                        headers=headers,
+                        partition=partition,
+                        timestamp_ms=timestamp,
+                    )
+                )
+        except KafkaError as error:
+            raise _failed(topic, partition, error) from None
+        if len(self._unchecked) > _UNACKNOWLEDGED_RECORDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Wait for every acknowledgement and check it."""
+        if not self._unchecked:
+            return
+        self._producer.flush()
+        for future in self._unchecked:
+            if not future.succeeded():
+                self._check_failure(future)
+            metadata = future.value
+            self._ends[metadata.topic, metadata.partition] = metadata.offset + 1
+        self._unchecked.clear()
+
+    def acknowledged_end(self, topic: str, partition: int) -> int | None:
+        """The offset after the last acknowledged record."""
+        return self._ends.get((topic, partition))
+
+    def close(self) -> None:
+        """Close without waiting."""
+        self._producer.close(timeout=0)
+
+    @staticmethod
+    def _check_failure(future: Any) -> None:
+        try:
+            future.get(timeout=0)
+        except KafkaError as error:
+            raise DeliveryFailed(
+                f"Kafka did not take a record ({type(error).__name__}); the pipeline stops before "
+                "its state advances. Start it again once the sink topics accept writes."
+            ) from None
+
+
+def _batch(partition: int, records: list[Any]) -> Batch:
+    return Batch(
+        partition,
+        [record.offset for record in records],
+        [record.timestamp for record in records],
+        [record.key for record in records],
+        [record.value for record in records],
+        [record.headers for record in records],
+    )
+
+
+def _failed(topic: str, partition: int, error: KafkaError) -> FuguError:
+    return DeliveryFailed(
+        f"topic {topic}, partition {partition}: Kafka did not take a record "
+        f"({type(error).__name__}); the pipeline stops before its state advances. "
+        "Start it again once the topic accepts writes."
+    )

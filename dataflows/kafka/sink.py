@@ -1,0 +1,151 @@
+"""The bytewax sink: output partition = source partition, and a replay never publishes twice.
+
+The resume state of a part is an offset of its own output partition. When it is rebuilt, it reads from
+there to the end and remembers release id -> digest. A replayed release with a known id is skipped if
+its digest is equal; a different digest stops the pipeline before any state advances.
+"""
+
+import logging
+from dataclasses import replace
+
+from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
+
+from dataflows.batches import Header, Outgoing
+from dataflows.errors import ReleaseMismatch, StartRefused
+from dataflows.kafka.client import Client, Writer
+from dataflows.kafka.source import part_names
+from dataflows.publish import RELEASE_HEADER, record_digest
+
+log = logging.getLogger(__name__)
+
+
+class KafkaSink(FixedPartitionedSink[Outgoing, int]):
+    """All partitions of one output topic. `begin` holds their first offsets when the pipeline was
+    created: where to look for releases if the process died before its first snapshot."""
+
+    def __init__(self, client: Client, writer: Writer, topic: str, begin: list[int]) -> None:
+        self._client = client
+        self._writer = writer
+        self._topic = topic
+        self._begin = begin
+
+    def list_parts(self) -> list[str]:
+        """Zero-padded partition numbers, so that their order is numeric."""
+        return part_names(len(self._begin))
+
+    def part_fn(self, item_key: str) -> int:
+        """The key of an item is its partition."""
+        return int(item_key)
+
+    def build_part(self, step_id: str, for_part: str, resume_state: int | None) -> "KafkaSinkPart":
+        """Read back what was published after the resume offset."""
+        partition = int(for_part)
+        start = self._begin[partition] if resume_state is None else resume_state
+        reader = self._client.reader(self._topic)
+        try:
+            bounds = reader.bounds([partition])[partition]
+            if not bounds.start <= start <= bounds.end:
+                raise StartRefused(
+                    f"topic {self._topic}, partition {partition}: the last snapshot ends at offset "
+                    f"{start}, but the topic now holds offsets {bounds.start} to {bounds.end}, so "
+                    "releases that were already published cannot be recognised. Restore the "
+                    "topic, or start a new pipeline with a new name, state directory and sink "
+                    "topic."
+                )
+            published = {}
+            for batch in reader.read_range(partition, start, bounds.end):
+                for offset, timestamp, key, value, headers in zip(
+                    batch.offsets,
+                    batch.timestamps,
+                    batch.keys,
+                    batch.values,
+                    batch.headers,
+                    strict=True,
+                ):
+                    release_id = _release_id(headers)
+                    if release_id is None or value is None:
+                        log.warning(
+                            "topic %s, partition %d, offset %d was not written by Fugu; "
+                            "give the pipeline a topic of its own",
+                            self._topic,
+                            partition,
+                            offset,
+                        )
+                        continue
+                    digest = record_digest(key, value, headers, timestamp)
+                    published[release_id] = (offset, digest)
+        finally:
+            reader.close()
+        return KafkaSinkPart(self._writer, self._topic, partition, bounds.end, published)
+
+
+class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
+    """One output partition; `published` holds the releases after the last snapshot."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        topic: str,
+        partition: int,
+        end: int,
+        published: dict[bytes, tuple[int, bytes]],
+    ) -> None:
+        self._writer = writer
+        self._topic = topic
+        self._partition = partition
+        self._end = end
+        self._published = published
+        self._replayed = 0
+
+    def write_batch(self, values: list[Outgoing]) -> None:
+        """Publish what is not there yet."""
+        for outgoing in values:
+            if self._published:
+                outgoing = self._not_published(outgoing)
+            self._writer.write(self._topic, outgoing)
+
+    def snapshot(self) -> int:
+        """Wait until everything is acknowledged; resume before the first release not yet replayed."""
+        self._writer.flush()
+        end = self._writer.acknowledged_end(self._topic, self._partition)
+        if end is not None:
+            self._end = end
+        return min((offset for offset, _ in self._published.values()), default=self._end)
+
+    def _not_published(self, outgoing: Outgoing) -> Outgoing:
+        fresh = []
+        for index, headers in enumerate(outgoing.headers):
+            release_id = _release_id(headers)
+            known = None if release_id is None else self._published.pop(release_id, None)
+            if known is None:
+                fresh.append(index)
+                continue
+            offset, digest = known
+            key, value = outgoing.keys[index], outgoing.values[index]
+            if record_digest(key, value, headers, outgoing.timestamps[index]) != digest:
+                raise ReleaseMismatch(
+                    f"release_mismatch: topic {self._topic}, partition {self._partition}, offset "
+                    f"{offset} was published with other content than its replay has now. The "
+                    "secret, the law, the model or the input changed under a running pipeline; "
+                    "nothing was published. Restore what changed, or start a new pipeline with a "
+                    "new name, state directory and sink topic."
+                )
+            self._replayed += 1
+        if not self._published:
+            log.info(
+                "topic %s, partition %d: recognised %d releases published before the restart",
+                self._topic,
+                self._partition,
+                self._replayed,
+            )
+        return replace(
+            outgoing,
+            keys=[outgoing.keys[i] for i in fresh],
+            values=[outgoing.values[i] for i in fresh],
+            headers=[outgoing.headers[i] for i in fresh],
+            timestamps=[outgoing.timestamps[i] for i in fresh],
+        )
+
+
+def _release_id(headers: list[Header]) -> bytes | None:
+    return next((content for name, content in headers if name == RELEASE_HEADER), None)

@@ -1,0 +1,91 @@
+"""What must be true of the topics before anything is read: design section 4.2, conditions."""
+
+from dataclasses import dataclass
+
+from dataflows.config import Pipeline
+from dataflows.errors import KafkaUnavailable
+from dataflows.kafka.client import Client, Topic
+
+_UNLIMITED = str(2**63 - 1)
+_SINK_SETTINGS = {
+    "cleanup.policy": "delete",
+    "message.timestamp.type": "CreateTime",
+    "message.timestamp.before.max.ms": _UNLIMITED,
+    "message.timestamp.after.max.ms": _UNLIMITED,
+}
+_WHY = {
+    "cleanup.policy": "compaction would remove releases that a replay must recognise",
+    "message.timestamp.type": "a replay must publish the same timestamp again",
+    "message.timestamp.before.max.ms": "a record with an old timestamp would stop the pipeline",
+    "message.timestamp.after.max.ms": "a record with a future timestamp would stop the pipeline",
+}
+
+
+@dataclass(frozen=True)
+class Topics:
+    """The three topics of a pipeline, found and checked."""
+
+    source: Topic
+    sink: Topic
+    dead_letters: Topic
+
+
+def find_topics(client: Client, pipeline: Pipeline) -> Topics:
+    """Find (or, with `sink.create`, create) the topics; `KafkaUnavailable` lists every problem."""
+    source = client.topic(pipeline.source.topic)
+    if source is None:
+        raise KafkaUnavailable(
+            f"topic {pipeline.source.topic} (source.topic) does not exist. "
+            "Create it, or correct the name in the pipeline file."
+        )
+    sink_names = {
+        "sink.topic": pipeline.sink.topic,
+        "sink.dead_letters": pipeline.sink.dead_letter_topic,
+    }
+    problems = _source_problems(pipeline, source)
+    sinks: list[Topic] = []
+    for key, name in sink_names.items():
+        topic = client.topic(name)
+        if topic is None and pipeline.sink.create:
+            client.create_topic(name, source.partitions, _SINK_SETTINGS)
+            topic = client.topic(name)
+        if topic is None:
+            problems.append(
+                f"topic {name} ({key}) does not exist. Create it with {source.partitions} "
+                "partitions and cleanup.policy=delete, or write sink.create: true."
+            )
+        else:
+            problems += _sink_problems(topic, key, source)
+            sinks.append(topic)
+    if problems:
+        raise KafkaUnavailable("\n".join(problems))
+    return Topics(source, *sinks)
+
+
+def _source_problems(pipeline: Pipeline, source: Topic) -> list[str]:
+    stamped = (source.settings or {}).get("message.timestamp.type", "LogAppendTime")
+    if pipeline.source.timestamp == "broker" and stamped != "LogAppendTime":
+        return [
+            f"topic {source.name}: source.timestamp is broker, but the topic has "
+            "message.timestamp.type=CreateTime. Set it to LogAppendTime, or write timestamp: kafka."
+        ]
+    return []
+
+
+def _sink_problems(topic: Topic, key: str, source: Topic) -> list[str]:
+    problems = []
+    if topic.partitions != source.partitions:
+        problems.append(
+            f"topic {topic.name} ({key}) has {topic.partitions} partitions, but {source.name} has "
+            f"{source.partitions}. Both need the same number: partition i holds the releases of "
+            "partition i."
+        )
+    if topic.settings is not None:
+        for setting, wanted in _SINK_SETTINGS.items():
+            found = topic.settings.get(setting, wanted)
+            if found != wanted:
+                problems.append(
+                    f"topic {topic.name} ({key}): set {setting}={wanted} (it is {found}), because "
+                    f"{_WHY[setting]}."
+                )
+    return problems

@@ -1,0 +1,114 @@
+"""From releases and dead letters to complete Kafka records: key, value, headers, timestamp."""
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Literal
+
+import orjson
+
+from dataflows.batches import DeadLetters, Outgoing, Sanitized
+from dataflows.codec import SymbolCodec
+from operators.randomness import DrawScope, Secret, encode_fields
+
+KeyPolicy = Literal["pseudonym", "original", "none"]
+
+RELEASE_HEADER = "fugu-release"
+GUARANTEE_HEADER = "fugu-guarantee"
+PSEUDONYM_BYTES = 16
+
+
+@dataclass
+class Pseudonyms:
+    """Keyed hashes of stream keys, with a sub-key of their own, scoped to one sink topic."""
+
+    secret: Secret
+    sink: str
+    _known: dict[bytes, bytes] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._hasher = self.secret.derive("pseudonym", self.sink).hasher("fugu-pseudonym-v1")
+
+    def of(self, key: bytes) -> bytes:
+        """32 hexadecimal digits, the same for one key in one sink for ever."""
+        known = self._known.get(key)
+        if known is None:
+            hasher = self._hasher.copy()
+            hasher.update(encode_fields(key))
+            known = self._known[key] = hasher.digest()[:PSEUDONYM_BYTES].hex().encode()
+        return known
+
+
+@dataclass(frozen=True)
+class Publisher:
+    """Gives every release its public name and form.
+
+    `source` is the identity of the source topic (its topic id where the broker has one), which is
+    part of every release id; `source_topic` is the name that dead letters show.
+    """
+
+    codec: SymbolCodec
+    scope: DrawScope
+    source: str
+    source_topic: str
+    guarantee_id: bytes
+    key_policy: KeyPolicy
+    pseudonyms: Pseudonyms
+
+    def releases(self, sanitized: Sanitized) -> Outgoing:
+        """The records for the sanitized topic."""
+        return Outgoing(
+            partition=sanitized.partition,
+            keys=self._keys(sanitized.keys),
+            values=self.codec.encode(sanitized.releases),
+            headers=self._headers("release", sanitized.partition, sanitized.offsets),
+            timestamps=sanitized.timestamps,
+        )
+
+    def dead_letters(self, sanitized: Sanitized) -> Outgoing:
+        """The records for the dead-letter topic: coordinates and reason, never the payload."""
+        dead = sanitized.dead
+        return Outgoing(
+            partition=sanitized.partition,
+            keys=[None] * len(dead.offsets),
+            values=self._dead_letter_values(sanitized.partition, dead),
+            headers=self._headers("dead letter", sanitized.partition, dead.offsets),
+            timestamps=dead.timestamps,
+        )
+
+    def _keys(self, keys: list[bytes]) -> list[bytes | None]:
+        if self.key_policy == "none":
+            return [None] * len(keys)
+        if self.key_policy == "original":
+            return list(keys)
+        return [self.pseudonyms.of(key) for key in keys]
+
+    def _headers(
+        self, purpose: str, partition: int, offsets: list[int]
+    ) -> list[list[tuple[str, bytes]]]:
+        ids = self.scope.release_ids(purpose, self.source, partition, offsets)
+        guarantee = (GUARANTEE_HEADER, self.guarantee_id)
+        return [[(RELEASE_HEADER, release_id), guarantee] for release_id in ids]
+
+    def _dead_letter_values(self, partition: int, dead: DeadLetters) -> list[bytes]:
+        return [
+            orjson.dumps(
+                {
+                    "topic": self.source_topic,
+                    "partition": partition,
+                    "offset": offset,
+                    "reason": reason,
+                    "field": name or None,
+                }
+            )
+            for offset, reason, name in zip(dead.offsets, dead.reasons, dead.fields, strict=True)
+        ]
+
+
+def record_digest(
+    key: bytes | None, value: bytes, headers: list[tuple[str, bytes]], timestamp: int
+) -> bytes:
+    """What must be equal when a release is published again."""
+    flat = [part for name, content in headers for part in (name, content)]
+    present = 0 if key is None else 1
+    content = encode_fields(present, key or b"", value, timestamp, *flat)
+    return blake2b(content, digest_size=32).digest()

@@ -1,0 +1,116 @@
+"""The contract between a privacy mechanism and everything around it.
+
+A mechanism is a frozen configuration with a pure step: `(state, inputs, draws) -> (state, releases)`.
+It advances many independent streams by one position each; the first axis of every array is the
+stream (the *row*). It never sees Kafka, a clock, a file or a source of randomness of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+State = dict[str, Array]
+"""Named columns, first axis = row. Only fixed-width dtypes, so that a state is encodable as bytes."""
+
+Notion = Literal[
+    "sip", "ldp", "w-event-dp", "w-event-ldp", "swellfish", "dp", "delay-law", "anonymity"
+]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """One position of each of several distinct streams.
+
+    `values` holds what the mechanism's domain asks for: symbol indices `(rows,)`, fixed-point
+    numbers `(rows,)`, or integer vectors `(rows, coordinates)`.
+    """
+
+    values: Array
+
+
+@dataclass(frozen=True)
+class Releases:
+    """What is let out, row by row: the value, and public annotations about it.
+
+    An annotation may depend on releases and public parameters only, never on the private input.
+    """
+
+    values: Array
+    annotations: Mapping[str, Floats] = field(default_factory=dict)
+
+
+class Draws(Protocol):
+    """Randomness for one `step`: words that are a function of who asks for what, and nothing else."""
+
+    def words(
+        self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
+    ) -> Words:
+        """Uniform 64-bit words, shape `(rows, coordinates, count)`.
+
+        `purpose` separates draws of one step; `binding` holds, per row, a digest of the exact data
+        that the draw is applied to (`operators.randomness.binding_digest`).
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a configured mechanism promises about one release, as data.
+
+    `epsilon` is in nats and holds per `per`; `finite_precision_delta` is the probability, per
+    release, that the computer's arithmetic departs from the law the proof is about.
+    """
+
+    notion: Notion
+    epsilon: float
+    delta: float
+    per: str
+    protects: str
+    relative_to: str
+    composition: str
+    trust: str
+    assumptions: tuple[str, ...]
+    not_covered: tuple[str, ...]
+    proof: str
+    finite_precision_delta: float
+    sound: bool = True
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """A frozen dataclass; every derived table is computed once.
+
+    `kind` is its name in pipeline files; `implementation` goes up when the same configuration
+    begins to give other releases.
+    """
+
+    kind: ClassVar[str]
+    implementation: ClassVar[int]
+
+    def start(self, rows: int) -> State:
+        """The state of `rows` streams that have released nothing yet."""
+        ...
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """Advance every row by one position; `state` is not modified."""
+        ...
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """What is promised; the first is the headline, the others are weaker or broader."""
+        ...
+
+    def audit(self) -> Mapping[str, object]:
+        """Exact numbers about the configured law, for people who check."""
+        ...
+
+    def law_digest(self) -> bytes:
+        """32 bytes that change whenever the configured law, or its implementation, changes."""
+        ...

@@ -1,0 +1,73 @@
+"""Privacy budgets as integers: units of 2^-40 nat, always rounded up, the same on every machine.
+
+Charging needs a logarithm, and the logarithms of C libraries and of vectorised numpy loops differ
+in their last bits. `charge_of_ratio` therefore uses only + - * / and comparisons: the argument is
+split into `mantissa * 2^exponent` and `ln` of the mantissa is summed as an odd series.
+
+>>> charge_of_ratio(np.array([1.0, 2.0])).tolist(), units_of(1.0)
+([0, 762123384786], 1099511627776)
+"""
+
+from decimal import Decimal, localcontext
+from math import ceil
+
+import numpy as np
+
+from operators.mechanism import Floats, Integers
+
+UNITS_PER_NAT = 2**40
+LARGEST_CHARGE = 2**60
+"""Stands for an infinite or absurd leakage; sums saturate at `LARGEST_SPENT`."""
+LARGEST_SPENT = 2**62
+
+_LN_2 = 0.6931471805599453
+_SERIES_TERMS = 12
+_ROUNDING = 2.0**-45
+"""Far above the error of the double arithmetic below, far below one unit."""
+
+
+def exact_exp(nats: float) -> float:
+    """e^nats, correctly rounded on every platform."""
+    with localcontext() as context:
+        context.prec = 60
+        return float(Decimal(nats).exp())
+
+
+def exact_expm1(nats: float) -> float:
+    """e^nats - 1, correctly rounded on every platform."""
+    with localcontext() as context:
+        context.prec = 60
+        return float(Decimal(nats).exp() - 1)
+
+
+def units_of(nats: float) -> int:
+    """A declared number of nats in units, rounded up."""
+    return ceil(Decimal(nats) * UNITS_PER_NAT)
+
+
+def in_nats(units: int) -> float:
+    """Units as nats, for people to read."""
+    return units / UNITS_PER_NAT
+
+
+def charge_of_ratio(ratio: Floats) -> Integers:
+    """ceil(ln(ratio) * 2^40) for ratios >= 1; a ratio of exactly 1 costs nothing."""
+    finite = np.isfinite(ratio)
+    mantissa, exponent = np.frexp(np.where(finite, ratio, 1.0))
+    small = mantissa < 0.7071067811865476
+    mantissa = np.where(small, mantissa * 2.0, mantissa)
+    exponent = exponent - small
+    z = (mantissa - 1.0) / (mantissa + 1.0)
+    square = z * z
+    series = np.zeros_like(z)
+    for term in range(_SERIES_TERMS, -1, -1):
+        series = series * square + 1.0 / (2 * term + 1)
+    logarithm = exponent * _LN_2 + 2.0 * z * series
+    units = np.ceil((logarithm + _ROUNDING) * UNITS_PER_NAT)
+    charged = np.where(ratio > 1.0, units, 0.0)
+    return np.where(finite, charged, float(LARGEST_CHARGE)).astype(np.int64)
+
+
+def add_spent(spent: Integers, charge: Integers) -> Integers:
+    """The ledger after a charge; it saturates instead of wrapping around."""
+    return np.minimum(spent + charge, LARGEST_SPENT)

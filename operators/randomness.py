@@ -1,0 +1,215 @@
+"""Deterministic, replay-safe randomness: every word is a keyed hash of who asks for what.
+
+Word layout (a wire format; changing it changes every release):
+
+    block b = BLAKE2b-512(key = secret, data = context ‖ u32le(b)), read as 8 little-endian words
+    context = the fields below, each as u32le(length) ‖ bytes, hence injective
+        "fugu-words-v1", key epoch, pipeline, operator, configuration version, law digest,
+        stream key, position, purpose, coordinate, binding
+
+Integers are 8-byte big-endian two's complement, text is UTF-8, `position` is itself an encoding of
+fields (for a record: topic id, partition, offset), `binding` is a BLAKE2b-256 digest of the exact
+data the draw is applied to. Word i of a draw is word `i mod 8` of block `i div 8`.
+
+The same data at the same position always draws the same words; other data draw independent ones.
+Privacy is therefore computational: whoever holds the secret can repeat every draw.
+
+Source: noise specification section 5; the field list is the one of the design, section 4.1, plus the
+law digest, so that a changed law never meets a draw of the law before it.
+
+>>> secret = Secret(bytes(range(32)))
+>>> secret
+Secret(hidden)
+>>> scope = DrawScope(secret, pipeline="p", operator="crr", version=1, law=bytes(32))
+>>> draws = scope.draws([b"alice", b"bob"], [b"position 7", b"position 8"])
+>>> words = draws.words("release", [binding_digest(3), binding_digest(0)], count=2)
+>>> words.shape, bool((words == draws.words("release", [binding_digest(3)] + [binding_digest(0)], count=2)).all())
+((2, 1, 2), True)
+"""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+
+import numpy as np
+
+from operators.mechanism import Words
+
+WORDS_PER_BLOCK = 8
+RELEASE_IDS_PER_BLOCK = 4
+RELEASE_ID_BYTES = 16
+SECRET_BYTES = 32
+
+Field = bytes | str | int
+
+
+def encode_fields(*fields: Field) -> bytes:
+    """An injective encoding of a sequence of fields.
+
+    >>> encode_fields("ab", 1).hex()
+    '020000006162080000000000000000000001'
+    """
+    return b"".join(map(_encode_field, fields))
+
+
+def _encode_field(value: Field) -> bytes:
+    if isinstance(value, int):
+        return struct.pack("<I", 8) + struct.pack(">q", value)
+    content = value.encode() if isinstance(value, str) else value
+    return struct.pack("<I", len(content)) + content
+
+
+def binding_digest(*fields: Field) -> bytes:
+    """Digest of the exact, platform-independent data a draw is applied to."""
+    return blake2b(encode_fields(*fields), digest_size=32).digest()
+
+
+class Secret:
+    """32 secret bytes that never show in a repr, a log or a traceback, and cannot be pickled."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != SECRET_BYTES:
+            raise ValueError(f"a secret has {SECRET_BYTES} bytes, this one has {len(key)}")
+        self._key = key
+
+    def __repr__(self) -> str:
+        return "Secret(hidden)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a secret is never stored")
+
+    def hasher(self, *prefix: Field) -> "blake2b":
+        """A keyed BLAKE2b-512 that has absorbed `prefix`; copy it to absorb more."""
+        return blake2b(encode_fields(*prefix), key=self._key)
+
+    def derive(self, *purpose: Field) -> "Secret":
+        """A sub-key for one purpose, unrelated to every draw."""
+        return Secret(self.hasher("fugu-subkey-v1", *purpose).digest()[:SECRET_BYTES])
+
+    def check_value(self) -> str:
+        """A fingerprint that tells two secrets apart and says nothing about either."""
+        return self.hasher("fugu-check-v1").hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class DrawScope:
+    """Everything about a draw that stays the same while a pipeline runs."""
+
+    secret: Secret
+    pipeline: str
+    operator: str
+    version: int
+    law: bytes
+    key_epoch: int = 0
+
+    @cached_property
+    def _words_prefix(self) -> blake2b:
+        return self.secret.hasher(
+            "fugu-words-v1", self.key_epoch, self.pipeline, self.operator, self.version, self.law
+        )
+
+    def draws(self, stream_keys: Sequence[bytes], positions: Sequence[bytes]) -> "KeyedDraws":
+        """The draws of one step: row i is stream `stream_keys[i]` at `positions[i]`."""
+        return KeyedDraws(self._words_prefix, stream_keys, positions)
+
+    def release_ids(
+        self, purpose: str, topic: str, partition: int, offsets: Sequence[int]
+    ) -> list[bytes]:
+        """Opaque public names of releases, one per source offset, 32 hexadecimal digits each.
+
+        One block names four neighbouring offsets. The law digest is left out on purpose: the same
+        position released under another law must be recognised as the same release.
+        """
+        prefix = self.secret.hasher(
+            "fugu-release-id-v1",
+            self.pipeline,
+            self.operator,
+            self.version,
+            purpose,
+            topic,
+            partition,
+        )
+        blocks: dict[int, bytes] = {}
+        ids = []
+        for offset in offsets:
+            quotient, remainder = divmod(offset, RELEASE_IDS_PER_BLOCK)
+            block = blocks.get(quotient)
+            if block is None:
+                hasher = prefix.copy()
+                hasher.update(_encode_field(quotient))
+                block = blocks[quotient] = hasher.digest()
+            start = remainder * RELEASE_ID_BYTES
+            ids.append(block[start : start + RELEASE_ID_BYTES].hex().encode())
+        return ids
+
+
+@dataclass(frozen=True)
+class KeyedDraws:
+    """`Draws` for rows with public positions; see the module's word layout."""
+
+    prefix: blake2b
+    stream_keys: Sequence[bytes]
+    positions: Sequence[bytes]
+    _contexts: list[bytes] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.stream_keys) != len(self.positions):
+            raise ValueError("draws need one position for each stream key")
+        if not all(self.stream_keys):
+            raise ValueError("a stream key must not be empty")
+        contexts = [
+            _encode_field(key) + _encode_field(position)
+            for key, position in zip(self.stream_keys, self.positions, strict=True)
+        ]
+        object.__setattr__(self, "_contexts", contexts)
+
+    def words(
+        self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
+    ) -> Words:
+        """Uniform words, shape `(rows, coordinates, count)`."""
+        if len(binding) != len(self._contexts):
+            raise ValueError("draws need one binding for each row")
+        blocks = -(-count // WORDS_PER_BLOCK)
+        middles = [_encode_field(purpose) + _encode_field(c) for c in range(coordinates)]
+        suffixes = [struct.pack("<I", b) for b in range(blocks)]
+        copy_prefix = self.prefix.copy
+        digests = []
+        for context, bound in zip(self._contexts, map(_encode_field, binding), strict=True):
+            for middle in middles:
+                for suffix in suffixes:
+                    hasher = copy_prefix()
+                    hasher.update(context + middle + bound + suffix)
+                    digests.append(hasher.digest())
+        words = np.frombuffer(b"".join(digests), dtype="<u8")
+        shape = (len(self._contexts), coordinates, blocks * WORDS_PER_BLOCK)
+        return words.reshape(shape)[:, :, :count].astype(np.uint64)
+
+
+def unit_interval(words: Words) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """The top 53 bits of each word as an exact double in [0, 1).
+
+    >>> unit_interval(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64)).tolist()
+    [0.0, 0.5, 0.9999999999999999]
+    """
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def record_positions(topic: str, partition: int, offsets: Sequence[int]) -> list[bytes]:
+    """Positions of releases that are triggered by source records."""
+    prefix = encode_fields(topic, partition)
+    return [prefix + encoded for encoded in map(_encode_field, offsets)]
+
+
+__all__ = [
+    "DrawScope",
+    "KeyedDraws",
+    "Secret",
+    "binding_digest",
+    "encode_fields",
+    "record_positions",
+    "unit_interval",
+]

@@ -1,0 +1,160 @@
+"""The proposal kernel for 0/1 (Hamming) distance: keep the most likely symbols, spread the rest.
+
+Sort the belief in descending order. For k = 1..n keep the first k symbols and let every other one
+take a common fill row that lifts the kept symbols towards 1/c, c = e^eps + 1, where the repair costs
+nothing; k = 1 is the constant output. One more candidate keeps a further symbol partially. The
+candidate with the largest accuracy wins; within 1e-12 the larger k (uniform beliefs tie).
+
+Utility only: whatever is chosen, `ReleaseLaw.repaired` makes it private. Source: SIP specification
+section 3.1. All arrays are `(n, rows)`; O(n log n) per row, all rows at once.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from operators.mechanism import Floats, Integers
+from operators.sip.markov_model import ordered_sum
+from operators.sip.release_law import Mask, Proposal
+
+TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class HammingKernel:
+    """The kernel's constants: `gain` = e^eps - 1 and `growth` = e^eps."""
+
+    gain: float
+    growth: float
+
+    def propose(self, belief: Floats) -> Proposal:
+        """The best candidate for each column of `belief`."""
+        ranked = _Ranked.of(belief, self.growth + 1.0)
+        accuracy = self._accuracies(ranked)
+        best = accuracy.max(axis=0)
+        kept = len(belief) - np.argmax((accuracy >= best - TIE)[::-1], axis=0)
+        whole = _whole_candidate(belief, ranked, kept)
+        partial, partial_accuracy = self._partial_candidate(belief, ranked)
+        better = partial_accuracy > best + TIE
+        if not better.any():
+            return whole
+        return Proposal(
+            *(
+                np.where(better, getattr(partial, name), getattr(whole, name))
+                for name in Proposal.__dataclass_fields__
+            )
+        )
+
+    def _accuracies(self, ranked: "_Ranked") -> Floats:
+        """P(released = true) for k = 1..n (first axis), closed forms of section 3.1."""
+        beliefs, growth, gain = ranked.beliefs, self.growth, self.gain
+        small = beliefs < ranked.floor
+        squares = beliefs * beliefs
+        big_squares = np.cumsum(np.where(small, 0.0, squares), axis=0)
+        small_squares = np.cumsum(np.where(small, squares, 0.0), axis=0)
+        small_mass = np.cumsum(np.where(small, beliefs, 0.0), axis=0)
+        small_count = np.cumsum(small, axis=0)
+        kept, rest, deficit = ranked.kept_mass, ranked.rest, ranked.deficit
+        surplus = np.maximum(0.0, rest - deficit)
+        enough = (
+            big_squares + ranked.floor * small_mass + beliefs[0] * surplus + gain * kept
+        ) / growth
+        share = np.where(rest < deficit, rest, 0.0) / np.where(deficit > 0.0, deficit, 1.0)
+        lifted = small_count * ranked.floor - small_mass
+        repaired_hit = (
+            big_squares
+            + small_mass
+            - growth * (small_squares + share * (ranked.floor * small_mass - small_squares))
+        )
+        repaired_mass = (kept - small_mass) + small_count - growth * (small_mass + share * lifted)
+        short = (repaired_hit + gain * kept) / (gain + repaired_mass)
+        accuracy = np.where(rest >= deficit, enough, short)
+        accuracy[0] = beliefs[0]
+        return accuracy
+
+    def _partial_candidate(self, belief: Floats, ranked: "_Ranked") -> tuple[Proposal, Floats]:
+        """Keep one more symbol with probability c s; its accuracy is -1 where it does not apply."""
+        symbols, rows = belief.shape
+        columns = np.arange(rows)
+        lacking = (ranked.rest > ranked.deficit) & (ranked.deficit > 0.0)
+        kept = np.where(lacking.any(axis=0), symbols - np.argmax(lacking[::-1], axis=0), 0)
+        last = np.maximum(kept - 1, 0)
+        rest, deficit = ranked.rest[last, columns], ranked.deficit[last, columns]
+        surplus = np.maximum(0.0, rest - deficit)
+        next_rank = np.minimum(kept, symbols - 1)
+        partial = ranked.rank == next_rank
+        partial_belief = ranked.beliefs[next_rank, columns]
+        floor = ranked.floor
+        applies = (
+            (kept > 0)
+            & (kept < symbols)
+            & (surplus < floor)
+            & (rest >= floor)
+            & (partial_belief < floor)
+        )
+        others = np.where(applies, rest - partial_belief, 1.0)
+        kept_by_partial = np.where(applies, (self.growth + 1.0) * surplus, 0.0)
+        into_partial = surplus * (1.0 - (self.growth + 1.0) * partial_belief) / others
+        into_partial = np.where(applies, np.clip(into_partial, 0.0, 1.0), 0.0)
+        whole = ranked.rank < kept
+        lift = np.where(whole, np.maximum(0.0, floor - belief), 0.0)
+        lift = lift / np.where(applies, deficit, 1.0)
+        proposal = Proposal(
+            support=whole | partial,
+            own=np.where(partial, kept_by_partial, np.where(whole, 1.0, 0.0)),
+            fill=np.where(partial, into_partial, (1.0 - into_partial) * lift),
+            partial=partial,
+            partial_fill=lift,
+            constant=np.zeros_like(whole),
+        )
+        marginal = proposal.marginal(belief)
+        mass = np.maximum(marginal, proposal.largest() - self.growth * marginal)
+        mass = np.where(proposal.support, mass, 0.0)
+        hit = ordered_sum(belief * mass) + self.gain * ordered_sum(belief * proposal.own)
+        accuracy = hit / (self.gain + ordered_sum(mass))
+        return proposal, np.where(applies, accuracy, -1.0)
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """Beliefs in descending order and their running sums (B_k, R_k, D_k of the specification)."""
+
+    beliefs: Floats
+    rank: Integers
+    floor: float
+    kept_mass: Floats
+    rest: Floats
+    deficit: Floats
+
+    @classmethod
+    def of(cls, belief: Floats, ratio: float) -> "_Ranked":
+        order = np.argsort(-belief, axis=0, kind="stable")
+        rank = np.empty_like(order)
+        np.put_along_axis(rank, order, np.arange(len(belief))[:, None], axis=0)
+        beliefs = np.take_along_axis(belief, order, axis=0)
+        kept_mass = np.cumsum(beliefs, axis=0)
+        deficit = np.cumsum(np.maximum(0.0, 1.0 / ratio - beliefs), axis=0)
+        rest = np.maximum(0.0, 1.0 - kept_mass)
+        return cls(beliefs, rank, 1.0 / ratio, kept_mass, rest, deficit)
+
+
+def _whole_candidate(belief: Floats, ranked: _Ranked, kept: Integers) -> Proposal:
+    """Keep the first `kept` symbols of each column; the others take a common fill row."""
+    columns = np.arange(belief.shape[1])
+    support: Mask = ranked.rank < kept
+    first = ranked.rank == 0
+    rest = ranked.rest[kept - 1, columns]
+    deficit = ranked.deficit[kept - 1, columns]
+    lift = np.where(support, np.maximum(0.0, ranked.floor - belief), 0.0)
+    scale = np.maximum(rest, deficit)
+    fill = lift / np.where(scale > 0.0, scale, 1.0)
+    fill = np.where(first, fill + np.maximum(0.0, 1.0 - ordered_sum(fill)), fill)
+    constant = first & (kept == 1)
+    return Proposal(
+        support=support,
+        own=np.where(support, 1.0, 0.0),
+        fill=np.where(kept < len(belief), fill, 0.0),
+        partial=np.zeros_like(support),
+        partial_fill=np.zeros_like(belief),
+        constant=constant,
+    )

@@ -1,0 +1,137 @@
+"""What is publicly assumed about a stream of symbols: a first-order Markov chain.
+
+The guarantee of a SIP mechanism is relative to this model, so it is smoothed to be strictly
+positive (otherwise a single impossible observation would never be forgotten) and then frozen.
+
+>>> model = MarkovModel.smoothed([0.5, 0.5], [[1.0, 0.0], [0.2, 0.8]], smoothing=0.01)
+>>> model.symbols, model.transition[0].tolist()
+(2, [0.995, 0.005])
+
+Source: SIP specification sections 1, 4 and 5; paper section II-B, equation 13. Arithmetic: additions
+over symbols are written out in symbol order, so one row alone and in a batch has the same bits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum, isfinite
+
+import numpy as np
+
+from operators.mechanism import Floats
+
+SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class MarkovModel:
+    """Strictly positive first-symbol probabilities `(n,)` and transition matrix `(n, n)`.
+
+    `transition[u, v]` is P(next = v given now = u). Raises `ValueError` naming the row that is not
+    a probability distribution.
+    """
+
+    prior: Floats
+    transition: Floats
+
+    def __post_init__(self) -> None:
+        symbols = len(self.prior)
+        if symbols == 0:
+            raise ValueError("prior: needs at least one symbol")
+        if self.prior.shape != (symbols,):
+            raise ValueError(f"prior: must be a list of {symbols} probabilities")
+        if self.transition.shape != (symbols, symbols):
+            raise ValueError(
+                f"transition: shape is {self.transition.shape}, "
+                f"but {symbols} symbols need ({symbols}, {symbols})"
+            )
+        _check_distribution("prior", self.prior)
+        for row in range(symbols):
+            _check_distribution(f"transition row {row}", self.transition[row])
+        self.prior.setflags(write=False)
+        self.transition.setflags(write=False)
+
+    @classmethod
+    def smoothed(
+        cls,
+        prior: Sequence[float] | Floats,
+        transition: Sequence[Sequence[float]] | Floats,
+        smoothing: float,
+    ) -> "MarkovModel":
+        """Mix every distribution with the uniform one: `(1 - smoothing) p + smoothing / n`."""
+        if not 0.0 <= smoothing < 1.0:
+            raise ValueError(f"smoothing: must be at least 0 and below 1, not {smoothing}")
+        first = _normalised("prior", prior, smoothing)
+        rows = [
+            _normalised(f"transition row {index}", row, smoothing)
+            for index, row in enumerate(transition)
+        ]
+        for index, row in enumerate(rows):
+            if len(row) != len(first):
+                raise ValueError(
+                    f"transition row {index}: has {len(row)} entries, "
+                    f"but the prior has {len(first)} symbols"
+                )
+        return cls(np.array(first), np.array(rows).reshape(len(rows), len(first)))
+
+    @property
+    def symbols(self) -> int:
+        """n, the size of the alphabet."""
+        return len(self.prior)
+
+    def predict(self, posterior: Floats) -> Floats:
+        """P(next symbol) from P(current symbol), both `(n, rows)`."""
+        predicted = np.zeros_like(posterior)
+        for symbol in range(self.symbols):
+            predicted = predicted + posterior[symbol] * self.transition[symbol][:, None]
+        return normalised(predicted)
+
+    @cached_property
+    def forgetting_ratio(self) -> float:
+        """Largest ratio between two entries of one column: how slowly the chain forgets an error.
+
+        By Birkhoff's theorem one prediction contracts Hilbert's projective distance between two
+        beliefs by at least `1 - 2 / (ratio + 1)`.
+        """
+        return float(np.max(self.transition.max(axis=0) / self.transition.min(axis=0)))
+
+
+def normalised(columns: Floats) -> Floats:
+    """Divide each column of `(n, rows)` by its sum, added in symbol order."""
+    return columns / ordered_sum(columns)
+
+
+def ordered_sum(columns: Floats) -> Floats:
+    """Sum over the first axis, one addition after the other."""
+    total = np.zeros_like(columns[0])
+    for row in columns:
+        total = total + row
+    return total
+
+
+def _normalised(
+    name: str, probabilities: Sequence[float] | Floats, smoothing: float
+) -> list[float]:
+    values = [float(value) for value in probabilities]
+    _check_entries(name, values)
+    total = fsum(values)
+    uniform = smoothing / len(values)
+    return [(1.0 - smoothing) * value / total + uniform for value in values]
+
+
+def _check_entries(name: str, values: Sequence[float]) -> None:
+    if len(values) == 0:
+        raise ValueError(f"{name}: needs at least one symbol")
+    if not all(isfinite(value) for value in values):
+        raise ValueError(f"{name}: every entry must be a finite number")
+    if any(value < 0.0 for value in values):
+        raise ValueError(f"{name}: probabilities must not be negative")
+    total = fsum(values)
+    if abs(total - 1.0) > SUM_TOLERANCE:
+        raise ValueError(f"{name}: probabilities must sum to 1, they sum to {total:.6g}")
+
+
+def _check_distribution(name: str, values: Floats) -> None:
+    _check_entries(name, values.tolist())
+    if not (values > 0.0).all():
+        raise ValueError(f"{name}: has a zero; set smoothing above 0 (for example 0.001)")

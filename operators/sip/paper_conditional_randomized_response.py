@@ -1,0 +1,62 @@
+"""The paper's own conditional randomized response: a labelled baseline that breaks its promise.
+
+    a(y|x) = beta(y) e^-eps for y != x        a(x|x) = 1 - (1 - beta(x)) e^-eps
+
+It is epsilon-private only if the smallest belief is at least 1/(e^eps + 1); otherwise its leakage is
+max(eps, ln[(1 - e^-eps)/beta_min + e^-eps]), without bound. It is here to be compared with, reports
+the leakage it really has, and is refused unless a pipeline says `accept_unsound: true`.
+
+>>> uniform = MarkovModel.smoothed([0.1] * 10, [[0.1] * 10] * 10, smoothing=0.0)
+>>> baseline = PaperConditionalRandomizedResponse(uniform, epsilon=1.0)
+>>> round(float(np.log(baseline.law(uniform.prior[:, None]).leakage_ratio[0])), 3)
+1.9
+
+Source: Jiang, Li, Tandon 2024, Theorem 4 and Algorithm 1; SIP specification section 2 (the printed
+Theorem 4 has beta(x) in the off-diagonal, whose rows do not sum to 1; Algorithm 1's beta(y) is used).
+"""
+
+from dataclasses import dataclass, replace
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+
+from operators.mechanism import Floats, Guarantee
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.markov_model import MarkovModel
+from operators.sip.release_law import Proposal, ReleaseLaw
+
+__all__ = ["MarkovModel", "PaperConditionalRandomizedResponse"]
+
+
+@dataclass(frozen=True, eq=False)
+class PaperConditionalRandomizedResponse(ConditionalRandomizedResponse):
+    """Identity proposal without repair: m = b = beta."""
+
+    kind: ClassVar[str] = "paper_crr"
+
+    def law(self, belief: Floats) -> ReleaseLaw:
+        """a(y|x) of the paper; it is the unrepaired member of the family."""
+        nobody = np.zeros_like(belief, dtype=bool)
+        nothing = np.zeros_like(belief)
+        identity = Proposal(
+            support=~nobody,
+            own=np.ones_like(belief),
+            fill=nothing,
+            partial=nobody,
+            partial_fill=nothing,
+            constant=nobody,
+        )
+        return ReleaseLaw(belief, identity, self._gain, marginal=belief, mass=belief)
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """Nothing is promised."""
+        claimed = super().guarantees()[0]
+        return (
+            replace(
+                claimed,
+                epsilon=inf,
+                sound=False,
+                proof="none: SIP specification, section 2, shows the claim of the paper to fail",
+            ),
+        )
