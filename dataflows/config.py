@@ -180,7 +180,7 @@ class PipelineFile:
 
     @classmethod
     def read(cls, path: Path) -> "PipelineFile":
-        """Read and check a pipeline file; `ConfigurationError` lists every problem with its line."""
+        """Read and check a pipeline file; `ConfigurationError` lists all problems by line."""
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

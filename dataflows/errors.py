@@ -35,7 +35,7 @@ class DeliveryFailed(FuguError):
 
 @contextmanager
 def without_values(step: str, topic: str, partition: int, offsets: list[int]) -> Iterator[None]:
-    """Turn an unexpected exception into one that names its place in data and code, not its values."""
+    """Turn an unexpected exception into one that names its place, not the values it met."""
     try:
         yield
     except FuguError:

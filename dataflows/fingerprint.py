@@ -1,7 +1,7 @@
-"""What a state directory belongs to: written before the first record is read, checked at every start.
+"""What a state directory belongs to: written before a first record is read, checked at each start.
 
-A mismatch would reset budgets, or release one truth twice, so the program refuses and says what to do.
-The directory also holds bytewax's recovery store, and a lock that ensures a single owner.
+A mismatch would reset budgets or release one truth twice, so the program refuses and says what to
+do. The directory also holds bytewax's recovery store, and a lock that ensures a single owner.
 """
 
 import fcntl
@@ -59,9 +59,10 @@ _ADVICE = {
     + _NEW_PIPELINE,
     "version": "set version back, or " + _NEW_PIPELINE,
     "key_epoch": "restore the key epoch, or " + _NEW_PIPELINE,
-    "secret_check": "the secret is not the one this state was made with; restore the old secret, or "
+    "secret_check": "the secret is not the one this state was made with; restore the old one, or "
     + _NEW_PIPELINE,
-    "source_topic": f"the state is about another source topic; correct source.topic, or {_NEW_PIPELINE}",
+    "source_topic": "the state is about another source topic; correct source.topic, or "
+    + _NEW_PIPELINE,
     "source_identity": "the source topic was deleted and created again, so offsets name other "
     f"records now; {_NEW_PIPELINE}",
     "partitions": "the number of partitions changed, so keys moved between them; " + _NEW_PIPELINE,

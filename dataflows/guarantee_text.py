@@ -7,6 +7,7 @@ from math import isinf
 
 import orjson
 
+from dataflows.config import Pipeline
 from operators.mechanism import Guarantee
 
 _NOTIONS = {
@@ -30,3 +31,16 @@ def in_words(guarantee: Guarantee) -> str:
         f"{notion} with epsilon {guarantee.epsilon:.6g} nats per {guarantee.per}, protecting "
         f"{guarantee.protects}, relative to {guarantee.relative_to}; {guarantee.composition}."
     )
+
+
+def pipeline_not_covered(pipeline: Pipeline) -> list[str]:
+    """What the pipeline around the mechanism leaves open."""
+    open_points = [
+        "a user whose records arrive in several partitions (partitions of keys are not checked): "
+        "each partition counts the user as a stream of its own",
+        "a total over a stream's life: every release adds to what is spent, without a limit",
+        "offsets and reasons of refused records, in the dead-letter topic",
+    ]
+    if pipeline.sink.key == "original":
+        open_points.append("who a release is about: sink.key is original, keys are published")
+    return open_points

@@ -69,7 +69,7 @@ def flow(path: str) -> Dataflow:
 
 
 def prepare(file: PipelineFile) -> Plan:
-    """Resolve and check everything a run needs, and own the state directory; nothing is read yet."""
+    """Check everything a run needs and own the state directory; nothing is read yet."""
     pipeline = file.pipeline
     secret = read_secret(file)
     configured = configure(file)
@@ -125,7 +125,7 @@ def prepare(file: PipelineFile) -> Plan:
 def _continued(
     directory: StateDirectory, current: Fingerprint, topics: Topics, client: Client
 ) -> Fingerprint:
-    """The stored fingerprint, if it is of the same pipeline; a new one where there is no state."""
+    """The stored fingerprint if it is of the same pipeline; a new one without any state."""
     stored = directory.stored()
     if stored is None:
         stored = current.model_copy(
@@ -162,8 +162,8 @@ def _cause(error: BaseException) -> FuguError:
             return cause
         cause = cause.__cause__ or cause.__context__
     return FuguError(
-        f"the pipeline failed in an unexpected way ({type(error).__name__}); its state is as of the "
-        "last snapshot, and it can be started again."
+        f"the pipeline failed in an unexpected way ({type(error).__name__}); its state is that of "
+        "the last snapshot, and it can be started again."
     )
 
 

@@ -1,7 +1,7 @@
 """The state of one partition: a table from stream key to row, and the mechanism's columns.
 
 `encode` writes one self-describing, checksummed block without pickle:
-magic, length of the header, header (JSON: format, columns, key lengths), keys, column bytes, digest.
+magic, header length, header (JSON: format, columns, key lengths), keys, column bytes, digest.
 bytewax stores it whole with each epoch; writing only the rows that changed is the seam where the
 next state store goes in (`encode` and `decode` are the only two places that know the format).
 """
@@ -77,15 +77,15 @@ class RowTable:
 
     @classmethod
     def decode(cls, mechanism: Mechanism, encoded: bytes) -> "RowTable":
-        """The table that `encode` wrote; `StartRefused` if it is damaged or of another mechanism."""
+        """The table that `encode` wrote; `StartRefused` if it is damaged or another mechanism's."""
         body, digest = encoded[:-_DIGEST_BYTES], encoded[-_DIGEST_BYTES:]
         if (
             not body.startswith(_MAGIC)
             or blake2b(body, digest_size=_DIGEST_BYTES).digest() != digest
         ):
             raise StartRefused(
-                "the stored state is damaged (checksum). Restore the state directory from a backup; "
-                "starting without it would reset budgets."
+                "the stored state is damaged (checksum). Restore the state directory from a "
+                "backup; starting without it would reset budgets."
             )
         start = len(_MAGIC) + 4
         end = start + int.from_bytes(body[len(_MAGIC) : start], "little")

@@ -1,7 +1,7 @@
 """The contract between a privacy mechanism and everything around it.
 
-A mechanism is a frozen configuration with a pure step: `(state, inputs, draws) -> (state, releases)`.
-It advances many independent streams by one position each; the first axis of every array is the
+A mechanism is a frozen configuration and a pure step `(state, inputs, draws) -> (state, releases)`
+that advances many independent streams by one position each; the first axis of every array is the
 stream (the *row*). It never sees Kafka, a clock, a file or a source of randomness of its own.
 """
 
@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 State = dict[str, Array]
-"""Named columns, first axis = row. Only fixed-width dtypes, so that a state is encodable as bytes."""
+"""Named columns, first axis = row; fixed-width dtypes only, so that a state is bytes."""
 
 Notion = Literal[
     "sip", "ldp", "w-event-dp", "w-event-ldp", "swellfish", "dp", "delay-law", "anonymity"
@@ -48,7 +48,7 @@ class Releases:
 
 
 class Draws(Protocol):
-    """Randomness for one `step`: words that are a function of who asks for what, and nothing else."""
+    """Randomness for one `step`: words that are a function of who asks for what."""
 
     def words(
         self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1

@@ -2,7 +2,8 @@
 
 Charging needs a logarithm, and the logarithms of C libraries and of vectorised numpy loops differ
 in their last bits. `charge_of_ratio` therefore uses only + - * / and comparisons: the argument is
-split into `mantissa * 2^exponent` and `ln` of the mantissa is summed as an odd series.
+split into `mantissa * 2^exponent`, `ln` of the mantissa is summed as an odd series, and the whole
+units of `exponent * ln 2` are added as integers.
 
 >>> charge_of_ratio(np.array([1.0, 2.0])).tolist(), units_of(1.0)
 ([0, 762123384786], 1099511627776)
@@ -20,7 +21,9 @@ LARGEST_CHARGE = 2**60
 """Stands for an infinite or absurd leakage; sums saturate at `LARGEST_SPENT`."""
 LARGEST_SPENT = 2**62
 
-_LN_2 = 0.6931471805599453
+_LN_2_UNITS = 762123384785
+_LN_2_REMAINDER = 0.8104503028768718
+"""ln 2 in units: the whole ones, and the rest."""
 _SERIES_TERMS = 12
 _ROUNDING = 2.0**-45
 """Far above the error of the double arithmetic below, far below one unit."""
@@ -56,18 +59,19 @@ def charge_of_ratio(ratio: Floats) -> Integers:
     mantissa, exponent = np.frexp(np.where(finite, ratio, 1.0))
     small = mantissa < 0.7071067811865476
     mantissa = np.where(small, mantissa * 2.0, mantissa)
-    exponent = exponent - small
+    exponent = exponent.astype(np.int64) - small
     z = (mantissa - 1.0) / (mantissa + 1.0)
     square = z * z
     series = np.zeros_like(z)
     for term in range(_SERIES_TERMS, -1, -1):
         series = series * square + 1.0 / (2 * term + 1)
-    logarithm = exponent * _LN_2 + 2.0 * z * series
-    units = np.ceil((logarithm + _ROUNDING) * UNITS_PER_NAT)
-    charged = np.where(ratio > 1.0, units, 0.0)
-    return np.where(finite, charged, float(LARGEST_CHARGE)).astype(np.int64)
+    beyond = exponent * _LN_2_REMAINDER + (2.0 * z * series + _ROUNDING) * UNITS_PER_NAT
+    units = exponent * _LN_2_UNITS + np.ceil(beyond).astype(np.int64)
+    charged: Integers = np.where(ratio > 1.0, units, 0)
+    return np.where(finite, charged, np.int64(LARGEST_CHARGE))
 
 
 def add_spent(spent: Integers, charge: Integers) -> Integers:
     """The ledger after a charge; it saturates instead of wrapping around."""
-    return np.minimum(spent + charge, LARGEST_SPENT)
+    total: Integers = np.minimum(spent + charge, LARGEST_SPENT)
+    return total

@@ -14,16 +14,17 @@ data the draw is applied to. Word i of a draw is word `i mod 8` of block `i div 
 The same data at the same position always draws the same words; other data draw independent ones.
 Privacy is therefore computational: whoever holds the secret can repeat every draw.
 
-Source: noise specification section 5; the field list is the one of the design, section 4.1, plus the
-law digest, so that a changed law never meets a draw of the law before it.
+Source: noise specification section 5; the field list is the one of the design, section 4.1, plus
+the law digest, so that a changed law never meets a draw of the law before it.
 
 >>> secret = Secret(bytes(range(32)))
 >>> secret
 Secret(hidden)
 >>> scope = DrawScope(secret, pipeline="p", operator="crr", version=1, law=bytes(32))
 >>> draws = scope.draws([b"alice", b"bob"], [b"position 7", b"position 8"])
->>> words = draws.words("release", [binding_digest(3), binding_digest(0)], count=2)
->>> words.shape, bool((words == draws.words("release", [binding_digest(3)] + [binding_digest(0)], count=2)).all())
+>>> bindings = [binding_digest(3), binding_digest(0)]
+>>> words = draws.words("release", bindings, count=2)
+>>> words.shape, bool((words == draws.words("release", bindings, count=2)).all())
 ((2, 1, 2), True)
 """
 

@@ -16,8 +16,8 @@ from dataflows.batches import Batch, Outgoing
 class Topic:
     """What the broker says about a topic.
 
-    `identity` is its topic id, or a stand-in where the broker has none; `settings` is None where the
-    broker does not tell.
+    `identity` is its topic id, or a stand-in where the broker has none; `settings` is None where
+    the broker does not tell.
     """
 
     name: str

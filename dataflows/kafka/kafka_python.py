@@ -109,15 +109,13 @@ class KafkaPythonClient:
         return self._admin_client
 
     def _embedded_topic(self, name: str) -> Topic:
-        consumer = self._consumer()
+        """The embedded broker creates a topic when a producer asks for it."""
         try:
-            deadline = time.monotonic() + _REACH_SECONDS
-            while not (partitions := consumer.partitions_for_topic(name)):
-                if time.monotonic() > deadline:
-                    raise KafkaUnavailable(f"the embedded broker did not create topic {name}")
-                time.sleep(0.05)
-        finally:
-            consumer.close()
+            producer = KafkaProducer(**self._common)
+            partitions = producer.partitions_for(name)
+            producer.close()
+        except KafkaError as error:
+            raise self._unavailable(error) from None
         return Topic(name, f"generation-{self._generation}", len(partitions), None)
 
     def _unavailable(self, error: KafkaError) -> KafkaUnavailable:

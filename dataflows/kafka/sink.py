@@ -1,8 +1,8 @@
 """The bytewax sink: output partition = source partition, and a replay never publishes twice.
 
-The resume state of a part is an offset of its own output partition. When it is rebuilt, it reads from
-there to the end and remembers release id -> digest. A replayed release with a known id is skipped if
-its digest is equal; a different digest stops the pipeline before any state advances.
+The resume state of a part is an offset of its own output partition. When it is rebuilt, it reads
+from there to the end and remembers release id -> digest. A replayed release with a known id is
+skipped if its digest is equal; a different digest stops the pipeline before any state advances.
 """
 
 import logging
@@ -105,7 +105,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             self._writer.write(self._topic, outgoing)
 
     def snapshot(self) -> int:
-        """Wait until everything is acknowledged; resume before the first release not yet replayed."""
+        """Wait for all acknowledgements; resume before the first release not yet replayed."""
         self._writer.flush()
         end = self._writer.acknowledged_end(self._topic, self._partition)
         if end is not None:

@@ -42,7 +42,7 @@ def find_topics(client: Client, pipeline: Pipeline) -> Topics:
         "sink.topic": pipeline.sink.topic,
         "sink.dead_letters": pipeline.sink.dead_letter_topic,
     }
-    problems = _source_problems(pipeline, source)
+    problems = source_problems(pipeline, source)
     sinks: list[Topic] = []
     for key, name in sink_names.items():
         topic = client.topic(name)
@@ -55,14 +55,15 @@ def find_topics(client: Client, pipeline: Pipeline) -> Topics:
                 "partitions and cleanup.policy=delete, or write sink.create: true."
             )
         else:
-            problems += _sink_problems(topic, key, source)
+            problems += sink_problems(topic, key, source)
             sinks.append(topic)
     if problems:
         raise KafkaUnavailable("\n".join(problems))
     return Topics(source, *sinks)
 
 
-def _source_problems(pipeline: Pipeline, source: Topic) -> list[str]:
+def source_problems(pipeline: Pipeline, source: Topic) -> list[str]:
+    """What keeps the source topic from being used."""
     stamped = (source.settings or {}).get("message.timestamp.type", "LogAppendTime")
     if pipeline.source.timestamp == "broker" and stamped != "LogAppendTime":
         return [
@@ -72,7 +73,8 @@ def _source_problems(pipeline: Pipeline, source: Topic) -> list[str]:
     return []
 
 
-def _sink_problems(topic: Topic, key: str, source: Topic) -> list[str]:
+def sink_problems(topic: Topic, key: str, source: Topic) -> list[str]:
+    """What keeps an output topic, named by `key` in the pipeline file, from being used."""
     problems = []
     if topic.partitions != source.partitions:
         problems.append(

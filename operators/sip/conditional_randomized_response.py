@@ -3,8 +3,8 @@
 Claim. Every release has instantaneous information leakage of at most `epsilon` nats relative to the
 declared Markov model, whatever was released before: |ln a(y|x)/q(y)| <= epsilon for every input x
 and output y. Leakages of successive releases add up (Theorem 1), so a stream that spent E nats
-satisfies Sequence Information Privacy (SIP) with E relative to the model, and 2 E for *any* prior or
-correlation, because every release is 2 epsilon-LDP. What was really spent is often less than
+satisfies Sequence Information Privacy (SIP) with E relative to the model, and 2 E for *any* prior
+or correlation, because every release is 2 epsilon-LDP. What was really spent is often less than
 `epsilon` per release; the state counts it as an integer of 2^-40 nats, rounded up.
 
 Parameters: `model`, strictly positive, n symbols; `epsilon` in nats, 0 < epsilon <= 50.
@@ -45,6 +45,8 @@ from operators.sip.release_law import ReleaseLaw
 
 LARGEST_EPSILON = 50.0
 _UNIT_ROUNDOFF = 2.0**-53
+_CHARGE_ROUNDING = 4
+"""Units above `epsilon` that rounding up can add to the charge of one release."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,38 +84,29 @@ class ConditionalRandomizedResponse:
         law = self.law(belief)
         words = draws.words("release", [self._bindings[symbol] for symbol in symbols])
         released = law.sample(symbols, unit_interval(words[:, 0, 0]))
-        posterior = law.posterior(released)
-        after: State = {
-            "belief": np.ascontiguousarray(self.model.predict(posterior).T),
-            "releases": state["releases"] + 1,
-            "spent": add_spent(state["spent"], self._charge(law)),
-        }
+        after, posterior = self._after_release(state, law, released)
         confidence = posterior[released, np.arange(len(released))]
         return after, Releases(released, {"confidence": confidence})
+
+    def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
+        """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
+
+        It needs the model and the releases, nothing else; its state is the state of `step`. The
+        mean over many records estimates the true shares of the symbols.
+        """
+        law = self.law(_checked_belief(state["belief"]))
+        after, posterior = self._after_release(state, law, released)
+        return after, posterior.T
 
     def law(self, belief: Floats) -> ReleaseLaw:
         """The release law a(y|x) for beliefs `(n, rows)`: public, since beliefs are."""
         return ReleaseLaw.repaired(belief, self._kernel.propose(belief), self._gain, self._growth)
 
-    def posteriors(self, released: Integers) -> Floats:
-        """P(truth at k | releases up to k), `(steps, n)`, of one stream of `(steps,)` releases.
-
-        This is what an analyst computes: it needs the model and the releases, nothing else. The
-        mean over many streams estimates the true shares of the symbols.
-        """
-        belief = self.model.prior[:, None]
-        posteriors = np.empty((len(released), self.model.symbols))
-        for step, symbol in enumerate(released):
-            posterior = self.law(belief).posterior(np.array([symbol]))
-            posteriors[step] = posterior[:, 0]
-            belief = self.model.predict(posterior)
-        return posteriors
-
     def guarantees(self) -> tuple[Guarantee, ...]:
         """SIP relative to the model, and LDP of a single release for every prior."""
         return crr_guarantees(
             epsilon=self.epsilon,
-            rounding_epsilon=in_nats(self._rounding_charge or 0),
+            rounding_epsilon=in_nats(_CHARGE_ROUNDING + (self._rounding_charge or 0)),
             rounding_covered=self._rounding_charge is not None,
             finite_precision_delta=self._sampling_delta,
         )
@@ -122,9 +115,7 @@ class ConditionalRandomizedResponse:
         """The law of the first release, and the arithmetic's error bounds."""
         law = self.law(self.model.prior[:, None])
         rows = [law.probabilities(np.array([x]))[:, 0] for x in range(self.model.symbols)]
-        accuracy = sum(
-            float(p) * float(row[x]) for x, (p, row) in enumerate(zip(self.model.prior, rows))
-        )
+        accuracy = sum(float(self.model.prior[x]) * float(row[x]) for x, row in enumerate(rows))
         return {
             "first release: probabilities (row = truth, column = released)": [
                 row.tolist() for row in rows
@@ -185,6 +176,17 @@ class ConditionalRandomizedResponse:
     @cached_property
     def _sampling_delta(self) -> float:
         return min(1.0, (1.0 + self._growth) * self._sampling_error)
+
+    def _after_release(
+        self, state: State, law: ReleaseLaw, released: Integers
+    ) -> tuple[State, Floats]:
+        posterior = law.posterior(released)
+        after: State = {
+            "belief": np.ascontiguousarray(self.model.predict(posterior).T),
+            "releases": state["releases"] + 1,
+            "spent": add_spent(state["spent"], self._charge(law)),
+        }
+        return after, posterior
 
     def _charge(self, law: ReleaseLaw) -> Integers:
         leaked = charge_of_ratio(law.leakage_ratio)

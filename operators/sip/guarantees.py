@@ -5,8 +5,8 @@ from dataclasses import replace
 from operators.mechanism import Guarantee
 
 _NOT_COVERED = (
-    "when records arrive, how many there are, and which key they carry (hidden only by the pseudonym)",
-    "the truth of one release for somebody who knows the others from elsewhere: use the model-free figure",
+    "when records arrive, how many there are, and which key they carry (a pseudonym at most)",
+    "a reader who knows part of a stream from elsewhere: the figure without a model applies",
     "a model learned from the private stream itself",
     "records that a producer sent twice: each copy is a release of its own and is charged",
     "whoever obtains the secret can remove all randomness",

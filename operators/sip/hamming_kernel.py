@@ -1,8 +1,8 @@
 """The proposal kernel for 0/1 (Hamming) distance: keep the most likely symbols, spread the rest.
 
 Sort the belief in descending order. For k = 1..n keep the first k symbols and let every other one
-take a common fill row that lifts the kept symbols towards 1/c, c = e^eps + 1, where the repair costs
-nothing; k = 1 is the constant output. One more candidate keeps a further symbol partially. The
+take a common fill row that lifts the kept symbols towards 1/c, c = e^eps + 1, where the repair is
+free; k = 1 is the constant output. One more candidate keeps a further symbol partially. The
 candidate with the largest accuracy wins; within 1e-12 the larger k (uniform beliefs tie).
 
 Utility only: whatever is chosen, `ReleaseLaw.repaired` makes it private. Source: SIP specification
@@ -68,7 +68,7 @@ class HammingKernel:
         )
         repaired_mass = (kept - small_mass) + small_count - growth * (small_mass + share * lifted)
         short = (repaired_hit + gain * kept) / (gain + repaired_mass)
-        accuracy = np.where(rest >= deficit, enough, short)
+        accuracy: Floats = np.where(rest >= deficit, enough, short)
         accuracy[0] = beliefs[0]
         return accuracy
 

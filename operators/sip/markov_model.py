@@ -7,7 +7,7 @@ positive (otherwise a single impossible observation would never be forgotten) an
 >>> model.symbols, model.transition[0].tolist()
 (2, [0.995, 0.005])
 
-Source: SIP specification sections 1, 4 and 5; paper section II-B, equation 13. Arithmetic: additions
+Source: SIP specification sections 1, 4 and 5; paper section II-B, equation 13. Arithmetic: sums
 over symbols are written out in symbol order, so one row alone and in a batch has the same bits.
 """
 
@@ -21,20 +21,23 @@ import numpy as np
 from operators.mechanism import Floats
 
 SUM_TOLERANCE = 1e-6
+_ROUNDED_SUM = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class MarkovModel:
     """Strictly positive first-symbol probabilities `(n,)` and transition matrix `(n, n)`.
 
-    `transition[u, v]` is P(next = v given now = u). Raises `ValueError` naming the row that is not
-    a probability distribution.
+    `transition[u, v]` is P(next = v given now = u). Both are copied. Raises `ValueError` naming the
+    row that is not a probability distribution.
     """
 
     prior: Floats
     transition: Floats
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "prior", np.array(self.prior, dtype=np.float64))
+        object.__setattr__(self, "transition", np.array(self.transition, dtype=np.float64))
         symbols = len(self.prior)
         if symbols == 0:
             raise ValueError("prior: needs at least one symbol")
@@ -103,7 +106,7 @@ def normalised(columns: Floats) -> Floats:
 
 def ordered_sum(columns: Floats) -> Floats:
     """Sum over the first axis, one addition after the other."""
-    total = np.zeros_like(columns[0])
+    total: Floats = np.zeros_like(columns[0])
     for row in columns:
         total = total + row
     return total
@@ -135,3 +138,6 @@ def _check_distribution(name: str, values: Floats) -> None:
     _check_entries(name, values.tolist())
     if not (values > 0.0).all():
         raise ValueError(f"{name}: has a zero; set smoothing above 0 (for example 0.001)")
+    excess = fsum(values.tolist()) - 1.0
+    if abs(excess) > _ROUNDED_SUM:
+        raise ValueError(f"{name}: sums to 1 {excess:+.0e}; MarkovModel.smoothed normalises")

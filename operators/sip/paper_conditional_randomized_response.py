@@ -2,17 +2,17 @@
 
     a(y|x) = beta(y) e^-eps for y != x        a(x|x) = 1 - (1 - beta(x)) e^-eps
 
-It is epsilon-private only if the smallest belief is at least 1/(e^eps + 1); otherwise its leakage is
-max(eps, ln[(1 - e^-eps)/beta_min + e^-eps]), without bound. It is here to be compared with, reports
-the leakage it really has, and is refused unless a pipeline says `accept_unsound: true`.
+It is epsilon-private only if the smallest belief is at least 1/(e^eps + 1); otherwise its leakage
+is max(eps, ln[(1 - e^-eps)/beta_min + e^-eps]), without bound. It is here to be compared with,
+reports the leakage it really has, and is refused unless a pipeline says `accept_unsound: true`.
 
 >>> uniform = MarkovModel.smoothed([0.1] * 10, [[0.1] * 10] * 10, smoothing=0.0)
 >>> baseline = PaperConditionalRandomizedResponse(uniform, epsilon=1.0)
 >>> round(float(np.log(baseline.law(uniform.prior[:, None]).leakage_ratio[0])), 3)
 1.9
 
-Source: Jiang, Li, Tandon 2024, Theorem 4 and Algorithm 1; SIP specification section 2 (the printed
-Theorem 4 has beta(x) in the off-diagonal, whose rows do not sum to 1; Algorithm 1's beta(y) is used).
+Source: Jiang, Li, Tandon 2024, Theorem 4 and Algorithm 1; SIP specification section 2. (The printed
+Theorem 4 has beta(x) off the diagonal, and its rows do not sum to 1; Algorithm 1 has beta(y).)
 """
 
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ class PaperConditionalRandomizedResponse(ConditionalRandomizedResponse):
             fill=nothing,
             partial=nobody,
             partial_fill=nothing,
-            constant=nobody,
+            constant=np.full_like(nobody, len(belief) == 1),
         )
         return ReleaseLaw(belief, identity, self._gain, marginal=belief, mass=belief)
 

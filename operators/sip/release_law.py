@@ -1,7 +1,7 @@
 """A release law a(y|x) that is epsilon-private for every belief, and the repair that makes it so.
 
-Repair theorem (SIP specification section 3, replacing the paper's Theorem 4). For *any* row-stochastic
-proposal pi over a support S that depends on public data only, with g = e^eps - 1,
+Repair theorem (SIP specification section 3, in place of the paper's Theorem 4). For *any*
+row-stochastic proposal pi over a support S that depends on public data only, with g = e^eps - 1,
 
     b(y) = sum_x beta(x) pi(y|x)             kappa(y) = max over all x of pi(y|x)
     m(y) = max( b(y), kappa(y) - e^eps b(y) )       Z = g + sum_S m
@@ -50,9 +50,10 @@ class Proposal:
         return np.where(self.constant, self.own, spread)
 
     def largest(self) -> Floats:
-        """kappa(y) = max over all x of pi(y|x)."""
+        """kappa(y) = max over all x of pi(y|x), as if some symbol moved by `fill` with certainty."""
+        stays = self.own + (1.0 - self.own) * np.where(self.partial, self.partial_fill, self.fill)
         moved = ordered_sum(np.where(self.partial, 1.0 - self.own, 0.0))
-        return np.maximum(np.maximum(self.own, self.fill), moved * self.partial_fill)
+        return np.maximum(np.maximum(stays, self.fill), moved * self.partial_fill)
 
     def row(self, symbols: Integers) -> Floats:
         """pi(y|x) over y, for the one x of each column."""
@@ -131,7 +132,7 @@ class ReleaseLaw:
         largest = np.where(support, self.mass + self.gain * self.proposal.largest(), 1.0)
         released = np.where(support, self.mass + self.gain * self.marginal, 1.0)
         smallest = np.where(support, self.mass, 1.0)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             upper = np.where(released > 0.0, largest / released, np.inf)
             lower = np.where(smallest > 0.0, released / smallest, np.inf)
         worst = np.maximum(upper, lower).max(axis=0)

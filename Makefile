@@ -1,0 +1,45 @@
+# Fugu on a fresh machine: `make demo` shows it, `make test` proves it.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test acceptance bench lint clean need-python need-kafka
+
+# Tests start a Kafka of their own, unless FUGU_TEST_BOOTSTRAP names a running one.
+KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: need-python .venv/demo ## run a pipeline on an embedded broker and show what it does
+	@.venv/bin/fugu demo
+
+test: need-kafka lint ## run the linters and every test on a real Kafka
+	@.venv/bin/pytest
+
+acceptance: need-kafka .venv/dev ## check the long tables of the specifications
+	@.venv/bin/pytest -m acceptance
+
+bench: need-kafka .venv/dev ## measure throughput on a real Kafka
+	@.venv/bin/python -m bench
+
+lint: need-python .venv/dev ## check style and types
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/mypy
+
+clean: ## remove the environment, Kafka and all caches
+	rm -rf .venv .kafka build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+need-python:
+	@deploy/prerequisites python >/dev/null
+
+need-kafka:
+	@deploy/prerequisites python $(KAFKA) >/dev/null
+	@$(if $(KAFKA),deploy/kafka/fetch)
+
+# A file in .venv for each installed extra (dev contains demo), made anew when pyproject.toml changes.
+.venv/demo .venv/dev: .venv/%: pyproject.toml
+	@echo "fugu: installing into .venv (extra: $*)"
+	@"$$(deploy/prerequisites python)" -m venv .venv
+	@.venv/bin/pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@ $(if $(filter dev,$*),.venv/demo)

@@ -1,0 +1,5 @@
+"""`python -m dataflows` is `fugu`."""
+
+from dataflows.cli import main
+
+main()

@@ -1,0 +1,143 @@
+"""`fugu validate`: check a pipeline file, and with `--kafka` its topics, changing nothing."""
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from dataflows.config import PipelineFile
+from dataflows.errors import FuguError
+from dataflows.kafka.client import Topic
+from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.topics import sink_problems, source_problems
+from dataflows.mechanisms import configure
+from dataflows.secrets import read_secret
+
+_SMALL_RECORD_BYTES = 4096
+_DAY_MS = 24 * 60 * 60 * 1000
+
+
+class Checks:
+    """Results in the order in which they were found."""
+
+    def __init__(self) -> None:
+        self.results: list[tuple[str, str, str]] = []
+
+    def passed(self, what: str, detail: str) -> None:
+        """Nothing to do."""
+        self.results.append((what, "ok", detail))
+
+    def failed(self, what: str, advice: str) -> None:
+        """The pipeline would not start."""
+        self.results.append((what, "failed", advice))
+
+    def warned(self, what: str, advice: str) -> None:
+        """The pipeline would start, but somebody should look."""
+        self.results.append((what, "warning", advice))
+
+
+def validate(file: PipelineFile, kafka: bool, as_json: bool) -> bool:
+    """Print every check; true if the pipeline would start."""
+    checks = Checks()
+    checks.passed("pipeline file", str(file.path))
+    try:
+        configure(file)
+        checks.passed("model", file.pipeline.operator.model)
+    except FuguError as error:
+        checks.failed("model", str(error))
+    try:
+        read_secret(file)
+        checks.passed("secret", "32 bytes")
+    except FuguError as error:
+        checks.failed("secret", str(error))
+    if kafka:
+        _check_kafka(file, checks)
+    if as_json:
+        rows = [
+            dict(zip(("check", "result", "detail"), row, strict=True)) for row in checks.results
+        ]
+        print(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
+    else:
+        _print(checks, kafka)
+    return all(result != "failed" for _, result, _ in checks.results)
+
+
+def _check_kafka(file: PipelineFile, checks: Checks) -> None:
+    pipeline = file.pipeline
+    client = KafkaPythonClient(pipeline.kafka, pipeline.source.generation)
+    try:
+        source = client.topic(pipeline.source.topic)
+        sinks = {
+            "sink.topic": client.topic(pipeline.sink.topic),
+            "sink.dead_letters": client.topic(pipeline.sink.dead_letter_topic),
+        }
+    except FuguError as error:
+        checks.failed("kafka", str(error))
+        return
+    checks.passed("kafka", f"{pipeline.kafka.bootstrap}, {client.name}")
+    if source is None:
+        checks.failed("source.topic", f"topic {pipeline.source.topic} does not exist; create it")
+        return
+    _report("source.topic", source, source_problems(pipeline, source), checks)
+    _check_source_limits(source, pipeline.source.max_value_bytes, checks)
+    names = (pipeline.sink.topic, pipeline.sink.dead_letter_topic)
+    for (key, sink), name in zip(sinks.items(), names, strict=True):
+        if sink is not None:
+            _report(key, sink, sink_problems(sink, key, source), checks)
+            _check_sink_limits(key, sink, checks)
+        elif pipeline.sink.create:
+            checks.passed(key, f"{name} will be created with {source.partitions} partitions")
+        else:
+            checks.failed(
+                key,
+                f"topic {name} does not exist; create it with {source.partitions} partitions, "
+                "or write sink.create: true",
+            )
+
+
+def _report(key: str, topic: Topic, problems: list[str], checks: Checks) -> None:
+    for problem in problems:
+        checks.failed(key, problem)
+    if not problems:
+        checks.passed(key, f"{topic.name}, {topic.partitions} partitions")
+
+
+def _check_source_limits(source: Topic, max_value_bytes: int, checks: Checks) -> None:
+    largest = int((source.settings or {}).get("max.message.bytes", max_value_bytes))
+    if largest > max_value_bytes:
+        checks.warned(
+            "message size",
+            f"{source.name} takes records of up to {largest} bytes; values above "
+            f"source.max_value_bytes ({max_value_bytes}) become dead letters",
+        )
+    _check_retention("source.topic", source, "while the pipeline is down", checks)
+
+
+def _check_sink_limits(key: str, sink: Topic, checks: Checks) -> None:
+    if int((sink.settings or {}).get("max.message.bytes", _SMALL_RECORD_BYTES)) < (
+        _SMALL_RECORD_BYTES
+    ):
+        checks.failed(key, f"set max.message.bytes of {sink.name} to {_SMALL_RECORD_BYTES} or more")
+    _check_retention(key, sink, "between a crash and the restart", checks)
+
+
+def _check_retention(key: str, topic: Topic, when: str, checks: Checks) -> None:
+    retention = int((topic.settings or {}).get("retention.ms", -1))
+    if 0 <= retention < _DAY_MS:
+        checks.warned(
+            key,
+            f"{topic.name} keeps records for {retention / 3_600_000:.1f} hours; if they go {when}, "
+            "the pipeline refuses to continue",
+        )
+
+
+def _print(checks: Checks, kafka: bool) -> None:
+    colours = {"ok": "green", "failed": "red", "warning": "yellow"}
+    table = Table(show_lines=False)
+    for column in ("check", "result", "detail"):
+        table.add_column(column, overflow="fold")
+    for what, result, detail in checks.results:
+        table.add_row(what, f"[{colours[result]}]{result}[/]", detail)
+    console = Console()
+    console.print(table)
+    if not kafka:
+        console.print("Topics were not looked at; add --kafka to check them too.")

@@ -1,0 +1,77 @@
+"""The demo's users: heart-rate zones drawn from the public model, so that the truth is known."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import accumulate
+from random import Random
+from zlib import crc32
+
+import orjson
+
+from dataflows.batches import Outgoing
+from dataflows.demo.embedded_broker import PARTITIONS
+from operators.sip.markov_model import MarkovModel
+
+_SEED = 20240601
+_MINUTE_MS = 60_000
+_WRITE_SIZE = 1_000
+
+
+@dataclass(frozen=True)
+class DemoStream:
+    """`records` readings, one a minute per user, from `users` users in turn."""
+
+    model: MarkovModel
+    alphabet: list[str]
+    users: int
+    records: int
+
+    def truth(self) -> list[tuple[bytes, int]]:
+        """(user, zone index) of every record, in the order in which they happen."""
+        random = Random(_SEED)
+        prior = list(accumulate(self.model.prior.tolist()))
+        rows = [list(accumulate(row)) for row in self.model.transition.tolist()]
+        zones: list[int | None] = [None] * self.users
+        symbols = range(len(self.alphabet))
+        told = []
+        for number in range(self.records):
+            user = number % self.users
+            before = zones[user]
+            weights = prior if before is None else rows[before]
+            zone = zones[user] = random.choices(symbols, cum_weights=weights)[0]
+            told.append((b"user-%05d" % user, zone))
+        return told
+
+    def outgoing(self, truth: list[tuple[bytes, int]]) -> Iterator[Outgoing]:
+        """The raw records, each with fields that no pipeline may let through."""
+        rounds = self.records // self.users
+        start = int(datetime.now(UTC).timestamp() * 1000) - rounds * _MINUTE_MS
+        queues: list[list[tuple[bytes, bytes, int]]] = [[] for _ in range(PARTITIONS)]
+        for number, (user, zone) in enumerate(truth):
+            timestamp = start + (number // self.users) * _MINUTE_MS
+            value = orjson.dumps(
+                {"zone": self.alphabet[zone], "device": f"watch-{number % 997}", "steps": number}
+            )
+            partition = partition_of(user)
+            queues[partition].append((user, value, timestamp))
+            if len(queues[partition]) == _WRITE_SIZE:
+                yield _outgoing(partition, queues[partition])
+                queues[partition] = []
+        for partition, queue in enumerate(queues):
+            yield _outgoing(partition, queue)
+
+
+def partition_of(user: bytes) -> int:
+    """The partition that the demo's producer sends a user to."""
+    return crc32(user) % PARTITIONS
+
+
+def _outgoing(partition: int, queue: list[tuple[bytes, bytes, int]]) -> Outgoing:
+    return Outgoing(
+        partition,
+        [user for user, _, _ in queue],
+        [value for _, value, _ in queue],
+        [[] for _ in queue],
+        [timestamp for _, _, timestamp in queue],
+    )

@@ -1,0 +1,149 @@
+"""A real one-node Kafka for tests and benchmarks: `bench/` imports it from here too."""
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Self
+
+from kafka import KafkaAdminClient
+from kafka.errors import KafkaError
+
+SCRIPTS = Path(__file__).parents[2] / "deploy" / "kafka"
+HOST = "127.0.0.1"
+START_SECONDS = 60
+STOP_SECONDS = 30
+LOG_TAIL_LINES = 30
+
+
+class BrokerError(RuntimeError):
+    """Kafka could not be had; the text says what to do."""
+
+
+class Broker:
+    """A Kafka with a port and a data directory of its own: `start` after `stop` finds both again.
+
+    Where FUGU_TEST_BOOTSTRAP is set, it stands for that running Kafka, which it never stops.
+    """
+
+    def __init__(self) -> None:
+        self._external = os.environ.get("FUGU_TEST_BOOTSTRAP")
+        self._port = _free_port()
+        self._directory = TemporaryDirectory(prefix="fugu-kafka-")
+        self._log = Path(self._directory.name) / "broker.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        return self._external or f"{HOST}:{self._port}"
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop it where it runs, and remove its data."""
+        if self._process:
+            self.stop()
+        self._directory.cleanup()
+
+    def start(self) -> None:
+        """Start, or start again, and return once requests are answered."""
+        if self._process:
+            raise BrokerError("the broker is running already: stop it before starting it again")
+        if not self._external:
+            self._process = self._launch()
+        self._wait_until_ready()
+
+    def stop(self) -> None:
+        """Shut down in an orderly way."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it as a crash would. The next start takes 15 s: Kafka lets the old session expire."""
+        self._end(signal.SIGKILL)
+
+    def _launch(self) -> subprocess.Popen[bytes]:
+        fetched = subprocess.run([f"{SCRIPTS}/fetch"], stderr=subprocess.PIPE, text=True)
+        if fetched.returncode:
+            raise BrokerError(fetched.stderr)
+        start = [f"{SCRIPTS}/start", "--port", str(self._port), "--data", self._directory.name]
+        with self._log.open("ab") as log:
+            return subprocess.Popen(start, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not self._is_ready():
+            exited = self._process is not None and self._process.poll() is not None
+            if exited or time.monotonic() > deadline:
+                silence = self._explain_silence()
+                if self._process:
+                    self.kill()
+                raise BrokerError(silence)
+            time.sleep(0.05)
+
+    def _is_ready(self) -> bool:
+        """Whether metadata is answered, with a leader for every partition there is."""
+        host, port = self.bootstrap.split(",")[0].rsplit(":", 1)
+        try:
+            socket.create_connection((host, int(port)), timeout=1).close()
+            with KafkaAdminClient(bootstrap_servers=self.bootstrap) as admin:
+                brokers = admin.describe_cluster()["brokers"]
+                topics = admin.describe_topics()
+        except (OSError, KafkaError):
+            return False
+        leaders = [part["leader_id"] for topic in topics for part in topic["partitions"]]
+        return bool(brokers) and -1 not in leaders
+
+    def _explain_silence(self) -> str:
+        if self._external:
+            return (
+                f"no Kafka answers at FUGU_TEST_BOOTSTRAP={self._external}: start it,"
+                " correct the address, or unset the variable to let the tests start their own"
+            )
+        tail = self._log.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:]
+        return "\n".join([f"Kafka did not start at {self.bootstrap}; its log ends with:", *tail])
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._external:
+            raise BrokerError(
+                "this stops the broker, but FUGU_TEST_BOOTSTRAP names one that others may use:"
+                " unset the variable to let the tests start their own"
+            )
+        if not self._process:
+            raise BrokerError("the broker is not running: start it before stopping it")
+        process, self._process = self._process, None
+        process.send_signal(how)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise BrokerError(f"Kafka did not stop within {STOP_SECONDS} s: killed it") from None
+
+
+def _free_port() -> int:
+    """A free port, the next one free too: Kafka's controller takes it.
+
+    Both lie below the ephemeral range: a client's connection cannot take them while Kafka is down.
+    """
+    while True:
+        port = 20_000 + secrets.randbelow(12_000)
+        with (
+            suppress(OSError),
+            socket.create_server((HOST, port)),
+            socket.create_server((HOST, port + 1)),
+        ):
+            return port

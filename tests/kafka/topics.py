@@ -1,0 +1,23 @@
+"""Fresh topics for tests and benchmarks."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kafka import KafkaAdminClient
+
+
+@dataclass(frozen=True)
+class TopicFactory:
+    """Called, it creates a topic that is usable at once and returns its unique name."""
+
+    bootstrap: str
+
+    def __call__(
+        self, name: str = "topic", *, partitions: int = 1, configs: Mapping[str, str] | None = None
+    ) -> str:
+        topic = f"fugu-test-{name}-{uuid.uuid4().hex[:12]}"
+        layout = {"num_partitions": partitions, "replication_factor": 1, "configs": configs or {}}
+        with KafkaAdminClient(bootstrap_servers=self.bootstrap) as admin:
+            admin.create_topics({topic: layout}, wait_for_metadata=True)
+        return topic
