@@ -6,16 +6,20 @@ Paths in the file (model, state directory, secret file) are relative to the file
 import re
 from datetime import timedelta
 from difflib import get_close_matches
+from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import orjson
 import yaml
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     StringConstraints,
+    Tag,
     ValidationError,
     model_validator,
 )
@@ -25,16 +29,18 @@ from dataflows.errors import ConfigurationError
 TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m)$")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_SHORTEST_SECONDS = 0.05
+_LONGEST_SECONDS = 3600.0
 
 
 def _duration(value: object) -> timedelta:
     match = _DURATION.match(value) if isinstance(value, str) else None
     if match is None:
         raise ValueError("write a duration with its unit, such as 500ms, 1s or 1m")
-    duration = timedelta(seconds=float(match[1]) * _SECONDS[match[2]])
-    if duration < timedelta(milliseconds=50):
-        raise ValueError("must be at least 50ms")
-    return duration
+    seconds = float(match[1]) * _SECONDS[match[2]]
+    if not _SHORTEST_SECONDS <= seconds <= _LONGEST_SECONDS:
+        raise ValueError("must be at least 50ms and at most 60m")
+    return timedelta(seconds=seconds)
 
 
 def _alphabet(symbols: object) -> object:
@@ -72,7 +78,11 @@ class Source(Section):
 
     topic: TopicName
     value: str
-    timestamp: Literal["kafka", "broker"] | TimestampField = "kafka"
+    timestamp: Annotated[
+        Annotated[Literal["kafka", "broker"], Tag("a word")]
+        | Annotated[TimestampField, Tag("a section")],
+        Discriminator(lambda value: "a section" if isinstance(value, dict) else "a word"),
+    ] = "kafka"
     max_value_bytes: int = Field(default=1_000_000, ge=1)
     max_batch: int = Field(default=5_000, ge=1, le=100_000)
     generation: int = Field(default=0, ge=0)
@@ -83,7 +93,7 @@ class Operator(Section):
 
     kind: Literal["crr", "paper_crr"]
     alphabet: Annotated[list[str] | list[int], BeforeValidator(_alphabet)]
-    epsilon: Annotated[float, Field(gt=0, le=50, allow_inf_nan=False, strict=False)]
+    epsilon: Annotated[float, Field(gt=0, le=50, allow_inf_nan=False)]
     model: str
     other: str | int | None = None
     accept_unsound: bool = False
@@ -167,6 +177,15 @@ class Pipeline(Section):
         return self
 
 
+def reading_digest(pipeline: Pipeline) -> str:
+    """Changes whenever the same record would be read as another value or time."""
+    reading = [
+        pipeline.source.model_dump(include={"value", "timestamp"}),
+        pipeline.operator.model_dump(include={"alphabet", "other"}),
+    ]
+    return blake2b(orjson.dumps(reading, option=orjson.OPT_SORT_KEYS), digest_size=16).hexdigest()
+
+
 class PipelineFile:
     """A pipeline together with where it was read from."""
 
@@ -190,13 +209,17 @@ class PipelineFile:
         try:
             root = yaml.compose(text, Loader=yaml.SafeLoader)
             document = yaml.safe_load(text)
+            duplicate = _duplicate_key(root)
         except yaml.YAMLError as error:
-            raise ConfigurationError(f"{path}{_yaml_problem(error)}") from None
+            raise ConfigurationError(f"{path}{_yaml_problem(text, error)}") from None
+        except RecursionError:
+            raise ConfigurationError(
+                f"{path}: refers to itself or is nested too deeply; write it without anchors (&, *)"
+            ) from None
         if not isinstance(root, yaml.MappingNode):
             raise ConfigurationError(
                 f"{path}: is not a pipeline file; it starts with a line such as  name: heart-zones"
             )
-        duplicate = _duplicate_key(root)
         if duplicate is not None:
             raise ConfigurationError(
                 f"{path}:{duplicate.start_mark.line + 1}: {duplicate.value} is written twice; "
@@ -213,13 +236,16 @@ def _reason(error: Exception) -> str:
     return error.strerror or "" if isinstance(error, OSError) else "it is not UTF-8 text"
 
 
-def _yaml_problem(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    line = f":{mark.line + 1}" if mark else ""
-    return f"{line}: is not valid YAML ({getattr(error, 'problem', None) or 'unreadable'})"
+def _yaml_problem(text: str, error: yaml.YAMLError) -> str:
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        line, problem = error.problem_mark.line, error.problem
+    else:
+        line = text.count("\n", 0, getattr(error, "position", 0))
+        problem = "it holds a control character; delete it"
+    return f":{line + 1}: is not valid YAML ({problem})"
 
 
-def _duplicate_key(node: yaml.Node) -> yaml.ScalarNode | None:
+def _duplicate_key(node: yaml.Node | None) -> yaml.ScalarNode | None:
     if isinstance(node, yaml.SequenceNode):
         children: list[yaml.Node] = node.value
     elif isinstance(node, yaml.MappingNode):
@@ -257,6 +283,8 @@ def _advice(item: dict[str, Any]) -> str:
     message = str(item["msg"][0].lower() + item["msg"][1:])
     if kind == "string_type":
         return message + "; put quotes around it if it is meant as text"
+    if kind == "model_type":
+        return "write a section: keys of its own, indented, one on each line"
     return message
 
 

@@ -35,6 +35,7 @@ class Fingerprint(BaseModel):
     operator: str
     implementation: int
     law: str
+    reading: str
     version: int
     key_epoch: int
     secret_check: str
@@ -57,6 +58,8 @@ _ADVICE = {
     "implementation": "run the version of Fugu that wrote the state, or " + _NEW_PIPELINE,
     "law": "epsilon, alphabet or model changed; restore the pipeline and model files, or "
     + _NEW_PIPELINE,
+    "reading": "source.value, source.timestamp, operator.alphabet or operator.other changed, so "
+    "the same records would be read as others; set them back, or " + _NEW_PIPELINE,
     "version": "set version back, or " + _NEW_PIPELINE,
     "key_epoch": "restore the key epoch, or " + _NEW_PIPELINE,
     "secret_check": "the secret is not the one this state was made with; restore the old one, or "
@@ -74,7 +77,7 @@ _ADVICE = {
     "dead_letters_identity": "the dead-letter topic was deleted and created again; "
     + _NEW_PIPELINE,
 }
-_NEVER_SHOWN = {"law", "secret_check"}
+_NEVER_SHOWN = {"law", "reading", "secret_check"}
 
 
 class StateDirectory:

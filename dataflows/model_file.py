@@ -8,7 +8,7 @@ part of the model that the guarantee is relative to.
 """
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dataflows.errors import ConfigurationError
 from operators.sip.markov_model import MarkovModel
 
-Probabilities = list[Annotated[float, Field(strict=False)]]
+Probabilities = list[float]
 
 
 class ModelFile(BaseModel):
@@ -30,7 +30,7 @@ class ModelFile(BaseModel):
     alphabet: list[str] | list[int]
     prior: Literal["uniform"] | Probabilities
     transition: list[Probabilities]
-    smoothing: float = Field(default=0.001, ge=0.0, le=0.5, strict=False)
+    smoothing: float = Field(default=0.001, ge=0.0, le=0.5)
 
 
 def read_model(path: Path, alphabet: list[str] | list[int]) -> MarkovModel:
@@ -46,11 +46,8 @@ def read_model(path: Path, alphabet: list[str] | list[int]) -> MarkovModel:
             f"operator.model: {path}:{error.lineno}: is not valid JSON"
         ) from None
     except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"]) or "the file"
-        raise ConfigurationError(
-            f"operator.model: {path}: {where}: {problem['msg'].lower()}"
-        ) from None
+        problem = _problem(dict(error.errors()[0]))
+        raise ConfigurationError(f"operator.model: {path}: {problem}") from None
     if content.alphabet != alphabet:
         raise ConfigurationError(
             f"operator.model: {path} is about another alphabet than operator.alphabet; "
@@ -62,3 +59,17 @@ def read_model(path: Path, alphabet: list[str] | list[int]) -> MarkovModel:
         return MarkovModel.smoothed(prior, content.transition, content.smoothing)
     except ValueError as error:
         raise ConfigurationError(f"operator.model: {path}: {error}") from None
+
+
+def _problem(item: dict[str, Any]) -> str:
+    match item["loc"]:
+        case ():
+            return "write a JSON object: its first key is format"
+        case ("prior", *_):
+            return 'prior: write "uniform" or a list of numbers'
+        case ("transition", int(row), *_):
+            return f"transition row {row}: write a list of numbers"
+    name = ".".join(str(part) for part in item["loc"])
+    if item["type"] == "extra_forbidden":
+        return f"{name}: unknown key; delete it"
+    return f"{name}: {item['msg'].lower()}"

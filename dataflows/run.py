@@ -13,7 +13,7 @@ from bytewax.errors import BytewaxRuntimeError
 from bytewax.recovery import RecoveryConfig
 from bytewax.run import cli_main
 
-from dataflows.config import PipelineFile
+from dataflows.config import PipelineFile, reading_digest
 from dataflows.errors import FuguError, StartRefused
 from dataflows.fingerprint import Fingerprint, StateDirectory, check_same
 from dataflows.flow import STEPS, Plan, build
@@ -94,6 +94,7 @@ def prepare(file: PipelineFile) -> Plan:
         operator=configured.mechanism.kind,
         implementation=configured.mechanism.implementation,
         law=law.hex(),
+        reading=reading_digest(pipeline),
         version=scope.version,
         key_epoch=scope.key_epoch,
         secret_check=secret.check_value(),

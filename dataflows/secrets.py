@@ -20,10 +20,9 @@ def read_secret(file: PipelineFile) -> Secret:
     source = file.pipeline.secret
     if source.env is not None:
         where = f"environment variable {source.env}"
-        text = os.environ.get(source.env)
-        if not text:
+        content = os.environb.get(os.fsencode(source.env), b"")
+        if not content:
             raise ConfigurationError(f"secret: {where} is not set; {_HOW_TO_MAKE_ONE}")
-        content = text.encode()
     else:
         path = file.resolve(str(source.file))
         where = f"file {path}"
