@@ -79,10 +79,14 @@ class Sanitized:
 
 @dataclass(frozen=True)
 class Outgoing:
-    """Records to be published: complete bytes, named by release id."""
+    """Records to be published: complete bytes, named by release id.
+
+    `positions` are the source offsets they come from; they are never published.
+    """
 
     partition: int
     keys: list[bytes | None]
     values: list[bytes]
     headers: list[list[Header]]
     timestamps: list[int]
+    positions: list[int] = field(default_factory=list)

@@ -18,6 +18,9 @@ from operators.mechanism import Releases
 LATEST_TIMESTAMP = 253_402_300_799_999
 """The last millisecond of the year 9999; anything beyond is a mistake of the producer."""
 
+LARGEST_KEY_BYTES = 65_536
+"""Keys live in the state, and with `sink.key: original` in what is published."""
+
 CONFIDENCE_STEPS = 10_000
 
 
@@ -83,6 +86,8 @@ class SymbolCodec:
             try:
                 if not key:
                     raise Refused(Reason.NO_KEY)
+                if len(key) > LARGEST_KEY_BYTES:
+                    raise Refused(Reason.TOO_LARGE)
                 record = self._parse(value)
                 symbol = self._symbol(record)
                 timestamp = arrival if self._timestamp is None else self._timestamp.read(record)

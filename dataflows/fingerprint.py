@@ -7,6 +7,7 @@ do. The directory also holds bytewax's recovery store, and a lock that ensures a
 import fcntl
 import os
 from pathlib import Path
+from shutil import rmtree
 from typing import Literal
 
 import orjson
@@ -94,8 +95,14 @@ class StateDirectory:
 
     def lock(self) -> None:
         """Become the only owner until `unlock` or the end of the process."""
-        self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock = os.open(self._path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = os.open(self._path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        except OSError as error:
+            raise StartRefused(
+                f"state directory {self._path} cannot be used ({error.strerror}). Correct "
+                "state.directory in the pipeline file, or the permissions of the directory."
+            ) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -116,6 +123,11 @@ class StateDirectory:
         try:
             content = (self._path / _FILE).read_bytes()
         except FileNotFoundError:
+            if self._recovery_parts() and not self._unfinished.exists():
+                raise StartRefused(
+                    f"{self._path / _FILE} is missing although the pipeline ran before. Restore "
+                    f"the state directory from a backup, or {_NEW_PIPELINE}."
+                ) from None
             return None
         try:
             stored = Fingerprint.model_validate(orjson.loads(content))
@@ -124,7 +136,7 @@ class StateDirectory:
                 f"{self._path / _FILE} is damaged or of another version of Fugu. "
                 "Restore the state directory from a backup."
             ) from None
-        if not any(self.recovery.glob("part-*.sqlite3")):
+        if not self._recovery_parts():
             raise StartRefused(
                 f"{self.recovery} is missing although the pipeline ran before. Restore the state "
                 f"directory from a backup, or {_NEW_PIPELINE}."
@@ -132,17 +144,25 @@ class StateDirectory:
         return stored
 
     def create(self, fingerprint: Fingerprint) -> None:
-        """Begin a state: first an empty recovery store, then, atomically, the fingerprint."""
-        self.recovery.mkdir(mode=0o700, exist_ok=True)
-        if not any(self.recovery.iterdir()):
-            init_db_dir(self.recovery, 1)
-        temporary = self._path / f"{_FILE}.new"
-        descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        """Begin a state: an unfinished fingerprint, an empty recovery store, then, atomically, the
+        fingerprint. A creation that was cut short left nothing of value and begins again."""
+        descriptor = os.open(self._unfinished, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(orjson.dumps(fingerprint.model_dump(), option=orjson.OPT_INDENT_2))
             file.flush()
             os.fsync(file.fileno())
-        temporary.rename(self._path / _FILE)
+        if self.recovery.exists():
+            rmtree(self.recovery)
+        self.recovery.mkdir(mode=0o700)
+        init_db_dir(self.recovery, 1)
+        self._unfinished.rename(self._path / _FILE)
+
+    @property
+    def _unfinished(self) -> Path:
+        return self._path / f"{_FILE}.new"
+
+    def _recovery_parts(self) -> list[Path]:
+        return list(self.recovery.glob("part-*.sqlite3"))
 
 
 def check_same(stored: Fingerprint, current: Fingerprint) -> None:

@@ -80,13 +80,23 @@ def build(plan: Plan) -> Dataflow:
     op.output(
         "sink",
         op.map_value("releases", sanitized, releases),
-        KafkaSink(plan.client, writer, fingerprint.sink_topic, fingerprint.sink_begin),
+        KafkaSink(
+            plan.client,
+            writer,
+            fingerprint.sink_topic,
+            fingerprint.sink_begin,
+            plan.publisher.release_ids,
+        ),
     )
     op.output(
         "dead_letter_sink",
         op.map_value("dead_letters", sanitized, dead_letters),
         KafkaSink(
-            plan.client, writer, fingerprint.dead_letters_topic, fingerprint.dead_letters_begin
+            plan.client,
+            writer,
+            fingerprint.dead_letters_topic,
+            fingerprint.dead_letters_begin,
+            plan.publisher.dead_letter_ids,
         ),
     )
     return flow

@@ -1,12 +1,13 @@
 """From releases and dead letters to complete Kafka records: key, value, headers, timestamp."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Literal
 
 import orjson
 
-from dataflows.batches import DeadLetters, Outgoing, Sanitized
+from dataflows.batches import DeadLetters, Header, Outgoing, Sanitized
 from dataflows.codec import SymbolCodec
 from operators.randomness import DrawScope, Secret, encode_fields
 
@@ -60,8 +61,9 @@ class Publisher:
             partition=sanitized.partition,
             keys=self._keys(sanitized.keys),
             values=self.codec.encode(sanitized.releases),
-            headers=self._headers("release", sanitized.partition, sanitized.offsets),
+            headers=self._headers(self.release_ids(sanitized.partition, sanitized.offsets)),
             timestamps=sanitized.timestamps,
+            positions=sanitized.offsets,
         )
 
     def dead_letters(self, sanitized: Sanitized) -> Outgoing:
@@ -71,9 +73,18 @@ class Publisher:
             partition=sanitized.partition,
             keys=[None] * len(dead.offsets),
             values=self._dead_letter_values(sanitized.partition, dead),
-            headers=self._headers("dead letter", sanitized.partition, dead.offsets),
+            headers=self._headers(self.dead_letter_ids(sanitized.partition, dead.offsets)),
             timestamps=dead.timestamps,
+            positions=dead.offsets,
         )
+
+    def release_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
+        """The names of the releases of these source records."""
+        return self.scope.release_ids("release", self.source, partition, offsets)
+
+    def dead_letter_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
+        """The names of the dead letters about these source records."""
+        return self.scope.release_ids("dead letter", self.source, partition, offsets)
 
     def _keys(self, keys: list[bytes]) -> list[bytes | None]:
         if self.key_policy == "none":
@@ -82,10 +93,7 @@ class Publisher:
             return list(keys)
         return [self.pseudonyms.of(key) for key in keys]
 
-    def _headers(
-        self, purpose: str, partition: int, offsets: list[int]
-    ) -> list[list[tuple[str, bytes]]]:
-        ids = self.scope.release_ids(purpose, self.source, partition, offsets)
+    def _headers(self, ids: list[bytes]) -> list[list[Header]]:
         guarantee = (GUARANTEE_HEADER, self.guarantee_id)
         return [[(RELEASE_HEADER, release_id), guarantee] for release_id in ids]
 

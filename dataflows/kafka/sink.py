@@ -3,9 +3,15 @@
 The resume state of a part is an offset of its own output partition. When it is rebuilt, it reads
 from there to the end and remembers release id -> digest. A replayed release with a known id is
 skipped if its digest is equal; a different digest stops the pipeline before any state advances.
+
+What was published and does not come back in the replay must have an explanation, too. Its release
+id is that of a later record (the predecessor's producer gave up one request and delivered the
+next), or of an earlier one (a request of the predecessor that arrived late: an identical copy of
+what was published since), or the pipeline stops.
 """
 
 import logging
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
@@ -18,16 +24,32 @@ from dataflows.publish import RELEASE_HEADER, record_digest
 
 log = logging.getLogger(__name__)
 
+_UNMATCHED_WINDOW = 500_000
+"""How many source offsets before and after a replayed one an unmatched release may belong to."""
+
+ReleaseIds = Callable[[int, Sequence[int]], list[bytes]]
+
 
 class KafkaSink(FixedPartitionedSink[Outgoing, int]):
-    """All partitions of one output topic. `begin` holds their first offsets when the pipeline was
-    created: where to look for releases if the process died before its first snapshot."""
+    """All partitions of one output topic.
 
-    def __init__(self, client: Client, writer: Writer, topic: str, begin: list[int]) -> None:
+    `begin` holds their first offsets when the pipeline was created: where to look for releases if
+    the process died before its first snapshot. `release_ids` names the releases of source records.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        writer: Writer,
+        topic: str,
+        begin: list[int],
+        release_ids: ReleaseIds,
+    ) -> None:
         self._client = client
         self._writer = writer
         self._topic = topic
         self._begin = begin
+        self._release_ids = release_ids
 
     def list_parts(self) -> list[str]:
         """Zero-padded partition numbers, so that their order is numeric."""
@@ -76,7 +98,9 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
                     published[release_id] = (offset, digest)
         finally:
             reader.close()
-        return KafkaSinkPart(self._writer, self._topic, partition, bounds.end, published)
+        return KafkaSinkPart(
+            self._writer, self._topic, partition, bounds.end, published, self._release_ids
+        )
 
 
 class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
@@ -89,12 +113,15 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         partition: int,
         end: int,
         published: dict[bytes, tuple[int, bytes]],
+        release_ids: ReleaseIds,
     ) -> None:
         self._writer = writer
         self._topic = topic
         self._partition = partition
         self._end = end
         self._published = published
+        self._release_ids = release_ids
+        self._explained = False
         self._replayed = 0
 
     def write_batch(self, values: list[Outgoing]) -> None:
@@ -118,18 +145,13 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             release_id = _release_id(headers)
             known = None if release_id is None else self._published.pop(release_id, None)
             if known is None:
+                self._explain_unmatched(outgoing.positions[index])
                 fresh.append(index)
                 continue
             offset, digest = known
             key, value = outgoing.keys[index], outgoing.values[index]
             if record_digest(key, value, headers, outgoing.timestamps[index]) != digest:
-                raise ReleaseMismatch(
-                    f"release_mismatch: topic {self._topic}, partition {self._partition}, offset "
-                    f"{offset} was published with other content than its replay has now. The "
-                    "secret, the law, the model or the input changed under a running pipeline; "
-                    "nothing was published. Restore what changed, or start a new pipeline with a "
-                    "new name, state directory and sink topic."
-                )
+                raise self._mismatch(offset, "with other content than its replay has now")
             self._replayed += 1
         if not self._published:
             log.info(
@@ -144,6 +166,31 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             values=[outgoing.values[i] for i in fresh],
             headers=[outgoing.headers[i] for i in fresh],
             timestamps=[outgoing.timestamps[i] for i in fresh],
+            positions=[outgoing.positions[i] for i in fresh],
+        )
+
+    def _explain_unmatched(self, position: int) -> None:
+        """Once, when the replay reaches a release that is not published while others still are."""
+        if self._explained or not self._published:
+            return
+        self._explained = True
+        first = max(0, position - _UNMATCHED_WINDOW)
+        earlier = set(self._release_ids(self._partition, range(first, position)))
+        later = range(position, position + _UNMATCHED_WINDOW)
+        later_ids = set(self._release_ids(self._partition, later))
+        for release_id, (offset, _) in list(self._published.items()):
+            if release_id in earlier:
+                del self._published[release_id]
+            elif release_id not in later_ids:
+                raise self._mismatch(offset, "and is no release of this pipeline as it is now")
+
+    def _mismatch(self, offset: int, what: str) -> ReleaseMismatch:
+        return ReleaseMismatch(
+            f"release_mismatch: topic {self._topic}, partition {self._partition}, offset {offset} "
+            f"was published {what}. The secret, the law, the model, the input or Fugu itself "
+            "changed under a running pipeline, or something else writes to the topic; nothing "
+            "more was published to this partition. Restore what changed, or start a new pipeline "
+            "with a new name, state directory and sink topic."
         )
 
 

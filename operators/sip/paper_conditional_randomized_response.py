@@ -2,9 +2,12 @@
 
     a(y|x) = beta(y) e^-eps for y != x        a(x|x) = 1 - (1 - beta(x)) e^-eps
 
-It is epsilon-private only if the smallest belief is at least 1/(e^eps + 1); otherwise its leakage
-is max(eps, ln[(1 - e^-eps)/beta_min + e^-eps]), without bound. It is here to be compared with,
-reports the leakage it really has, and is refused unless a pipeline says `accept_unsound: true`.
+Claim. None that holds. It is epsilon-private only if the smallest belief is at least
+1/(e^eps + 1); otherwise its leakage is max(eps, ln[(1 - e^-eps)/beta_min + e^-eps]), without bound.
+It is here to be compared with, reports the leakage it really has, and is refused unless a pipeline
+says `accept_unsound: true`.
+
+Parameters: those of `conditional_randomized_response`, and the same input, release and state.
 
 >>> uniform = MarkovModel.smoothed([0.1] * 10, [[0.1] * 10] * 10, smoothing=0.0)
 >>> baseline = PaperConditionalRandomizedResponse(uniform, epsilon=1.0)

@@ -50,7 +50,7 @@ class Proposal:
         return np.where(self.constant, self.own, spread)
 
     def largest(self) -> Floats:
-        """kappa(y) = max over all x of pi(y|x), as if some symbol moved by `fill` with certainty."""
+        """kappa(y) = max over all x of pi(y|x), as if one symbol surely moved by `fill`."""
         stays = self.own + (1.0 - self.own) * np.where(self.partial, self.partial_fill, self.fill)
         moved = ordered_sum(np.where(self.partial, 1.0 - self.own, 0.0))
         return np.maximum(np.maximum(stays, self.fill), moved * self.partial_fill)

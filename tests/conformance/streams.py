@@ -1,0 +1,69 @@
+"""Runs a mechanism over keyed streams, cut into steps in any way a dataflow might cut them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from operators.mechanism import Array, Draws, Inputs, Integers, State
+from operators.randomness import DrawScope, Secret, record_positions
+from operators.registry import Example
+
+Bytes = dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A column as bytes, and what is needed to read it back."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    content: bytes
+
+    @classmethod
+    def of(cls, column: Array) -> "Stored":
+        return cls(column.dtype.str, column.shape, column.tobytes())
+
+    def load(self) -> Array:
+        return np.frombuffer(self.content, dtype=self.dtype).reshape(self.shape).copy()
+
+
+class Streams:
+    """`rows` streams; each `advance` releases one position of some of them."""
+
+    def __init__(self, example: Example, rows: int) -> None:
+        self.mechanism = example.mechanism
+        self.accepted = example.accepted
+        self.scope = DrawScope(
+            Secret(bytes(range(32))), "conformance", "op", 1, example.mechanism.law_digest()
+        )
+        self.state: State = example.mechanism.start(rows)
+        self.releases: list[list[Bytes]] = [[] for _ in range(rows)]
+
+    def advance(self, rows: Sequence[int], choices: Integers) -> None:
+        """Row `rows[i]` gets the accepted value number `choices[i]` at its next position."""
+        index = np.array(rows, dtype=np.int64)
+        taken = {name: column[index] for name, column in self.state.items()}
+        state, releases = self.mechanism.step(
+            taken, Inputs(self.accepted[choices]), self.draws(rows)
+        )
+        for name, column in state.items():
+            self.state[name][index] = column
+        for i, row in enumerate(rows):
+            notes = {name: note[i].tobytes() for name, note in releases.annotations.items()}
+            self.releases[row].append({"value": releases.values[i].tobytes(), **notes})
+
+    def draws(self, rows: Sequence[int]) -> Draws:
+        keys = [f"stream {row}".encode() for row in rows]
+        positions = [record_positions("topic", row, [len(self.releases[row])])[0] for row in rows]
+        return self.scope.draws(keys, positions)
+
+    def run(self, cuts: Iterable[Sequence[int]], truth: Integers) -> "Streams":
+        """Advance by each cut; `truth (rows, steps)` says what each stream holds where."""
+        for rows in cuts:
+            at = [len(self.releases[row]) for row in rows]
+            self.advance(rows, truth[list(rows), at])
+        return self
+
+    def snapshot(self) -> dict[str, Stored]:
+        return {name: Stored.of(column) for name, column in self.state.items()}

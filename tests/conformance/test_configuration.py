@@ -1,0 +1,77 @@
+"""What every registered mechanism says about itself: the same suite for all."""
+
+import sys
+from dataclasses import FrozenInstanceError, fields, is_dataclass
+from math import isfinite, isinf
+from typing import Any, get_args
+
+import orjson
+import pytest
+
+from operators.mechanism import Mechanism, Notion
+from operators.registry import KINDS, Example
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_is_registered_under_its_name_and_documented(kind: str) -> None:
+    mechanism = KINDS[kind].mechanism
+    assert mechanism.kind == kind
+    assert isinstance(mechanism.implementation, int)
+    page = sys.modules[mechanism.__module__].__doc__ or ""
+    for heading in ("Claim. ", "Parameters: ", "Source: "):
+        assert heading in page
+    assert mechanism.__doc__
+
+
+def test_configuration_is_frozen(example: Example) -> None:
+    mechanism: Any = example.mechanism
+    assert isinstance(mechanism, Mechanism)
+    assert is_dataclass(mechanism)
+    for field in fields(mechanism):
+        with pytest.raises(FrozenInstanceError):
+            setattr(mechanism, field.name, None)
+
+
+def test_guarantees_are_data(example: Example) -> None:
+    guarantees = example.mechanism.guarantees()
+    assert guarantees
+    for guarantee in guarantees:
+        assert guarantee.notion in get_args(Notion)
+        assert guarantee.epsilon > 0.0
+        assert 0.0 <= guarantee.delta <= 1.0
+        assert 0.0 <= guarantee.finite_precision_delta <= 1.0
+        assert guarantee.proof
+        assert guarantee.not_covered
+        read: dict[str, Any] = orjson.loads(orjson.dumps(guarantee))
+        assert set(read) == {field.name for field in fields(guarantee)}
+
+
+def test_an_infinite_epsilon_is_null_in_json_and_never_sound(example: Example) -> None:
+    for guarantee in example.mechanism.guarantees():
+        read: dict[str, Any] = orjson.loads(orjson.dumps(guarantee))
+        assert (read["epsilon"] is None) == isinf(guarantee.epsilon)
+        assert guarantee.sound == read["sound"]
+        assert isfinite(guarantee.epsilon) or not guarantee.sound
+
+
+def test_an_audit_can_be_written_as_json(example: Example) -> None:
+    audit = example.mechanism.audit()
+    assert audit
+    assert orjson.loads(orjson.dumps(audit)) == audit
+
+
+def test_the_law_digest_tells_every_configuration_apart() -> None:
+    digests = [e.mechanism.law_digest() for kind in KINDS.values() for e in kind.examples()]
+    assert {len(digest) for digest in digests} == {32}
+    assert len(set(digests)) == len(digests)
+    again = [e.mechanism.law_digest() for kind in KINDS.values() for e in kind.examples()]
+    assert digests == again
+
+
+def test_a_new_implementation_has_a_new_law_digest(
+    example: Example, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mechanism: Any = example.mechanism
+    before = mechanism.law_digest()
+    monkeypatch.setattr(type(mechanism), "implementation", mechanism.implementation + 1)
+    assert mechanism.law_digest() != before

@@ -1,0 +1,119 @@
+"""How every registered mechanism must behave, one position at a time: the same suite for all."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from operators.mechanism import Inputs, Integers
+from operators.registry import Example
+from tests.conformance.streams import Stored, Streams
+
+ROWS, STEPS = 5, 12
+
+
+def truth(example: Example, seed: int = 1) -> Integers:
+    rng = np.random.default_rng(seed)
+    return rng.integers(len(example.accepted), size=(ROWS, STEPS))
+
+
+def all_at_once() -> Iterator[Sequence[int]]:
+    return (range(ROWS) for _ in range(STEPS))
+
+
+def one_by_one() -> Iterator[Sequence[int]]:
+    return ([row] for row in range(ROWS) for _ in range(STEPS))
+
+
+def at_random(seed: int) -> Iterator[Sequence[int]]:
+    rng, left = np.random.default_rng(seed), np.full(ROWS, STEPS)
+    while left.any():
+        waiting = np.flatnonzero(left)
+        rows = rng.permutation(waiting)[: rng.integers(0, len(waiting) + 1)]
+        left[rows] -= 1
+        yield rows.tolist()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_how_input_is_cut_into_batches_never_shows(example: Example, seed: int) -> None:
+    whole = Streams(example, ROWS).run(all_at_once(), truth(example))
+    for cuts in (one_by_one(), at_random(seed)):
+        other = Streams(example, ROWS).run(cuts, truth(example))
+        assert other.releases == whole.releases
+        assert other.snapshot() == whole.snapshot()
+
+
+def test_a_replay_from_a_stored_state_gives_the_same_bytes(
+    configure: Callable[[], Example],
+) -> None:
+    """By a process that configures the mechanism again and reads its state back from bytes."""
+    example = configure()
+    cuts = list(at_random(seed=9))
+    streams = Streams(example, ROWS).run(cuts[:5], truth(example))
+    stored = streams.snapshot()
+    count = [len(released) for released in streams.releases]
+    finished = streams.run(cuts[5:], truth(example))
+    again = Streams(configure(), ROWS)
+    again.state = {name: column.load() for name, column in stored.items()}
+    again.releases = [released[:n] for released, n in zip(finished.releases, count, strict=True)]
+    again.run(cuts[5:], truth(example))
+    assert again.releases == finished.releases
+    assert again.snapshot() == finished.snapshot()
+
+
+def test_state_is_columns_of_fixed_width_and_does_not_grow(example: Example) -> None:
+    start = Streams(example, ROWS)
+    before = start.snapshot()
+    after = start.run(all_at_once(), truth(example)).snapshot()
+    for name, column in start.state.items():
+        assert column.dtype.kind in "biufSV"
+        assert column.dtype.isnative
+        assert not column.dtype.hasobject
+        assert column.shape[0] == ROWS
+        assert (after[name].dtype, after[name].shape) == (before[name].dtype, before[name].shape)
+        assert example.mechanism.start(0)[name].shape == (0, *column.shape[1:])
+        assert example.mechanism.start(0)[name].dtype == column.dtype
+
+
+def test_an_empty_step_is_possible(example: Example) -> None:
+    streams = Streams(example, ROWS)
+    streams.advance([], np.zeros(0, dtype=np.int64))
+    assert streams.snapshot() == Streams(example, ROWS).snapshot()
+
+
+def test_rows_are_independent(example: Example) -> None:
+    """Another history and another input of the other rows change nothing for row 0."""
+    one = Streams(example, ROWS).run(all_at_once(), truth(example))
+    others = truth(example, seed=2)
+    others[0] = truth(example)[0]
+    other = Streams(example, ROWS).run(all_at_once(), others)
+    assert other.releases[0] == one.releases[0]
+    for name in one.state:
+        assert other.state[name][0].tobytes() == one.state[name][0].tobytes()
+
+
+@pytest.mark.parametrize("rows", [1, ROWS])
+def test_inputs_and_state_are_neither_modified_nor_kept(example: Example, rows: int) -> None:
+    mechanism, streams = example.mechanism, Streams(example, rows)
+    for step in range(4):
+        state, values = streams.state, example.accepted[truth(example)[:rows, step]]
+        given = {**state, "values": values}
+        before = {name: Stored.of(column) for name, column in given.items()}
+        for column in given.values():
+            column.setflags(write=False)
+        after, releases = mechanism.step(state, Inputs(values), streams.draws(range(rows)))
+        assert {name: Stored.of(column) for name, column in given.items()} == before
+        handed_out = [*after.values(), releases.values, *releases.annotations.values()]
+        for fresh in handed_out:
+            assert not any(np.shares_memory(fresh, column) for column in given.values())
+            assert fresh.flags.writeable
+        for number, fresh in enumerate(handed_out):
+            assert not any(np.shares_memory(fresh, other) for other in handed_out[:number])
+        streams.state = after
+
+
+def test_two_starts_share_nothing(example: Example) -> None:
+    first, second = example.mechanism.start(1), example.mechanism.start(1)
+    for name, column in first.items():
+        assert column.flags.writeable
+        assert not np.shares_memory(column, second[name])

@@ -1,0 +1,80 @@
+"""Batches, codecs, mechanisms and publishers for tests that need no Kafka."""
+
+from collections.abc import Sequence
+
+from dataflows.batches import Batch, Outgoing, Sanitized
+from dataflows.codec import FieldTimestamp, SymbolCodec
+from dataflows.lift import Lift
+from dataflows.publish import KeyPolicy, Pseudonyms, Publisher
+from dataflows.state import RowTable
+from operators.randomness import DrawScope, Secret
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.markov_model import MarkovModel
+
+ALPHABET = ["rest", "light", "vigorous"]
+SOURCE = "topic-id-of-the-source"
+SECRET = Secret(bytes(range(32)))
+CRR = ConditionalRandomizedResponse(
+    MarkovModel.smoothed(
+        [0.5, 0.3, 0.2], [[0.8, 0.15, 0.05], [0.2, 0.7, 0.1], [0.0, 0.3, 0.7]], 0.001
+    ),
+    epsilon=1.0,
+)
+SCOPE = DrawScope(SECRET, "heart-zones", "crr", 1, CRR.law_digest())
+
+Message = tuple[bytes | None, bytes | None]
+
+
+def codec(
+    alphabet: Sequence[str] | Sequence[int] = ALPHABET,
+    *,
+    other: str | int | None = None,
+    timestamp: FieldTimestamp | None = None,
+) -> SymbolCodec:
+    """Reads the field `zone`."""
+    return SymbolCodec(
+        "zone", alphabet, other=other, max_value_bytes=1_000_000, timestamp=timestamp
+    )
+
+
+def batch_of(messages: Sequence[Message], *, first_offset: int = 0) -> Batch:
+    """Messages as one fetch of partition 2 returns them; timestamps count from 1000."""
+    offsets = list(range(first_offset, first_offset + len(messages)))
+    return Batch(
+        partition=2,
+        offsets=offsets,
+        timestamps=[1000 + offset for offset in offsets],
+        keys=[key for key, _ in messages],
+        values=[value for _, value in messages],
+        headers=[[] for _ in messages],
+    )
+
+
+def lift(table: RowTable | None = None) -> Lift:
+    """Conditional randomized response over the streams of a partition."""
+    return Lift(CRR, SCOPE, SOURCE, RowTable(CRR) if table is None else table)
+
+
+def publisher(key_policy: KeyPolicy = "pseudonym", *, sink: str = "vitals.sanitized") -> Publisher:
+    """Publishes what `lift` releases."""
+    return Publisher(
+        codec=codec(),
+        scope=SCOPE,
+        source=SOURCE,
+        source_topic="vitals.raw",
+        guarantee_id=b"0123456789abcdef",
+        key_policy=key_policy,
+        pseudonyms=Pseudonyms(SECRET, sink),
+    )
+
+
+def sanitized(messages: Sequence[Message]) -> Sanitized:
+    """What becomes of messages, from decoding to releases."""
+    return lift()(codec().decode(batch_of(messages)))
+
+
+def rows_of(outgoing: Outgoing) -> list[tuple[object, ...]]:
+    """Outgoing columns, record by record."""
+    return list(
+        zip(outgoing.keys, outgoing.values, outgoing.headers, outgoing.timestamps, strict=True)
+    )

@@ -1,0 +1,53 @@
+"""Batch boundaries never show: the same input, cut differently, gives the same bytes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.dataflows import batching
+from tests.dataflows.batching import HOT_KEY, Everything, everything, stream
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def reference() -> Everything:
+    return everything(stream(), batching.RECORDS)
+
+
+def test_the_input_is_worth_cutting() -> None:
+    counts = batching.occurrences(stream())
+    assert len(counts) > 50
+    assert counts[HOT_KEY] > len(stream()) / 4, "one key is hot"
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 1000])
+def test_batches_of_any_size_give_identical_bytes(batch_size: int, reference: Everything) -> None:
+    releases, dead_letters, state = everything(stream(), batch_size)
+    assert releases == reference[0]
+    assert dead_letters == reference[1]
+    assert state == reference[2]
+
+
+def test_writing_and_reading_the_state_between_batches_changes_nothing(
+    reference: Everything,
+) -> None:
+    assert everything(stream(), 100, encode_between=True) == reference
+
+
+def test_numpy_without_cpu_features_gives_identical_bytes(reference: Everything) -> None:
+    features = batching.enabled_cpu_features()
+    if not features:
+        pytest.skip("numpy uses nothing beyond its baseline on this processor")
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.dataflows.batching"],
+        cwd=ROOT,
+        env={**os.environ, "NPY_DISABLE_CPU_FEATURES": " ".join(features)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.splitlines() == ["[]", batching.digest(reference)]

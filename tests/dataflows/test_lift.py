@@ -1,0 +1,39 @@
+"""Lift cuts a batch into rounds of distinct rows and puts releases back into input order."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dataflows.lift import rounds_of_distinct_rows
+from dataflows.state import RowTable
+from tests.dataflows.columns import CRR, batch_of, codec, lift
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=30))
+def test_rounds_hold_every_index_once_rows_once_each_and_occurrences_in_order(
+    rows: list[int],
+) -> None:
+    rounds = [index.tolist() for index in rounds_of_distinct_rows(np.array(rows))]
+    assert sorted(i for index in rounds for i in index) == list(range(len(rows)))
+    for number, index in enumerate(rounds):
+        assert len({rows[i] for i in index}) == len(index)
+        assert all(rows[:i].count(rows[i]) == number for i in index)
+
+
+def test_an_empty_batch_is_one_empty_round() -> None:
+    assert [index.tolist() for index in rounds_of_distinct_rows(np.array([], dtype=int))] == [[]]
+
+
+def test_a_batch_of_dead_letters_only_releases_nothing_and_passes_them_on() -> None:
+    sanitized = lift()(codec().decode(batch_of([(b"eve", None), (None, b"{}")])))
+    assert len(sanitized.releases.values) == 0
+    assert sanitized.dead.offsets == [0, 1]
+
+
+def test_a_release_costs_its_own_stream_only() -> None:
+    table = RowTable(CRR)
+    records = [(key, b'{"zone": "rest"}') for key in (b"alice", b"bob", b"alice", b"alice")]
+    lift(table)(codec().decode(batch_of(records)))
+    state = table.gather(table.rows_of([b"alice", b"bob", b"eve"]))
+    assert state["releases"].tolist() == [3, 1, 0]
+    assert state["spent"][0] > state["spent"][1] > state["spent"][2] == 0

@@ -1,0 +1,96 @@
+"""The state of a partition: rows that never move, bytes that come back equal or not at all."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dataflows.errors import StartRefused
+from dataflows.state import RowTable
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.markov_model import MarkovModel
+from tests.dataflows.columns import CRR, batch_of, codec, lift
+
+TWO_SYMBOLS = ConditionalRandomizedResponse(
+    MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], 0.001), epsilon=1.0
+)
+
+
+def filled(keys: list[bytes]) -> RowTable:
+    table = RowTable(CRR)
+    lift(table)(codec().decode(batch_of([(key, b'{"zone": "light"}') for key in keys])))
+    return table
+
+
+def same(one: RowTable, other: RowTable, keys: list[bytes]) -> bool:
+    rows = one.rows_of(keys)
+    columns, others = one.gather(rows), other.gather(other.rows_of(keys))
+    return columns.keys() == others.keys() and all(
+        columns[name].tobytes() == others[name].tobytes() for name in columns
+    )
+
+
+@settings(deadline=None)
+@given(st.lists(st.binary(min_size=1, max_size=300), max_size=20))
+def test_a_table_comes_back_from_its_bytes(keys: list[bytes]) -> None:
+    table = filled(keys)
+    encoded = table.encode()
+    restored = RowTable.decode(CRR, encoded)
+    assert len(restored) == len(set(keys))
+    assert restored.encode() == encoded
+    assert same(table, restored, keys)
+
+
+def test_a_restored_table_goes_on_like_the_one_it_was() -> None:
+    table = filled([b"alice", b"bob", b"alice"])
+    restored = RowTable.decode(CRR, table.encode())
+    later = codec().decode(batch_of([(b"bob", b'{"zone": "rest"}'), (b"eve", b'{"zone": "rest"}')]))
+    first, second = lift(table)(later), lift(restored)(later)
+    assert first.releases.values.tolist() == second.releases.values.tolist()
+    assert table.encode() == restored.encode()
+
+
+def test_rows_are_handed_out_in_order_of_appearance_and_never_move() -> None:
+    table = RowTable(CRR)
+    assert table.rows_of([b"a", b"b", b"a"]).tolist() == [0, 1, 0]
+    assert table.rows_of([b"c", b"b"]).tolist() == [2, 1]
+
+
+def test_a_table_grows_without_touching_older_rows() -> None:
+    keys = [b"%d" % number for number in range(1000)]
+    table = filled(keys[:3])
+    before = table.gather(table.rows_of(keys[:3]))
+    table.rows_of(keys)
+    after = table.gather(table.rows_of(keys[:3]))
+    assert len(table) == 1000
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+    fresh, start = table.gather(table.rows_of(keys[3:])), CRR.start(997)
+    assert all(np.array_equal(fresh[name], start[name]) for name in start)
+
+
+def test_gathered_rows_are_copies() -> None:
+    table = filled([b"alice"])
+    rows = table.rows_of([b"alice"])
+    table.gather(rows)["spent"][:] = 0
+    assert table.gather(rows)["spent"][0] > 0
+
+
+def test_damage_is_detected_wherever_it_is() -> None:
+    encoded = filled([b"alice", b"bob"]).encode()
+    damaged = [encoded[:-1], encoded[1:], encoded + b"\0", b"", b"FUGUROWS"]
+    damaged += [
+        encoded[:at] + bytes([encoded[at] ^ 1]) + encoded[at + 1 :] for at in range(len(encoded))
+    ]
+    for content in damaged:
+        with pytest.raises(StartRefused, match=r"damaged.*backup"):
+            RowTable.decode(CRR, content)
+
+
+def test_the_state_of_another_alphabet_is_refused() -> None:
+    encoded = filled([b"alice"]).encode()
+    with pytest.raises(StartRefused, match="no column 'belief' of the configured shape"):
+        RowTable.decode(TWO_SYMBOLS, encoded)
+
+
+def test_a_table_without_rows_comes_back_too() -> None:
+    assert len(RowTable.decode(CRR, RowTable(CRR).encode())) == 0

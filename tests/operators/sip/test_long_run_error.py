@@ -1,0 +1,30 @@
+"""A short part of section 10's table; `tests/acceptance` has the whole of it."""
+
+from math import log
+
+import pytest
+
+from tests.operators.sip.binary_chain import BOUNDED, CASES, PAPER, TABLE, Printed, measure
+
+STEPS = 1000
+"""40 sequences of it: the standard error is about 0.003, the tolerance about 0.012."""
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [line for line in TABLE if line.epsilon in (0.5, 1.0, 3.0)],
+    ids=lambda line: f"case {line.case}, epsilon {line.epsilon}",
+)
+def test_the_error_is_that_of_section_10(printed: Printed) -> None:
+    case = CASES[printed.case]
+    bounded = measure(BOUNDED, case, printed.epsilon, steps=STEPS, seed=10)
+    assert bounded.agrees_with(printed.bounded, STEPS)
+    assert bounded.leakage <= printed.epsilon + 1e-9
+    paper = measure(PAPER, case, printed.epsilon, steps=STEPS, seed=20)
+    assert paper.agrees_with(printed.paper, STEPS)
+    assert paper.leakage == pytest.approx(printed.paper_leakage, abs=0.0051)
+
+
+def test_independent_symbols_have_the_closed_form() -> None:
+    measured = measure(BOUNDED, CASES[1], log(3.0), steps=STEPS, seed=30)
+    assert abs(measured.error - 1.0 / 6.0) <= 4.0 * measured.standard_error

@@ -1,0 +1,89 @@
+"""The same bytes for one row and for many, in any order, and whatever the CPU can do."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from operators.mechanism import Floats
+from operators.sip.release_law import ReleaseLaw
+from tests.operators import fixed_run
+from tests.operators.sip import dense
+from tests.operators.sip.beliefs import random_beliefs
+
+FIXED_RUN = "e963a7100e8a4f0d240cbbe29c46caf0b36d9369000c3e87345ca9f8e003b9f9"
+"""If this changes, releases changed: raise `implementation`, which changes the law digest too."""
+
+
+def bytes_of_rows(law: ReleaseLaw) -> list[list[bytes]]:
+    """Everything that is computed from each belief: weights, leakage, law and a posterior."""
+    symbols, rows = law.belief.shape
+    columns: list[Floats] = [law.mass, law.marginal, law.leakage_ratio[None]]
+    columns += [law.probabilities(np.full(rows, x)) for x in range(symbols)]
+    columns.append(law.posterior(law.mass.argmax(axis=0)))
+    return [[column[:, row].tobytes() for column in columns] for row in range(rows)]
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(
+    symbols=st.integers(1, 40),
+    seed=st.integers(0, 10**6),
+    epsilon=st.floats(1e-3, 15.0),
+    data=st.data(),
+)
+def test_a_row_has_the_same_bytes_whichever_rows_are_with_it(
+    symbols: int, seed: int, epsilon: float, data: st.DataObject
+) -> None:
+    belief = random_beliefs(np.random.default_rng(seed), symbols, 20)
+    together = bytes_of_rows(dense.bounded_law(belief, epsilon))
+    chosen = data.draw(st.lists(st.integers(0, 19), min_size=1, max_size=19, unique=True))
+    subset = np.ascontiguousarray(belief[:, chosen])
+    apart = bytes_of_rows(dense.bounded_law(subset, epsilon))
+    assert apart == [together[row] for row in chosen]
+
+
+@settings(derandomize=True, deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10**6), data=st.data())
+def test_a_prediction_has_the_same_bytes_whichever_rows_are_with_it(
+    seed: int, data: st.DataObject
+) -> None:
+    for mechanism in fixed_run.mechanisms():
+        rng = np.random.default_rng(seed)
+        posterior = random_beliefs(rng, mechanism.model.symbols, 20)
+        together = mechanism.model.predict(posterior)
+        chosen = data.draw(st.permutations(range(20)))[: data.draw(st.integers(1, 20))]
+        apart = mechanism.model.predict(np.ascontiguousarray(posterior[:, chosen]))
+        assert apart.tobytes() == np.ascontiguousarray(together[:, chosen]).tobytes()
+
+
+def run_elsewhere(disabled: list[str]) -> tuple[str, list[str]]:
+    """The fixed run in a new process with some of numpy's instruction sets switched off."""
+    environment = {**os.environ, "NPY_DISABLE_CPU_FEATURES": " ".join(disabled)}
+    finished = subprocess.run(
+        [sys.executable, "-m", "tests.operators.fixed_run"],
+        env=environment,
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    digest, *features = finished.stdout.split()
+    return digest, features
+
+
+def test_a_cpu_with_fewer_instruction_sets_gives_the_same_bytes() -> None:
+    found = fixed_run.dispatched_features()
+    if not found:
+        pytest.skip("numpy uses nothing beyond its baseline on this CPU")
+    digest, features = run_elsewhere(disabled=found)
+    assert features == []
+    assert digest == fixed_run.digest()
+
+
+def test_the_fixed_run_is_pinned() -> None:
+    assert fixed_run.digest() == FIXED_RUN
