@@ -65,8 +65,8 @@ class Draws(Protocol):
 class Guarantee:
     """What a configured mechanism promises about one release, as data.
 
-    `epsilon` is in nats and holds per `per`; `finite_precision_delta` is the probability, per
-    release, that the computer's arithmetic departs from the law the proof is about.
+    `epsilon` is in nats and holds per `per`; `finite_precision_delta` is the delta,
+    per release, that sampling in finite precision adds to the law the proof is about.
     """
 
     notion: Notion

@@ -30,13 +30,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from math import isfinite, log1p, sinh
+from math import isfinite
 from typing import ClassVar
 
 import numpy as np
 
 from operators.mechanism import Draws, Floats, Guarantee, Inputs, Integers, Releases, State
-from operators.nats import add_spent, charge_of_ratio, exact_exp, exact_expm1, in_nats, units_of
+from operators.nats import add_spent, charge_of_ratio, exact_exp, exact_expm1, in_nats
 from operators.randomness import binding_digest, encode_fields, unit_interval
 from operators.sip.guarantees import crr_guarantees
 from operators.sip.hamming_kernel import HammingKernel
@@ -108,7 +108,7 @@ class ConditionalRandomizedResponse:
             epsilon=self.epsilon,
             rounding_epsilon=in_nats(_CHARGE_ROUNDING + (self._rounding_charge or 0)),
             rounding_covered=self._rounding_charge is not None,
-            finite_precision_delta=self._sampling_delta,
+            sampling_error=self._sampling_error,
         )
 
     def audit(self) -> Mapping[str, object]:
@@ -165,17 +165,15 @@ class ConditionalRandomizedResponse:
         """
         per_step = (3 * self.model.symbols + 40) * _UNIT_ROUNDOFF
         distance = per_step * (self.model.forgetting_ratio + 1.0)
-        loss = 2.0 * sinh(self.epsilon) * distance
-        return units_of(-log1p(-loss)) + 1 if loss < 0.5 else None
+        loss = (self._growth - 1.0 / self._growth) * distance
+        if loss >= 0.5:
+            return None
+        return int(charge_of_ratio(np.array([1.0 / (1.0 - loss)]))[0])
 
     @cached_property
     def _sampling_error(self) -> float:
         """Total variation between the law above and its draw by 53-bit inversion."""
         return self.model.symbols * (self.model.symbols + 16) * _UNIT_ROUNDOFF
-
-    @cached_property
-    def _sampling_delta(self) -> float:
-        return min(1.0, (1.0 + self._growth) * self._sampling_error)
 
     def _after_release(
         self, state: State, law: ReleaseLaw, released: Integers

@@ -3,30 +3,35 @@
 from dataclasses import replace
 
 from operators.mechanism import Guarantee
+from operators.nats import exact_exp
 
 _NOT_COVERED = (
     "when records arrive, how many there are, and which key they carry (a pseudonym at most)",
     "a reader who knows part of a stream from elsewhere: the figure without a model applies",
     "a model learned from the private stream itself",
     "records that a producer sent twice: each copy is a release of its own and is charged",
+    "a model that changes in mid-stream: from then on only the figure without a model adds up",
+    "refused records: they are no step of the model, and that they were refused is public",
     "whoever obtains the secret can remove all randomness",
 )
 
+_STREAMS = "streams of different keys are independent of each other"
+_HASH = "the keyed hash BLAKE2b is a pseudo-random function of the secret"
 _TRUST = "the pipeline and its state see raw values; readers of the sanitized topic do not"
 
 
 def crr_guarantees(
-    *,
-    epsilon: float,
-    rounding_epsilon: float,
-    rounding_covered: bool,
-    finite_precision_delta: float,
+    *, epsilon: float, rounding_epsilon: float, rounding_covered: bool, sampling_error: float
 ) -> tuple[Guarantee, ...]:
-    """The headline (SIP relative to the model) and the weaker claim that needs no model."""
-    factor = 1.0 if rounding_covered else 2.0
+    """The headline (SIP relative to the model) and the weaker claim that needs no model.
+
+    `rounding_epsilon` is what the arithmetic may add to a release; where it cannot be bounded
+    (`rounding_covered` is false), only the figure without a model is claimed, and charged.
+    """
+    without_model = 2.0 * (epsilon + rounding_epsilon)
     sip = Guarantee(
         notion="sip",
-        epsilon=factor * epsilon + rounding_epsilon,
+        epsilon=epsilon + rounding_epsilon if rounding_covered else without_model,
         delta=0.0,
         per="release",
         protects="the sequence of true symbols of one stream",
@@ -34,22 +39,28 @@ def crr_guarantees(
         composition="leakages of successive releases of one stream add up (Theorem 1)",
         trust=_TRUST,
         assumptions=(
-            "streams of different keys are independent",
-            "an adversary's belief before the stream is the declared model",
-            "the keyed hash BLAKE2b is a pseudo-random function of the secret",
+            "an adversary's belief before the stream is the declared model, about accepted records",
+            _STREAMS,
+            _HASH,
         ),
         not_covered=_NOT_COVERED,
         proof="SIP specification, section 3 (repair theorem) and section 7 (Theorem 1)",
-        finite_precision_delta=finite_precision_delta,
+        finite_precision_delta=_delta(epsilon, sampling_error),
     )
     ldp = replace(
         sip,
         notion="ldp",
-        epsilon=2.0 * epsilon,
+        epsilon=without_model,
         protects="one true symbol against any other",
-        relative_to="no model: any prior, any correlation, any background knowledge",
+        relative_to="no model: any prior, and any correlation within the stream",
         composition="a stream that spent E nats is 2 E-private under every prior",
-        assumptions=("the keyed hash BLAKE2b is a pseudo-random function of the secret",),
+        assumptions=(_STREAMS, _HASH),
         proof="SIP specification, section 3 (rows differ by at most 2 epsilon) and section 5",
+        finite_precision_delta=_delta(2.0 * epsilon, sampling_error),
     )
     return sip, ldp
+
+
+def _delta(epsilon: float, sampling_error: float) -> float:
+    """Noise specification, section 3: an error e in total variation costs (1 + e^epsilon) e."""
+    return min(1.0, (1.0 + exact_exp(epsilon)) * sampling_error)

@@ -103,12 +103,8 @@ class ReleaseLaw:
     def sample(self, symbols: Integers, uniforms: Floats) -> Integers:
         """Draw y given x by inversion, in symbol order; `uniforms` are in [0, 1)."""
         weights = self.mass + self.gain * self.proposal.row(symbols)
-        target = uniforms * ordered_sum(weights)
-        cumulative = np.zeros_like(target)
-        drawn = np.zeros(len(symbols), dtype=np.int64)
-        for row in weights:
-            cumulative = cumulative + row
-            drawn += cumulative <= target
+        cumulative = np.cumsum(weights, axis=0)
+        drawn: Integers = (cumulative <= uniforms * cumulative[-1]).sum(axis=0)
         return drawn
 
     def posterior(self, released: Integers) -> Floats:

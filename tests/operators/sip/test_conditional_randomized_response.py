@@ -1,18 +1,20 @@
 """Bounded CRR as a mechanism: configuration, state, ledger, annotations."""
 
 from collections.abc import Sequence
-from math import ceil, inf, log, nan
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from math import ceil, floor, inf, log, nan
 
 import numpy as np
 import pytest
 
-from operators.mechanism import Inputs, State
+from operators.mechanism import Inputs, State, Words
 from operators.nats import UNITS_PER_NAT
-from operators.randomness import DrawScope, Secret, binding_digest, record_positions
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 from tests.operators.chosen_draws import ChosenWords, simulated, towards
 from tests.operators.sip import explicit_law
+from tests.operators.word_layout import number
 
 MODEL = MarkovModel.smoothed([0.6, 0.3, 0.1], [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0, 0, 1]], 0.01)
 CRR = ConditionalRandomizedResponse(MODEL, epsilon=1.2)
@@ -74,8 +76,8 @@ def test_state_and_confidence_say_nothing_about_the_truth_but_the_release() -> N
         assert len(stored) == 1
 
 
-def test_the_ledger_charges_the_actual_leakage_rounded_up() -> None:
-    """At most four units and the rounding allowance above, and never below."""
+def test_the_ledger_charges_the_actual_leakage_and_the_rounding_allowance() -> None:
+    """Never less, and at most four units more."""
     allowance = CRR.audit()["rounding allowance per release in nats"]
     assert isinstance(allowance, float)
     assert 0.0 < allowance < 1e-10
@@ -87,8 +89,8 @@ def test_the_ledger_charges_the_actual_leakage_rounded_up() -> None:
         leaked = explicit_law.leakage(belief, law)
         charged = int(state["spent"][0]) - spent
         spent += charged
-        assert leaked * UNITS_PER_NAT <= charged
-        assert charged <= ceil((leaked + allowance) * UNITS_PER_NAT) + 4
+        owed = (leaked + allowance) * UNITS_PER_NAT if leaked > 1e-12 else 0.0
+        assert floor(owed) <= charged <= ceil(owed) + 4
         assert state["releases"].tolist() == [step + 1]
 
 
@@ -132,11 +134,32 @@ def test_a_reader_learns_exactly_what_the_step_computed() -> None:
             np.testing.assert_allclose(posterior[row], joint / joint.sum(), rtol=0, atol=1e-13)
 
 
-def test_the_word_is_bound_to_the_symbol_and_drawn_for_a_release() -> None:
-    scope = DrawScope(Secret(bytes(32)), "tests", "crr", 1, CRR.law_digest())
-    symbols = np.array([2, 0, 1, 1])
-    draws = scope.draws([b"a", b"b", b"c", b"d"], record_positions("t", 0, range(4)))
-    words = draws.words("release", [binding_digest(int(x)) for x in symbols])[:, 0, 0]
-    keyed = CRR.step(CRR.start(4), Inputs(symbols), draws)
-    chosen = CRR.step(CRR.start(4), Inputs(symbols), ChosenWords(words))
-    assert keyed[1].values.tolist() == chosen[1].values.tolist()
+def test_where_doubles_cannot_follow_the_belief_twice_the_leakage_is_charged() -> None:
+    """Twice the leakage holds whatever the belief is: the rows of the law differ by that much."""
+    mechanism = ConditionalRandomizedResponse(MODEL, epsilon=40.0)
+    assert mechanism.audit()["rounding allowance per release in nats"] is None
+    leaked = explicit_law.leakage(MODEL.prior, explicit_law.bounded(MODEL.prior, 40.0))
+    draws = simulated(np.random.default_rng(0), 1)
+    state, _ = mechanism.step(mechanism.start(1), Inputs(np.array([0])), draws)
+    assert state["spent"][0] / UNITS_PER_NAT == pytest.approx(2.0 * leaked, abs=1e-9)
+    assert mechanism.guarantees()[0].epsilon == pytest.approx(80.0)
+
+
+@dataclass
+class RecordedDraws:
+    """Remembers what was asked for."""
+
+    asked: list[tuple[str, list[bytes]]] = field(default_factory=list)
+
+    def words(
+        self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
+    ) -> Words:
+        self.asked.append((purpose, list(binding)))
+        return np.zeros((len(binding), coordinates, count), dtype=np.uint64)
+
+
+def test_the_draw_is_bound_to_the_symbol_it_is_applied_to() -> None:
+    draws = RecordedDraws()
+    CRR.step(CRR.start(4), Inputs(np.array([2, 0, 1, 1])), draws)
+    bindings = [blake2b(number(x), digest_size=32).digest() for x in (2, 0, 1, 1)]
+    assert draws.asked == [("release", bindings)]
