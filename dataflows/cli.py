@@ -1,6 +1,7 @@
 """The `fugu` command. What each command does is in `dataflows/commands`, `run` and `demo`."""
 
 import logging
+import os
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -115,9 +116,15 @@ def _log_to_stderr() -> None:
 
 
 def main() -> None:
-    """Run the command; a failure is one clear text on stderr and exit code 1."""
+    """Run the command; a failure is one clear text on stderr and exit code 1.
+
+    A failed process ends at once: nothing that a Kafka producer still holds may be delivered when
+    the next process already looks for what was published.
+    """
     try:
         app()
     except FuguError as error:
         typer.secho(f"fugu: {error}", err=True, fg=typer.colors.RED)
-        sys.exit(1)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 import orjson
 import yaml
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -27,6 +28,7 @@ from pydantic import (
 from dataflows.errors import ConfigurationError
 
 TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
+_ADDRESSES = re.compile(r"^[^\s,]+:\d{1,5}(,[^\s,]+:\d{1,5})*$")
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m)$")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _SHORTEST_SECONDS = 0.05
@@ -57,6 +59,12 @@ def _alphabet(symbols: object) -> object:
     if len(set(symbols)) != len(symbols):
         raise ValueError("every symbol may be listed once")
     return symbols
+
+
+def _addresses(bootstrap: str) -> str:
+    if not _ADDRESSES.match(bootstrap):
+        raise ValueError("write host:port, such as localhost:9092; several with commas, no spaces")
+    return bootstrap
 
 
 class Section(BaseModel):
@@ -130,7 +138,7 @@ class Sink(Section):
 class Kafka(Section):
     """How to reach Kafka. `embedded` is the development broker of `fugu demo`."""
 
-    bootstrap: str
+    bootstrap: Annotated[str, AfterValidator(_addresses)]
     broker: Literal["apache", "embedded"] = "apache"
 
 

@@ -24,8 +24,8 @@ _NEW_PIPELINE = "start a new pipeline with a new name, state directory and sink 
 class Fingerprint(BaseModel):
     """Everything that must stay the same while a state is continued.
 
-    `sink_begin` and `dead_letters_begin` are remembered, not compared: the first offset of every
-    output partition when the pipeline was created.
+    `source_begin`, `sink_begin` and `dead_letters_begin` are remembered, not compared: where every
+    partition began when the pipeline was created, and begins again until the first snapshot.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -48,6 +48,7 @@ class Fingerprint(BaseModel):
     sink_key: str
     dead_letters_topic: str
     dead_letters_identity: str
+    source_begin: list[int]
     sink_begin: list[int]
     dead_letters_begin: list[int]
 

@@ -73,7 +73,9 @@ def build(plan: Plan) -> Dataflow:
     flow = Dataflow(plan.name.replace(".", "_"))
     reader = plan.client.reader(topic)
     batches = op.input(
-        "source", flow, KafkaSource(topic, len(names), reader, plan.max_batch, plan.stop)
+        "source",
+        flow,
+        KafkaSource(topic, fingerprint.source_begin, reader, plan.max_batch, plan.stop),
     )
     decoded = op.map("decode", batches, decode)
     sanitized = op.stateful_batch("sanitize", decoded, sanitize)

@@ -10,7 +10,12 @@ from pathlib import Path
 
 from bytewax.dataflow import Dataflow
 from bytewax.errors import BytewaxRuntimeError
-from bytewax.recovery import RecoveryConfig
+from bytewax.recovery import (
+    InconsistentPartitionsError,
+    MissingPartitionsError,
+    NoPartitionsError,
+    RecoveryConfig,
+)
 from bytewax.run import cli_main
 
 from dataflows.config import PipelineFile, reading_digest
@@ -18,7 +23,7 @@ from dataflows.errors import FuguError, StartRefused
 from dataflows.fingerprint import Fingerprint, StateDirectory, check_same
 from dataflows.flow import STEPS, Plan, build
 from dataflows.guarantee_text import guarantee_id
-from dataflows.kafka.client import Client, Topic
+from dataflows.kafka.client import Bounds, Client, Topic
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.kafka.source import StopFlag
 from dataflows.kafka.topics import Topics, find_topics
@@ -56,8 +61,13 @@ def run(file: PipelineFile) -> None:
         log.info("pipeline %s: stopped, state is written", pipeline.name)
     except BytewaxRuntimeError as error:
         raise _cause(error) from None
-    finally:
-        plan.directory.unlock()
+    except (RuntimeError, NoPartitionsError, MissingPartitionsError, InconsistentPartitionsError):
+        raise StartRefused(
+            f"the recovery store {plan.directory.recovery} cannot be used: it is damaged, or the "
+            "disk is full. Restore the state directory from a backup, or start a new pipeline "
+            "with a new name, state directory and sink topic."
+        ) from None
+    plan.directory.unlock()  # after an error only the end of the process is safe
 
 
 def flow(path: str) -> Dataflow:
@@ -106,6 +116,7 @@ def prepare(file: PipelineFile) -> Plan:
         sink_key=pipeline.sink.key,
         dead_letters_topic=topics.dead_letters.name,
         dead_letters_identity=topics.dead_letters.identity,
+        source_begin=[],
         sink_begin=[],
         dead_letters_begin=[],
     )
@@ -131,6 +142,7 @@ def _continued(
     if stored is None:
         stored = current.model_copy(
             update={
+                "source_begin": [bound.start for bound in _bounds(client, topics.source)],
                 "sink_begin": _empty_topic_begin(client, topics.sink),
                 "dead_letters_begin": _empty_topic_begin(client, topics.dead_letters),
             }
@@ -141,30 +153,36 @@ def _continued(
 
 
 def _empty_topic_begin(client: Client, topic: Topic) -> list[int]:
-    reader = client.reader(topic.name)
-    try:
-        bounds = reader.bounds(list(range(topic.partitions)))
-    finally:
-        reader.close()
-    if any(bound.end > 0 for bound in bounds.values()):
+    bounds = _bounds(client, topic)
+    if any(bound.end > 0 for bound in bounds):
         raise StartRefused(
             f"topic {topic.name} already holds records, but there is no state for them: without "
             "it budgets would be reset and releases repeated. Restore the state directory "
             "(state.directory), or give the pipeline a new, empty topic."
         )
-    return [bounds[partition].end for partition in sorted(bounds)]
+    return [bound.end for bound in bounds]
+
+
+def _bounds(client: Client, topic: Topic) -> list[Bounds]:
+    """First and next offset of every partition, in partition order."""
+    reader = client.reader(topic.name)
+    try:
+        bounds = reader.bounds(list(range(topic.partitions)))
+    finally:
+        reader.close()
+    return [bounds[partition] for partition in sorted(bounds)]
 
 
 def _cause(error: BaseException) -> FuguError:
     """The error with a text of its own inside what bytewax raised."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, FuguError):
-            return cause
-        cause = cause.__cause__ or cause.__context__
+    innermost, cause = error, error.__cause__ or error.__context__
+    while cause is not None and not isinstance(innermost, FuguError):
+        innermost, cause = cause, cause.__cause__ or cause.__context__
+    if isinstance(innermost, FuguError):
+        return innermost
     return FuguError(
-        f"the pipeline failed in an unexpected way ({type(error).__name__}); its state is that of "
-        "the last snapshot, and it can be started again."
+        f"the pipeline failed in an unexpected way ({type(innermost).__name__}); its state is that "
+        "of the last snapshot, and it can be started again."
     )
 
 

@@ -8,7 +8,12 @@ from typing import Any
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import __version__ as library_version
 from kafka.admin import ConfigFilterType, ConfigResource, ConfigResourceType, NewTopic
-from kafka.errors import KafkaError, OffsetOutOfRangeError, TopicAlreadyExistsError
+from kafka.errors import (
+    KafkaError,
+    OffsetOutOfRangeError,
+    TopicAlreadyExistsError,
+    UnsupportedCodecError,
+)
 
 from dataflows.batches import Batch, Outgoing
 from dataflows.config import Kafka
@@ -18,10 +23,16 @@ from dataflows.kafka.client import Bounds, Topic
 _REACH_SECONDS = 15
 _SCAN_SECONDS = 60
 _UNACKNOWLEDGED_RECORDS = 20_000
+_SILENCE_SECONDS = 5
+_GIVE_UP_SECONDS = 120
+_NEVER_MS = 24 * 3600 * 1000
+"""The producer must not give up a request by itself: it would go on with the next one, and leave a
+gap in the partition. `KafkaPythonWriter.flush` gives up, and the process ends with it."""
 _EMBEDDED_API = (2, 3)
 """What kafka-python must be told about librdkafka's mock broker, which cannot be asked."""
 
-logging.getLogger("kafka").setLevel(logging.ERROR)
+log = logging.getLogger(__name__)
+logging.getLogger("kafka").setLevel(logging.CRITICAL)  # it repeats each failed connection attempt
 
 
 class KafkaPythonClient:
@@ -80,7 +91,12 @@ class KafkaPythonClient:
         """An idempotent writer."""
         try:
             producer = KafkaProducer(
-                **self._common, acks="all", linger_ms=5, batch_size=131_072, retry_backoff_ms=100
+                **self._common,
+                acks="all",
+                linger_ms=5,
+                batch_size=131_072,
+                retry_backoff_ms=100,
+                delivery_timeout_ms=_NEVER_MS,
             )
         except KafkaError as error:
             raise self._unavailable(error) from None
@@ -149,6 +165,16 @@ class KafkaPythonReader:
                 "longer there (retention removed it, or the topic was truncated), so records "
                 "would be lost silently. Restore the records, or start a new pipeline with a new "
                 "name, state directory and sink topic."
+            ) from None
+        except UnsupportedCodecError as error:
+            raise KafkaUnavailable(
+                f"topic {self._topic} is compressed in a way that cannot be read here ({error}). "
+                "Install what is missing:  pip install 'kafka-python[lz4,snappy,zstd]'"
+            ) from None
+        except KafkaError as error:
+            raise KafkaUnavailable(
+                f"topic {self._topic} cannot be read ({type(error).__name__}). "
+                "Check that this user may read it, and the broker's log."
             ) from None
         return [_batch(partition.partition, records) for partition, records in polled.items()]
 
@@ -227,13 +253,30 @@ class KafkaPythonWriter:
         """Wait for every acknowledgement and check it."""
         if not self._unchecked:
             return
-        self._producer.flush()
+        self._wait_for_acknowledgements()
         for future in self._unchecked:
             if not future.succeeded():
                 self._check_failure(future)
             metadata = future.value
             self._ends[metadata.topic, metadata.partition] = metadata.offset + 1
         self._unchecked.clear()
+
+    def _wait_for_acknowledgements(self) -> None:
+        begun = warned = time.monotonic()
+        while True:
+            try:
+                self._producer.flush(timeout=_SILENCE_SECONDS)
+                return
+            except KafkaError:  # nothing came, or the batch waited for was split in two
+                now = time.monotonic()
+            if now - begun > _GIVE_UP_SECONDS:
+                raise DeliveryFailed(
+                    f"Kafka has acknowledged nothing for {now - begun:.0f} s; the pipeline stops "
+                    "before its state advances. Start it again once the broker runs."
+                )
+            if now - warned >= _SILENCE_SECONDS:
+                warned = now
+                log.warning("Kafka has acknowledged nothing for %.0f s; waiting", now - begun)
 
     def acknowledged_end(self, topic: str, partition: int) -> int | None:
         """The offset after the last acknowledged record."""

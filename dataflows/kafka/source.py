@@ -58,33 +58,35 @@ class SharedReader:
 
 
 class KafkaSource(FixedPartitionedSource[Batch, int]):
-    """All partitions of the source topic."""
+    """All partitions of the source topic. `begin` holds the offsets to start from without a
+    snapshot: their first ones when the pipeline was created."""
 
     def __init__(
-        self, topic: str, partitions: int, reader: Reader, max_batch: int, stop: StopFlag
+        self, topic: str, begin: list[int], reader: Reader, max_batch: int, stop: StopFlag
     ) -> None:
         self._topic = topic
-        self._partitions = partitions
+        self._begin = begin
         self._reader = reader
         self._shared = SharedReader(reader, max_batch)
         self._stop = stop
 
     def list_parts(self) -> list[str]:
         """Zero-padded partition numbers, so that their order is numeric."""
-        return part_names(self._partitions)
+        return part_names(len(self._begin))
 
     def build_part(
         self, step_id: str, for_part: str, resume_state: int | None
     ) -> "KafkaSourcePart":
-        """Resume one partition, or begin at its first record."""
+        """Resume one partition, or begin where the pipeline began."""
         partition = int(for_part)
         bounds = self._reader.bounds([partition])[partition]
-        offset = bounds.start if resume_state is None else resume_state
+        offset = self._begin[partition] if resume_state is None else resume_state
         if not bounds.start <= offset <= bounds.end:
             raise StartRefused(
                 f"topic {self._topic}, partition {partition}: the next record to read has offset "
                 f"{offset}, but the topic now holds offsets {bounds.start} to {bounds.end}. "
-                "Retention removed records that were never sanitized, or the topic was truncated. "
+                "Retention removed records that this state goes on with, or the topic was "
+                "truncated. "
                 "Restore them, or start a new pipeline with a new name, state directory and sink "
                 "topic."
             )

@@ -20,6 +20,7 @@ FINGERPRINT = Fingerprint(
     sink_key="pseudonym",
     dead_letters_topic="vitals.sanitized.dead",
     dead_letters_identity="dead-id",
+    source_begin=[7, 0],
     sink_begin=[0, 0],
     dead_letters_begin=[0, 0],
 )

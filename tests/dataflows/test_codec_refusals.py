@@ -4,45 +4,8 @@ import pytest
 
 from dataflows.batches import Reason
 from dataflows.codec import LATEST_TIMESTAMP, FieldTimestamp
-from tests.dataflows.columns import Message, batch_of, codec
-
-GOOD: Message = (b"bob", b'{"zone": "light"}')
-DEEP = b'{"zone": ' + b"[" * 10_000 + b"]" * 10_000 + b"}"
-LARGE = b'{"zone": "rest", "padding": "' + b"x" * 5_000_000 + b'"}'
-
-REFUSED: dict[str, tuple[Message, Reason, str]] = {
-    "no key": ((None, b'{"zone": "rest"}'), Reason.NO_KEY, ""),
-    "empty key": ((b"", b'{"zone": "rest"}'), Reason.NO_KEY, ""),
-    "key too large": ((b"k" * 65_537, b'{"zone": "rest"}'), Reason.TOO_LARGE, ""),
-    "tombstone": ((b"eve", None), Reason.TOMBSTONE, ""),
-    "empty value": ((b"eve", b""), Reason.NOT_JSON, ""),
-    "spaces": ((b"eve", b"  "), Reason.NOT_JSON, ""),
-    "text": ((b"eve", b"rest"), Reason.NOT_JSON, ""),
-    "two objects": ((b"eve", b'{"zone": "rest"}{}'), Reason.NOT_JSON, ""),
-    "truncated object": ((b"eve", b'{"zone": "rest"'), Reason.NOT_JSON, ""),
-    "truncated UTF-8": ((b"eve", '{"zone": "é'.encode()[:-1]), Reason.NOT_JSON, ""),
-    "invalid UTF-8": ((b"eve", b'{"zone": "rest", "x": "\xff"}'), Reason.NOT_JSON, ""),
-    "byte order mark": ((b"eve", b'\xef\xbb\xbf{"zone": "rest"}'), Reason.NOT_JSON, ""),
-    "lone surrogate": ((b"eve", b'{"zone": "\\ud800"}'), Reason.NOT_JSON, ""),
-    "10,000 deep": ((b"eve", DEEP), Reason.NOT_JSON, ""),
-    "10,000 deep and open": ((b"eve", b"[" * 10_000), Reason.NOT_JSON, ""),
-    "5 MB": ((b"eve", LARGE), Reason.TOO_LARGE, ""),
-    "list": ((b"eve", b'["rest"]'), Reason.WRONG_TYPE, ""),
-    "bare text": ((b"eve", b'"rest"'), Reason.WRONG_TYPE, ""),
-    "bare null": ((b"eve", b"null"), Reason.WRONG_TYPE, ""),
-    "field missing": ((b"eve", b'{"Zone": "rest"}'), Reason.FIELD_MISSING, "zone"),
-    "field null": ((b"eve", b'{"zone": null}'), Reason.WRONG_TYPE, "zone"),
-    "field true": ((b"eve", b'{"zone": true}'), Reason.WRONG_TYPE, "zone"),
-    "field number": ((b"eve", b'{"zone": 1}'), Reason.WRONG_TYPE, "zone"),
-    "field object": ((b"eve", b'{"zone": {"rest": 1}}'), Reason.WRONG_TYPE, "zone"),
-    "NaN": ((b"eve", b'{"zone": NaN}'), Reason.NOT_FINITE, "zone"),
-    "infinity": ((b"eve", b'{"zone": -Infinity}'), Reason.NOT_FINITE, "zone"),
-    "1e999": ((b"eve", b'{"zone": 1e999}'), Reason.NOT_FINITE, "zone"),
-    "NaN elsewhere": ((b"eve", b'{"zone": "rest", "x": NaN}'), Reason.NOT_JSON, ""),
-    "unknown symbol": ((b"eve", b'{"zone": "sprint"}'), Reason.OUTSIDE_DOMAIN, "zone"),
-    "other case": ((b"eve", b'{"zone": "Rest"}'), Reason.OUTSIDE_DOMAIN, "zone"),
-    "empty symbol": ((b"eve", b'{"zone": ""}'), Reason.OUTSIDE_DOMAIN, "zone"),
-}
+from tests.dataflows.bad_records import GOOD, REFUSED
+from tests.dataflows.columns import batch_of, codec
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -27,7 +27,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "dead_letters_topic": ("dead", "set sink.dead_letters back"),
     "dead_letters_identity": ("other-id", "the dead-letter topic was deleted and created again"),
 }
-REMEMBERED_ONLY = {"format", "sink_begin", "dead_letters_begin"}
+REMEMBERED_ONLY = {"format", "source_begin", "sink_begin", "dead_letters_begin"}
 
 
 def test_every_field_is_compared_or_only_remembered() -> None:

@@ -1,0 +1,148 @@
+"""What every part between the two clients costs, in CPU microseconds per record.
+
+Batches go through the stages of a run in one process, without Kafka. `lift` and `publish` are whole
+stages; their parts are replayed one by one from what was recorded on the way. What the parts leave
+over is building columns and headers, and putting releases back into input order.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from statistics import median
+
+from bench.recorded import Recording, Step
+from dataflows.batches import Batch, Decoded
+from dataflows.flow import Plan
+from dataflows.lift import Lift, rounds_of_distinct_rows
+from dataflows.publish import Pseudonyms
+from dataflows.state import RowTable
+from operators.mechanism import Mechanism
+from operators.randomness import record_positions
+
+DECODE = "codec: decode"
+LIFT = "lift as a whole"
+ROUNDS = "rounds of distinct rows"
+ROWS = "row table: find, gather, scatter"
+WORDS = "hashing: words"
+KERNEL = "kernel: step without its draws"
+PUBLISH = "publish as a whole"
+ENCODE = "codec: encode"
+IDS = "hashing: release ids"
+PSEUDONYMS = "hashing: pseudonyms, known users"
+
+PARTS_OF_STAGES: dict[str, tuple[str, ...]] = {
+    DECODE: (),
+    LIFT: (ROUNDS, ROWS, WORDS, KERNEL),
+    PUBLISH: (ENCODE, IDS, PSEUDONYMS),
+}
+_NEW_PSEUDONYMS = "hashing: pseudonyms of new users"
+_EPOCH = "state: one epoch"
+_PASSES = 3
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Microseconds per record by part and per new user; milliseconds per epoch and partition."""
+
+    users: int
+    records: int
+    per_record: dict[str, float]
+    per_new_user: float
+    per_epoch: float
+
+
+@dataclass(frozen=True)
+class Stopwatch:
+    """CPU seconds by the name of a part."""
+
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    @contextmanager
+    def on(self, part: str) -> Iterator[None]:
+        """Count what happens inside for `part`."""
+        began = time.process_time()
+        yield
+        self.seconds[part] += time.process_time() - began
+
+
+def measure_parts(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> Parts:
+    """Medians of a few passes over batches of one partition, all of whose users are known."""
+    passes = [_one_pass(plan, users, batches).seconds for _ in range(_PASSES)]
+    seconds = {part: median(one[part] for one in passes) for part in passes[0]}
+    records = sum(len(batch.offsets) for batch in batches)
+    return Parts(
+        users=len(users),
+        records=records,
+        per_record={
+            part: seconds[part] / records * 1e6
+            for stage, parts in PARTS_OF_STAGES.items()
+            for part in (stage, *parts)
+        },
+        per_new_user=seconds[_NEW_PSEUDONYMS] / len(users) * 1e6,
+        per_epoch=seconds[_EPOCH] * 1e3,
+    )
+
+
+def lift_of(plan: Plan, mechanism: Mechanism) -> Lift:
+    """The lift of one partition, as the dataflow makes it."""
+    return Lift(mechanism, plan.scope, plan.fingerprint.source_identity, RowTable(mechanism))
+
+
+def _one_pass(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> Stopwatch:
+    watch = Stopwatch()
+    known = plan.publisher.pseudonyms
+    publisher = replace(plan.publisher, pseudonyms=Pseudonyms(known.secret, known.sink))
+    with watch.on(_NEW_PSEUDONYMS):
+        for user in users:
+            publisher.pseudonyms.of(user)
+    recording = Recording(plan.mechanism)
+    lift, recorder = lift_of(plan, plan.mechanism), lift_of(plan, recording)
+    lift.table.rows_of(users)
+    recorder.table.rows_of(users)
+    for batch in batches:
+        with watch.on(DECODE):
+            decoded = plan.codec.decode(batch)
+        with watch.on(LIFT):
+            sanitized = lift(decoded)
+        with watch.on(PUBLISH):
+            publisher.releases(sanitized)
+        recorder(decoded)
+        _replay_lift(recorder, plan.mechanism, decoded, recording.steps, watch)
+        recording.steps.clear()
+        with watch.on(ENCODE):
+            publisher.codec.encode(sanitized.releases)
+        with watch.on(IDS):
+            publisher.scope.release_ids(
+                "release", publisher.source, sanitized.partition, sanitized.offsets
+            )
+        with watch.on(PSEUDONYMS):
+            for key in sanitized.keys:
+                publisher.pseudonyms.of(key)
+    with watch.on(_EPOCH):
+        lift.table.encode()
+    return watch
+
+
+def _replay_lift(
+    lift: Lift, mechanism: Mechanism, decoded: Decoded, steps: list[Step], watch: Stopwatch
+) -> None:
+    known_draws = [step.known_draws for step in steps]
+    with watch.on(ROWS):
+        rows = lift.table.rows_of(decoded.keys)
+    with watch.on(ROUNDS):
+        rounds = list(rounds_of_distinct_rows(rows))
+    with watch.on(ROWS):
+        for index, step in zip(rounds, steps, strict=True):
+            lift.table.gather(rows[index])
+            lift.table.scatter(rows[index], step.after)
+    with watch.on(WORDS):
+        record_positions(lift.source, decoded.partition, decoded.offsets)
+        for step in steps:
+            draws = lift.scope.draws(step.keys, step.positions)
+            for call in step.calls:
+                call.ask(draws)
+    with watch.on(KERNEL):
+        for step, draws_of_step in zip(steps, known_draws, strict=True):
+            mechanism.step(step.before, step.inputs, draws_of_step)

@@ -1,0 +1,54 @@
+"""The pipeline that is measured: `deploy/examples`, pointed at the bench's broker."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import yaml
+
+from bench.child import ROOT
+from bench.stream import Stream
+from dataflows.config import Kafka, PipelineFile
+from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.model_file import read_model
+
+EXAMPLE = ROOT / "deploy" / "examples" / "heart-zones.yaml"
+_SECRET = "ab" * 32
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Where a run of the bench keeps its files and finds its broker and its source topic."""
+
+    folder: Path
+    bootstrap: str
+    source: str
+
+    @cached_property
+    def client(self) -> KafkaPythonClient:
+        """Fugu's own client, for topics and for looking at what is published."""
+        return KafkaPythonClient(Kafka(bootstrap=self.bootstrap))
+
+    def pipeline(self, name: str) -> PipelineFile:
+        """A pipeline with a state directory and a sink topic of its own."""
+        document = yaml.safe_load(EXAMPLE.read_text())
+        model = document["operator"]["model"]
+        document["source"]["topic"] = self.source
+        document["sink"] |= {"topic": name, "create": True}
+        document["kafka"] = {"bootstrap": self.bootstrap}
+        document["secret"] = {"file": "secret.hex"}
+        folder = self.folder / name
+        folder.mkdir()
+        (folder / model).write_bytes((EXAMPLE.parent / model).read_bytes())
+        (folder / "secret.hex").write_text(_SECRET)
+        path = folder / "pipeline.yaml"
+        path.write_text(yaml.safe_dump(document, sort_keys=False))
+        return PipelineFile.read(path)
+
+
+def example_stream(users: int, partitions: int = 1) -> Stream:
+    """A stream that behaves as the example's model says."""
+    file = PipelineFile.read(EXAMPLE)
+    operator = file.pipeline.operator
+    model = read_model(file.resolve(operator.model), operator.alphabet)
+    return Stream(model, [str(symbol) for symbol in operator.alphabet], users, partitions)

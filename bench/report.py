@@ -1,0 +1,134 @@
+"""The figures as tables, for a terminal and for Markdown."""
+
+from dataclasses import dataclass
+
+from rich.table import Table
+
+from bench.parts import PARTS_OF_STAGES, Parts
+from bench.results import Results, machine
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table whose first column is text and whose other columns are figures."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+
+    def for_terminal(self) -> Table:
+        """As rich prints it."""
+        table = Table(title=self.title, title_justify="left")
+        for number, name in enumerate(self.header):
+            table.add_column(name, justify="right" if number else "left")
+        for row in self.rows:
+            table.add_row(*row)
+        return table
+
+    def for_markdown(self) -> str:
+        """As a file shows it."""
+        rule = ["---", *["---:"] * (len(self.header) - 1)]
+        lines = [" | ".join(row).strip() for row in (self.header, rule, *self.rows)]
+        return "\n".join([f"**{self.title}**", "", *(f"| {line} |" for line in lines)])
+
+
+def grids(results: Results) -> list[Grid]:
+    """What a person wants to know, most important first."""
+    return [_path(results), _parts(results), _scale(results), _kernel(results)]
+
+
+def markdown(results: Results) -> str:
+    """The committed page."""
+    facts = ", ".join(f"{name} {value}" for name, value in machine().items())
+    heading = f"# Throughput\n\nMeasured by `{results.settings.command}`: {facts}."
+    return "\n\n".join([heading, *(grid.for_markdown() for grid in grids(results))]) + "\n"
+
+
+def _path(results: Results) -> Grid:
+    settings, stock, fugu = results.settings, results.stock, results.fugu
+    rates = [(one.stock.records_per_second, one.fugu.records_per_second) for one in results.path]
+    cpu = stock.cpu_seconds_per_million, fugu.cpu_seconds_per_million
+    memory = stock.peak_mebibytes, fugu.peak_mebibytes
+    return Grid(
+        f"{settings.records:,} records by {settings.users:,} users, {settings.partitions} "
+        f"partitions, real Kafka; median of {settings.rounds}",
+        ["from first to last output", "stock loop", "fugu run", "fugu / stock"],
+        [
+            [
+                "records/s",
+                f"{stock.records_per_second:,.0f}",
+                f"{fugu.records_per_second:,.0f}",
+                f"{results.ratio:.2f}",
+            ],
+            [
+                "· each round",
+                ", ".join(f"{first:,.0f}" for first, _ in rates),
+                ", ".join(f"{second:,.0f}" for _, second in rates),
+                ", ".join(f"{second / first:.2f}" for first, second in rates),
+            ],
+            ["CPU s per million records", *_figures(1, *cpu), f"{cpu[1] / cpu[0]:.2f}"],
+            ["peak memory in MiB", *_figures(0, *memory), f"{memory[1] / memory[0]:.2f}"],
+            [
+                "CPU s before the first output",
+                *_figures(2, stock.start_cpu_seconds, fugu.start_cpu_seconds),
+                "",
+            ],
+        ],
+    )
+
+
+def _parts(results: Results) -> Grid:
+    run, stock, fugu = results.parts_of_run, results.stock_client, results.fugu_client
+    rows = [["client: consume", *_figures(1, stock.consume, fugu.consume)]]
+    rows += [[name, "", *figures] for name, figures in _stages([run])]
+    rows.append(["client: produce", *_figures(1, stock.produce, fugu.produce)])
+    sums = stock.consume + stock.produce, fugu.consume + fugu.produce + _sum_of_stages(run)
+    whole = results.stock.cpu_seconds_per_million, results.fugu.cpu_seconds_per_million
+    rest = [process - parts for process, parts in zip(whole, sums, strict=True)]
+    rows += [
+        ["sum of client and stages", *_figures(1, *sums)],
+        ["whole process, as above", *_figures(1, *whole)],
+        ["difference: dataflow, state, waiting", *_figures(1, *rest)],
+    ]
+    title = f"Parts of the run, each by itself; {run.users:,} users per partition"
+    return Grid(title, ["CPU microseconds per record", "stock loop", "fugu run"], rows)
+
+
+def _scale(results: Results) -> Grid:
+    parts = results.parts
+    rows = [[name, *figures] for name, figures in _stages(parts)]
+    rows += [
+        ["a new user: pseudonym", *_figures(1, *(one.per_new_user for one in parts))],
+        ["an epoch: state, in ms", *_figures(2, *(one.per_epoch for one in parts))],
+    ]
+    counts = [f"{one.users:,} user{'s' if one.users > 1 else ''}" for one in parts]
+    return Grid("By users per partition", ["CPU microseconds per record", *counts], rows)
+
+
+def _stages(measured: list[Parts]) -> list[tuple[str, list[str]]]:
+    rows = []
+    for stage, parts in PARTS_OF_STAGES.items():
+        rows.append((stage, _figures(1, *(one.per_record[stage] for one in measured))))
+        for part in parts:
+            figures = _figures(2, *(one.per_record[part] for one in measured))
+            rows.append((f"· {part}", figures))
+    return rows
+
+
+def _kernel(results: Results) -> Grid:
+    return Grid(
+        "One step, by streams that advance together",
+        ["CPU microseconds per stream", *(f"{one.rows_per_call:,}" for one in results.kernel)],
+        [
+            ["kernel", *_figures(2, *(one.kernel for one in results.kernel))],
+            ["hashing: words", *_figures(2, *(one.words for one in results.kernel))],
+        ],
+    )
+
+
+def _sum_of_stages(parts: Parts) -> float:
+    return sum(parts.per_record[stage] for stage in PARTS_OF_STAGES)
+
+
+def _figures(decimals: int, *values: float) -> list[str]:
+    return [f"{value:,.{decimals}f}" for value in values]

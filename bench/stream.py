@@ -1,0 +1,95 @@
+"""The records that are measured: JSON of about 120 bytes, users at random, zones by the model.
+
+Random users make unequal rounds (some user appears often in a batch), as real streams do.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate, islice
+from random import Random
+from time import time
+
+import orjson
+
+from dataflows.batches import Batch, Outgoing
+from operators.sip.markov_model import MarkovModel
+
+_SEED = 20240601
+_WRITE_SIZE = 1_000
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Records of `users` users, equally many on each of `partitions` partitions."""
+
+    model: MarkovModel
+    alphabet: list[str]
+    users: int
+    partitions: int = 1
+
+    def outgoing(self, records: int) -> Iterator[Outgoing]:
+        """The first `records` of them, for a writer; stamped with the current time."""
+        queues: list[list[tuple[bytes, bytes]]] = [[] for _ in range(self.partitions)]
+        for user, value in islice(self._records(), records):
+            queue = queues[user % self.partitions]
+            queue.append((b"user-%06d" % user, value))
+            if len(queue) == _WRITE_SIZE:
+                yield _outgoing(user % self.partitions, queue)
+                queue.clear()
+        yield from (_outgoing(partition, queue) for partition, queue in enumerate(queues))
+
+    @property
+    def keys(self) -> list[bytes]:
+        """The keys of all users."""
+        return [b"user-%06d" % user for user in range(self.users)]
+
+    def batches(self, batches: int, size: int) -> list[Batch]:
+        """Batches of partition 0 as a reader returns them; every partition is like it."""
+        chunks = [list(islice(self._records(seed=number), size)) for number in range(batches)]
+        return [
+            Batch(
+                partition=0,
+                offsets=list(range(number * size, (number + 1) * size)),
+                timestamps=[_now()] * size,
+                keys=[b"user-%06d" % user for user, _ in chunk],
+                values=[value for _, value in chunk],
+                headers=[[] for _ in chunk],
+            )
+            for number, chunk in enumerate(chunks)
+        ]
+
+    def _records(self, seed: int = _SEED) -> Iterator[tuple[int, bytes]]:
+        random = Random(seed)
+        prior = list(accumulate(self.model.prior.tolist()))
+        rows = [list(accumulate(row)) for row in self.model.transition.tolist()]
+        symbols = range(len(self.alphabet))
+        zones: dict[int, int] = {}
+        while True:
+            user = random.randrange(self.users)
+            weights = rows[zones[user]] if user in zones else prior
+            zone = zones[user] = random.choices(symbols, cum_weights=weights)[0]
+            record = {
+                "zone": self.alphabet[zone],
+                "bpm": random.randrange(50, 190),
+                "device": f"watch-{user % 997:03d}",
+                "firmware": "4.2.1",
+                "session": f"{random.getrandbits(64):016x}",
+                "steps": random.randrange(100_000),
+                "battery": random.randrange(100),
+            }
+            yield user, orjson.dumps(record)
+
+
+def _now() -> int:
+    """Old timestamps would be removed by retention while they are measured."""
+    return int(time() * 1000)
+
+
+def _outgoing(partition: int, queue: list[tuple[bytes, bytes]]) -> Outgoing:
+    return Outgoing(
+        partition,
+        [key for key, _ in queue],
+        [value for _, value in queue],
+        [[] for _ in queue],
+        [_now()] * len(queue),
+    )

@@ -1,0 +1,131 @@
+"""Running a pipeline as its users do: a file, the `fugu` command, signals, exit codes, stderr."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+
+FUGU = Path(sys.executable).with_name("fugu")
+SECRET = "ab" * 32
+OTHER_SECRET = "cd" * 32
+SECRET_VARIABLE = "FUGU_TEST_SECRET"
+ALPHABET = ["rest", "light", "moderate", "vigorous"]
+MODEL: dict[str, Any] = {
+    "format": "fugu-markov-model",
+    "format_version": 1,
+    "alphabet": ALPHABET,
+    "prior": "uniform",
+    "transition": [
+        [0.90, 0.06, 0.03, 0.01],
+        [0.10, 0.80, 0.08, 0.02],
+        [0.02, 0.14, 0.79, 0.05],
+        [0.01, 0.04, 0.20, 0.75],
+    ],
+}
+
+Document = dict[str, Any]
+
+
+def pipeline_document(bootstrap: str, source: str, sink: str) -> Document:
+    """A complete pipeline as plain data, for tests to change before it is written."""
+    return {
+        "name": "heart-zones",
+        "source": {"topic": source, "value": "zone"},
+        "operator": {
+            "kind": "crr",
+            "alphabet": ALPHABET,
+            "epsilon": 1.0,
+            "model": "model.json",
+        },
+        "sink": {"topic": sink, "create": True},
+        "kafka": {"bootstrap": bootstrap},
+        "state": {"directory": "state", "every": "200ms"},
+        "secret": {"env": SECRET_VARIABLE},
+    }
+
+
+def write_pipeline(
+    directory: Path, document: Document, model: Mapping[str, Any] | None = None
+) -> Path:
+    """Write pipeline and model file into a directory; returns the path of the pipeline file."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "model.json").write_bytes(orjson.dumps(MODEL if model is None else model))
+    path = directory / "pipeline.yaml"
+    path.write_text(yaml.safe_dump(document, sort_keys=False))
+    return path
+
+
+@dataclass(frozen=True)
+class RunningPipeline:
+    """A `fugu run` process of its own; everything it says is in `log`."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def stderr(self) -> str:
+        """What it has written so far."""
+        return self.log.read_text(errors="replace")
+
+    def wait_until(self, reached: Callable[[], bool], *, seconds: float = 30) -> None:
+        """Wait for something to become true while the pipeline runs."""
+        deadline = time.monotonic() + seconds
+        while not reached():
+            assert self.process.poll() is None, f"the pipeline ended:\n{self.stderr}"
+            assert time.monotonic() < deadline, f"nothing happened for {seconds} s:\n{self.stderr}"
+            time.sleep(0.01)
+
+    def kill(self) -> None:
+        """`kill -9`."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self, how: signal.Signals = signal.SIGTERM, *, seconds: float = 30) -> int:
+        """Ask it to stop; returns the exit code."""
+        self.process.send_signal(how)
+        return self.process.wait(seconds)
+
+    def exit_code(self, *, seconds: float = 30) -> int:
+        """Wait until it ends by itself."""
+        return self.process.wait(seconds)
+
+
+@contextmanager
+def running(pipeline: Path, *, secret: str = SECRET) -> Iterator[RunningPipeline]:
+    """`fugu run PIPELINE`, killed at the end if it still runs."""
+    log = pipeline.with_suffix(f".{time.monotonic_ns()}.log")
+    environment = {**os.environ, SECRET_VARIABLE: secret}
+    with log.open("wb") as stderr:
+        process = subprocess.Popen(
+            [FUGU, "run", pipeline], stdin=subprocess.DEVNULL, stderr=stderr, env=environment
+        )
+    try:
+        yield RunningPipeline(process, log)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def refusal(pipeline: Path, *, secret: str = SECRET) -> str:
+    """What `fugu run` says when it refuses to start."""
+    with running(pipeline, secret=secret) as process:
+        return check_refusal(process)
+
+
+def check_refusal(process: RunningPipeline, *, seconds: float = 30) -> str:
+    """Wait for the end, which must be one clear error, exit code 1 and no traceback."""
+    code = process.exit_code(seconds=seconds)
+    said = process.stderr
+    assert code == 1, said
+    assert said.count("fugu: ") == 1, said
+    assert not any(word in said for word in ("Traceback", "panicked", "Exception")), said
+    return said

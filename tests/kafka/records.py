@@ -1,0 +1,89 @@
+"""Putting records into topics and reading topics back whole, on a real broker."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+MAX_REQUEST_BYTES = 8_000_000
+FETCH_BYTES = 8_000_000
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a topic holds; `headers` and `timestamp` included, because consumers see them too."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
+    timestamp: int = 1_700_000_000_000
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A record together with the partition it is meant for."""
+
+    partition: int
+    record: Record = field()
+
+
+def produce(bootstrap: str, topic: str, placed: Iterable[Placed]) -> None:
+    """Write records in order, and return once all of them are acknowledged."""
+    producer = KafkaProducer(
+        bootstrap_servers=bootstrap,
+        acks="all",
+        linger_ms=5,
+        batch_size=131_072,
+        max_request_size=MAX_REQUEST_BYTES,
+    )
+    with closing(producer):
+        sent = [
+            producer.send(
+                topic,
+                value=item.record.value,
+                key=item.record.key,
+                headers=list(item.record.headers),
+                partition=item.partition,
+                timestamp_ms=item.record.timestamp,
+            )
+            for item in placed
+        ]
+        for future in sent:
+            future.get(timeout=30)
+
+
+def read_topic(bootstrap: str, topic: str) -> dict[int, list[Record]]:
+    """Everything a topic holds now, partition by partition."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=bootstrap,
+        auto_offset_reset="earliest",
+        max_partition_fetch_bytes=FETCH_BYTES,
+        isolation_level="read_committed",
+    )
+    with closing(consumer):
+        partitions = [TopicPartition(topic, p) for p in partitions_of(consumer, topic)]
+        ends = consumer.end_offsets(partitions)
+        consumer.assign(partitions)
+        consumer.seek_to_beginning(*partitions)
+        found: dict[int, list[Record]] = {part.partition: [] for part in partitions}
+        while any(consumer.position(part) < ends[part] for part in partitions):
+            for part, records in consumer.poll(timeout_ms=200).items():
+                found[part.partition] += [
+                    Record(r.key, r.value, tuple(r.headers), r.timestamp) for r in records
+                ]
+        return found
+
+
+def end_offsets(consumer: KafkaConsumer, topic: str) -> list[int]:
+    """The next offset of every partition, in partition order."""
+    partitions = [TopicPartition(topic, p) for p in partitions_of(consumer, topic)]
+    ends = consumer.end_offsets(partitions)
+    return [ends[part] for part in partitions]
+
+
+def partitions_of(consumer: KafkaConsumer, topic: str) -> Sequence[int]:
+    """The partition numbers of a topic that exists, in order."""
+    while not (partitions := consumer.partitions_for_topic(topic)):
+        consumer.topics()
+    return sorted(partitions)

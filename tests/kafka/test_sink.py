@@ -1,0 +1,223 @@
+"""A replay never publishes twice, and what it cannot explain stops it before it publishes."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from kafka import KafkaAdminClient, TopicPartition
+
+from dataflows.batches import Outgoing, Sanitized
+from dataflows.config import Kafka
+from dataflows.errors import ReleaseMismatch, StartRefused
+from dataflows.kafka.client import Writer
+from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.sink import KafkaSink, KafkaSinkPart
+from dataflows.publish import Publisher
+from operators.randomness import DrawScope, Secret
+from tests.dataflows.columns import batch_of, codec, lift, publisher
+from tests.kafka.records import Placed, Record, produce, read_topic
+from tests.kafka.topics import TopicFactory
+
+PARTITION = 2
+
+
+def sanitized(records: int) -> Sanitized:
+    values = [b'{"zone": "light"}', b'{"zone": "rest"}']
+    messages = [(b"user-%d" % (i % 3), values[i % 2]) for i in range(records)]
+    return lift()(codec().decode(batch_of(messages)))
+
+
+def releases(first: int, end: int) -> Outgoing:
+    """The releases of source offsets first to end, as every run of the pipeline gives them."""
+    return cut(publisher().releases(sanitized(end)), first, end)
+
+
+def cut(outgoing: Outgoing, first: int, end: int) -> Outgoing:
+    return Outgoing(
+        outgoing.partition,
+        outgoing.keys[first:end],
+        outgoing.values[first:end],
+        outgoing.headers[first:end],
+        outgoing.timestamps[first:end],
+        outgoing.positions[first:end],
+    )
+
+
+class Sink:
+    """One output partition of a topic, rebuilt as after a crash as often as a test likes."""
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        self.bootstrap = bootstrap
+        self.topic = topic
+        self._client = KafkaPythonClient(Kafka(bootstrap=bootstrap))
+        self._writers: list[Writer] = []
+
+    def part(self, resume: int | None = None, by: Publisher | None = None) -> KafkaSinkPart:
+        writer = self._client.writer()
+        self._writers.append(writer)
+        names = (by or publisher()).release_ids
+        sink = KafkaSink(self._client, writer, self.topic, [0, 0, 0], names)
+        return sink.build_part("sink", f"{PARTITION:06d}", resume)
+
+    def names(self) -> list[bytes]:
+        """The release ids in the partition, in order."""
+        records = read_topic(self.bootstrap, self.topic)[PARTITION]
+        return [dict(record.headers)["fugu-release"] for record in records]
+
+    def close(self) -> None:
+        for writer in self._writers:
+            with suppress(Exception):
+                writer.close()
+
+
+@pytest.fixture
+def sink(bootstrap: str, topics: TopicFactory) -> Iterator[Sink]:
+    sink = Sink(bootstrap, topics("sink", partitions=3))
+    yield sink
+    sink.close()
+
+
+def names(first: int, end: int) -> list[bytes]:
+    return publisher().release_ids(PARTITION, range(first, end))
+
+
+def test_a_snapshot_is_the_end_of_what_was_acknowledged(sink: Sink) -> None:
+    part = sink.part()
+    assert part.snapshot() == 0
+    part.write_batch([releases(0, 3), releases(3, 5)])
+    assert part.snapshot() == 5
+    assert sink.names() == names(0, 5)
+
+
+def test_records_are_published_byte_for_byte(sink: Sink) -> None:
+    part = sink.part()
+    outgoing = releases(0, 4)
+    part.write_batch([outgoing])
+    part.snapshot()
+    assert read_topic(sink.bootstrap, sink.topic) == {
+        0: [],
+        1: [],
+        PARTITION: [
+            Record(outgoing.keys[i], outgoing.values[i], tuple(outgoing.headers[i]), 1000 + i)
+            for i in range(4)
+        ],
+    }
+
+
+@pytest.mark.parametrize("resume", [None, 0, 3])
+def test_a_replay_publishes_only_what_is_missing(sink: Sink, resume: int | None) -> None:
+    before = sink.part()
+    before.write_batch([releases(0, 6)])
+    before.snapshot()
+    after = sink.part(resume)
+    after.write_batch([releases(resume or 0, 4), releases(4, 8)])
+    assert after.snapshot() == 8
+    assert sink.names() == names(0, 8)
+
+
+def test_a_replay_that_is_cut_short_resumes_before_what_it_has_not_reached(sink: Sink) -> None:
+    sink.part().write_batch([releases(0, 6)])
+    _settle(sink, 6)
+    half = sink.part(0)
+    half.write_batch([releases(0, 2)])
+    assert half.snapshot() == 2
+    rest = sink.part(2)
+    rest.write_batch([releases(2, 7)])
+    assert rest.snapshot() == 7
+    assert sink.names() == names(0, 7)
+
+
+def test_a_release_that_differs_stops_the_replay(sink: Sink) -> None:
+    sink.part().write_batch([releases(0, 6)])
+    _settle(sink, 6)
+    changed = releases(0, 8)
+    changed.values[4] = b'{"zone":"vigorous","confidence":0.1234}'
+    with pytest.raises(ReleaseMismatch, match=r"release_mismatch: .*partition 2, offset 4 was"):
+        sink.part().write_batch([changed])
+    assert sink.names() == names(0, 6)
+
+
+CHANGES: dict[str, Callable[[Outgoing], Outgoing]] = {
+    "key": lambda out: replace(out, keys=[b"someone else", out.keys[1]]),
+    "no key": lambda out: replace(out, keys=[None, out.keys[1]]),
+    "timestamp": lambda out: replace(out, timestamps=[7, out.timestamps[1]]),
+    "header": lambda out: replace(
+        out, headers=[[out.headers[0][0], ("fugu-guarantee", b"other")], out.headers[1]]
+    ),
+}
+
+
+@pytest.mark.parametrize("part", CHANGES)
+def test_every_part_of_a_record_is_compared(sink: Sink, part: str) -> None:
+    sink.part().write_batch([releases(0, 2)])
+    _settle(sink, 2)
+    with pytest.raises(ReleaseMismatch):
+        sink.part().write_batch([CHANGES[part](releases(0, 2))])
+
+
+def test_releases_under_another_secret_stop_the_replay(sink: Sink) -> None:
+    sink.part().write_batch([releases(0, 6)])
+    _settle(sink, 6)
+    here = publisher()
+    scope = DrawScope(Secret(bytes(32)), "heart-zones", "crr", 1, here.scope.law)
+    elsewhere = replace(here, scope=scope)
+    replay = elsewhere.releases(sanitized(8))
+    with pytest.raises(ReleaseMismatch, match="is no release of this pipeline as it is now"):
+        sink.part(by=elsewhere).write_batch([replay])
+    assert sink.names() == names(0, 6)
+
+
+def test_a_copy_that_arrived_late_is_recognised_and_forgotten(sink: Sink) -> None:
+    before = sink.part()
+    before.write_batch([releases(0, 6)])
+    assert before.snapshot() == 6
+    before.write_batch([releases(2, 5)])
+    _settle(sink, 9)
+    after = sink.part(6)
+    after.write_batch([releases(6, 7)])
+    assert after.snapshot() == 10, "the copies do not hold the resume offset back"
+    assert sink.names() == names(0, 6) + names(2, 5) + names(6, 7)
+
+
+def test_a_request_that_was_given_up_is_made_good(sink: Sink) -> None:
+    sink.part().write_batch([releases(3, 6)])
+    _settle(sink, 3)
+    after = sink.part()
+    after.write_batch([releases(0, 7)])
+    after.snapshot()
+    assert sorted(sink.names()) == sorted(names(0, 7))
+
+
+def test_what_something_else_wrote_is_passed_over_with_a_warning(
+    sink: Sink, caplog: pytest.LogCaptureFixture
+) -> None:
+    produce(sink.bootstrap, sink.topic, [Placed(PARTITION, Record(b"alien key", b"alien value"))])
+    after = sink.part()
+    after.write_batch([releases(0, 2)])
+    assert after.snapshot() == 3
+    assert "offset 0 was not written by Fugu" in caplog.text
+    assert "alien" not in caplog.text
+
+
+def test_a_sink_that_lost_its_beginning_is_refused(sink: Sink) -> None:
+    sink.part().write_batch([releases(0, 6)])
+    _settle(sink, 6)
+    with KafkaAdminClient(bootstrap_servers=sink.bootstrap) as admin:
+        admin.delete_records({TopicPartition(sink.topic, PARTITION): 4})
+    sink.part(4)
+    with pytest.raises(StartRefused, match="ends at offset 3, but the topic now holds offsets 4 t"):
+        sink.part(3)
+
+
+def test_a_sink_that_was_truncated_is_refused(sink: Sink) -> None:
+    sink.part().write_batch([releases(0, 2)])
+    _settle(sink, 2)
+    with pytest.raises(StartRefused, match="ends at offset 3, but the topic now holds offsets 0 t"):
+        sink.part(3)
+
+
+def _settle(sink: Sink, records: int) -> None:
+    """Wait until what a part has written without a snapshot is in the topic."""
+    while len(sink.names()) < records:
+        pass
