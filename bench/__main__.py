@@ -1,5 +1,6 @@
 """`make bench`: the whole path and its parts, on a Kafka of its own. About three minutes."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from dataflows.run import prepare
 from tests.kafka.broker import Broker
 from tests.kafka.topics import TopicFactory
 
+_DEFAULTS = (200_000, 2_000, 3)
 _PARTITIONS = 4
 _RECORDS_FOR_PARTS = 20_000
 _BATCHES_BY_USERS = {1: (1, 1_000), 2_000: (4, 5_000), 100_000: (4, 5_000)}
@@ -39,14 +41,20 @@ Say = Callable[[str], None]
 def bench(
     records: Annotated[
         int, typer.Option(min=20_000, help="Records in the source topic.")
-    ] = 200_000,
-    users: Annotated[int, typer.Option(min=_PARTITIONS, help="Users who send them.")] = 2_000,
-    rounds: Annotated[int, typer.Option(min=1, help="Measurements, of which the median.")] = 3,
+    ] = _DEFAULTS[0],
+    users: Annotated[int, typer.Option(min=_PARTITIONS, help="Users who send them.")] = _DEFAULTS[
+        1
+    ],
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Measurements, of which the median.")
+    ] = _DEFAULTS[2],
     results: Annotated[Path, typer.Option(help="Where path.json and path.md go.")] = _RESULTS,
 ) -> None:
     """Measure `fugu run` beside a bare loop of stock kafka-python, and every part by itself."""
-    command = f"python -m bench --records {records} --users {users} --rounds {rounds}"
-    settings = Settings(command, records, users, _PARTITIONS, rounds)
+    command = f".venv/bin/python -m bench --records {records} --users {users} --rounds {rounds}"
+    if (records, users, rounds) == _DEFAULTS:
+        command = "make bench"
+    settings = Settings(command, records, users, _PARTITIONS, rounds, os.getloadavg()[0])
     console = Console()
     with (
         console.status("starting Kafka") as status,
@@ -61,7 +69,10 @@ def bench(
     (results / "path.md").write_text(markdown(measured))
     for grid in grids(measured):
         console.print(grid.for_terminal(), "")
-    console.print(f"Written to {results}/path.json and path.md. To measure again:  {command}")
+    console.print(
+        f"Load average before: {settings.load_before:.1f}; above about 0.3, measure again."
+    )
+    console.print(f"Written to {results} as path.json and path.md. To measure again:  {command}")
 
 
 def _measure(place: Workplace, settings: Settings, say: Say) -> Results:

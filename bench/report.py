@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from rich.table import Table
 
 from bench.parts import PARTS_OF_STAGES, Parts
-from bench.results import Results, machine
+from bench.results import Results, machine, today
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,11 @@ def grids(results: Results) -> list[Grid]:
 def markdown(results: Results) -> str:
     """The committed page."""
     facts = ", ".join(f"{name} {value}" for name, value in machine().items())
-    heading = f"# Throughput\n\nMeasured by `{results.settings.command}`: {facts}."
+    settings = results.settings
+    heading = (
+        f"# Throughput\n\nMeasured {today()} by `{settings.command}`; {facts}; "
+        f"load before {settings.load_before:.1f}."
+    )
     return "\n\n".join([heading, *(grid.for_markdown() for grid in grids(results))]) + "\n"
 
 
@@ -56,16 +60,13 @@ def _path(results: Results) -> Grid:
         [
             [
                 "records/s",
-                f"{stock.records_per_second:,.0f}",
-                f"{fugu.records_per_second:,.0f}",
+                *_figures(0, stock.records_per_second, fugu.records_per_second),
                 f"{results.ratio:.2f}",
             ],
-            [
-                "· each round",
-                ", ".join(f"{first:,.0f}" for first, _ in rates),
-                ", ".join(f"{second:,.0f}" for _, second in rates),
-                ", ".join(f"{second / first:.2f}" for first, second in rates),
-            ],
+            *(
+                [f"· round {number}", *_figures(0, first, second), f"{second / first:.2f}"]
+                for number, (first, second) in enumerate(rates, start=1)
+            ),
             ["CPU s per million records", *_figures(1, *cpu), f"{cpu[1] / cpu[0]:.2f}"],
             ["peak memory in MiB", *_figures(0, *memory), f"{memory[1] / memory[0]:.2f}"],
             [

@@ -22,13 +22,14 @@ _LIBRARIES = ("kafka-python", "bytewax", "numpy", "orjson")
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for."""
+    """What was asked for, and how busy the machine was already (load average of a minute)."""
 
     command: str
     records: int
     users: int
     partitions: int
     rounds: int
+    load_before: float
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Results:
         """As JSON."""
         medians = {"stock": asdict(self.stock), "fugu": asdict(self.fugu), "ratio": self.ratio}
         document = {
-            "measured": datetime.now(UTC).strftime("%Y-%m-%d"),
+            "measured": today(),
             "machine": machine(),
             "medians": medians,
             **asdict(self),
@@ -70,6 +71,11 @@ class Results:
         path.write_bytes(
             orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
         )
+
+
+def today() -> str:
+    """When it was measured."""
+    return datetime.now(UTC).strftime("%Y-%m-%d")
 
 
 def machine() -> dict[str, str]:

@@ -8,7 +8,7 @@ from random import Random
 from kafka import KafkaConsumer, KafkaProducer
 
 from tests.kafka.pipelines import ALPHABET, Document, pipeline_document
-from tests.kafka.records import Placed, Record, end_offsets
+from tests.kafka.records import NOW, Placed, Record, end_offsets
 from tests.kafka.topics import TopicFactory
 
 PARTITIONS = 4
@@ -51,7 +51,7 @@ def stream(records: int, *, seed: int, partitions: int = PARTITIONS) -> Stream:
         record = Record(
             key=b"user-%d" % user,
             value=value if is_good else random.choice(BAD_VALUES),
-            timestamp=1_700_000_000_000 + (number ^ 7),
+            timestamp=NOW + (number ^ 7),
         )
         placed.append(Placed(user % partitions, record))
         good.append(is_good)
@@ -63,6 +63,7 @@ def document_with_topics(
 ) -> Document:
     """A pipeline over `source` with sinks of its own, whose output two runs can be compared by."""
     document = pipeline_document(bootstrap, source, topics("sanitized", partitions=partitions))
+    document["state"]["every"] = "1s"
     document["sink"] |= {
         "create": False,
         "key": "original",
@@ -79,12 +80,7 @@ class PacedFeed:
     consumer: KafkaConsumer
     document: Document
     stream: Stream
-    fed: int = 0
-
-    @property
-    def done(self) -> bool:
-        """Whether everything was fed and came out."""
-        return self.published() >= len(self.stream.placed)
+    fed: int
 
     def published(self) -> int:
         """How many releases and dead letters are there by now."""
@@ -116,10 +112,12 @@ class PacedFeed:
 
 
 @contextmanager
-def paced_feed(bootstrap: str, document: Document, stream: Stream) -> Iterator[PacedFeed]:
-    """A feeder that nothing was fed by yet."""
+def paced_feed(
+    bootstrap: str, document: Document, stream: Stream, *, fed: int = 0
+) -> Iterator[PacedFeed]:
+    """A feeder for the source of a pipeline, which holds the first `fed` records already."""
     with (
         closing(KafkaProducer(bootstrap_servers=bootstrap, batch_size=131_072)) as producer,
         closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer,
     ):
-        yield PacedFeed(producer, consumer, document, stream)
+        yield PacedFeed(producer, consumer, document, stream, fed)

@@ -1,5 +1,6 @@
 """Putting records into topics and reading topics back whole, on a real broker."""
 
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -8,6 +9,8 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 MAX_REQUEST_BYTES = 8_000_000
 FETCH_BYTES = 8_000_000
+NOW = time.time_ns() // 1_000_000
+"""Recent: Kafka removes what is older than a topic's retention, by the timestamp it is given."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,7 @@ class Record:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...] = ()
-    timestamp: int = 1_700_000_000_000
+    timestamp: int = NOW
 
 
 @dataclass(frozen=True)

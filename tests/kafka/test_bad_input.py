@@ -10,7 +10,7 @@ from kafka import KafkaConsumer
 
 from tests.dataflows.bad_records import CANARY, REFUSED
 from tests.kafka.pipelines import pipeline_document, running, write_pipeline
-from tests.kafka.records import Placed, Record, end_offsets, produce, read_topic
+from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_topic
 from tests.kafka.topics import TopicFactory
 
 NEIGHBOURS = 3
@@ -64,7 +64,7 @@ def good_and_bad() -> list[Record]:
     """A bad record, then its good neighbours, and so on."""
     mixed: list[Record] = []
     for (key, value), _, _ in REFUSED.values():
-        mixed.append(Record(key, value, HEADERS, timestamp=1_000 + len(mixed)))
+        mixed.append(Record(key, value, HEADERS, timestamp=NOW + 1 + len(mixed)))
         mixed += [NEIGHBOUR] * NEIGHBOURS
     return mixed
 
@@ -86,7 +86,7 @@ def test_every_bad_record_is_a_dead_letter_with_its_reason_and_no_payload(
 
 def test_a_dead_letter_has_no_key_and_the_time_of_its_record(outcome: Outcome) -> None:
     assert {record.key for record in outcome.dead_letters} == {None}
-    times = [1_000 + number * (NEIGHBOURS + 1) for number in range(len(REFUSED))]
+    times = [NOW + 1 + number * (NEIGHBOURS + 1) for number in range(len(REFUSED))]
     assert [record.timestamp for record in outcome.dead_letters] == times
 
 
