@@ -7,7 +7,8 @@ stream (the *row*). It never sees Kafka, a clock, a file or a source of randomne
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from enum import IntEnum
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,15 +37,30 @@ class Inputs:
     values: Array
 
 
+class Kind(IntEnum):
+    """What a release is."""
+
+    FRESH = 0
+    """It was drawn for this position."""
+    REPEATED = 1
+    """The budget did not allow a fresh one: it says nothing new about this position."""
+    SUPPRESSED = 2
+    """Nothing is published for this position."""
+    STOPPED = 3
+    """The budget is exhausted and the pipeline is to stop."""
+
+
 @dataclass(frozen=True)
 class Releases:
-    """What is let out, row by row: the value, and public annotations about it.
+    """What is let out, row by row: the value, public annotations about it, and its `Kind`.
 
-    An annotation may depend on releases and public parameters only, never on the private input.
+    Annotations and kinds depend on releases and public parameters only, never on the private
+    input. Without `kinds` every release is fresh.
     """
 
     values: Array
     annotations: Mapping[str, Floats] = field(default_factory=dict)
+    kinds: Integers | None = None
 
 
 class Draws(Protocol):
@@ -92,8 +108,15 @@ class Mechanism(Protocol):
     begins to give other releases.
     """
 
-    kind: ClassVar[str]
-    implementation: ClassVar[int]
+    @property
+    def kind(self) -> str:
+        """The name in pipeline files."""
+        ...
+
+    @property
+    def implementation(self) -> int:
+        """The version of the implementation."""
+        ...
 
     def start(self, rows: int) -> State:
         """The state of `rows` streams that have released nothing yet."""
@@ -113,4 +136,29 @@ class Mechanism(Protocol):
 
     def law_digest(self) -> bytes:
         """32 bytes that change whenever the configured law, or its implementation, changes."""
+        ...
+
+
+class ChargingMechanism(Mechanism, Protocol):
+    """A mechanism whose every release has a charge that is known before the draw.
+
+    Its state has a column `spent`, in units of 2^-40 nat.
+    """
+
+    @property
+    def largest_charge(self) -> int:
+        """No release costs more units than this."""
+        ...
+
+    @property
+    def constant(self) -> int:
+        """A value that may be published for free: a function of public parameters."""
+        ...
+
+    def next_charge(self, state: State) -> Integers:
+        """What the next release of each row will cost, whatever it is."""
+        ...
+
+    def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
+        """Move on by one position without a release; `instead` is published for free."""
         ...

@@ -91,6 +91,14 @@ class Secret:
         """A sub-key for one purpose, unrelated to every draw."""
         return Secret(self.hasher("fugu-subkey-v1", *purpose).digest()[:SECRET_BYTES])
 
+    def ratchet(self) -> "Secret":
+        """The key that follows this one; it does not give this one away."""
+        return Secret(blake2b(b"ratchet", key=self._key, digest_size=SECRET_BYTES).digest())
+
+    def reveal(self) -> bytes:
+        """The bytes, for the one place that writes a new key file."""
+        return self._key
+
     def check_value(self) -> str:
         """A fingerprint that tells two secrets apart and says nothing about either."""
         return self.hasher("fugu-check-v1").hexdigest()[:32]

@@ -35,8 +35,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from operators.mechanism import Draws, Floats, Guarantee, Inputs, Integers, Releases, State
-from operators.nats import add_spent, charge_of_ratio, exact_exp, exact_expm1, in_nats
+from operators.mechanism import Array, Draws, Floats, Guarantee, Inputs, Integers, Releases, State
+from operators.nats import add_spent, charge_of_ratio, exact_exp, exact_expm1, in_nats, units_of
 from operators.randomness import binding_digest, encode_fields, unit_interval
 from operators.sip.guarantees import crr_guarantees
 from operators.sip.hamming_kernel import HammingKernel
@@ -97,6 +97,28 @@ class ConditionalRandomizedResponse:
         law = self.law(_checked_belief(state["belief"]))
         after, posterior = self._after_release(state, law, released)
         return after, posterior.T
+
+    def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
+        """Predict only; the confidence of `instead` is its probability given earlier releases."""
+        belief = _checked_belief(state["belief"])
+        after = {**state, "belief": np.ascontiguousarray(self.model.predict(belief).T)}
+        confidence = belief[instead, np.arange(len(instead))]
+        return after, Releases(instead, {"confidence": confidence})
+
+    def next_charge(self, state: State) -> Integers:
+        """The actual leakage of the next release: a function of the belief."""
+        return self._charge(self.law(_checked_belief(state["belief"])))
+
+    @cached_property
+    def largest_charge(self) -> int:
+        """epsilon with its rounding allowance, or twice epsilon where there is none."""
+        bound = units_of(self.epsilon) + 1
+        return 2 * bound if self._rounding_charge is None else bound + self._rounding_charge
+
+    @cached_property
+    def constant(self) -> int:
+        """The most likely first symbol."""
+        return int(np.argmax(self.model.prior))
 
     def law(self, belief: Floats) -> ReleaseLaw:
         """The release law a(y|x) for beliefs `(n, rows)`: public, since beliefs are."""

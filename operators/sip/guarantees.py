@@ -9,7 +9,6 @@ _NOT_COVERED = (
     "when records arrive, how many there are, and which key they carry (a pseudonym at most)",
     "a reader who knows part of a stream from elsewhere: the figure without a model applies",
     "a model learned from the private stream itself",
-    "records that a producer sent twice: each copy is a release of its own and is charged",
     "a model that changes in mid-stream: from then on only the figure without a model adds up",
     "refused records: they are no step of the model, and that they were refused is public",
     "whoever obtains the secret can remove all randomness",

@@ -19,12 +19,14 @@ Theorem 4 has beta(x) off the diagonal, and its rows do not sum to 1; Algorithm 
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 from typing import ClassVar
 
 import numpy as np
 
 from operators.mechanism import Floats, Guarantee
+from operators.nats import LARGEST_CHARGE
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 from operators.sip.release_law import Proposal, ReleaseLaw
@@ -51,6 +53,11 @@ class PaperConditionalRandomizedResponse(ConditionalRandomizedResponse):
             constant=np.full_like(nobody, len(belief) == 1),
         )
         return ReleaseLaw(belief, identity, self._gain, marginal=belief, mass=belief)
+
+    @cached_property
+    def largest_charge(self) -> int:
+        """Nothing bounds it."""
+        return 2 * LARGEST_CHARGE
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Nothing is promised."""

@@ -1,0 +1,206 @@
+"""A budget over a stream's life: what happens when the next release cannot be paid for.
+
+Claim. Without `window`, everything a stream ever leaks sums to at most `total` nats: Sequence
+Information Privacy with `total` relative to the model, `2 total` for any prior. With `window`,
+every `window` consecutive positions spend at most `total`; that is accounting of releases, *not*
+privacy of the data in a window, because later releases keep leaking through the correlation. The
+belief is never reset.
+
+The decision depends on releases and public parameters only: `next_charge` is a function of the
+belief. It is made before the draw (dry run), and the charge is committed with the release.
+
+Parameters: `total` in nats; `window` in positions or None; `when_exhausted`: `repeat` the last
+release, release the `constant` most likely first symbol, `suppress` the release, or `stop` the
+pipeline. All are free: the belief only moves on. Input, release and errors are those of the
+mechanism inside; releases carry a `Kind`.
+
+>>> from operators.randomness import DrawScope, Secret, record_positions
+>>> from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+>>> from operators.sip.markov_model import MarkovModel
+>>> model = MarkovModel.smoothed([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], smoothing=0.0)
+>>> budgeted = Budgeted(ConditionalRandomizedResponse(model, epsilon=1.0), total=2.5)
+>>> scope = DrawScope(Secret(bytes(32)), "demo", "crr", 1, budgeted.law_digest())
+>>> state, kinds = budgeted.start(1), []
+>>> for position in record_positions("vitals", 0, range(4)):
+...     draws = scope.draws([b"alice"], [position])
+...     state, releases = budgeted.step(state, Inputs(np.array([1])), draws)
+...     kinds.append(Kind(releases.kinds[0]).name)
+>>> kinds
+['FRESH', 'FRESH', 'REPEATED', 'REPEATED']
+
+Source: SIP specification section 7 (ledger, refresh) and section 4 (steps without a release).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
+from math import floor, isfinite
+from typing import Literal
+
+import numpy as np
+
+from operators.mechanism import (
+    Array,
+    ChargingMechanism,
+    Draws,
+    Guarantee,
+    Inputs,
+    Integers,
+    Kind,
+    Releases,
+    State,
+)
+from operators.nats import LARGEST_SPENT, UNITS_PER_NAT, in_nats
+from operators.randomness import encode_fields
+
+WhenExhausted = Literal["repeat", "constant", "suppress", "stop"]
+
+_LAST = "budget_last"
+_WINDOW = "budget_window"
+_KINDS = {
+    "repeat": Kind.REPEATED,
+    "constant": Kind.REPEATED,
+    "suppress": Kind.SUPPRESSED,
+    "stop": Kind.STOPPED,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Budgeted:
+    """A mechanism under a budget; see the module."""
+
+    mechanism: ChargingMechanism
+    total: float
+    window: int | None = None
+    when_exhausted: WhenExhausted = "repeat"
+
+    def __post_init__(self) -> None:
+        if not isfinite(self.total) or self.total <= 0.0:
+            raise ValueError(f"total: must be a positive number of nats, not {self.total}")
+        if self._total_units > LARGEST_SPENT // 2:
+            raise ValueError(f"total: at most {in_nats(LARGEST_SPENT // 2):g} nats can be counted")
+        if self.window is not None and self.window < 1:
+            raise ValueError(f"window: must be at least 1 position, not {self.window}")
+
+    @property
+    def kind(self) -> str:
+        """The kind of the mechanism inside."""
+        return self.mechanism.kind
+
+    @property
+    def implementation(self) -> int:
+        """The implementation of the mechanism inside."""
+        return self.mechanism.implementation
+
+    def start(self, rows: int) -> State:
+        """The inner state, the last release (-1: none yet), and the charges of a window."""
+        own: State = {_LAST: np.full(rows, -1, dtype=np.int64)}
+        if self.window is not None:
+            own[_WINDOW] = np.zeros((rows, self.window - 1), dtype=np.int64)
+        return {**self.mechanism.start(rows), **own}
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """Release where the budget allows it, and do what is configured elsewhere."""
+        inner = {name: state[name] for name in self.mechanism.start(0)}
+        allowed = self._allowed(state, inner)
+        stepped, releases = self.mechanism.step(inner, inputs, draws)
+        if allowed.all():
+            values, annotations = releases.values, releases.annotations
+            after = stepped
+        else:
+            skipped, instead = self.mechanism.skip(inner, self._instead(state))
+            after = _choose(allowed, stepped, skipped)
+            values = np.where(allowed, releases.values, instead.values)
+            annotations = _choose(allowed, releases.annotations, instead.annotations)
+        after[_LAST] = values
+        if self.window is not None:
+            charge = after["spent"] - inner["spent"]
+            window = np.concatenate([state[_WINDOW], charge[:, None]], axis=1)
+            after[_WINDOW] = np.ascontiguousarray(window[:, 1:])
+        kinds = np.where(allowed, Kind.FRESH, _KINDS[self.when_exhausted])
+        return after, Releases(values, annotations, kinds)
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """A total per stream; with a window, the promise per release and the accounting rule."""
+        inner = self.mechanism.guarantees()
+        if self.window is not None:
+            rule = (
+                f"any {self.window} consecutive records of a stream spend at most "
+                f"{self.total:g} nats, which limits the rate and not the sum: everything spent "
+                "over a stream's life still adds up"
+            )
+            return tuple(replace(guarantee, composition=rule) for guarantee in inner)
+        if not inner[0].sound:
+            return inner
+        factors = [guarantee.epsilon / inner[0].epsilon for guarantee in inner]
+        return tuple(
+            replace(
+                guarantee,
+                epsilon=self.total * max(1.0, round(factor)),
+                per="stream, over its whole life",
+                composition="this is the sum over all releases of one stream, enforced by budget",
+            )
+            for guarantee, factor in zip(inner, factors, strict=True)
+        )
+
+    def audit(self) -> Mapping[str, object]:
+        """The inner audit and the budget."""
+        return {
+            **self.mechanism.audit(),
+            "budget in nats": self.total,
+            "budget window in records": self.window,
+            "releases that the budget always pays for": (
+                self._total_units // self.mechanism.largest_charge
+            ),
+        }
+
+    def law_digest(self) -> bytes:
+        """Changes with the mechanism inside and with the budget."""
+        content = encode_fields(
+            "budgeted",
+            self.mechanism.law_digest(),
+            self._total_units,
+            self.window or 0,
+            self.when_exhausted,
+        )
+        return blake2b(content, digest_size=32).digest()
+
+    def next_spent(self, state: State) -> Integers:
+        """What would count against the budget after the next release."""
+        inner = {name: state[name] for name in self.mechanism.start(0)}
+        return self._counted(state) + self.mechanism.next_charge(inner)
+
+    @cached_property
+    def _total_units(self) -> int:
+        return floor(self.total * UNITS_PER_NAT)
+
+    def _allowed(self, state: State, inner: State) -> Array:
+        """Which rows can pay for the next release; the dry run is made for the others only."""
+        counted = self._counted(state)
+        allowed: Array = counted + self.mechanism.largest_charge <= self._total_units
+        unsure = np.flatnonzero(~allowed)
+        if len(unsure):
+            charge = self.mechanism.next_charge({n: column[unsure] for n, column in inner.items()})
+            allowed[unsure] = counted[unsure] + charge <= self._total_units
+        return allowed
+
+    def _counted(self, state: State) -> Integers:
+        if self.window is None:
+            return state["spent"]
+        counted = np.zeros(len(state["spent"]), dtype=np.int64)
+        for column in range(self.window - 1):
+            counted = counted + state[_WINDOW][:, column]
+        return counted
+
+    def _instead(self, state: State) -> Array:
+        if self.when_exhausted == "constant":
+            return np.full(len(state[_LAST]), self.mechanism.constant)
+        return np.where(state[_LAST] < 0, self.mechanism.constant, state[_LAST])
+
+
+def _choose(allowed: Array, yes: Mapping[str, Array], no: Mapping[str, Array]) -> dict[str, Array]:
+    return {
+        name: np.where(allowed.reshape(-1, *[1] * (column.ndim - 1)), column, no[name])
+        for name, column in yes.items()
+    }

@@ -1,0 +1,139 @@
+"""A budget over a stream's life: never exceeded, decided from public data, free when exhausted."""
+
+import numpy as np
+import pytest
+
+from operators.budget import Budgeted, WhenExhausted
+from operators.mechanism import Array, Inputs, Integers, Kind
+from operators.nats import UNITS_PER_NAT, units_of
+from operators.randomness import DrawScope, Secret, record_positions
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.markov_model import MarkovModel
+
+MODEL = MarkovModel.smoothed(
+    [0.5, 0.3, 0.2], [[0.5, 0.3, 0.2], [0.3, 0.5, 0.2], [0.2, 0.4, 0.4]], smoothing=0.01
+)
+CRR = ConditionalRandomizedResponse(MODEL, epsilon=1.0)
+STEPS, ROWS = 40, 30
+
+
+def run(
+    budgeted: Budgeted, *, truth: Array | None = None
+) -> tuple[Integers, Integers, Integers, Array]:
+    """Values, kinds and charges, `(steps, rows)`, and the final state's `spent`."""
+    truth = np.random.default_rng(5).integers(0, 3, (STEPS, ROWS)) if truth is None else truth
+    scope = DrawScope(Secret(bytes(range(32))), "p", "crr", 1, bytes(32))
+    keys = [b"user-%d" % row for row in range(ROWS)]
+    state = budgeted.start(ROWS)
+    values, kinds, charges = [], [], []
+    for step in range(STEPS):
+        offsets = [step * ROWS + row for row in range(ROWS)]
+        before = state["spent"]
+        draws = scope.draws(keys, record_positions("t", 0, offsets))
+        state, releases = budgeted.step(state, Inputs(truth[step]), draws)
+        assert releases.kinds is not None
+        values.append(releases.values)
+        kinds.append(releases.kinds)
+        charges.append(state["spent"] - before)
+    return np.array(values), np.array(kinds), np.array(charges), state["spent"]
+
+
+def test_what_a_stream_spends_never_exceeds_its_total() -> None:
+    _, kinds, charges, spent = run(Budgeted(CRR, total=7.3))
+    assert spent.max() <= units_of(7.3)
+    assert spent.max() + CRR.largest_charge > units_of(7.3)
+    assert (charges[kinds == Kind.REPEATED] == 0).all()
+    assert (kinds == Kind.REPEATED).any()
+
+
+@pytest.mark.parametrize("window", [1, 2, 7])
+def test_no_window_spends_more_than_the_total(window: int) -> None:
+    _, kinds, charges, spent = run(Budgeted(CRR, total=2.5, window=window))
+    sums = [charges[max(0, end - window) : end].sum(axis=0).max() for end in range(1, STEPS + 1)]
+    assert max(sums) <= 2.5 * UNITS_PER_NAT
+    assert spent.min() > units_of(2.5)
+    assert (kinds == Kind.FRESH).any(axis=0).all()
+
+
+def test_before_it_is_exhausted_a_budget_changes_nothing() -> None:
+    free, _, _, _ = run(Budgeted(CRR, total=1000.0))
+    tight, kinds, _, _ = run(Budgeted(CRR, total=7.3))
+    first = np.argmax(kinds == Kind.REPEATED, axis=0).min()
+    assert first >= 7
+    assert (free[:first] == tight[:first]).all()
+
+
+def test_a_repeated_release_is_the_last_fresh_one() -> None:
+    values, kinds, _, _ = run(Budgeted(CRR, total=7.3))
+    for row in range(ROWS):
+        for step in np.flatnonzero(kinds[:, row] == Kind.REPEATED):
+            assert values[step, row] == values[step - 1, row]
+
+
+def test_a_constant_is_the_most_likely_first_symbol() -> None:
+    values, kinds, _, _ = run(Budgeted(CRR, total=2.0, when_exhausted="constant"))
+    assert set(values[kinds == Kind.REPEATED].tolist()) == {0}
+
+
+@pytest.mark.parametrize(
+    ("when_exhausted", "kind"), [("suppress", Kind.SUPPRESSED), ("stop", Kind.STOPPED)]
+)
+def test_suppressing_and_stopping_are_said(when_exhausted: WhenExhausted, kind: Kind) -> None:
+    _, kinds, _, _ = run(Budgeted(CRR, total=2.0, when_exhausted=when_exhausted))
+    assert set(kinds.ravel().tolist()) == {Kind.FRESH, kind}
+
+
+def test_after_exhaustion_the_output_does_not_depend_on_the_input() -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.integers(0, 3, (STEPS, ROWS))
+    values, kinds, _, _ = run(Budgeted(CRR, total=7.3), truth=truth)
+    last = np.flatnonzero((kinds == Kind.FRESH).any(axis=1)).max() + 1
+    other = truth.copy()
+    other[last:] = rng.integers(0, 3, (STEPS - last, ROWS))
+    assert last < STEPS
+    assert (run(Budgeted(CRR, total=7.3), truth=other)[0] == values).all()
+
+
+def test_whether_a_release_is_paid_for_is_a_function_of_earlier_releases() -> None:
+    """Two streams with equal releases so far get the same decision, whatever their truth."""
+    values, kinds, _, _ = run(Budgeted(CRR, total=4.0))
+    decisions: dict[bytes, set[int]] = {}
+    for step in range(STEPS):
+        for row in range(ROWS):
+            history = values[:step, row].tobytes()
+            decisions.setdefault(history, set()).add(int(kinds[step, row]))
+    assert all(len(found) == 1 for found in decisions.values())
+    assert len(decisions) < STEPS * ROWS
+
+
+def test_guarantees_become_totals() -> None:
+    sip, ldp = Budgeted(CRR, total=7.0).guarantees()
+    assert (sip.epsilon, ldp.epsilon) == (7.0, 14.0)
+    assert sip.per == "stream, over its whole life"
+
+
+def test_a_window_is_accounting_and_promises_no_more_per_release() -> None:
+    sip, _ = Budgeted(CRR, total=7.0, window=5).guarantees()
+    assert sip.epsilon == CRR.guarantees()[0].epsilon
+    assert "still adds up" in sip.composition
+
+
+def test_the_law_digest_changes_with_the_budget() -> None:
+    laws = [
+        Budgeted(CRR, total=7.0),
+        Budgeted(CRR, total=8.0),
+        Budgeted(CRR, total=7.0, window=3),
+        Budgeted(CRR, total=7.0, when_exhausted="suppress"),
+    ]
+    assert len({law.law_digest() for law in laws} | {CRR.law_digest()}) == 5
+
+
+@pytest.mark.parametrize("total", [0.0, -1.0, float("nan"), float("inf"), 1e30])
+def test_an_unusable_total_is_refused(total: float) -> None:
+    with pytest.raises(ValueError, match="total"):
+        Budgeted(CRR, total=total)
+
+
+def test_an_unusable_window_is_refused() -> None:
+    with pytest.raises(ValueError, match="window"):
+        Budgeted(CRR, total=1.0, window=0)
