@@ -22,6 +22,9 @@ class Reason(StrEnum):
     WRONG_TYPE = "wrong_type"
     NOT_FINITE = "not_finite"
     OUTSIDE_DOMAIN = "outside_domain"
+    DUPLICATE = "duplicate"
+    WRONG_PARTITION = "wrong_partition"
+    TOO_MANY_KEYS = "too_many_keys"
 
 
 @dataclass(frozen=True)
@@ -52,22 +55,39 @@ class DeadLetters:
         self.reasons.append(reason)
         self.fields.append(name)
 
+    def in_order(self) -> "DeadLetters":
+        """The same, by offset: the order in which records were refused never shows."""
+        order = sorted(range(len(self.offsets)), key=self.offsets.__getitem__)
+        return DeadLetters(
+            [self.offsets[i] for i in order],
+            [self.timestamps[i] for i in order],
+            [self.reasons[i] for i in order],
+            [self.fields[i] for i in order],
+        )
+
 
 @dataclass(frozen=True)
 class Decoded:
-    """Accepted records, reduced to what the mechanism reads, and the refused ones."""
+    """Accepted records, reduced to what the mechanism reads, and the refused ones.
+
+    `events` holds digests of event ids, where the pipeline removes duplicates by them.
+    """
 
     partition: int
     offsets: list[int]
     timestamps: list[int]
     keys: list[bytes]
     values: Integers
+    events: list[int] | None
     dead: DeadLetters
 
 
 @dataclass(frozen=True)
 class Sanitized:
-    """Releases in input order, with the public coordinates they are published under."""
+    """Releases in input order, with the public coordinates they are published under.
+
+    Suppressed releases are left out; dead letters are in input order too.
+    """
 
     partition: int
     offsets: list[int]

@@ -1,6 +1,5 @@
 """The `fugu` command. What each command does is in `dataflows/commands`, `run` and `demo`."""
 
-import logging
 import os
 import sys
 from importlib.metadata import version
@@ -9,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from dataflows import logs
 from dataflows.config import PipelineFile
-from dataflows.errors import FuguError
+from dataflows.errors import FuguError, unexpected
+from dataflows.logs import LogFormat
 
 app = typer.Typer(
     name="fugu",
@@ -58,16 +59,29 @@ def demo(
 
 
 @app.command()
-def run(pipeline: PipelinePath) -> None:
+def run(
+    pipeline: PipelinePath,
+    shard: Annotated[
+        list[str] | None,
+        typer.Option(help="Run this shard only, such as 0/4; may be given several times."),
+    ] = None,
+    log_format: Annotated[
+        LogFormat | None,
+        typer.Option(help="How to log to stderr; otherwise as the pipeline file says."),
+    ] = None,
+) -> None:
     """Run a pipeline until SIGTERM or Ctrl-C; then write the state and exit with 0.
 
     Anything else (kill -9, power loss) is safe too: start it again and it continues, publishing
     nothing twice. The secret is read from where the pipeline file says.
     """
     from dataflows.run import run as run_pipeline
+    from dataflows.run import shard_numbers
 
-    _log_to_stderr()
-    run_pipeline(PipelineFile.read(pipeline))
+    logs.configure(log_format or "plain")
+    file = PipelineFile.read(pipeline)
+    logs.configure(log_format or file.pipeline.logs)
+    run_pipeline(file, shard_numbers(shard or [], file.pipeline.state.shards))
 
 
 @app.command()
@@ -108,11 +122,52 @@ def peek(
     peek_topic(PipelineFile.read(pipeline), records, dead_letters, as_json)
 
 
-def _log_to_stderr() -> None:
-    logging.basicConfig(
-        level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
-    )
-    logging.getLogger("dataflows").setLevel(logging.INFO)
+state = typer.Typer(no_args_is_help=True, help="Look at, check, move or rotate a stopped state.")
+app.add_typer(state, name="state")
+ArchivePath = Annotated[Path, typer.Argument(metavar="ARCHIVE", help="The archive (.tar.gz).")]
+
+
+@state.command("show")
+def state_show(pipeline: PipelinePath, as_json: AsJson = False) -> None:
+    """Show streams, bytes and spent budget of every partition."""
+    from dataflows.commands.state import show
+
+    show(PipelineFile.read(pipeline), as_json)
+
+
+@state.command("verify")
+def state_verify(pipeline: PipelinePath) -> None:
+    """Check the checksums of the whole state."""
+    from dataflows.commands.state import verify
+
+    verify(PipelineFile.read(pipeline))
+
+
+@state.command("export")
+def state_export(pipeline: PipelinePath, archive: ArchivePath) -> None:
+    """Write the state to one archive, to continue on another machine."""
+    from dataflows.commands.state import export
+
+    export(PipelineFile.read(pipeline), archive)
+
+
+@state.command("import")
+def state_import(pipeline: PipelinePath, archive: ArchivePath) -> None:
+    """Unpack an archive into the (empty) state directory of the pipeline file."""
+    from dataflows.commands.state import import_
+
+    import_(PipelineFile.read(pipeline), archive)
+
+
+@state.command("rotate")
+def state_rotate(
+    pipeline: PipelinePath,
+    keys: Annotated[Path, typer.Option(help="Where to write the new key file.")],
+) -> None:
+    """Continue with the next key; budgets, beliefs and pseudonyms stay as they are."""
+    from dataflows.commands.state import rotate
+
+    rotate(PipelineFile.read(pipeline), keys)
 
 
 def main() -> None:
@@ -124,7 +179,11 @@ def main() -> None:
     try:
         app()
     except FuguError as error:
-        typer.secho(f"fugu: {error}", err=True, fg=typer.colors.RED)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(1)
+        logs.report(str(error))
+    except Exception as error:
+        logs.report(unexpected(error))
+    else:
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)

@@ -13,7 +13,8 @@ import numpy as np
 import orjson
 
 from dataflows.batches import Batch, DeadLetters, Decoded, Reason
-from operators.mechanism import Releases
+from dataflows.deduplication import event_digest
+from operators.mechanism import Kind, Releases
 
 LATEST_TIMESTAMP = 253_402_300_799_999
 """The last millisecond of the year 9999; anything beyond is a mistake of the producer."""
@@ -22,6 +23,9 @@ LARGEST_KEY_BYTES = 65_536
 """Keys live in the state, and with `sink.key: original` in what is published."""
 
 CONFIDENCE_STEPS = 10_000
+
+
+_CONFIDENCES = [step / CONFIDENCE_STEPS for step in range(CONFIDENCE_STEPS + 1)]
 
 
 class Refused(Exception):
@@ -62,6 +66,7 @@ class SymbolCodec:
         other: str | int | None = None,
         max_value_bytes: int,
         timestamp: FieldTimestamp | None = None,
+        event: str | None = None,
     ) -> None:
         self._field = field
         self._index: dict[object, int] = {symbol: i for i, symbol in enumerate(alphabet)}
@@ -69,15 +74,19 @@ class SymbolCodec:
         self._other = None if other is None else self._index[other]
         self._max_value_bytes = max_value_bytes
         self._timestamp = timestamp
+        self._event = event
         name = orjson.dumps(field)
         self._starts = [
             b"{" + name + b":" + orjson.dumps(symbol) + b',"confidence":' for symbol in alphabet
         ]
-        self._ends = [b"%.4f}" % (step / CONFIDENCE_STEPS) for step in range(CONFIDENCE_STEPS + 1)]
+        self._ends = {
+            Kind.FRESH: [b"%.4f}" % confidence for confidence in _CONFIDENCES],
+            Kind.REPEATED: [b'%.4f,"repeated":true}' % confidence for confidence in _CONFIDENCES],
+        }
 
     def decode(self, batch: Batch) -> Decoded:
         """Split a batch into accepted columns and dead letters."""
-        offsets, timestamps, keys, symbols = [], [], [], []
+        offsets, timestamps, keys, symbols, events = [], [], [], [], []
         dead = DeadLetters()
         for offset, arrived, key, value in zip(
             batch.offsets, batch.timestamps, batch.keys, batch.values, strict=True
@@ -91,6 +100,7 @@ class SymbolCodec:
                 record = self._parse(value)
                 symbol = self._symbol(record)
                 timestamp = arrival if self._timestamp is None else self._timestamp.read(record)
+                event = None if self._event is None else _event(record, self._event)
             except Refused as refusal:
                 dead.add(offset, arrival, refusal.reason, refusal.field)
                 continue
@@ -98,17 +108,27 @@ class SymbolCodec:
             timestamps.append(timestamp)
             keys.append(key)
             symbols.append(symbol)
-        values = np.array(symbols, dtype=np.int64)
-        return Decoded(batch.partition, offsets, timestamps, keys, values, dead)
+            if event is not None:
+                events.append(event)
+        return Decoded(
+            batch.partition,
+            offsets,
+            timestamps,
+            keys,
+            np.array(symbols, dtype=np.int64),
+            None if self._event is None else events,
+            dead,
+        )
 
     def encode(self, releases: Releases) -> list[bytes]:
         """One JSON object per release: the symbol, and the probability that it is the true one."""
         steps = np.floor(releases.annotations["confidence"] * CONFIDENCE_STEPS + 0.5)
+        kinds = [Kind.FRESH] * len(steps) if releases.kinds is None else releases.kinds.tolist()
         starts, ends = self._starts, self._ends
         return [
-            starts[symbol] + ends[step]
-            for symbol, step in zip(
-                releases.values.tolist(), steps.astype(np.int64).tolist(), strict=True
+            starts[symbol] + ends[kind][step]
+            for symbol, kind, step in zip(
+                releases.values.tolist(), kinds, steps.astype(np.int64).tolist(), strict=True
             )
         ]
 
@@ -153,3 +173,10 @@ def _required(record: dict[str, object], field: str) -> object:
         return record[field]
     except KeyError:
         raise Refused(Reason.FIELD_MISSING, field) from None
+
+
+def _event(record: dict[str, object], field: str) -> int:
+    value = _required(record, field)
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise Refused(Reason.WRONG_TYPE, field)
+    return event_digest(value)

@@ -13,10 +13,8 @@ from typing import Annotated, Any, Literal, Self
 import orjson
 import yaml
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Discriminator,
     Field,
     StringConstraints,
@@ -25,7 +23,12 @@ from pydantic import (
     model_validator,
 )
 
-from dataflows.errors import ConfigurationError
+from dataflows.admission import Partitioner
+from dataflows.errors import ConfigurationError, UnusableField
+from dataflows.kafka.connection import Connection, Kafka
+from dataflows.logs import LogFormat
+from dataflows.section import Section
+from operators.budget import WhenExhausted
 
 TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 _ADDRESSES = re.compile(r"^[^\s,]+:\d{1,5}(,[^\s,]+:\d{1,5})*$")
@@ -61,23 +64,18 @@ def _alphabet(symbols: object) -> object:
     return symbols
 
 
-def _addresses(bootstrap: str) -> str:
-    if not _ADDRESSES.match(bootstrap):
-        raise ValueError("write host:port, such as localhost:9092; several with commas, no spaces")
-    return bootstrap
-
-
-class Section(BaseModel):
-    """Unknown keys are errors, values are not coerced, and a read file does not change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
-
-
 class TimestampField(Section):
     """Event time from a field of the record."""
 
     field: str
     format: Literal["epoch-ms", "epoch-s"]
+
+
+class Dedupe(Section):
+    """Producer retries are recognised by an event id, among the last `remember` of their stream."""
+
+    field: str
+    remember: int = Field(default=16, ge=1, le=1_000)
 
 
 class Source(Section):
@@ -86,6 +84,8 @@ class Source(Section):
 
     topic: TopicName
     value: str
+    partitioner: Partitioner = "murmur2"
+    dedupe: Dedupe | None = None
     timestamp: Annotated[
         Annotated[Literal["kafka", "broker"], Tag("a word")]
         | Annotated[TimestampField, Tag("a section")],
@@ -135,34 +135,48 @@ class Sink(Section):
         return self.dead_letters or f"{self.topic}.dead"
 
 
-class Kafka(Section):
-    """How to reach Kafka. `embedded` is the development broker of `fugu demo`."""
-
-    bootstrap: Annotated[str, AfterValidator(_addresses)]
-    broker: Literal["apache", "embedded"] = "apache"
-
-
 class StateSection(Section):
     """Where progress, beliefs and ledgers live, and how often they are written."""
 
     directory: str
     every: Annotated[timedelta, BeforeValidator(_duration)] = timedelta(seconds=1)
+    max_keys: int = Field(default=1_000_000, ge=1)
+    max_megabytes: int = Field(default=4_096, ge=1)
+    shards: int = Field(default=1, ge=1, le=1_000)
+
+
+class Budget(Section):
+    """What a stream may spend, over its life or in any `window` consecutive records."""
+
+    total: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)]
+    window: int | None = Field(default=None, ge=1, le=100_000)
+    when_exhausted: WhenExhausted = "repeat"
 
 
 class SecretSource(Section):
-    """32 secret bytes, from an environment variable or a file."""
+    """32 secret bytes, from an environment variable or a file.
+
+    `keys` is the file that `fugu state rotate` writes.
+    """
 
     env: str | None = None
     file: str | None = None
-    encoding: Literal["hex", "base64", "raw"] = "hex"
+    encoding: Literal["hex", "base64", "raw", "keys"] = "hex"
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if (self.env is None) == (self.file is None):
             raise ValueError("write either env: NAME or file: PATH")
-        if self.env is not None and self.encoding == "raw":
-            raise ValueError("an environment variable cannot hold raw bytes; use hex or base64")
+        if self.env is not None and self.encoding in ("raw", "keys"):
+            raise ValueError(f"{self.encoding} needs a file; use hex or base64 with env")
         return self
+
+
+class MetricsEndpoint(Section):
+    """Where numbers and health are served, to everyone who can reach the port."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=9464, ge=1, le=65_535)
 
 
 class Pipeline(Section):
@@ -172,10 +186,13 @@ class Pipeline(Section):
     version: int = Field(default=1, ge=1)
     source: Source
     operator: Operator
+    budget: Budget | None = None
     sink: Sink
     kafka: Kafka
     state: StateSection
     secret: SecretSource
+    metrics: MetricsEndpoint | None = None
+    logs: LogFormat = "plain"
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -188,7 +205,7 @@ class Pipeline(Section):
 def reading_digest(pipeline: Pipeline) -> str:
     """Changes whenever the same record would be read as another value or time."""
     reading = [
-        pipeline.source.model_dump(include={"value", "timestamp"}),
+        pipeline.source.model_dump(include={"value", "timestamp", "partitioner", "dedupe"}),
         pipeline.operator.model_dump(include={"alphabet", "other"}),
     ]
     return blake2b(orjson.dumps(reading, option=orjson.OPT_SORT_KEYS), digest_size=16).hexdigest()
@@ -197,13 +214,22 @@ def reading_digest(pipeline: Pipeline) -> str:
 class PipelineFile:
     """A pipeline together with where it was read from."""
 
-    def __init__(self, path: Path, pipeline: Pipeline) -> None:
+    def __init__(self, path: Path, pipeline: Pipeline, root: yaml.Node) -> None:
         self.path = path
         self.pipeline = pipeline
+        self._root = root
 
     def resolve(self, relative: str) -> Path:
         """A path that the file mentions."""
         return (self.path.parent / Path(relative).expanduser()).resolve()
+
+    def connection(self) -> Connection:
+        """How to reach Kafka, its files and environment variables read."""
+        try:
+            return self.pipeline.kafka.connection(self.resolve)
+        except UnusableField as error:
+            line = _line_of(self._root, ["kafka", "security", error.field])
+            raise ConfigurationError(f"{self.path}:{line}: kafka.security.{error}") from None
 
     @classmethod
     def read(cls, path: Path) -> "PipelineFile":
@@ -234,7 +260,7 @@ class PipelineFile:
                 "delete one of the two"
             )
         try:
-            return cls(path, Pipeline.model_validate(document))
+            return cls(path, Pipeline.model_validate(document), root)
         except ValidationError as error:
             problems = [_problem(path, root, dict(item)) for item in error.errors()]
             raise ConfigurationError("\n".join(dict.fromkeys(problems))) from None
@@ -318,4 +344,5 @@ def _keys_of(section: type[BaseModel]) -> set[str]:
     return keys
 
 
-_KNOWN_KEYS = _keys_of(Pipeline) | _keys_of(TimestampField)
+_KNOWN_KEYS = _keys_of(Pipeline) | _keys_of(TimestampField) | _keys_of(Dedupe) | _keys_of(Budget)
+_KNOWN_KEYS |= _keys_of(MetricsEndpoint)

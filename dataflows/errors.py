@@ -17,6 +17,14 @@ class ConfigurationError(FuguError):
     """The pipeline file, the model file or the secret is not usable."""
 
 
+class UnusableField(ConfigurationError):
+    """What a field of the pipeline file points to is not usable; its section knows where it is."""
+
+    def __init__(self, field: str, advice: str) -> None:
+        super().__init__(f"{field}: {advice}")
+        self.field = field
+
+
 class KafkaUnavailable(FuguError):
     """Kafka cannot be reached, or does not have what the pipeline needs."""
 
@@ -41,10 +49,20 @@ def without_values(step: str, topic: str, partition: int, offsets: list[int]) ->
     except FuguError:
         raise
     except Exception as error:
-        frame = extract_tb(error.__traceback__)[-1]
         span = f"offsets {offsets[0]} to {offsets[-1]}" if offsets else "no records"
         raise FuguError(
-            f"{step}: unexpected {type(error).__name__} at {frame.filename}:{frame.lineno}, "
-            f"in topic {topic}, partition {partition}, {span}. "
-            "This is a defect in Fugu; nothing was published for these records."
+            f"{step}: topic {topic}, partition {partition}, {span}: {unexpected(error)} "
+            "Nothing was published for these records."
         ) from None
+
+
+def unexpected(error: BaseException) -> str:
+    """Where an unexpected exception comes from in the code; its own text may hold values."""
+    return f"unexpected {type_and_place(error)}. This is a defect in Fugu; please report it."
+
+
+def type_and_place(error: BaseException) -> str:
+    """Which exception it was and which line of code raised it."""
+    frames = extract_tb(error.__traceback__)
+    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return type(error).__name__ + place

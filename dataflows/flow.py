@@ -6,22 +6,25 @@
 Items are batches keyed by partition; nothing is exchanged between workers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import bytewax.operators as op
 from bytewax.dataflow import Dataflow
-from bytewax.operators import StatefulBatchLogic
 
+from dataflows.admission import Admission
 from dataflows.batches import Batch, Decoded, Outgoing, Sanitized
 from dataflows.codec import SymbolCodec
+from dataflows.deduplication import Deduplication
 from dataflows.errors import without_values
-from dataflows.fingerprint import Fingerprint, StateDirectory
+from dataflows.fingerprint import Fingerprint
 from dataflows.kafka.client import Client
 from dataflows.kafka.sink import KafkaSink
-from dataflows.kafka.source import KafkaSource, StopFlag, part_names
+from dataflows.kafka.source import KafkaSource, StopFlag, part_name
 from dataflows.lift import Lift
+from dataflows.metrics import STREAMS_LIMIT, Metrics
 from dataflows.publish import Publisher
-from dataflows.state import RowTable
+from dataflows.sanitize import Sanitize
+from dataflows.state.directory import StateDirectory
 from operators.mechanism import Mechanism
 from operators.randomness import DrawScope
 
@@ -31,36 +34,53 @@ STEPS = ["source", "decode", "sanitize", "releases", "dead_letters", "sink", "de
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything a dataflow is made of, resolved and checked."""
+    """Everything the dataflow of one shard is made of, resolved and checked."""
 
     name: str
     mechanism: Mechanism
     codec: SymbolCodec
     scope: DrawScope
+    admission: Admission
+    deduplication: Deduplication | None
     publisher: Publisher
     client: Client
     directory: StateDirectory
     fingerprint: Fingerprint
     max_batch: int
     stop: StopFlag
+    metrics: Metrics = field(default_factory=Metrics)
+
+    @property
+    def partitions(self) -> list[int]:
+        """The partitions of this shard: every `shards`-th one."""
+        first, step = self.fingerprint.shard, self.fingerprint.shards
+        return list(range(first, self.fingerprint.partitions, step))
 
 
-def build(plan: Plan) -> Dataflow:
+@dataclass(frozen=True)
+class Shard:
+    """The dataflow of one shard, and where its source stands."""
+
+    dataflow: Dataflow
+    source: KafkaSource
+
+
+def build(plan: Plan) -> Shard:
     """The dataflow of a plan."""
     fingerprint = plan.fingerprint
     topic, source = fingerprint.source_topic, fingerprint.source_identity
-    names = part_names(fingerprint.partitions)
     writer = plan.client.writer()
+    for partition in plan.partitions:
+        plan.metrics.put(STREAMS_LIMIT, plan.admission.max_keys, topic, partition)
 
     def decode(batch: Batch) -> tuple[str, Decoded]:
         with without_values("decode", topic, batch.partition, batch.offsets):
-            return names[batch.partition], plan.codec.decode(batch)
+            return part_name(batch.partition), plan.codec.decode(batch)
 
-    def sanitize(state: bytes | None) -> "Sanitize":
-        table = (
-            RowTable(plan.mechanism) if state is None else RowTable.decode(plan.mechanism, state)
-        )
-        return Sanitize(Lift(plan.mechanism, plan.scope, source, table), topic)
+    lift = Lift(plan.mechanism, plan.scope, source, plan.admission, plan.deduplication)
+
+    def sanitize(pointer: bytes | None) -> Sanitize:
+        return Sanitize(lift, plan.directory.rows, topic, plan.metrics, pointer)
 
     def releases(sanitized: Sanitized) -> Outgoing:
         with without_values("releases", topic, sanitized.partition, sanitized.offsets):
@@ -72,12 +92,9 @@ def build(plan: Plan) -> Dataflow:
 
     flow = Dataflow(plan.name.replace(".", "_"))
     reader = plan.client.reader(topic)
-    batches = op.input(
-        "source",
-        flow,
-        KafkaSource(topic, fingerprint.source_begin, reader, plan.max_batch, plan.stop),
-    )
-    decoded = op.map("decode", batches, decode)
+    begin = _begin(fingerprint.source_begin)
+    kafka_source = KafkaSource(topic, begin, reader, plan.max_batch, plan.stop, plan.metrics)
+    decoded = op.map("decode", op.input("source", flow, kafka_source), decode)
     sanitized = op.stateful_batch("sanitize", decoded, sanitize)
     op.output(
         "sink",
@@ -86,8 +103,9 @@ def build(plan: Plan) -> Dataflow:
             plan.client,
             writer,
             fingerprint.sink_topic,
-            fingerprint.sink_begin,
+            _begin(fingerprint.sink_begin),
             plan.publisher.release_ids,
+            plan.metrics,
         ),
     )
     op.output(
@@ -97,28 +115,13 @@ def build(plan: Plan) -> Dataflow:
             plan.client,
             writer,
             fingerprint.dead_letters_topic,
-            fingerprint.dead_letters_begin,
+            _begin(fingerprint.dead_letters_begin),
             plan.publisher.dead_letter_ids,
+            plan.metrics,
         ),
     )
-    return flow
+    return Shard(flow, kafka_source)
 
 
-class Sanitize(StatefulBatchLogic[Decoded, Sanitized, bytes]):
-    """The mechanism over one partition; its state is the partition's row table."""
-
-    def __init__(self, lift: Lift, topic: str) -> None:
-        self._lift = lift
-        self._topic = topic
-
-    def on_batch(self, values: list[Decoded]) -> tuple[list[Sanitized], bool]:
-        """Sanitize every batch, in order."""
-        out = []
-        for decoded in values:
-            with without_values("sanitize", self._topic, decoded.partition, decoded.offsets):
-                out.append(self._lift(decoded))
-        return out, StatefulBatchLogic.RETAIN
-
-    def snapshot(self) -> bytes:
-        """The row table as bytes."""
-        return self._lift.table.encode()
+def _begin(offsets: dict[str, int]) -> dict[int, int]:
+    return {int(partition): offset for partition, offset in offsets.items()}

@@ -35,12 +35,22 @@ def in_words(guarantee: Guarantee) -> str:
 
 def pipeline_not_covered(pipeline: Pipeline) -> list[str]:
     """What the pipeline around the mechanism leaves open."""
-    open_points = [
-        "a user whose records arrive in several partitions (partitions of keys are not checked): "
-        "each partition counts the user as a stream of its own",
-        "a total over a stream's life: every release adds to what is spent, without a limit",
-        "offsets and reasons of refused records, in the dead-letter topic",
-    ]
+    open_points = ["offsets and reasons of refused records, in the dead-letter topic"]
+    if pipeline.source.partitioner == "unchecked":
+        open_points.append(
+            "a user whose records arrive in several partitions (source.partitioner is unchecked): "
+            "each partition counts the user as a stream of its own"
+        )
+    if pipeline.source.dedupe is None:
+        open_points.append(
+            "records that a producer sent twice (source.dedupe is not set): each copy is a release "
+            "of its own, and is charged"
+        )
+    if pipeline.budget is None:
+        open_points.append(
+            "a total over a stream's life (budget is not set): every release adds to what is "
+            "spent, without a limit"
+        )
     if pipeline.sink.key == "original":
         open_points.append("who a release is about: sink.key is original, keys are published")
     return open_points

@@ -5,14 +5,17 @@ the second, and so on. Releases go back into input order. How the input was cut 
 shows, because a draw depends on the record's position and a row on its own history only.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from dataflows.batches import Decoded, Sanitized
-from dataflows.state import RowTable
-from operators.mechanism import Array, Inputs, Integers, Mechanism, Releases
+from dataflows.admission import Admission
+from dataflows.batches import Decoded, Reason, Sanitized
+from dataflows.deduplication import Deduplication
+from dataflows.errors import FuguError
+from dataflows.state.row_table import RowTable
+from operators.mechanism import Array, Inputs, Integers, Kind, Mechanism, Releases, State
 from operators.randomness import DrawScope, record_positions
 
 
@@ -23,30 +26,61 @@ class Lift:
     mechanism: Mechanism
     scope: DrawScope
     source: str
-    table: RowTable
+    admission: Admission
+    deduplication: Deduplication | None = None
+    _columns: tuple[str, ...] = field(init=False)
 
-    def __call__(self, decoded: Decoded) -> Sanitized:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_columns", tuple(self.mechanism.start(0)))
+
+    def start(self, rows: int) -> State:
+        """The columns of fresh rows."""
+        return row_columns(self.mechanism, self.deduplication)(rows)
+
+    def __call__(self, decoded: Decoded, table: RowTable) -> Sanitized:
         """Release every accepted record, once."""
-        rows = self.table.rows_of(decoded.keys)
-        positions = record_positions(self.source, decoded.partition, decoded.offsets)
+        refused = self.admission.refusals(table, decoded.partition, decoded.keys)
+        accepted = [i for i in range(len(decoded.keys)) if i not in refused]
+        rows = table.rows_of([decoded.keys[i] for i in accepted])
+        indices = np.array(accepted, dtype=np.int64)
         rounds = []
-        for index in rounds_of_distinct_rows(rows):
-            draws = self.scope.draws(
-                [decoded.keys[i] for i in index], [positions[i] for i in index]
-            )
-            state, releases = self.mechanism.step(
-                self.table.gather(rows[index]), Inputs(decoded.values[index]), draws
-            )
-            self.table.scatter(rows[index], state)
+        for chosen in rounds_of_distinct_rows(rows):
+            index, row = indices[chosen], rows[chosen]
+            state = table.gather(row)
+            duplicate = self._remember(state, decoded, index)
+            refused.update(dict.fromkeys(index[duplicate].tolist(), Reason.DUPLICATE))
+            index, row = index[~duplicate], row[~duplicate]
+            state = {name: column[~duplicate] for name, column in state.items()}
+            stepped, releases = self._step(state, decoded, index)
+            table.scatter(row, {**state, **stepped})
             rounds.append((index, releases))
-        return Sanitized(
-            decoded.partition,
-            decoded.offsets,
-            decoded.timestamps,
-            decoded.keys,
-            _in_input_order(rounds),
-            decoded.dead,
-        )
+        return _sanitized(decoded, refused, *_in_input_order(rounds))
+
+    def _remember(self, state: State, decoded: Decoded, index: Integers) -> Array:
+        if self.deduplication is None or decoded.events is None:
+            return np.zeros(len(index), dtype=bool)
+        remembered, seen = self.deduplication.step(state, [decoded.events[i] for i in index])
+        state.update(remembered)
+        return seen
+
+    def _step(self, state: State, decoded: Decoded, index: Integers) -> tuple[State, Releases]:
+        offsets = [decoded.offsets[i] for i in index]
+        positions = record_positions(self.source, decoded.partition, offsets)
+        draws = self.scope.draws([decoded.keys[i] for i in index], positions)
+        inner = {name: state[name] for name in self._columns}
+        return self.mechanism.step(inner, Inputs(decoded.values[index]), draws)
+
+
+def row_columns(
+    mechanism: Mechanism, deduplication: Deduplication | None
+) -> Callable[[int], State]:
+    """The columns of a row: the mechanism's, and the events seen."""
+
+    def start(rows: int) -> State:
+        remembered = {} if deduplication is None else deduplication.start(rows)
+        return {**mechanism.start(rows), **remembered}
+
+    return start
 
 
 def rounds_of_distinct_rows(rows: Integers) -> Iterator[Integers]:
@@ -70,14 +104,51 @@ def rounds_of_distinct_rows(rows: Integers) -> Iterator[Integers]:
     yield from np.split(by_round, np.cumsum(np.bincount(occurrence))[:-1])
 
 
-def _in_input_order(rounds: list[tuple[Integers, Releases]]) -> Releases:
-    order = np.argsort(np.concatenate([index for index, _ in rounds]))
+def _in_input_order(rounds: list[tuple[Integers, Releases]]) -> tuple[Integers, Releases]:
+    """Which records were released, in input order, and their releases."""
+    indices = np.concatenate([index for index, _ in rounds])
+    order = np.argsort(indices)
 
     def column(parts: list[Array]) -> Array:
         return np.concatenate(parts)[order]
 
+    kinds = [
+        np.full(len(index), Kind.FRESH) if releases.kinds is None else releases.kinds
+        for index, releases in rounds
+    ]
     names = rounds[0][1].annotations
-    return Releases(
+    return indices[order], Releases(
         column([releases.values for _, releases in rounds]),
         {name: column([r.annotations[name] for _, r in rounds]) for name in names},
+        column(kinds),
+    )
+
+
+def _sanitized(
+    decoded: Decoded, refused: dict[int, Reason], released: Integers, releases: Releases
+) -> Sanitized:
+    kinds = releases.kinds
+    assert kinds is not None
+    if (kinds == Kind.STOPPED).any():
+        offset = decoded.offsets[released[int(np.argmax(kinds == Kind.STOPPED))]]
+        raise FuguError(
+            f"budget exhausted: the stream of the record at partition {decoded.partition}, offset "
+            f"{offset} cannot pay for another release, and budget.when_exhausted is stop. Nothing "
+            "was published for it."
+        )
+    published = kinds != Kind.SUPPRESSED
+    kept = released[published]
+    for index, reason in refused.items():
+        decoded.dead.add(decoded.offsets[index], decoded.timestamps[index], reason)
+    return Sanitized(
+        decoded.partition,
+        [decoded.offsets[i] for i in kept],
+        [decoded.timestamps[i] for i in kept],
+        [decoded.keys[i] for i in kept],
+        Releases(
+            releases.values[published],
+            {name: column[published] for name, column in releases.annotations.items()},
+            kinds[published],
+        ),
+        decoded.dead.in_order(),
     )

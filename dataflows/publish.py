@@ -20,14 +20,14 @@ PSEUDONYM_BYTES = 16
 
 @dataclass
 class Pseudonyms:
-    """Keyed hashes of stream keys, with a sub-key of their own, scoped to one sink topic."""
+    """Keyed hashes of stream keys, scoped to one sink topic; `secret` is a key of their own."""
 
     secret: Secret
     sink: str
     _known: dict[bytes, bytes] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        self._hasher = self.secret.derive("pseudonym", self.sink).hasher("fugu-pseudonym-v1")
+        self._hasher = self.secret.hasher("fugu-pseudonym-v1", self.sink)
 
     def of(self, key: bytes) -> bytes:
         """32 hexadecimal digits, the same for one key in one sink for ever."""

@@ -1,12 +1,16 @@
-"""Running a pipeline: check everything, then hand over to bytewax; stop on SIGTERM and SIGINT."""
+"""Running a pipeline: prepare it, hand its shards over to bytewax, stop on SIGTERM and SIGINT.
+
+A shard is a group of partitions, fixed when the pipeline is created, with a state directory and a
+recovery store of its own. A process runs all shards, or those it is told to; every shard runs in a
+single-worker dataflow on a thread of its own.
+"""
 
 import logging
 import os
 import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
+from threading import Thread
 
 from bytewax.dataflow import Dataflow
 from bytewax.errors import BytewaxRuntimeError
@@ -18,159 +22,109 @@ from bytewax.recovery import (
 )
 from bytewax.run import cli_main
 
-from dataflows.config import PipelineFile, reading_digest
-from dataflows.errors import FuguError, StartRefused
-from dataflows.fingerprint import Fingerprint, StateDirectory, check_same
-from dataflows.flow import STEPS, Plan, build
-from dataflows.guarantee_text import guarantee_id
-from dataflows.kafka.client import Bounds, Client, Topic
-from dataflows.kafka.kafka_python import KafkaPythonClient
-from dataflows.kafka.source import StopFlag
-from dataflows.kafka.topics import Topics, find_topics
-from dataflows.mechanisms import configure
-from dataflows.publish import Pseudonyms, Publisher
-from dataflows.secrets import read_secret
-from operators.randomness import DrawScope
+from dataflows.config import PipelineFile
+from dataflows.errors import ConfigurationError, FuguError, unexpected
+from dataflows.flow import Plan, build
+from dataflows.monitor import Monitor
+from dataflows.native_stderr import native_stderr_hidden
+from dataflows.prepare import prepare
+from dataflows.state.recovery import forget_unfinished_epochs, unusable_store
 
 log = logging.getLogger(__name__)
 
+_JOIN_SECONDS = 0.2
 
-def run(file: PipelineFile) -> None:
-    """Run a pipeline until it is told to stop; anything else raises and is safe to repeat."""
+
+def run(file: PipelineFile, shards: list[int] | None = None) -> None:
+    """Run some shards (or all) until told to stop; anything else raises and is safe to repeat."""
     os.umask(0o077)
-    plan = prepare(file)
+    with Monitor(file) as monitor:
+        _run(file, shards, monitor)
+
+
+def _run(file: PipelineFile, shards: list[int] | None, monitor: Monitor) -> None:
+    plans = monitor.observe(prepare(file, shards))
+    stop = plans[0].stop
     for stop_signal in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(stop_signal, lambda *_: plan.stop.request())
-    try:
-        pipeline = file.pipeline
-        log.info(
-            "pipeline %s: %s -> %s, %d partitions, %s, state every %g s",
-            pipeline.name,
-            pipeline.source.topic,
-            pipeline.sink.topic,
-            plan.fingerprint.partitions,
-            plan.client.name,
-            pipeline.state.every.total_seconds(),
-        )
-        with _native_stderr_hidden():
-            cli_main(
-                build(plan),
-                epoch_interval=pipeline.state.every,
-                recovery_config=RecoveryConfig(str(plan.directory.recovery)),
+        signal.signal(stop_signal, lambda *_: stop.request())
+    pipeline = file.pipeline
+    log.info(
+        "pipeline %s: %s -> %s, %d partitions in %d shards, of which %d here, %s, state every %g s",
+        pipeline.name,
+        pipeline.source.topic,
+        pipeline.sink.topic,
+        plans[0].fingerprint.partitions,
+        pipeline.state.shards,
+        len(plans),
+        plans[0].client.name,
+        pipeline.state.every.total_seconds(),
+    )
+    failures: list[FuguError] = []
+    threads = [
+        Thread(target=_run_shard, args=(file, plan, failures), daemon=True) for plan in plans
+    ]
+    with native_stderr_hidden():
+        for thread in threads:
+            thread.start()
+        _join(threads)
+    if failures:
+        raise failures[0]  # directories stay locked: after an error only the end is safe
+    for plan in plans:
+        plan.directory.unlock()
+    log.info("pipeline %s: stopped, state is written", pipeline.name)
+
+
+def shard_numbers(names: list[str], shards: int) -> list[int] | None:
+    """`0/4` and `2/4` as [0, 2]; None where no shard is named."""
+    numbers = set()
+    for name in names:
+        number, _, count = name.partition("/")
+        if not number.isdecimal() or count != str(shards) or int(number) >= shards:
+            raise ConfigurationError(
+                f"--shard {name}: write NUMBER/{shards} with a number from 0 to {shards - 1}; "
+                f"the pipeline file says state.shards: {shards}"
             )
-        log.info("pipeline %s: stopped, state is written", pipeline.name)
-    except BytewaxRuntimeError as error:
-        raise _cause(error) from None
-    except (RuntimeError, NoPartitionsError, MissingPartitionsError, InconsistentPartitionsError):
-        raise StartRefused(
-            f"the recovery store {plan.directory.recovery} cannot be used: it is damaged, or the "
-            "disk is full. Restore the state directory from a backup, or start a new pipeline "
-            "with a new name, state directory and sink topic."
-        ) from None
-    plan.directory.unlock()  # after an error only the end of the process is safe
+        numbers.add(int(number))
+    return sorted(numbers) or None
 
 
 def flow(path: str) -> Dataflow:
-    """The dataflow of a pipeline file, for people who know bytewax; `fugu run` is for everyone.
+    """The dataflow of an unsharded pipeline, for people who know bytewax.
 
-    python -m bytewax.run "dataflows.run:flow('pipeline.yaml')" -r STATE/recovery -s 1
+    python -m bytewax.run "dataflows.run:flow('pipeline.yaml')" -r STATE/shard-0000/recovery -s 1
     """
-    return build(prepare(PipelineFile.read(Path(path))))
+    file = PipelineFile.read(Path(path))
+    if file.pipeline.state.shards > 1:
+        raise ConfigurationError("bytewax.run runs one shard only; use fugu run")
+    return build(prepare(file)[0]).dataflow
 
 
-def prepare(file: PipelineFile) -> Plan:
-    """Check everything a run needs and own the state directory; nothing is read yet."""
-    pipeline = file.pipeline
-    secret = read_secret(file)
-    configured = configure(file)
-    client = KafkaPythonClient(pipeline.kafka, pipeline.source.generation)
-    topics = find_topics(client, pipeline)
-    directory = StateDirectory(file.resolve(pipeline.state.directory))
-    directory.lock()
-    law = configured.mechanism.law_digest()
-    scope = DrawScope(secret, pipeline.name, pipeline.operator.kind, pipeline.version, law)
-    publisher = Publisher(
-        codec=configured.codec,
-        scope=scope,
-        source=topics.source.identity,
-        source_topic=topics.source.name,
-        guarantee_id=guarantee_id(configured.mechanism.guarantees()),
-        key_policy=pipeline.sink.key,
-        pseudonyms=Pseudonyms(secret, pipeline.sink.topic),
-    )
-    current = Fingerprint(
-        pipeline=pipeline.name,
-        steps=STEPS,
-        operator=configured.mechanism.kind,
-        implementation=configured.mechanism.implementation,
-        law=law.hex(),
-        reading=reading_digest(pipeline),
-        version=scope.version,
-        key_epoch=scope.key_epoch,
-        secret_check=secret.check_value(),
-        source_topic=topics.source.name,
-        source_identity=topics.source.identity,
-        partitions=topics.source.partitions,
-        sink_topic=topics.sink.name,
-        sink_identity=topics.sink.identity,
-        sink_key=pipeline.sink.key,
-        dead_letters_topic=topics.dead_letters.name,
-        dead_letters_identity=topics.dead_letters.identity,
-        source_begin=[],
-        sink_begin=[],
-        dead_letters_begin=[],
-    )
-    return Plan(
-        name=pipeline.name,
-        mechanism=configured.mechanism,
-        codec=configured.codec,
-        scope=scope,
-        publisher=publisher,
-        client=client,
-        directory=directory,
-        fingerprint=_continued(directory, current, topics, client),
-        max_batch=pipeline.source.max_batch,
-        stop=StopFlag(),
-    )
-
-
-def _continued(
-    directory: StateDirectory, current: Fingerprint, topics: Topics, client: Client
-) -> Fingerprint:
-    """The stored fingerprint if it is of the same pipeline; a new one without any state."""
-    stored = directory.stored()
-    if stored is None:
-        stored = current.model_copy(
-            update={
-                "source_begin": [bound.start for bound in _bounds(client, topics.source)],
-                "sink_begin": _empty_topic_begin(client, topics.sink),
-                "dead_letters_begin": _empty_topic_begin(client, topics.dead_letters),
-            }
-        )
-        directory.create(stored)
-    check_same(stored, current)
-    return stored
-
-
-def _empty_topic_begin(client: Client, topic: Topic) -> list[int]:
-    bounds = _bounds(client, topic)
-    if any(bound.end > 0 for bound in bounds):
-        raise StartRefused(
-            f"topic {topic.name} already holds records, but there is no state for them: without "
-            "it budgets would be reset and releases repeated. Restore the state directory "
-            "(state.directory), or give the pipeline a new, empty topic."
-        )
-    return [bound.end for bound in bounds]
-
-
-def _bounds(client: Client, topic: Topic) -> list[Bounds]:
-    """First and next offset of every partition, in partition order."""
-    reader = client.reader(topic.name)
+def _run_shard(file: PipelineFile, plan: Plan, failures: list[FuguError]) -> None:
     try:
-        bounds = reader.bounds(list(range(topic.partitions)))
+        shard = build(plan)
+        plan.directory.note_start()
+        forget_unfinished_epochs(plan.directory.recovery)
+        cli_main(
+            shard.dataflow,
+            epoch_interval=file.pipeline.state.every,
+            recovery_config=RecoveryConfig(str(plan.directory.recovery)),
+        )
+        plan.directory.note_stop(shard.source.positions)
+    except BytewaxRuntimeError as error:
+        failures.append(_cause(error))
+    except (RuntimeError, NoPartitionsError, MissingPartitionsError, InconsistentPartitionsError):
+        failures.append(unusable_store(plan.directory.recovery))
+    except Exception as error:
+        failures.append(_cause(error))
     finally:
-        reader.close()
-    return [bounds[partition] for partition in sorted(bounds)]
+        plan.stop.request()
+
+
+def _join(threads: Iterable[Thread]) -> None:
+    """Wait in short steps, so that the main thread can take signals."""
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(_JOIN_SECONDS)
 
 
 def _cause(error: BaseException) -> FuguError:
@@ -180,34 +134,4 @@ def _cause(error: BaseException) -> FuguError:
         innermost, cause = cause, cause.__cause__ or cause.__context__
     if isinstance(innermost, FuguError):
         return innermost
-    return FuguError(
-        f"the pipeline failed in an unexpected way ({type(innermost).__name__}); its state is that "
-        "of the last snapshot, and it can be started again."
-    )
-
-
-@contextmanager
-def _native_stderr_hidden() -> Iterator[None]:
-    """Rust's panic report repeats what the Python exception says; only Python keeps writing."""
-    saved = os.dup(2)
-    python_stderr = sys.stderr
-    handlers = [
-        handler
-        for handler in logging.getLogger().handlers
-        if isinstance(handler, logging.StreamHandler) and handler.stream is python_stderr
-    ]
-    visible = os.fdopen(os.dup(saved), "w", buffering=1)
-    sys.stderr = visible
-    for handler in handlers:
-        handler.setStream(visible)
-    with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-        sys.stderr = python_stderr
-        for handler in handlers:
-            handler.setStream(python_stderr)
-        visible.close()
+    return FuguError(f"{unexpected(innermost)} The state is that of the last snapshot.")

@@ -18,7 +18,7 @@ def peek(file: PipelineFile, records: int, dead_letters: bool, as_json: bool) ->
     """Print up to `records` of the newest records, oldest first."""
     sink = file.pipeline.sink
     topic = sink.dead_letter_topic if dead_letters else sink.topic
-    newest = newest_records(KafkaPythonClient(file.pipeline.kafka), topic, records)
+    newest = newest_records(KafkaPythonClient(file.connection()), topic, records)
     if as_json:
         for record in newest:
             print(orjson.dumps(record).decode())

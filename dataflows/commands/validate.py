@@ -7,10 +7,11 @@ from rich.table import Table
 from dataflows.config import PipelineFile
 from dataflows.errors import FuguError
 from dataflows.kafka.client import Topic
+from dataflows.kafka.connection import Connection
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.kafka.topics import sink_problems, source_problems
-from dataflows.mechanisms import configure
-from dataflows.secrets import read_secret
+from dataflows.mechanisms import configure, state_megabytes
+from dataflows.secrets import read_keys
 
 _SMALL_RECORD_BYTES = 4096
 _DAY_MS = 24 * 60 * 60 * 1000
@@ -40,17 +41,25 @@ def validate(file: PipelineFile, kafka: bool, as_json: bool) -> bool:
     checks = Checks()
     checks.passed("pipeline file", str(file.path))
     try:
-        configure(file)
+        mechanism = configure(file).mechanism
         checks.passed("model", file.pipeline.operator.model)
+        megabytes = state_megabytes(file.pipeline, mechanism)
+        checks.passed("state size", f"about {megabytes:,.0f} MB with state.max_keys keys")
     except FuguError as error:
-        checks.failed("model", str(error))
+        checks.failed("model or state", str(error))
     try:
-        read_secret(file)
-        checks.passed("secret", "32 bytes")
+        keys = read_keys(file)
+        checks.passed("secret", f"key epoch {keys.epoch}")
     except FuguError as error:
         checks.failed("secret", str(error))
-    if kafka:
-        _check_kafka(file, checks)
+    try:
+        connection = file.connection()
+        if kafka:
+            _check_kafka(file, connection, checks)
+        else:
+            checks.passed("kafka", f"{connection.bootstrap}, {connection.protocol}, not contacted")
+    except FuguError as error:
+        checks.failed("kafka", str(error))
     if as_json:
         rows = [
             dict(zip(("check", "result", "detail"), row, strict=True)) for row in checks.results
@@ -61,19 +70,15 @@ def validate(file: PipelineFile, kafka: bool, as_json: bool) -> bool:
     return all(result != "failed" for _, result, _ in checks.results)
 
 
-def _check_kafka(file: PipelineFile, checks: Checks) -> None:
+def _check_kafka(file: PipelineFile, connection: Connection, checks: Checks) -> None:
     pipeline = file.pipeline
-    client = KafkaPythonClient(pipeline.kafka, pipeline.source.generation)
-    try:
-        source = client.topic(pipeline.source.topic)
-        sinks = {
-            "sink.topic": client.topic(pipeline.sink.topic),
-            "sink.dead_letters": client.topic(pipeline.sink.dead_letter_topic),
-        }
-    except FuguError as error:
-        checks.failed("kafka", str(error))
-        return
-    checks.passed("kafka", f"{pipeline.kafka.bootstrap}, {client.name}")
+    client = KafkaPythonClient(connection, pipeline.source.generation)
+    source = client.topic(pipeline.source.topic)
+    sinks = {
+        "sink.topic": client.topic(pipeline.sink.topic),
+        "sink.dead_letters": client.topic(pipeline.sink.dead_letter_topic),
+    }
+    checks.passed("kafka", f"{connection.bootstrap}, {connection.protocol}, {client.name}")
     if source is None:
         checks.failed("source.topic", f"topic {pipeline.source.topic} does not exist; create it")
         return

@@ -47,7 +47,7 @@ def demo(users: int, records: int) -> None:
         mechanism = configure(file).mechanism
         assert isinstance(mechanism, ConditionalRandomizedResponse)
         model = read_model(file.resolve(pipeline.operator.model), pipeline.operator.alphabet)
-        client = KafkaPythonClient(pipeline.kafka)
+        client = KafkaPythonClient(file.connection())
         stream = DemoStream(model, alphabet, users, records)
         console.print(
             f"[bold]Fugu demo[/bold]: {users:,} users send {records:,} heart-rate zones to "

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dataflows.batches import Batch
 from dataflows.lift import rounds_of_distinct_rows
-from dataflows.state import RowTable
+from dataflows.state.row_table import RowTable
 from operators.mechanism import Floats, Integers
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
@@ -40,7 +40,7 @@ class Released:
 
     def corrected_shares(self, mechanism: ConditionalRandomizedResponse) -> Floats:
         """Mean posterior over all releases: unbiased if the model is right."""
-        table = RowTable(mechanism)
+        table = RowTable(mechanism.start)
         rows = table.rows_of(self.keys)
         total = np.zeros(mechanism.model.symbols)
         for index in rounds_of_distinct_rows(rows):

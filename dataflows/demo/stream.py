@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate
 from random import Random
-from zlib import crc32
 
 import orjson
+from kafka.partitioner.default import murmur2
 
 from dataflows.batches import Outgoing
 from dataflows.demo.embedded_broker import PARTITIONS
@@ -64,7 +64,7 @@ class DemoStream:
 
 def partition_of(user: bytes) -> int:
     """The partition that the demo's producer sends a user to."""
-    return crc32(user) % PARTITIONS
+    return int(murmur2(user) & 0x7FFFFFFF) % PARTITIONS
 
 
 def _outgoing(partition: int, queue: list[tuple[bytes, bytes, int]]) -> Outgoing:

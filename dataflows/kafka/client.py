@@ -52,6 +52,10 @@ class Reader(Protocol):
         """Where each partition starts and ends now."""
         ...
 
+    def position(self, partition: int) -> int | None:
+        """The next offset of an assigned partition, past control records; never waits."""
+        ...
+
     def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
         """Every record of one partition with start <= offset < end; assigns that partition."""
         ...

@@ -2,25 +2,33 @@
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import __version__ as library_version
 from kafka.admin import ConfigFilterType, ConfigResource, ConfigResourceType, NewTopic
 from kafka.errors import (
+    AuthorizationError,
     KafkaError,
+    NoError,
     OffsetOutOfRangeError,
     TopicAlreadyExistsError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
     UnsupportedCodecError,
+    for_code,
 )
 
 from dataflows.batches import Batch, Outgoing
-from dataflows.config import Kafka
 from dataflows.errors import DeliveryFailed, FuguError, KafkaUnavailable, StartRefused
 from dataflows.kafka.client import Bounds, Topic
+from dataflows.kafka.connection import Connection
+from dataflows.kafka.kafka_python_reach import reach
+from dataflows.kafka.kafka_python_refusals import right_missing
+from dataflows.kafka.kafka_python_settings import settings_of
 
-_REACH_SECONDS = 15
+Made = TypeVar("Made")
 _SCAN_SECONDS = 60
 _UNACKNOWLEDGED_RECORDS = 20_000
 _SILENCE_SECONDS = 5
@@ -28,11 +36,8 @@ _GIVE_UP_SECONDS = 120
 _NEVER_MS = 24 * 3600 * 1000
 """The producer must not give up a request by itself: it would go on with the next one, and leave a
 gap in the partition. `KafkaPythonWriter.flush` gives up, and the process ends with it."""
-_EMBEDDED_API = (2, 3)
-"""What kafka-python must be told about librdkafka's mock broker, which cannot be asked."""
 
 log = logging.getLogger(__name__)
-logging.getLogger("kafka").setLevel(logging.CRITICAL)  # it repeats each failed connection attempt
 
 
 class KafkaPythonClient:
@@ -40,39 +45,38 @@ class KafkaPythonClient:
 
     name = f"kafka-python {library_version}"
 
-    def __init__(self, connection: Kafka, generation: int = 0) -> None:
+    def __init__(self, connection: Connection, generation: int = 0) -> None:
         self._generation = generation
-        self._embedded = connection.broker == "embedded"
-        self._bootstrap = connection.bootstrap
-        self._common: dict[str, Any] = {
-            "bootstrap_servers": connection.bootstrap.split(","),
-            "bootstrap_timeout_ms": _REACH_SECONDS * 1000,
-            "reconnect_backoff_max_ms": 1000,
-            "client_id": "fugu",
-        }
-        if self._embedded:
-            self._common["api_version"] = _EMBEDDED_API
+        self._connection = connection
+        self._settings = settings_of(connection)
         self._admin_client: KafkaAdminClient | None = None
 
     def topic(self, name: str) -> Topic | None:
         """Facts about a topic."""
-        if self._embedded:
+        if self._connection.embedded:
             return self._embedded_topic(name)
         try:
             described = self._admin().describe_topics([name])[0]
-            if described["error_code"] != 0:
+            refused = for_code(described["error_code"])
+            if refused is UnknownTopicOrPartitionError:
                 return None
+            if refused is not NoError:
+                raise refused()
             resource = ConfigResource(ConfigResourceType.TOPIC, name)
             configs = self._admin().describe_configs([resource], config_filter=ConfigFilterType.ALL)
+        except AuthorizationError as error:
+            raise right_missing(name, type(error)) from None
         except KafkaError as error:
             raise self._unavailable(error) from None
+        if not configs["topic"][name]:
+            raise right_missing(name, TopicAuthorizationFailedError)
         settings = {key: str(entry["value"]) for key, entry in configs["topic"][name].items()}
         identity = described["topic_id"] or f"generation-{self._generation}"
         return Topic(name, str(identity), len(described["partitions"]), settings)
 
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         """Create a topic with the broker's default replication."""
-        if self._embedded:
+        if self._connection.embedded:
             return
         new = NewTopic(name, partitions, -1, topic_configs=dict(settings))
         try:
@@ -80,63 +84,58 @@ class KafkaPythonClient:
             self._admin().wait_for_topics([name])
         except TopicAlreadyExistsError:
             return
+        except AuthorizationError as error:
+            raise right_missing(name, type(error)) from None
         except KafkaError as error:
             raise self._unavailable(error) from None
 
     def reader(self, topic: str) -> "KafkaPythonReader":
         """A reader that never resets an offset by itself."""
-        return KafkaPythonReader(topic, self._consumer())
+        consumer = self._reach(
+            KafkaConsumer,
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="none",
+            isolation_level="read_committed",
+            allow_auto_create_topics=self._connection.embedded,
+            fetch_max_wait_ms=100,
+        )
+        return KafkaPythonReader(topic, consumer)
 
     def writer(self) -> "KafkaPythonWriter":
         """An idempotent writer."""
-        try:
-            producer = KafkaProducer(
-                **self._common,
+        return KafkaPythonWriter(
+            self._reach(
+                KafkaProducer,
                 acks="all",
                 linger_ms=5,
                 batch_size=131_072,
                 retry_backoff_ms=100,
                 delivery_timeout_ms=_NEVER_MS,
             )
-        except KafkaError as error:
-            raise self._unavailable(error) from None
-        return KafkaPythonWriter(producer)
-
-    def _consumer(self) -> KafkaConsumer:
-        try:
-            return KafkaConsumer(
-                **self._common,
-                group_id=None,
-                enable_auto_commit=False,
-                auto_offset_reset="none",
-                isolation_level="read_committed",
-                allow_auto_create_topics=self._embedded,
-                fetch_max_wait_ms=100,
-            )
-        except KafkaError as error:
-            raise self._unavailable(error) from None
+        )
 
     def _admin(self) -> KafkaAdminClient:
         if self._admin_client is None:
-            try:
-                self._admin_client = KafkaAdminClient(**self._common)
-            except KafkaError as error:
-                raise self._unavailable(error) from None
+            self._admin_client = self._reach(KafkaAdminClient)
         return self._admin_client
 
     def _embedded_topic(self, name: str) -> Topic:
         """The embedded broker creates a topic when a producer asks for it."""
         try:
-            producer = KafkaProducer(**self._common)
+            producer = self._reach(KafkaProducer)
             partitions = producer.partitions_for(name)
             producer.close()
         except KafkaError as error:
             raise self._unavailable(error) from None
         return Topic(name, f"generation-{self._generation}", len(partitions), None)
 
+    def _reach(self, make: Callable[..., Made], **settings: Any) -> Made:
+        return reach(make, self._connection, self._settings | settings)
+
     def _unavailable(self, error: KafkaError) -> KafkaUnavailable:
         return KafkaUnavailable(
-            f"Kafka at {self._bootstrap} cannot be used ({type(error).__name__}). "
+            f"Kafka at {self._connection.bootstrap} cannot be used ({type(error).__name__}). "
             "Check kafka.bootstrap in the pipeline file and that the broker is running."
         )
 
@@ -166,6 +165,8 @@ class KafkaPythonReader:
                 "would be lost silently. Restore the records, or start a new pipeline with a new "
                 "name, state directory and sink topic."
             ) from None
+        except AuthorizationError as error:
+            raise right_missing(self._topic, type(error)) from None
         except UnsupportedCodecError as error:
             raise KafkaUnavailable(
                 f"topic {self._topic} is compressed in a way that cannot be read here ({error}). "
@@ -190,6 +191,14 @@ class KafkaPythonReader:
                 "Check that the broker is running and that this user may read the topic."
             ) from None
         return {tp.partition: Bounds(starts[tp], ends[tp]) for tp in topic_partitions}
+
+    def position(self, partition: int) -> int | None:
+        """Where the consumer stands; trouble is left to the next poll to report."""
+        try:
+            position = self._consumer.position(TopicPartition(self._topic, partition), timeout_ms=0)
+        except KafkaError:
+            return None
+        return None if position is None else int(position)
 
     def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
         """Records from start to end; control records and gaps are passed over."""

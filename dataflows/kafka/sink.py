@@ -20,6 +20,7 @@ from dataflows.batches import Header, Outgoing
 from dataflows.errors import ReleaseMismatch, StartRefused
 from dataflows.kafka.client import Client, Writer
 from dataflows.kafka.source import part_names
+from dataflows.metrics import RECORDS_OUT, REPLAYED, Metrics
 from dataflows.publish import RELEASE_HEADER, record_digest
 
 log = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ ReleaseIds = Callable[[int, Sequence[int]], list[bytes]]
 
 
 class KafkaSink(FixedPartitionedSink[Outgoing, int]):
-    """All partitions of one output topic.
+    """Some partitions of one output topic.
 
     `begin` holds their first offsets when the pipeline was created: where to look for releases if
     the process died before its first snapshot. `release_ids` names the releases of source records.
@@ -42,22 +43,25 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         client: Client,
         writer: Writer,
         topic: str,
-        begin: list[int],
+        begin: dict[int, int],
         release_ids: ReleaseIds,
+        metrics: Metrics | None = None,
     ) -> None:
         self._client = client
         self._writer = writer
         self._topic = topic
         self._begin = begin
+        self._metrics = metrics or Metrics()
+        self._index = {name: index for index, name in enumerate(part_names(begin))}
         self._release_ids = release_ids
 
     def list_parts(self) -> list[str]:
         """Zero-padded partition numbers, so that their order is numeric."""
-        return part_names(len(self._begin))
+        return part_names(self._begin)
 
     def part_fn(self, item_key: str) -> int:
-        """The key of an item is its partition."""
-        return int(item_key)
+        """The key of an item names its part; bytewax wants its index among the parts."""
+        return self._index[item_key]
 
     def build_part(self, step_id: str, for_part: str, resume_state: int | None) -> "KafkaSinkPart":
         """Read back what was published after the resume offset."""
@@ -92,6 +96,11 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
                             self._topic,
                             partition,
                             offset,
+                            extra={
+                                "topic": self._topic,
+                                "partition": partition,
+                                "offset": offset,
+                            },
                         )
                         continue
                     digest = record_digest(key, value, headers, timestamp)
@@ -99,7 +108,13 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         finally:
             reader.close()
         return KafkaSinkPart(
-            self._writer, self._topic, partition, bounds.end, published, self._release_ids
+            self._writer,
+            self._topic,
+            partition,
+            bounds.end,
+            published,
+            self._release_ids,
+            self._metrics,
         )
 
 
@@ -114,6 +129,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         end: int,
         published: dict[bytes, tuple[int, bytes]],
         release_ids: ReleaseIds,
+        metrics: Metrics | None = None,
     ) -> None:
         self._writer = writer
         self._topic = topic
@@ -121,6 +137,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         self._end = end
         self._published = published
         self._release_ids = release_ids
+        self._metrics = metrics or Metrics()
         self._explained = False
         self._replayed = 0
 
@@ -130,6 +147,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             if self._published:
                 outgoing = self._not_published(outgoing)
             self._writer.write(self._topic, outgoing)
+            self._metrics.add(RECORDS_OUT, len(outgoing.values), self._topic, self._partition)
 
     def snapshot(self) -> int:
         """Wait for all acknowledgements; resume before the first release not yet replayed."""
@@ -159,7 +177,10 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
                 self._topic,
                 self._partition,
                 self._replayed,
+                extra={"topic": self._topic, "partition": self._partition},
             )
+        skipped = len(outgoing.values) - len(fresh)
+        self._metrics.add(REPLAYED, skipped, self._topic, self._partition)
         return replace(
             outgoing,
             keys=[outgoing.keys[i] for i in fresh],

@@ -3,8 +3,9 @@
 The resume state of a part is the offset after the last batch it emitted.
 """
 
-from collections import deque
-from dataclasses import dataclass, field
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from bytewax.inputs import FixedPartitionedSource, StatefulSourcePartition
@@ -12,6 +13,8 @@ from bytewax.inputs import FixedPartitionedSource, StatefulSourcePartition
 from dataflows.batches import Batch
 from dataflows.errors import StartRefused
 from dataflows.kafka.client import Reader
+from dataflows.kafka.shared_reader import SharedReader
+from dataflows.metrics import RECORDS_IN, SNAPSHOT_AGE, Metrics
 
 _IDLE = timedelta(milliseconds=20)
 
@@ -27,52 +30,33 @@ class StopFlag:
         self.requested = True
 
 
-@dataclass
-class SharedReader:
-    """Deals what one poll returns out to the parts, and buffers at most about one poll."""
-
-    reader: Reader
-    max_batch: int
-    _offsets: dict[int, int] = field(default_factory=dict)
-    _buffers: dict[int, deque[Batch]] = field(default_factory=dict)
-    _assigned: bool = False
-
-    def add(self, partition: int, offset: int) -> None:
-        """Take part of the assignment; every part does so before the first one reads."""
-        self._offsets[partition] = offset
-        self._buffers[partition] = deque()
-
-    def next_batch(self, partition: int) -> Batch | None:
-        """The next batch of one partition, if it is there."""
-        if not self._assigned:
-            self.reader.assign(self._offsets)
-            self._assigned = True
-        buffer = self._buffers[partition]
-        if not buffer and self._buffered() < self.max_batch:
-            for batch in self.reader.poll(self.max_batch):
-                self._buffers[batch.partition].append(batch)
-        return buffer.popleft() if buffer else None
-
-    def _buffered(self) -> int:
-        return sum(len(batch.offsets) for buffer in self._buffers.values() for batch in buffer)
-
-
 class KafkaSource(FixedPartitionedSource[Batch, int]):
-    """All partitions of the source topic. `begin` holds the offsets to start from without a
-    snapshot: their first ones when the pipeline was created."""
+    """Some partitions of the source topic.
+
+    `begin` holds the offsets to start from without a snapshot: their first ones when the pipeline
+    was created. `positions` holds the next offset of each partition.
+    """
 
     def __init__(
-        self, topic: str, begin: list[int], reader: Reader, max_batch: int, stop: StopFlag
+        self,
+        topic: str,
+        begin: dict[int, int],
+        reader: Reader,
+        max_batch: int,
+        stop: StopFlag,
+        metrics: Metrics,
     ) -> None:
+        self.positions: dict[int, int] = {}
         self._topic = topic
         self._begin = begin
         self._reader = reader
         self._shared = SharedReader(reader, max_batch)
         self._stop = stop
+        self._metrics = metrics
 
     def list_parts(self) -> list[str]:
         """Zero-padded partition numbers, so that their order is numeric."""
-        return part_names(len(self._begin))
+        return part_names(self._begin)
 
     def build_part(
         self, step_id: str, for_part: str, resume_state: int | None
@@ -86,22 +70,36 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
                 f"topic {self._topic}, partition {partition}: the next record to read has offset "
                 f"{offset}, but the topic now holds offsets {bounds.start} to {bounds.end}. "
                 "Retention removed records that this state goes on with, or the topic was "
-                "truncated. "
-                "Restore them, or start a new pipeline with a new name, state directory and sink "
-                "topic."
+                "truncated. Restore them, or start a new pipeline with a new name, state directory "
+                "and sink topic."
             )
         self._shared.add(partition, offset)
-        return KafkaSourcePart(self._shared, partition, offset, self._stop)
+        self.positions[partition] = offset
+        self._metrics.positions[partition] = offset
+        self._metrics.put(SNAPSHOT_AGE, time.monotonic(), self._topic, partition)
+        return KafkaSourcePart(
+            self._shared, self._topic, partition, self.positions, self._stop, self._metrics
+        )
 
 
 class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
     """One partition of the source topic."""
 
-    def __init__(self, shared: SharedReader, partition: int, offset: int, stop: StopFlag) -> None:
+    def __init__(
+        self,
+        shared: SharedReader,
+        topic: str,
+        partition: int,
+        positions: dict[int, int],
+        stop: StopFlag,
+        metrics: Metrics,
+    ) -> None:
         self._shared = shared
+        self._topic = topic
         self._partition = partition
-        self._offset = offset
+        self._positions = positions
         self._stop = stop
+        self._metrics = metrics
         self._idle = False
 
     def next_batch(self) -> list[Batch]:
@@ -112,7 +110,9 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         self._idle = batch is None
         if batch is None:
             return []
-        self._offset = batch.offsets[-1] + 1
+        end = batch.offsets[-1] + 1
+        self._positions[self._partition] = self._metrics.positions[self._partition] = end
+        self._metrics.add(RECORDS_IN, len(batch.offsets), self._topic, self._partition)
         return [batch]
 
     def next_awake(self) -> datetime | None:
@@ -121,9 +121,18 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
 
     def snapshot(self) -> int:
         """The offset of the next record to emit."""
-        return self._offset
+        self._metrics.put(SNAPSHOT_AGE, time.monotonic(), self._topic, self._partition)
+        following = self._shared.next_offset(self._partition)
+        if following is not None:
+            self._metrics.positions[self._partition] = following
+        return self._positions[self._partition]
 
 
-def part_names(partitions: int) -> list[str]:
-    """Names of the parts of a topic, for sources and sinks alike."""
-    return [f"{partition:06d}" for partition in range(partitions)]
+def part_names(partitions: Iterable[int]) -> list[str]:
+    """Names of the parts of a topic, for sources and sinks alike, in numeric order."""
+    return [part_name(partition) for partition in sorted(partitions)]
+
+
+def part_name(partition: int) -> str:
+    """The name of one part."""
+    return f"{partition:06d}"

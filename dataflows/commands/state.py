@@ -1,0 +1,194 @@
+"""`fugu state ...`: look at a state, check it, carry it to another machine, rotate its key.
+
+Every command needs the pipeline to be stopped: it takes the locks of all shards.
+"""
+
+import os
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from dataflows.config import PipelineFile
+from dataflows.errors import ConfigurationError, StartRefused
+from dataflows.lift import row_columns
+from dataflows.mechanisms import configure, deduplication_of
+from dataflows.secrets import read_keys, write_keys
+from dataflows.state.directory import StateDirectory, shard_directories
+from dataflows.state.row_log import blocks, generation_of, log_files
+from dataflows.state.row_table import RowTable, check_block
+from operators.nats import in_nats
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What the newest complete log of one partition holds."""
+
+    shard: int
+    partition: int
+    streams: int
+    log_bytes: int
+    mean_spent: float
+    largest_spent: float
+
+
+def show(file: PipelineFile, as_json: bool) -> None:
+    """Print streams, bytes and spent budget of every partition."""
+    with _stopped(file) as directories:
+        found = [partition for directory in directories for partition in _read(file, directory)]
+    if as_json:
+        print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
+        return
+    table = Table(title=f"state of {file.pipeline.name}, spent in nats per stream")
+    for heading in ("shard", "partition", "streams", "log bytes", "mean spent", "largest spent"):
+        table.add_column(heading, justify="right")
+    for partition in found:
+        table.add_row(
+            str(partition.shard),
+            str(partition.partition),
+            f"{partition.streams:,}",
+            f"{partition.log_bytes:,}",
+            f"{partition.mean_spent:.3f}",
+            f"{partition.largest_spent:.3f}",
+        )
+    Console().print(table)
+
+
+def verify(file: PipelineFile) -> None:
+    """Check every block of every row log."""
+    count = 0
+    with _stopped(file) as directories:
+        for directory in directories:
+            for path in sorted(directory.rows.glob("*.rows")):
+                for block in blocks(path.read_bytes()):
+                    check_block(block)
+                    count += 1
+    Console().print(f"{count} blocks in {len(directories)} shards are sound")
+
+
+def export(file: PipelineFile, archive: Path) -> None:
+    """Write the whole state directory to one archive."""
+    root = file.resolve(file.pipeline.state.directory)
+    with _stopped(file) as directories:
+        for directory in directories:
+            _require_graceful_stop(directory)
+        try:
+            descriptor = os.open(archive, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        except OSError as error:
+            raise ConfigurationError(f"{archive} cannot be written ({error.strerror})") from None
+        with (
+            os.fdopen(descriptor, "wb") as target,
+            tarfile.open(fileobj=target, mode="w:gz") as tar,
+        ):
+            tar.add(root, arcname=".")
+    Console().print(f"wrote {archive}; it holds original keys: keep it where the state belongs")
+
+
+def import_(file: PipelineFile, archive: Path) -> None:
+    """Unpack an archive of `export` into a state directory that does not exist yet."""
+    root = file.resolve(file.pipeline.state.directory)
+    if root.exists() and any(root.iterdir()):
+        raise ConfigurationError(f"{root} is not empty; import needs a directory of its own")
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        with tarfile.open(archive, mode="r:gz") as tar:
+            tar.extractall(root, filter="data")
+    except (OSError, tarfile.TarError) as error:
+        raise ConfigurationError(
+            f"{archive} is not an archive of fugu state export ({type(error).__name__})"
+        ) from None
+    verify(file)
+
+
+def rotate(file: PipelineFile, key_file: Path) -> None:
+    """Make the keys of the next epoch and tie the state to them; budgets and beliefs stay.
+
+    Safe to repeat after an interruption: it continues with the shards that are left.
+    """
+    keys = read_keys(file)
+    after = keys.rotated()
+    with _stopped(file) as directories:
+        for directory in directories:
+            _require_graceful_stop(directory)
+        write_keys(after, key_file)
+        for directory in directories:
+            stored = directory.stored()
+            if stored is None or stored.secret_check == after.noise.check_value():
+                continue
+            if stored.secret_check != keys.noise.check_value():
+                raise StartRefused(
+                    "the state was made with another secret than the pipeline file names; "
+                    "nothing was rotated there"
+                )
+            directory.replace(
+                stored.model_copy(
+                    update={
+                        "key_epoch": after.epoch,
+                        "secret_check": after.noise.check_value(),
+                        "rotated_at": [*stored.rotated_at, directory.stopped_at()],
+                    }
+                )
+            )
+    Console().print(
+        f"key epoch {after.epoch} begins where each partition stopped. In the pipeline file write\n"
+        f"  secret: {{file: {key_file.resolve()}, encoding: keys}}\n"
+        "start the pipeline, and then destroy the old secret: nothing needs it any more."
+    )
+
+
+@contextmanager
+def _stopped(file: PipelineFile) -> Iterator[list[StateDirectory]]:
+    """The directories of all shards, owned; `StartRefused` while a process runs one of them."""
+    directories = shard_directories(file)
+    missing = [directory.path for directory in directories if not directory.path.is_dir()]
+    if missing:
+        raise ConfigurationError(f"there is no state in {missing[0]}; has the pipeline run yet?")
+    try:
+        for directory in directories:
+            directory.lock()
+        yield directories
+    finally:
+        for directory in directories:
+            directory.unlock()
+
+
+def _require_graceful_stop(directory: StateDirectory) -> None:
+    if directory.stopped_at() is None:
+        raise StartRefused(
+            f"{directory.path}: the pipeline did not stop gracefully. Start it, stop it with "
+            "SIGTERM or Ctrl-C, and try again."
+        )
+
+
+def _read(file: PipelineFile, directory: StateDirectory) -> list[Partition]:
+    stored = directory.stored()
+    if stored is None:
+        return []
+    start = row_columns(configure(file).mechanism, deduplication_of(file.pipeline))
+    found = []
+    for partition in range(stored.shard, stored.partitions, stored.shards):
+        logs = log_files(directory.rows, partition)
+        if not logs:
+            continue
+        newest = max(logs, key=generation_of)
+        table = RowTable(start)
+        for block in blocks(newest.read_bytes()):
+            table.apply(block)
+        spent = table.gather(np.arange(len(table)))["spent"]
+        found.append(
+            Partition(
+                stored.shard,
+                partition,
+                len(table),
+                sum(log.stat().st_size for log in logs),
+                in_nats(int(spent.sum())) / max(1, len(spent)),
+                in_nats(int(spent.max(initial=0))),
+            )
+        )
+    return found

@@ -1,0 +1,139 @@
+"""How to reach Kafka: the `kafka` section of a pipeline file, and the `Connection` it stands for.
+
+The section names files and environment variables; a `Connection` holds what is in them. It shows
+no secret, and every client translates the same one into the settings of its library.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, SecretStr, model_validator
+
+from dataflows.kafka.password import Password, Resolve
+from dataflows.kafka.tls import ClientCertificate, Tls
+from dataflows.section import Section
+
+Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+Mechanism = Literal["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"]
+_TLS_FIELDS = ("ca", "certificate", "key", "key_password")
+_SASL_FIELDS = ("mechanism", "username", "password")
+_ADDRESSES = re.compile(r"^[^\s,]+:\d{1,5}(,[^\s,]+:\d{1,5})*$")
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """Who we are to SASL."""
+
+    mechanism: Mechanism
+    username: str
+    password: SecretStr
+
+
+@dataclass(frozen=True)
+class Connection:
+    """All that a client needs to know; `embedded` is the development broker of `fugu demo`."""
+
+    bootstrap: str
+    embedded: bool = False
+    tls: Tls | None = None
+    credentials: Credentials | None = None
+
+    @property
+    def protocol(self) -> Protocol:
+        """Kafka's name for what protects the connection.
+
+        >>> Connection("localhost:9093", tls=Tls()).protocol
+        'SSL'
+        """
+        if self.credentials is None:
+            return "PLAINTEXT" if self.tls is None else "SSL"
+        return "SASL_PLAINTEXT" if self.tls is None else "SASL_SSL"
+
+
+class Security(Section):
+    """TLS and SASL. Without `ca`, the authorities that the system trusts are trusted."""
+
+    protocol: Protocol
+    ca: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+    key_password: Password | None = None
+    mechanism: Mechanism | None = None
+    username: Annotated[str, Field(min_length=1)] | None = None
+    password: Password | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        tls, sasl = self._given(_TLS_FIELDS), self._given(_SASL_FIELDS)
+        if tls and self.protocol.endswith("PLAINTEXT"):
+            raise ValueError(
+                f"{self.protocol} has no TLS, but {', '.join(tls)} is given; write protocol: "
+                f"{self.protocol.replace('PLAINTEXT', 'SSL')}, or delete what only TLS needs"
+            )
+        if sasl and not self.protocol.startswith("SASL_"):
+            raise ValueError(
+                f"{self.protocol} has no SASL, but {', '.join(sasl)} is given; write protocol: "
+                "SASL_SSL, or delete what only SASL needs"
+            )
+        missing = [field for field in _SASL_FIELDS if field not in sasl]
+        if missing and self.protocol.startswith("SASL_"):
+            raise ValueError(f"{self.protocol} lacks {', '.join(missing)}; add what is missing")
+        if (self.certificate is None) != (self.key is None):
+            absent = "key" if self.key is None else "certificate"
+            raise ValueError(f"certificate and key belong together; add {absent}: PATH")
+        if self.key_password is not None and self.key is None:
+            raise ValueError("key_password is given without a key; add certificate and key")
+        if self.mechanism == "PLAIN" and self.protocol == "SASL_PLAINTEXT":
+            raise ValueError(
+                "PLAIN would send the password for everybody on the way to read; write "
+                "protocol: SASL_SSL, or mechanism: SCRAM-SHA-512"
+            )
+        return self
+
+    def tls(self, resolve: Resolve) -> Tls | None:
+        """Whom to trust and who to be, its files tried out; None where the protocol has no TLS."""
+        if self.protocol.endswith("PLAINTEXT"):
+            return None
+        client = None
+        if self.certificate is not None and self.key is not None:
+            password = None
+            if self.key_password is not None:
+                password = self.key_password.read("key_password", resolve)
+            client = ClientCertificate(resolve(self.certificate), resolve(self.key), password)
+        tls = Tls(None if self.ca is None else resolve(self.ca), client)
+        tls.context()
+        return tls
+
+    def credentials(self, resolve: Resolve) -> Credentials | None:
+        """User and password; None where the protocol has no SASL."""
+        if self.mechanism is None or self.username is None or self.password is None:
+            return None
+        password = self.password.read("password", resolve)
+        return Credentials(self.mechanism, self.username, password)
+
+    def _given(self, fields: tuple[str, ...]) -> list[str]:
+        return [field for field in fields if getattr(self, field) is not None]
+
+
+def _addresses(bootstrap: str) -> str:
+    if not _ADDRESSES.match(bootstrap):
+        raise ValueError("write host:port, such as localhost:9092; several with commas, no spaces")
+    return bootstrap
+
+
+class Kafka(Section):
+    """Where Kafka is and how to be let in. `embedded` is the development broker of `fugu demo`."""
+
+    bootstrap: Annotated[str, AfterValidator(_addresses)]
+    broker: Literal["apache", "embedded"] = "apache"
+    security: Security = Security(protocol="PLAINTEXT")
+
+    def connection(self, resolve: Resolve) -> Connection:
+        """What the section stands for; raises `UnusableField` about one of `security`."""
+        return Connection(
+            bootstrap=self.bootstrap,
+            embedded=self.broker == "embedded",
+            tls=self.security.tls(resolve),
+            credentials=self.security.credentials(resolve),
+        )

@@ -1,0 +1,73 @@
+"""A `Connection` in the words of kafka-python: its public settings, shared by all its clients."""
+
+import socket
+import ssl
+from contextlib import suppress
+from threading import Timer
+from typing import Any
+
+from dataflows.kafka.connection import Connection, Credentials
+
+HANDSHAKE_SECONDS = 5
+_EMBEDDED_API = (2, 3)
+"""What kafka-python must be told about librdkafka's mock broker, which cannot be asked."""
+
+
+def settings_of(connection: Connection) -> dict[str, Any]:
+    """Keyword arguments of kafka-python's producer, consumer and admin client."""
+    settings: dict[str, Any] = {
+        "bootstrap_servers": connection.bootstrap.split(","),
+        "reconnect_backoff_max_ms": 1000,
+        "client_id": "fugu",
+        "security_protocol": connection.protocol,
+    }
+    if connection.embedded:
+        settings["api_version"] = _EMBEDDED_API
+    if connection.tls is not None:
+        settings["ssl_context"] = connection.tls.context()
+        settings["ssl_context"].sslsocket_class = BoundedHandshake
+    if connection.credentials is not None:
+        settings |= _sasl(connection.credentials)
+    return settings
+
+
+class BoundedHandshake(ssl.SSLSocket):
+    """kafka-python waits without end for a peer that leaves a TLS handshake unanswered."""
+
+    _bound: Timer | None = None
+
+    def do_handshake(self, block: bool = False) -> None:
+        """Shake hands; hang up if that takes too long, which ends kafka-python's waiting."""
+        if self._bound is None:
+            self._bound = Timer(HANDSHAKE_SECONDS, self._hang_up)
+            self._bound.daemon = True
+            self._bound.start()
+        super().do_handshake(block)
+        self._bound.cancel()
+
+    def _hang_up(self) -> None:
+        with suppress(OSError):
+            self.shutdown(socket.SHUT_RDWR)
+
+
+class Hidden(str):
+    """A text whose repr does not show it: kafka-python repeats its settings in debug logs.
+
+    >>> {"sasl_plain_password": Hidden("open sesame")}
+    {'sasl_plain_password': **********}
+    """
+
+    def __repr__(self) -> str:
+        return "**********"
+
+
+def _sasl(credentials: Credentials) -> dict[str, str]:
+    username = credentials.username
+    if credentials.mechanism != "PLAIN":
+        # RFC 5802 5.1 gives these two a meaning; kafka-python sends user names as they are.
+        username = username.replace("=", "=3D").replace(",", "=2C")
+    return {
+        "sasl_mechanism": credentials.mechanism,
+        "sasl_plain_username": username,
+        "sasl_plain_password": Hidden(credentials.password.get_secret_value()),
+    }

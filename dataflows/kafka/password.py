@@ -1,0 +1,63 @@
+"""Passwords: the pipeline file says where one is, and nothing ever shows it."""
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, SecretStr
+
+from dataflows.errors import UnusableField
+from dataflows.section import Section
+
+Resolve = Callable[[str], Path]
+"""From a path in the pipeline file to where it is."""
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _elsewhere(value: object) -> object:
+    """Whatever is written here may be a password by mistake: no message repeats it."""
+    if not (isinstance(value, dict) and len(value) == 1 and value.keys() <= {"env", "file"}):
+        raise ValueError(
+            "write {env: NAME} or {file: PATH}; the pipeline file itself holds no password"
+        )
+    if "env" in value and not (isinstance(value["env"], str) and _VARIABLE.fullmatch(value["env"])):
+        raise ValueError("env: write the name of an environment variable, such as KAFKA_PASSWORD")
+    return value
+
+
+class PasswordSource(Section):
+    """An environment variable, or a file with one line."""
+
+    env: str | None = None
+    file: str | None = None
+
+    def read(self, field: str, resolve: Resolve) -> SecretStr:
+        """The password; `field` is what an error names."""
+        if self.env is not None:
+            where = f"environment variable {self.env}"
+            password = os.environ.get(self.env, "")
+        else:
+            path = resolve(str(self.file))
+            where = f"file {path}"
+            password = _only_line(path, field)
+        if not password:
+            raise UnusableField(field, f"{where} is not set or empty; put the password there")
+        if not password.isprintable():
+            raise UnusableField(field, f"{where} must hold the password alone, one line of text")
+        return SecretStr(password)
+
+
+Password = Annotated[PasswordSource, BeforeValidator(_elsewhere)]
+
+
+def _only_line(path: Path, field: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8 text"
+    except OSError as error:
+        reason = error.strerror or "input/output error"
+    raise UnusableField(field, f"file {path} cannot be read ({reason})")

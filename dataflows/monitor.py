@@ -1,0 +1,70 @@
+"""Metrics and health of one process: made before anything is read, served where a port is given.
+
+/metrics    the numbers
+/healthz    200 while the pipeline does its work, 503 and the reason otherwise: readiness, alerts
+/livez      503 only when a restart would help, which Kafka's absence is not: liveness
+"""
+
+from dataclasses import replace
+from typing import Self
+
+import orjson
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from dataflows.config import PipelineFile
+from dataflows.flow import Plan
+from dataflows.health import Health
+from dataflows.metrics import REFUSED_STARTS, Metrics
+from dataflows.metrics_server import MetricsServer, Page
+from dataflows.refused_starts import RefusedStarts
+from dataflows.source_watch import SourceWatch
+
+
+class Monitor:
+    """Counts refused starts always; listens and watches the source if the file says `metrics`."""
+
+    def __init__(self, file: PipelineFile) -> None:
+        pipeline = file.pipeline
+        self._metrics = Metrics(show_streams=pipeline.sink.key != "none")
+        self._health = Health(self._metrics, pipeline.state.every.total_seconds())
+        self._refused = RefusedStarts(file.resolve(pipeline.state.directory))
+        pages = {"/metrics": self._numbers, "/healthz": self._healthy, "/livez": self._alive}
+        endpoint = pipeline.metrics
+        self._server = endpoint and MetricsServer(endpoint.host, endpoint.port, pages)
+
+    def observe(self, plans: list[Plan]) -> list[Plan]:
+        """The same plans, which from now on are measured."""
+        first = plans[0]
+        if self._server:
+            topic, client = first.fingerprint.source_topic, first.client
+            watch = SourceWatch(topic, self._metrics, lambda: client.reader(topic))
+            watch.start()
+            self._health.watch, self._health.stop = watch, first.stop
+        return [replace(plan, metrics=self._metrics) for plan in plans]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
+        self._refused.count(error)
+        if self._health.watch:
+            self._health.watch.stop()
+        if self._server:
+            self._server.close()
+
+    def _numbers(self) -> Page:
+        self._metrics.put(REFUSED_STARTS, self._refused.total())
+        return Page(200, CONTENT_TYPE_LATEST, self._metrics.text())
+
+    def _healthy(self) -> Page:
+        return _verdict(self._health.problem())
+
+    def _alive(self) -> Page:
+        return _verdict(self._health.stuck())
+
+
+def _verdict(problem: str | None) -> Page:
+    if problem is None:
+        return Page(200, "application/json", b'{"status":"ok"}\n')
+    content = orjson.dumps({"status": "unavailable", "reason": problem})
+    return Page(503, "application/json", content + b"\n")

@@ -1,0 +1,141 @@
+"""Everything that is checked before a pipeline reads its first record."""
+
+from dataflows.admission import Admission
+from dataflows.config import PipelineFile, reading_digest
+from dataflows.errors import StartRefused
+from dataflows.fingerprint import Fingerprint, check_same
+from dataflows.flow import STEPS, Plan
+from dataflows.guarantee_text import guarantee_id
+from dataflows.kafka.client import Bounds, Client, Topic
+from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.source import StopFlag
+from dataflows.kafka.topics import Topics, find_topics
+from dataflows.mechanisms import configure, deduplication_of, state_megabytes
+from dataflows.publish import Pseudonyms, Publisher
+from dataflows.secrets import read_keys
+from dataflows.state.directory import StateDirectory, shard_directories
+from operators.mechanism import Mechanism
+from operators.randomness import DrawScope
+
+
+def prepare(file: PipelineFile, shards: list[int] | None = None) -> list[Plan]:
+    """Plans of the given shards (of all, if none are given), whose state directories are now owned
+    by this process; nothing is read yet."""
+    pipeline = file.pipeline
+    keys = read_keys(file)
+    configured = configure(file)
+    state_megabytes(pipeline, configured.mechanism)
+    client = KafkaPythonClient(file.connection(), pipeline.source.generation)
+    topics = find_topics(client, pipeline)
+    kind = pipeline.operator.kind
+    law = configured.mechanism.law_digest()
+    scope = DrawScope(keys.noise, pipeline.name, kind, pipeline.version, law, keys.epoch)
+    publisher = Publisher(
+        codec=configured.codec,
+        scope=scope,
+        source=topics.source.identity,
+        source_topic=topics.source.name,
+        guarantee_id=guarantee_id(configured.mechanism.guarantees()),
+        key_policy=pipeline.sink.key,
+        pseudonyms=Pseudonyms(keys.pseudonyms, pipeline.sink.topic),
+    )
+    directories = shard_directories(file)
+    chosen = list(range(len(directories))) if shards is None else shards
+    for shard in chosen:
+        directories[shard].lock()
+    stop = StopFlag()
+    return [
+        Plan(
+            name=pipeline.name,
+            mechanism=configured.mechanism,
+            codec=configured.codec,
+            scope=scope,
+            admission=Admission(
+                pipeline.source.partitioner,
+                topics.source.partitions,
+                -(-pipeline.state.max_keys // topics.source.partitions),
+            ),
+            deduplication=deduplication_of(pipeline),
+            publisher=publisher,
+            client=client,
+            directory=directories[shard],
+            fingerprint=_continued(
+                directories[shard],
+                _fingerprint(file, configured.mechanism, scope, topics, shard),
+                topics,
+                client,
+            ),
+            max_batch=pipeline.source.max_batch,
+            stop=stop,
+        )
+        for shard in chosen
+    ]
+
+
+def _fingerprint(
+    file: PipelineFile, mechanism: Mechanism, scope: DrawScope, topics: Topics, shard: int
+) -> Fingerprint:
+    pipeline = file.pipeline
+    return Fingerprint(
+        pipeline=pipeline.name,
+        steps=STEPS,
+        operator=mechanism.kind,
+        implementation=mechanism.implementation,
+        law=scope.law.hex(),
+        reading=reading_digest(pipeline),
+        version=scope.version,
+        key_epoch=scope.key_epoch,
+        secret_check=scope.secret.check_value(),
+        shard=shard,
+        shards=pipeline.state.shards,
+        source_topic=topics.source.name,
+        source_identity=topics.source.identity,
+        partitions=topics.source.partitions,
+        sink_topic=topics.sink.name,
+        sink_identity=topics.sink.identity,
+        sink_key=pipeline.sink.key,
+        dead_letters_topic=topics.dead_letters.name,
+        dead_letters_identity=topics.dead_letters.identity,
+        source_begin={},
+        sink_begin={},
+        dead_letters_begin={},
+    )
+
+
+def _continued(
+    directory: StateDirectory, current: Fingerprint, topics: Topics, client: Client
+) -> Fingerprint:
+    """The stored fingerprint if it is of the same pipeline; a new one without any state."""
+    stored = directory.stored()
+    if stored is None:
+        partitions = list(range(current.shard, current.partitions, current.shards))
+        source = _bounds(client, topics.source, partitions)
+        stored = current.model_copy(
+            update={
+                "source_begin": {str(partition): b.start for partition, b in source.items()},
+                "sink_begin": _empty_topic_begin(client, topics.sink, partitions),
+                "dead_letters_begin": _empty_topic_begin(client, topics.dead_letters, partitions),
+            }
+        )
+        directory.create(stored)
+    check_same(stored, current)
+    return stored
+
+
+def _empty_topic_begin(client: Client, topic: Topic, partitions: list[int]) -> dict[str, int]:
+    bounds = _bounds(client, topic, partitions)
+    if any(bound.end > 0 for bound in bounds.values()):
+        raise StartRefused(
+            f"topic {topic.name} already holds records, but there is no state for them: without "
+            "it budgets would be reset and releases repeated. Restore the state directory "
+            "(state.directory), or give the pipeline a new, empty topic."
+        )
+    return {str(partition): bound.end for partition, bound in bounds.items()}
+
+
+def _bounds(client: Client, topic: Topic, partitions: list[int]) -> dict[int, Bounds]:
+    reader = client.reader(topic.name)
+    try:
+        return reader.bounds(partitions)
+    finally:
+        reader.close()

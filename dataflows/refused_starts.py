@@ -1,0 +1,38 @@
+"""How often a start was refused over the life of a state: a refused process leaves no other number.
+
+A file of one byte for each refusal, beside the shards. Appending a byte needs no lock, so a process
+that was refused because another one owns the state may count, too: the owner then shows it.
+"""
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dataflows.errors import StartRefused
+
+_FILE = "refused-starts"
+
+
+@dataclass(frozen=True)
+class RefusedStarts:
+    """The count kept in one state directory."""
+
+    directory: Path
+
+    def count(self, error: BaseException | None) -> None:
+        """Count a refusal; where it cannot be written down, the text of the refusal is enough."""
+        if not isinstance(error, StartRefused):
+            return
+        with suppress(OSError):
+            path = self.directory / _FILE
+            descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(b".")
+
+    def total(self) -> int:
+        """The count so far."""
+        try:
+            return (self.directory / _FILE).stat().st_size
+        except OSError:
+            return 0

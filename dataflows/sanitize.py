@@ -1,0 +1,57 @@
+"""The stateful step: one mechanism over one partition."""
+
+from collections import Counter
+from pathlib import Path
+
+from bytewax.operators import StatefulBatchLogic
+
+from dataflows.batches import Decoded, Sanitized
+from dataflows.errors import without_values
+from dataflows.lift import Lift
+from dataflows.metrics import DEAD_LETTERS, STATE_BYTES, STREAMS, Metrics
+from dataflows.state.row_log import RowLog, partition_of
+
+
+class Sanitize(StatefulBatchLogic[Decoded, Sanitized, bytes]):
+    """The mechanism over one partition; its state is a pointer into the partition's row log."""
+
+    def __init__(
+        self, lift: Lift, directory: Path, topic: str, metrics: Metrics, pointer: bytes | None
+    ) -> None:
+        self._lift = lift
+        self._directory = directory
+        self._topic = topic
+        self._metrics = metrics
+        self._log: RowLog | None = None
+        if pointer is not None:
+            partition = partition_of(pointer)
+            log = self._open(partition)
+            log.load(pointer)
+            metrics.put(STREAMS, len(log.table), topic, partition)
+
+    def on_batch(self, values: list[Decoded]) -> tuple[list[Sanitized], bool]:
+        """Sanitize every batch, in order."""
+        out = []
+        for decoded in values:
+            with without_values("sanitize", self._topic, decoded.partition, decoded.offsets):
+                log = self._log or self._open(decoded.partition)
+                sanitized = self._lift(decoded, log.table)
+            for reason, count in Counter(sanitized.dead.reasons).items():
+                self._metrics.add(DEAD_LETTERS, count, self._topic, decoded.partition, reason)
+            out.append(sanitized)
+        return out, StatefulBatchLogic.RETAIN
+
+    def snapshot(self) -> bytes:
+        """Write the rows that changed and point at them."""
+        assert self._log is not None
+        pointer = self._log.append()
+        table, partition = self._log.table, partition_of(pointer)
+        written = table.rows_taken * table.bytes_per_row
+        self._metrics.put(STATE_BYTES, written, self._topic, partition)
+        self._metrics.put(STREAMS, len(table), self._topic, partition)
+        return pointer
+
+    def _open(self, partition: int) -> RowLog:
+        """bytewax does not tell a new state which partition it is for; its first batch does."""
+        self._log = RowLog(self._directory, partition, self._lift.start)
+        return self._log

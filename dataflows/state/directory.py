@@ -1,0 +1,149 @@
+"""The directory of one shard: fingerprint, recovery store, row logs, and the lock of its one owner.
+
+STATE/shard-0000/fingerprint.json   what the state belongs to
+STATE/shard-0000/recovery/          bytewax's store: offsets, and pointers into the row logs
+STATE/shard-0000/rows/              beliefs and ledgers, one row log per partition
+STATE/shard-0000/stopped.json       where each partition stood at the last graceful stop
+"""
+
+import fcntl
+import os
+from pathlib import Path
+from shutil import rmtree
+
+import orjson
+from bytewax.recovery import init_db_dir
+from pydantic import ValidationError
+
+from dataflows.config import PipelineFile
+from dataflows.errors import StartRefused
+from dataflows.fingerprint import NEW_PIPELINE, Fingerprint
+from dataflows.state.recovery import recovery_parts
+
+_FILE = "fingerprint.json"
+_RECOVERY = "recovery"
+_ROWS = "rows"
+_STOPPED = "stopped.json"
+
+
+def shard_directories(file: PipelineFile) -> list["StateDirectory"]:
+    """The directories of all shards of a pipeline."""
+    state = file.pipeline.state
+    root = file.resolve(state.directory)
+    return [StateDirectory(root / f"shard-{shard:04d}") for shard in range(state.shards)]
+
+
+class StateDirectory:
+    """One shard's directory, readable by its owner only."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock: int | None = None
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self._path
+
+    @property
+    def recovery(self) -> Path:
+        """bytewax's recovery store."""
+        return self._path / _RECOVERY
+
+    @property
+    def rows(self) -> Path:
+        """The row logs."""
+        return self._path / _ROWS
+
+    def lock(self) -> None:
+        """Become the only owner until `unlock` or the end of the process."""
+        try:
+            self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = os.open(self._path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        except OSError as error:
+            raise StartRefused(
+                f"state directory {self._path} cannot be used ({error.strerror}). Correct "
+                "state.directory in the pipeline file, or the permissions of the directory."
+            ) from None
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.unlock()
+            raise StartRefused(
+                f"state directory {self._path} is in use by another process. Stop it first: "
+                "two owners would publish every release twice."
+            ) from None
+
+    def unlock(self) -> None:
+        """Let another process own the directory."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def stored(self) -> Fingerprint | None:
+        """The fingerprint of an existing state; None where there is no state yet."""
+        try:
+            content = (self._path / _FILE).read_bytes()
+        except FileNotFoundError:
+            if recovery_parts(self.recovery) and not self._unfinished.exists():
+                raise StartRefused(
+                    f"{self._path / _FILE} is missing although the pipeline ran before. Restore "
+                    f"the state directory from a backup, or {NEW_PIPELINE}."
+                ) from None
+            return None
+        try:
+            stored = Fingerprint.model_validate(orjson.loads(content))
+        except (orjson.JSONDecodeError, ValidationError):
+            raise StartRefused(
+                f"{self._path / _FILE} is damaged or of another version of Fugu. "
+                "Restore the state directory from a backup."
+            ) from None
+        if not recovery_parts(self.recovery):
+            raise StartRefused(
+                f"{self.recovery} is missing although the pipeline ran before. Restore the state "
+                f"directory from a backup, or {NEW_PIPELINE}."
+            )
+        return stored
+
+    def create(self, fingerprint: Fingerprint) -> None:
+        """Begin a state: an unfinished fingerprint, an empty recovery store, then, atomically, the
+        fingerprint. A creation that was cut short left nothing of value and begins again."""
+        self._write(self._unfinished, fingerprint.model_dump())
+        for folder in (self.recovery, self.rows):
+            if folder.exists():
+                rmtree(folder)
+            folder.mkdir(mode=0o700)
+        init_db_dir(self.recovery, 1)
+        self._unfinished.rename(self._path / _FILE)
+
+    def replace(self, fingerprint: Fingerprint) -> None:
+        """Exchange the fingerprint atomically."""
+        self._write(self._unfinished, fingerprint.model_dump())
+        self._unfinished.rename(self._path / _FILE)
+
+    def note_start(self) -> None:
+        """From now on the shard is not gracefully stopped."""
+        (self._path / _STOPPED).unlink(missing_ok=True)
+
+    def note_stop(self, positions: dict[int, int]) -> None:
+        """The shard stopped gracefully with these source offsets to be read next."""
+        self._write(self._path / _STOPPED, {str(p): offset for p, offset in positions.items()})
+
+    def stopped_at(self) -> dict[str, int] | None:
+        """The next source offset of every partition, if the last run stopped gracefully."""
+        try:
+            content: dict[str, int] = orjson.loads((self._path / _STOPPED).read_bytes())
+        except (FileNotFoundError, orjson.JSONDecodeError):
+            return None
+        return content
+
+    def _write(self, path: Path, content: object) -> None:
+        descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2))
+            file.flush()
+            os.fsync(file.fileno())
+
+    @property
+    def _unfinished(self) -> Path:
+        return self._path / f"{_FILE}.new"

@@ -1,0 +1,49 @@
+"""bytewax's recovery store, mended before it is used.
+
+bytewax 0.21.1 writes the snapshots of an epoch one after the other, and a process that is killed in
+between leaves some of them behind. The next run repeats the epoch and overwrites them, except for a
+step that has no items in the repetition: then the run after that resumes with a leftover that is
+ahead of the source, and what lies between is applied, or passed over, twice. So whatever belongs to
+an epoch that will be repeated is deleted first.
+"""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from dataflows.errors import StartRefused
+
+_FORGET = """
+    DELETE FROM snaps WHERE snap_epoch >= (
+        SELECT CASE
+            WHEN (SELECT COUNT(*) FROM fronts WHERE fronts.ex_num = exs.ex_num) < exs.worker_count
+            THEN exs.resume_epoch
+            ELSE (SELECT MIN(worker_frontier) FROM fronts WHERE fronts.ex_num = exs.ex_num)
+        END
+        FROM exs ORDER BY exs.ex_num DESC LIMIT 1
+    )
+"""
+
+
+def recovery_parts(store: Path) -> list[Path]:
+    """The files of a recovery store; Fugu creates one."""
+    return list(store.glob("part-*.sqlite3"))
+
+
+def forget_unfinished_epochs(store: Path) -> int:
+    """Delete snapshots at or after the epoch that bytewax resumes at; returns how many."""
+    try:
+        [part] = recovery_parts(store)
+        with closing(sqlite3.connect(part)) as database, database:
+            return database.execute(_FORGET).rowcount
+    except (ValueError, sqlite3.Error):
+        raise unusable_store(store) from None
+
+
+def unusable_store(store: Path) -> StartRefused:
+    """What to say when the recovery store cannot be read or written."""
+    return StartRefused(
+        f"the recovery store {store} cannot be used: it is damaged, or the disk is full. Restore "
+        "the state directory from a backup, or start a new pipeline with a new name, state "
+        "directory and sink topic."
+    )

@@ -1,0 +1,149 @@
+"""The files of one partition's rows: an append-only log of blocks per generation.
+
+`append` writes the rows that changed, makes them durable, and returns a pointer that bytewax stores
+with the epoch: partition, generation, length. `load` gives the table as of a pointer: the first
+`length` bytes of that generation count, and whatever a crash left behind them is cut off.
+
+When a log has grown past twice its first block, the next write begins a new generation with the
+whole table. An old generation is deleted only after three more pointers, because bytewax
+resumes at most two epochs back.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+
+from dataflows.errors import FuguError, StartRefused
+from dataflows.state.row_table import RowTable
+from operators.mechanism import State
+
+_KEPT_POINTERS = 3
+_GROWTH = 2
+_SMALL_BYTES = 1 << 20
+_LENGTH_BYTES = 8
+
+
+class RowLog:
+    """Writes and reads the row table of one partition in `directory`."""
+
+    def __init__(self, directory: Path, partition: int, start: Callable[[int], State]) -> None:
+        self.directory = directory
+        self._partition = partition
+        self._generation = 0
+        self._length = 0
+        self._first_block = 0
+        self._pointers_since_switch = _KEPT_POINTERS
+        self.table = RowTable(start)
+
+    def load(self, pointer: bytes) -> None:
+        """Continue as of a pointer that `append` of the same partition returned."""
+        place = orjson.loads(pointer)
+        self._generation, self._length = place["generation"], place["length"]
+        path = self._path(self._generation)
+        try:
+            content = path.read_bytes()[: self._length]
+        except FileNotFoundError:
+            content = b""
+        if len(content) < self._length:
+            raise StartRefused(
+                f"{path} is missing or shorter than the last snapshot says. Restore the state "
+                "directory from a backup; starting without it would reset budgets."
+            )
+        for block in blocks(content):
+            self.table.apply(block)
+            self._first_block = self._first_block or len(block)
+        os.truncate(path, self._length)
+        self._pointers_since_switch = 0
+
+    def append(self) -> bytes:
+        """Write what changed, durably, and return the pointer to it."""
+        limit = max(_SMALL_BYTES, _GROWTH * self._first_block)
+        try:
+            if self._length == 0 or self._length > limit:
+                self._begin_generation()
+            else:
+                self._write(self.table.take_changes())
+                self._pointers_since_switch += 1
+            self._delete_old_generations()
+        except OSError as error:
+            raise FuguError(
+                f"the state of partition {self._partition} cannot be written under "
+                f"{self.directory} ({error.strerror}). Make room or repair the disk and start "
+                "again: the pipeline continues from its last snapshot."
+            ) from None
+        return orjson.dumps(
+            {
+                "partition": self._partition,
+                "generation": self._generation,
+                "length": self._length,
+            }
+        )
+
+    def _begin_generation(self) -> None:
+        self._generation += 1
+        self._length = 0
+        self._path(self._generation).unlink(missing_ok=True)
+        block = self.table.take_everything()
+        self._first_block = len(block)
+        self._write(block)
+        self._pointers_since_switch = 0
+
+    def _write(self, block: bytes) -> None:
+        path = self._path(self._generation)
+        is_new = not path.exists()
+        descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(len(block).to_bytes(_LENGTH_BYTES, "little"))
+            file.write(block)
+            file.flush()
+            os.fsync(file.fileno())
+        if is_new:
+            _sync_directory(self.directory)
+        self._length += _LENGTH_BYTES + len(block)
+
+    def _delete_old_generations(self) -> None:
+        if self._pointers_since_switch < _KEPT_POINTERS:
+            return
+        for path in log_files(self.directory, self._partition):
+            if generation_of(path) < self._generation:
+                path.unlink()
+
+    def _path(self, generation: int) -> Path:
+        return self.directory / f"partition-{self._partition:06d}.{generation:08d}.rows"
+
+
+def partition_of(pointer: bytes) -> int:
+    """The partition that a pointer belongs to."""
+    return int(orjson.loads(pointer)["partition"])
+
+
+def blocks(content: bytes) -> list[bytes]:
+    """The blocks of a log; a block that is not complete is left out."""
+    found, at = [], 0
+    while at + _LENGTH_BYTES <= len(content):
+        length = int.from_bytes(content[at : at + _LENGTH_BYTES], "little")
+        at += _LENGTH_BYTES + length
+        if at > len(content):
+            break
+        found.append(content[at - length : at])
+    return found
+
+
+def log_files(directory: Path, partition: int) -> list[Path]:
+    """The logs of one partition, oldest generation first."""
+    return sorted(directory.glob(f"partition-{partition:06d}.*.rows"))
+
+
+def generation_of(path: Path) -> int:
+    """The generation that a log file's name says."""
+    return int(path.name.split(".")[1])
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
