@@ -34,7 +34,7 @@ need-python:
 	@deploy/prerequisites python >/dev/null
 
 need-kafka:
-	@deploy/prerequisites python $(KAFKA) >/dev/null
+	@deploy/prerequisites python openssl $(KAFKA) >/dev/null
 	@$(if $(KAFKA),deploy/kafka/fetch)
 
 # A file in .venv for each installed extra (dev contains demo), made anew when pyproject.toml changes.

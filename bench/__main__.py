@@ -25,7 +25,8 @@ from bench.report import grids, markdown
 from bench.results import Results, Settings
 from dataflows.batches import Batch
 from dataflows.flow import Plan
-from dataflows.run import prepare
+from dataflows.prepare import prepare
+from dataflows.state.row_table import RowTable
 from tests.kafka.broker import Broker
 from tests.kafka.topics import TopicFactory
 
@@ -83,7 +84,7 @@ def _measure(place: Workplace, settings: Settings, say: Say) -> Results:
     writer.flush()
     writer.close()
     path = measure_path(place, _PARTITIONS, settings.records, settings.rounds, say)
-    plan = prepare(place.pipeline("parts"))
+    (plan,) = prepare(place.pipeline("parts"))
     try:
         say("clients")
         stock, fugu, batches = _clients(place, plan, settings.records)
@@ -115,7 +116,8 @@ def _clients(
         plan.client, place.source, _PARTITIONS, records, _RECORDS_FOR_PARTS
     )
     lift = lift_of(plan, plan.mechanism)
-    released = [plan.publisher.releases(lift(plan.codec.decode(batch))) for batch in batches]
+    table = RowTable(lift.start)
+    released = [plan.publisher.releases(lift(plan.codec.decode(batch), table)) for batch in batches]
     outgoing = [
         replace(item, partition=partition) for item in released for partition in range(_PARTITIONS)
     ]

@@ -17,7 +17,7 @@ from dataflows.batches import Batch, Decoded
 from dataflows.flow import Plan
 from dataflows.lift import Lift, rounds_of_distinct_rows
 from dataflows.publish import Pseudonyms
-from dataflows.state import RowTable
+from dataflows.state.row_table import RowTable
 from operators.mechanism import Mechanism
 from operators.randomness import record_positions
 
@@ -86,8 +86,9 @@ def measure_parts(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) 
 
 
 def lift_of(plan: Plan, mechanism: Mechanism) -> Lift:
-    """The lift of one partition, as the dataflow makes it."""
-    return Lift(mechanism, plan.scope, plan.fingerprint.source_identity, RowTable(mechanism))
+    """The lift of the dataflow, with this mechanism."""
+    source = plan.fingerprint.source_identity
+    return Lift(mechanism, plan.scope, source, plan.admission, plan.deduplication)
 
 
 def _one_pass(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> Stopwatch:
@@ -99,17 +100,18 @@ def _one_pass(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> S
             publisher.pseudonyms.of(user)
     recording = Recording(plan.mechanism)
     lift, recorder = lift_of(plan, plan.mechanism), lift_of(plan, recording)
-    lift.table.rows_of(users)
-    recorder.table.rows_of(users)
+    table, recorded = RowTable(lift.start), RowTable(recorder.start)
+    table.rows_of(users)
+    recorded.rows_of(users)
     for batch in batches:
         with watch.on(DECODE):
             decoded = plan.codec.decode(batch)
         with watch.on(LIFT):
-            sanitized = lift(decoded)
+            sanitized = lift(decoded, table)
         with watch.on(PUBLISH):
             publisher.releases(sanitized)
-        recorder(decoded)
-        _replay_lift(recorder, plan.mechanism, decoded, recording.steps, watch)
+        recorder(decoded, recorded)
+        _replay_lift(lift, recorded, decoded, recording.steps, watch)
         recording.steps.clear()
         with watch.on(ENCODE):
             publisher.codec.encode(sanitized.releases)
@@ -121,22 +123,22 @@ def _one_pass(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> S
             for key in sanitized.keys:
                 publisher.pseudonyms.of(key)
     with watch.on(_EPOCH):
-        lift.table.encode()
+        table.take_everything()
     return watch
 
 
 def _replay_lift(
-    lift: Lift, mechanism: Mechanism, decoded: Decoded, steps: list[Step], watch: Stopwatch
+    lift: Lift, table: RowTable, decoded: Decoded, steps: list[Step], watch: Stopwatch
 ) -> None:
     known_draws = [step.known_draws for step in steps]
     with watch.on(ROWS):
-        rows = lift.table.rows_of(decoded.keys)
+        rows = table.rows_of(decoded.keys)
     with watch.on(ROUNDS):
         rounds = list(rounds_of_distinct_rows(rows))
     with watch.on(ROWS):
         for index, step in zip(rounds, steps, strict=True):
-            lift.table.gather(rows[index])
-            lift.table.scatter(rows[index], step.after)
+            table.gather(rows[index])
+            table.scatter(rows[index], step.after)
     with watch.on(WORDS):
         record_positions(lift.source, decoded.partition, decoded.offsets)
         for step in steps:
@@ -145,4 +147,4 @@ def _replay_lift(
                 call.ask(draws)
     with watch.on(KERNEL):
         for step, draws_of_step in zip(steps, known_draws, strict=True):
-            mechanism.step(step.before, step.inputs, draws_of_step)
+            lift.mechanism.step(step.before, step.inputs, draws_of_step)

@@ -8,7 +8,8 @@ import yaml
 
 from bench.child import ROOT
 from bench.stream import Stream
-from dataflows.config import Kafka, PipelineFile
+from dataflows.config import PipelineFile
+from dataflows.kafka.connection import Connection
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.model_file import read_model
 
@@ -27,13 +28,13 @@ class Workplace:
     @cached_property
     def client(self) -> KafkaPythonClient:
         """Fugu's own client, for topics and for looking at what is published."""
-        return KafkaPythonClient(Kafka(bootstrap=self.bootstrap))
+        return KafkaPythonClient(Connection(self.bootstrap))
 
     def pipeline(self, name: str) -> PipelineFile:
         """A pipeline with a state directory and a sink topic of its own."""
         document = yaml.safe_load(EXAMPLE.read_text())
         model = document["operator"]["model"]
-        document["source"]["topic"] = self.source
+        document["source"] |= {"topic": self.source, "partitioner": "unchecked"}
         document["sink"] |= {"topic": name, "create": True}
         document["kafka"] = {"bootstrap": self.bootstrap}
         document["secret"] = {"file": "secret.hex"}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.kafka.broker import Broker
+from tests.kafka.secured import PASSWORD_VARIABLES, SecuredListeners
 from tests.kafka.topics import TopicFactory
 
 
@@ -17,6 +18,14 @@ def broker() -> Iterator[Broker]:
 @pytest.fixture(scope="session")
 def bootstrap(broker: Broker) -> str:
     return broker.bootstrap
+
+
+@pytest.fixture(scope="session")
+def secured(broker: Broker) -> Iterator[SecuredListeners]:
+    with pytest.MonkeyPatch.context() as environment:
+        for name, password in PASSWORD_VARIABLES.items():
+            environment.setenv(name, password)
+        yield broker.secured
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 
-from dataflows.state import RowTable
+from dataflows.state.row_table import RowTable
 from tests.dataflows.columns import (
     ALPHABET,
     CRR,
@@ -17,6 +17,7 @@ from tests.dataflows.columns import (
     batch_of,
     codec,
     lift,
+    new_table,
     publisher,
     rows_of,
 )
@@ -47,16 +48,18 @@ def everything(
     With `encode_between` the state goes through its bytes after every batch, as in a recovery.
     """
     releases, dead_letters = [], []
-    table = RowTable(CRR)
+    table = new_table()
     publish = publisher()
     for first in range(0, len(messages), batch_size):
         batch = batch_of(messages[first : first + batch_size], first_offset=first)
-        sanitized = lift(table)(codec().decode(batch))
+        sanitized = lift()(codec().decode(batch), table)
         releases += rows_of(publish.releases(sanitized))
         dead_letters += rows_of(publish.dead_letters(sanitized))
         if encode_between:
-            table = RowTable.decode(CRR, table.encode())
-    return releases, dead_letters, table.encode()
+            block = table.take_everything()
+            table = RowTable(CRR.start)
+            table.apply(block)
+    return releases, dead_letters, table.take_everything()
 
 
 def digest(result: Everything) -> str:

@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 
+from dataflows.admission import Admission
 from dataflows.batches import Batch, Outgoing, Sanitized
 from dataflows.codec import FieldTimestamp, SymbolCodec
+from dataflows.deduplication import Deduplication
 from dataflows.lift import Lift
 from dataflows.publish import KeyPolicy, Pseudonyms, Publisher
-from dataflows.state import RowTable
+from dataflows.state.row_table import RowTable
+from operators.mechanism import Mechanism
 from operators.randomness import DrawScope, Secret
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
@@ -20,6 +23,7 @@ CRR = ConditionalRandomizedResponse(
     ),
     epsilon=1.0,
 )
+EVERYBODY = Admission("unchecked", partitions=4, max_keys=1_000_000)
 SCOPE = DrawScope(SECRET, "heart-zones", "crr", 1, CRR.law_digest())
 
 Message = tuple[bytes | None, bytes | None]
@@ -30,10 +34,11 @@ def codec(
     *,
     other: str | int | None = None,
     timestamp: FieldTimestamp | None = None,
+    event: str | None = None,
 ) -> SymbolCodec:
     """Reads the field `zone`."""
     return SymbolCodec(
-        "zone", alphabet, other=other, max_value_bytes=1_000_000, timestamp=timestamp
+        "zone", alphabet, other=other, max_value_bytes=1_000_000, timestamp=timestamp, event=event
     )
 
 
@@ -50,9 +55,19 @@ def batch_of(messages: Sequence[Message], *, first_offset: int = 0) -> Batch:
     )
 
 
-def lift(table: RowTable | None = None) -> Lift:
+def lift(
+    *,
+    mechanism: Mechanism = CRR,
+    admission: Admission = EVERYBODY,
+    deduplication: Deduplication | None = None,
+) -> Lift:
     """Conditional randomized response over the streams of a partition."""
-    return Lift(CRR, SCOPE, SOURCE, RowTable(CRR) if table is None else table)
+    return Lift(mechanism, SCOPE, SOURCE, admission, deduplication)
+
+
+def new_table() -> RowTable:
+    """A partition without streams."""
+    return RowTable(CRR.start)
 
 
 def publisher(key_policy: KeyPolicy = "pseudonym", *, sink: str = "vitals.sanitized") -> Publisher:
@@ -70,7 +85,7 @@ def publisher(key_policy: KeyPolicy = "pseudonym", *, sink: str = "vitals.saniti
 
 def sanitized(messages: Sequence[Message]) -> Sanitized:
     """What becomes of messages, from decoding to releases."""
-    return lift()(codec().decode(batch_of(messages)))
+    return lift()(codec().decode(batch_of(messages)), new_table())
 
 
 def rows_of(outgoing: Outgoing) -> list[tuple[object, ...]]:

@@ -1,18 +1,18 @@
 """A defect is reported by its place; keys, values and secrets never reach a text."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from traceback import format_exception
 
 import pytest
 
 from dataflows.errors import FuguError, StartRefused, without_values
-from dataflows.flow import Sanitize
-from dataflows.lift import Lift
-from dataflows.state import RowTable
+from dataflows.metrics import Metrics
+from dataflows.sanitize import Sanitize
 from operators.mechanism import Draws, Inputs, Releases, State
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.dataflows.bad_records import CANARY
-from tests.dataflows.columns import CRR, SCOPE, SECRET, SOURCE, batch_of, codec, lift
+from tests.dataflows.columns import CRR, SCOPE, SECRET, batch_of, codec, lift, new_table
 
 ALICE = f"alice-{CANARY}".encode()
 
@@ -25,15 +25,15 @@ class Defective(ConditionalRandomizedResponse):
         raise ValueError(f"{draws!r} {CANARY}")
 
 
-def test_a_defect_in_a_mechanism_is_reported_by_coordinates_only() -> None:
+def test_a_defect_in_a_mechanism_is_reported_by_coordinates_only(tmp_path: Path) -> None:
     defective = Defective(CRR.model, CRR.epsilon)
-    step = Sanitize(Lift(defective, SCOPE, SOURCE, RowTable(defective)), "vitals.raw")
+    step = Sanitize(lift(mechanism=defective), tmp_path, "vitals.raw", Metrics(), None)
     decoded = codec().decode(batch_of([(ALICE, b'{"zone": "rest"}')] * 3, first_offset=7))
     with pytest.raises(FuguError) as caught:
         step.on_batch([decoded])
     said = str(caught.value)
-    assert "sanitize: unexpected ValueError at " in said
-    assert "in topic vitals.raw, partition 2, offsets 7 to 9" in said
+    assert "unexpected ValueError at " in said
+    assert "sanitize: topic vitals.raw, partition 2, offsets 7 to 9" in said
     assert CANARY not in "".join(format_exception(caught.value))
 
 
@@ -48,12 +48,12 @@ def test_a_defect_without_records_says_so() -> None:
 
 
 def test_a_damaged_state_does_not_show_its_keys() -> None:
-    table = RowTable(CRR)
-    lift(table)(codec().decode(batch_of([(ALICE, b'{"zone": "rest"}')])))
-    encoded = table.encode()
+    table = new_table()
+    lift()(codec().decode(batch_of([(ALICE, b'{"zone": "rest"}')])), table)
+    encoded = table.take_everything()
     assert CANARY.encode() in encoded, "state is inside the trusted zone"
     with pytest.raises(StartRefused) as caught:
-        RowTable.decode(CRR, encoded[:-1])
+        new_table().apply(encoded[:-1])
     assert CANARY not in "".join(format_exception(caught.value))
 
 

@@ -16,7 +16,9 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "law": ("another-law", "restore the pipeline and model files"),
     "reading": ("another-reading", "set them back"),
     "version": (2, "set version back"),
-    "key_epoch": (1, "restore the key epoch"),
+    "key_epoch": (1, "use the key file that fugu state rotate"),
+    "shard": (1, "restore the layout of state.directory"),
+    "shards": (2, "set state.shards back"),
     "secret_check": ("another-check", "restore the old one"),
     "source_topic": ("steps.raw", "correct source.topic"),
     "source_identity": ("other-id", "the source topic was deleted and created again"),
@@ -27,7 +29,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "dead_letters_topic": ("dead", "set sink.dead_letters back"),
     "dead_letters_identity": ("other-id", "the dead-letter topic was deleted and created again"),
 }
-REMEMBERED_ONLY = {"format", "source_begin", "sink_begin", "dead_letters_begin"}
+REMEMBERED_ONLY = {"format", "rotated_at", "source_begin", "sink_begin", "dead_letters_begin"}
 
 
 def test_every_field_is_compared_or_only_remembered() -> None:

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataflows.lift import rounds_of_distinct_rows
-from dataflows.state import RowTable
-from tests.dataflows.columns import CRR, batch_of, codec, lift
+from tests.dataflows.columns import batch_of, codec, lift, new_table
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=30))
@@ -25,15 +24,15 @@ def test_an_empty_batch_is_one_empty_round() -> None:
 
 
 def test_a_batch_of_dead_letters_only_releases_nothing_and_passes_them_on() -> None:
-    sanitized = lift()(codec().decode(batch_of([(b"eve", None), (None, b"{}")])))
+    sanitized = lift()(codec().decode(batch_of([(b"eve", None), (None, b"{}")])), new_table())
     assert len(sanitized.releases.values) == 0
     assert sanitized.dead.offsets == [0, 1]
 
 
 def test_a_release_costs_its_own_stream_only() -> None:
-    table = RowTable(CRR)
+    table = new_table()
     records = [(key, b'{"zone": "rest"}') for key in (b"alice", b"bob", b"alice", b"alice")]
-    lift(table)(codec().decode(batch_of(records)))
+    lift()(codec().decode(batch_of(records)), table)
     state = table.gather(table.rows_of([b"alice", b"bob", b"eve"]))
     assert state["releases"].tolist() == [3, 1, 0]
     assert state["spent"][0] > state["spent"][1] > state["spent"][2] == 0

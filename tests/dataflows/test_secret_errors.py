@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dataflows.errors import ConfigurationError
-from dataflows.secrets import read_secret
+from dataflows.secrets import read_keys
 from operators.randomness import Secret
 from tests.dataflows.pipeline_files import read, with_change
 
@@ -38,7 +38,7 @@ def test_an_unusable_variable_is_refused_and_not_shown(
 ) -> None:
     monkeypatch.setitem(os.environb, VARIABLE.encode(), content)
     with pytest.raises(ConfigurationError) as caught:
-        read_secret(read(tmp_path, from_environment(encoding)))
+        read_keys(read(tmp_path, from_environment(encoding)))
     error = caught.value
     assert f"environment variable {VARIABLE} {says}" in str(error)
     assert "make one with" in str(error)
@@ -63,7 +63,7 @@ def test_an_unusable_file_is_refused(
     if content is not None:
         (tmp_path / "key").write_bytes(content)
     with pytest.raises(ConfigurationError, match=says):
-        read_secret(read(tmp_path, from_file(encoding)))
+        read_keys(read(tmp_path, from_file(encoding)))
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,6 @@ def test_every_encoding_gives_the_same_secret(
     encoding: str, content: bytes, tmp_path: Path
 ) -> None:
     (tmp_path / "key").write_bytes(content)
-    secret = read_secret(read(tmp_path, from_file(encoding)))
+    secret = read_keys(read(tmp_path, from_file(encoding))).noise
     assert secret.check_value() == Secret(bytes(range(32))).check_value()
     assert repr(secret) == "Secret(hidden)"

@@ -72,7 +72,7 @@ class Killed:
 
 def forge(path: Path, secret: str) -> None:
     """Make the stored fingerprint fit the changed pipeline, as only a mistake would."""
-    fingerprint = path.parent / "state" / "fingerprint.json"
+    fingerprint = path.parent / "state" / "shard-0000" / "fingerprint.json"
     stored = json.loads(fingerprint.read_bytes())
     stored["secret_check"] = Secret(bytes.fromhex(secret)).check_value()
     stored["law"] = configure(PipelineFile.read(path)).mechanism.law_digest().hex()
@@ -122,7 +122,7 @@ def test_another_secret_is_refused(killed: Killed, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (epsilon, "law changed: epsilon, alphabet or model changed"),
+        (epsilon, "law changed: epsilon, alphabet, model or budget changed"),
         (version, "version changed (was 1, is 2)"),
         (name, "pipeline changed (was heart-zones, is other-zones)"),
     ],

@@ -1,12 +1,10 @@
 """A real one-node Kafka for tests and benchmarks: `bench/` imports it from here too."""
 
 import os
-import secrets
 import signal
 import socket
 import subprocess
 import time
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
@@ -14,8 +12,12 @@ from typing import Self
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
+from tests.kafka.ports import HOST, free_ports
+from tests.kafka.secured import PORT_OFFSETS, SecuredListeners
+
 SCRIPTS = Path(__file__).parents[2] / "deploy" / "kafka"
-HOST = "127.0.0.1"
+PORTS = 2 + len(PORT_OFFSETS)
+"""The plain listener, the controller, and the secured listeners."""
 START_SECONDS = 60
 STOP_SECONDS = 30
 LOG_TAIL_LINES = 30
@@ -33,14 +35,25 @@ class Broker:
 
     def __init__(self) -> None:
         self._external = os.environ.get("FUGU_TEST_BOOTSTRAP")
-        self._port = _free_port()
+        self._port = free_ports(PORTS)
         self._directory = TemporaryDirectory(prefix="fugu-kafka-")
         self._log = Path(self._directory.name) / "broker.log"
         self._process: subprocess.Popen[bytes] | None = None
+        self._secured: SecuredListeners | None = None
 
     @property
     def bootstrap(self) -> str:
         return self._external or f"{HOST}:{self._port}"
+
+    @property
+    def secured(self) -> SecuredListeners:
+        """Its listeners with TLS and SASL, and what a client needs to use them."""
+        if not self._secured:
+            raise BrokerError(
+                "the tests know no secured listeners, certificates and users of the Kafka that"
+                " FUGU_TEST_BOOTSTRAP names: unset the variable to let them start their own"
+            )
+        return self._secured
 
     def __enter__(self) -> Self:
         try:
@@ -79,7 +92,10 @@ class Broker:
         fetched = subprocess.run([f"{SCRIPTS}/fetch"], stderr=subprocess.PIPE, text=True)
         if fetched.returncode:
             raise BrokerError(fetched.stderr)
+        if not self._secured:
+            self._secured = SecuredListeners(Path(self._directory.name) / "secured", self._port)
         start = [f"{SCRIPTS}/start", "--port", str(self._port), "--data", self._directory.name]
+        start += ["--secured", str(self._secured.folder)]
         with self._log.open("ab") as log:
             return subprocess.Popen(start, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
@@ -132,18 +148,3 @@ class Broker:
             process.kill()
             process.wait()
             raise BrokerError(f"Kafka did not stop within {STOP_SECONDS} s: killed it") from None
-
-
-def _free_port() -> int:
-    """A free port, the next one free too: Kafka's controller takes it.
-
-    Both lie below the ephemeral range: a client's connection cannot take them while Kafka is down.
-    """
-    while True:
-        port = 20_000 + secrets.randbelow(12_000)
-        with (
-            suppress(OSError),
-            socket.create_server((HOST, port)),
-            socket.create_server((HOST, port + 1)),
-        ):
-            return port

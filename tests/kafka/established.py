@@ -38,7 +38,7 @@ class Established:
 
     @property
     def state(self) -> Path:
-        return self.directory / "state"
+        return self.directory / "state" / "shard-0000"
 
     def write(self) -> Path:
         """Write the pipeline file, as `document` is now."""

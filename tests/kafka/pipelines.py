@@ -39,7 +39,7 @@ def pipeline_document(bootstrap: str, source: str, sink: str) -> Document:
     """A complete pipeline as plain data, for tests to change before it is written."""
     return {
         "name": "heart-zones",
-        "source": {"topic": source, "value": "zone"},
+        "source": {"topic": source, "value": "zone", "partitioner": "unchecked"},
         "operator": {
             "kind": "crr",
             "alphabet": ALPHABET,

@@ -56,7 +56,7 @@ def outcome(
         read_topic(bootstrap, sink)[0],
         read_topic(bootstrap, f"{sink}.dead")[0],
         process.stderr,
-        directory / "state",
+        directory / "state" / "shard-0000",
     )
 
 

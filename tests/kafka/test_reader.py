@@ -4,12 +4,14 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from confluent_kafka import Producer
 from kafka import KafkaAdminClient, TopicPartition
+from kafka.codec import has_lz4
 
 from dataflows.batches import Batch
-from dataflows.config import Kafka
-from dataflows.errors import StartRefused
+from dataflows.errors import KafkaUnavailable, StartRefused
 from dataflows.kafka.client import Bounds, Reader
+from dataflows.kafka.connection import Connection
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from tests.kafka.compaction import compact
 from tests.kafka.records import Placed, Record, produce
@@ -23,7 +25,7 @@ class OneTopic:
     def __init__(self, bootstrap: str, topic: str) -> None:
         self.bootstrap = bootstrap
         self.topic = topic
-        self.reader: Reader = KafkaPythonClient(Kafka(bootstrap=bootstrap)).reader(topic)
+        self.reader: Reader = KafkaPythonClient(Connection(bootstrap)).reader(topic)
 
     def holds(self, *records: Record, partition: int = 0) -> None:
         produce(self.bootstrap, self.topic, [Placed(partition, record) for record in records])
@@ -145,6 +147,15 @@ def test_a_position_beyond_the_end_is_an_error(one: OneTopic) -> None:
     one.reader.assign({0: 7})
     with pytest.raises(StartRefused, match="offset 7 is no longer there"):
         poll_until(one.reader, records=1)
+
+
+@pytest.mark.skipif(has_lz4(), reason="this installation reads lz4")
+def test_a_topic_that_cannot_be_decompressed_says_what_to_install(one: OneTopic) -> None:
+    producer = Producer({"bootstrap.servers": one.bootstrap, "compression.type": "lz4"})
+    producer.produce(one.topic, b"x" * 1000, b"key", partition=0)
+    producer.flush(30)
+    with pytest.raises(KafkaUnavailable, match=r"pip install 'kafka-python\[lz4,snappy,zstd\]'"):
+        one.range(0, 1)
 
 
 def test_polling_is_bounded_and_ordered_within_each_partition(one: OneTopic) -> None:

@@ -8,14 +8,14 @@ import pytest
 from kafka import KafkaAdminClient, TopicPartition
 
 from dataflows.batches import Outgoing, Sanitized
-from dataflows.config import Kafka
 from dataflows.errors import ReleaseMismatch, StartRefused
 from dataflows.kafka.client import Writer
+from dataflows.kafka.connection import Connection
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.kafka.sink import KafkaSink, KafkaSinkPart
 from dataflows.publish import Publisher
 from operators.randomness import DrawScope, Secret
-from tests.dataflows.columns import batch_of, codec, lift, publisher
+from tests.dataflows.columns import batch_of, codec, lift, new_table, publisher
 from tests.kafka.records import Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory
 
@@ -25,7 +25,7 @@ PARTITION = 2
 def sanitized(records: int) -> Sanitized:
     values = [b'{"zone": "light"}', b'{"zone": "rest"}']
     messages = [(b"user-%d" % (i % 3), values[i % 2]) for i in range(records)]
-    return lift()(codec().decode(batch_of(messages)))
+    return lift()(codec().decode(batch_of(messages)), new_table())
 
 
 def releases(first: int, end: int) -> Outgoing:
@@ -50,14 +50,14 @@ class Sink:
     def __init__(self, bootstrap: str, topic: str) -> None:
         self.bootstrap = bootstrap
         self.topic = topic
-        self._client = KafkaPythonClient(Kafka(bootstrap=bootstrap))
+        self._client = KafkaPythonClient(Connection(bootstrap))
         self._writers: list[Writer] = []
 
     def part(self, resume: int | None = None, by: Publisher | None = None) -> KafkaSinkPart:
         writer = self._client.writer()
         self._writers.append(writer)
         names = (by or publisher()).release_ids
-        sink = KafkaSink(self._client, writer, self.topic, [0, 0, 0], names)
+        sink = KafkaSink(self._client, writer, self.topic, {0: 0, 1: 0, 2: 0}, names)
         return sink.build_part("sink", f"{PARTITION:06d}", resume)
 
     def names(self) -> list[bytes]:

@@ -42,10 +42,10 @@ def _damage_store(state: Path) -> None:
 
 
 def _damage_rows(state: Path) -> None:
-    [part] = (state / "recovery").iterdir()
-    content = bytearray(part.read_bytes())
-    content[content.rindex(b"FUGUROWS") + 400] ^= 1
-    part.write_bytes(content)
+    for log in (state / "rows").iterdir():
+        content = bytearray(log.read_bytes())
+        content[-40] ^= 1
+        log.write_bytes(content)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 from kafka import KafkaAdminClient
 
-from dataflows.config import Kafka, Pipeline
+from dataflows.config import Pipeline
 from dataflows.errors import KafkaUnavailable
+from dataflows.kafka.connection import Connection
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.kafka.topics import find_topics
 from tests.kafka.pipelines import pipeline_document
@@ -52,7 +53,7 @@ def good_topics(topics: TopicFactory) -> tuple[str, str, str]:
 
 @pytest.fixture
 def case(bootstrap: str, good_topics: tuple[str, str, str]) -> Case:
-    return Case(KafkaPythonClient(Kafka(bootstrap=bootstrap)), *good_topics)
+    return Case(KafkaPythonClient(Connection(bootstrap)), *good_topics)
 
 
 def test_good_topics_are_found_with_their_identity(case: Case) -> None:
@@ -152,7 +153,7 @@ def test_all_problems_are_listed_at_once(case: Case, topics: TopicFactory) -> No
 
 
 def test_a_stand_in_identity_changes_with_the_generation(case: Case, bootstrap: str) -> None:
-    embedded = Kafka(bootstrap=bootstrap, broker="embedded")
+    embedded = Connection(bootstrap, embedded=True)
     first, second = (
         KafkaPythonClient(embedded, generation).topic(case.source) for generation in (1, 2)
     )

@@ -113,12 +113,15 @@ def test_a_secret_that_is_missing_or_short(
 
 def test_a_state_directory_that_cannot_be_one(document: Document, tmp_path: Path) -> None:
     document["state"]["directory"] = "model.json"
-    assert "model.json cannot be used" in refused(document, tmp_path)
+    assert "model.json/shard-0000 cannot be used" in refused(document, tmp_path)
 
 
 def test_a_broker_that_is_never_there(unreachable: RunningPipeline) -> None:
     said = check_refusal(unreachable, seconds=30)
-    assert f"Kafka at {NOBODY_LISTENS} cannot be used" in said
+    assert (
+        f"Kafka at {NOBODY_LISTENS} cannot be reached (KafkaConnectionError: 111 ECONNREFUSED)"
+        in said
+    )
     assert "Check kafka.bootstrap in the pipeline file and that the broker is running" in said
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from dataflows.batches import Outgoing
-from dataflows.config import Kafka
 from dataflows.errors import DeliveryFailed
 from dataflows.kafka.client import Writer
+from dataflows.kafka.connection import Connection
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from tests.kafka.records import read_topic
 from tests.kafka.topics import TopicFactory
@@ -17,7 +17,7 @@ CANARY = b"canary"
 
 @pytest.fixture
 def writer(bootstrap: str) -> Iterator[Writer]:
-    writer = KafkaPythonClient(Kafka(bootstrap=bootstrap)).writer()
+    writer = KafkaPythonClient(Connection(bootstrap)).writer()
     yield writer
     writer.close()
 
@@ -52,7 +52,7 @@ def test_a_record_that_kafka_refuses_is_an_error_that_does_not_show_it(
     bootstrap: str, topics: TopicFactory
 ) -> None:
     topic = topics("writer", configs={"max.message.bytes": "1000"})
-    writer = KafkaPythonClient(Kafka(bootstrap=bootstrap)).writer()
+    writer = KafkaPythonClient(Connection(bootstrap)).writer()
     writer.write(topic, outgoing([b"first", CANARY * 1000, b"last"]))
     with pytest.raises(DeliveryFailed, match="before its state advances") as caught:
         writer.flush()

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from dataflows.errors import StartRefused
-from dataflows.fingerprint import StateDirectory
+from dataflows.state.directory import StateDirectory
 from tests.dataflows.fingerprints import FINGERPRINT
 
 HOLDER = """
 import sys
 from pathlib import Path
-from dataflows.fingerprint import StateDirectory
+from dataflows.state.directory import StateDirectory
 StateDirectory(Path(sys.argv[1])).lock()
 print("locked", flush=True)
 sys.stdin.read()
@@ -59,6 +59,7 @@ def test_everything_is_readable_by_the_owner_only(tmp_path: Path) -> None:
         "state/lock": 0o600,
         "state/fingerprint.json": 0o600,
         "state/recovery": 0o700,
+        "state/rows": 0o700,
     }
 
 
@@ -67,7 +68,7 @@ def test_a_directory_in_use_by_another_process_is_refused_until_that_ends(tmp_pa
         [sys.executable, "-c", HOLDER, tmp_path],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
     )
     with holder:
         assert holder.stdout is not None

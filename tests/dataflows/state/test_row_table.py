@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataflows.errors import StartRefused
-from dataflows.state import RowTable
+from dataflows.state.row_table import RowTable
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
-from tests.dataflows.columns import CRR, batch_of, codec, lift
+from tests.dataflows.columns import CRR, batch_of, codec, lift, new_table
 
 TWO_SYMBOLS = ConditionalRandomizedResponse(
     MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], 0.001), epsilon=1.0
@@ -17,8 +17,15 @@ TWO_SYMBOLS = ConditionalRandomizedResponse(
 
 
 def filled(keys: list[bytes]) -> RowTable:
-    table = RowTable(CRR)
-    lift(table)(codec().decode(batch_of([(key, b'{"zone": "light"}') for key in keys])))
+    table = new_table()
+    lift()(codec().decode(batch_of([(key, b'{"zone": "light"}') for key in keys])), table)
+    return table
+
+
+def restored_from(*blocks: bytes) -> RowTable:
+    table = new_table()
+    for block in blocks:
+        table.apply(block)
     return table
 
 
@@ -34,24 +41,25 @@ def same(one: RowTable, other: RowTable, keys: list[bytes]) -> bool:
 @given(st.lists(st.binary(min_size=1, max_size=300), max_size=20))
 def test_a_table_comes_back_from_its_bytes(keys: list[bytes]) -> None:
     table = filled(keys)
-    encoded = table.encode()
-    restored = RowTable.decode(CRR, encoded)
+    encoded = table.take_everything()
+    restored = restored_from(encoded)
     assert len(restored) == len(set(keys))
-    assert restored.encode() == encoded
+    assert restored.take_everything() == encoded
     assert same(table, restored, keys)
 
 
 def test_a_restored_table_goes_on_like_the_one_it_was() -> None:
     table = filled([b"alice", b"bob", b"alice"])
-    restored = RowTable.decode(CRR, table.encode())
-    later = codec().decode(batch_of([(b"bob", b'{"zone": "rest"}'), (b"eve", b'{"zone": "rest"}')]))
-    first, second = lift(table)(later), lift(restored)(later)
+    restored = restored_from(table.take_everything())
+    messages = [(b"bob", b'{"zone": "rest"}'), (b"eve", b'{"zone": "rest"}')]
+    later, again = codec().decode(batch_of(messages)), codec().decode(batch_of(messages))
+    first, second = lift()(later, table), lift()(again, restored)
     assert first.releases.values.tolist() == second.releases.values.tolist()
-    assert table.encode() == restored.encode()
+    assert table.take_everything() == restored.take_everything()
 
 
 def test_rows_are_handed_out_in_order_of_appearance_and_never_move() -> None:
-    table = RowTable(CRR)
+    table = new_table()
     assert table.rows_of([b"a", b"b", b"a"]).tolist() == [0, 1, 0]
     assert table.rows_of([b"c", b"b"]).tolist() == [2, 1]
 
@@ -76,21 +84,44 @@ def test_gathered_rows_are_copies() -> None:
 
 
 def test_damage_is_detected_wherever_it_is() -> None:
-    encoded = filled([b"alice", b"bob"]).encode()
+    encoded = filled([b"alice", b"bob"]).take_everything()
     damaged = [encoded[:-1], encoded[1:], encoded + b"\0", b"", b"FUGUROWS"]
     damaged += [
         encoded[:at] + bytes([encoded[at] ^ 1]) + encoded[at + 1 :] for at in range(len(encoded))
     ]
     for content in damaged:
         with pytest.raises(StartRefused, match=r"damaged.*backup"):
-            RowTable.decode(CRR, content)
+            restored_from(content)
 
 
 def test_the_state_of_another_alphabet_is_refused() -> None:
-    encoded = filled([b"alice"]).encode()
-    with pytest.raises(StartRefused, match="no column 'belief' of the configured shape"):
-        RowTable.decode(TWO_SYMBOLS, encoded)
+    encoded = filled([b"alice"]).take_everything()
+    with pytest.raises(StartRefused, match="belongs to another operator or alphabet"):
+        RowTable(TWO_SYMBOLS.start).apply(encoded)
 
 
 def test_a_table_without_rows_comes_back_too() -> None:
-    assert len(RowTable.decode(CRR, RowTable(CRR).encode())) == 0
+    assert len(restored_from(new_table().take_everything())) == 0
+
+
+def test_changes_hold_the_changed_rows_only_and_add_up_to_the_table() -> None:
+    keys = [b"%d" % number for number in range(200)]
+    table = filled(keys)
+    first = table.take_changes()
+    lift()(codec().decode(batch_of([(b"7", b'{"zone": "rest"}')], first_offset=200)), table)
+    second = table.take_changes()
+    assert len(second) < len(first) / 20
+    assert same(table, restored_from(first, second), keys)
+    assert not same(table, restored_from(first), keys)
+
+
+def test_a_missing_block_is_refused() -> None:
+    table = filled([b"alice"])
+    table.take_changes()
+    table.rows_of([b"bob"])
+    with pytest.raises(StartRefused, match="a part of it is missing"):
+        restored_from(table.take_changes())
+
+
+def test_the_size_of_a_row_is_known_before_there_is_one() -> None:
+    assert new_table().bytes_per_row == 8 * (3 + 1 + 1)

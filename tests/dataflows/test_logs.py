@@ -1,0 +1,82 @@
+"""What a line of the log holds: coordinates, and never the text of an exception."""
+
+import logging
+from collections.abc import Iterator
+
+import orjson
+import pytest
+
+from dataflows import logs
+
+CANARY = "canary-value"
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    root, package = logging.getLogger(), logging.getLogger("dataflows")
+    before = root.handlers[:], root.level, package.level
+    yield
+    root.handlers[:] = before[0]
+    root.setLevel(before[1])
+    package.setLevel(before[2])
+    logging.captureWarnings(False)
+
+
+def failing(log: logging.Logger) -> None:
+    """Log an exception whose text repeats a value."""
+    try:
+        raise ValueError(CANARY)
+    except ValueError:
+        log.exception("a batch failed")
+
+
+def test_json_line_has_time_level_message_and_coordinates(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logs.configure("json")
+    log = logging.getLogger("dataflows.kafka.sink")
+    log.warning("read %d", 3, extra={"topic": "raw", "partition": 2, "offset": 17, "key": CANARY})
+    line = orjson.loads(capsys.readouterr().err)
+    assert line.pop("time").endswith("Z")
+    assert line == {
+        "level": "warning",
+        "message": "read 3",
+        "topic": "raw",
+        "partition": 2,
+        "offset": 17,
+    }
+
+
+@pytest.mark.parametrize("log_format", ["plain", "json"])
+def test_exception_is_a_type_and_a_place(
+    log_format: logs.LogFormat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs.configure(log_format)
+    failing(logging.getLogger("some.library"))
+    said = capsys.readouterr().err
+    assert "a batch failed" in said
+    assert f"ValueError at {__file__}:" in said
+    assert CANARY not in said
+
+
+def test_configuring_again_replaces_the_format(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("plain")
+    logs.configure("json")
+    logging.getLogger("dataflows").info("once")
+    assert orjson.loads(capsys.readouterr().err)["message"] == "once"
+
+
+def test_chatter_of_libraries_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("json")
+    logging.getLogger("asyncio").info("selecting")
+    assert capsys.readouterr().err == ""
+
+
+def test_failure_of_a_command_is_a_line_too(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("json")
+    logs.report("topic raw does not exist")
+    line = orjson.loads(capsys.readouterr().err)
+    assert (line["level"], line["message"]) == ("error", "topic raw does not exist")
+    logs.configure("plain")
+    logs.report("topic raw does not exist")
+    assert capsys.readouterr().err == "fugu: topic raw does not exist\n"

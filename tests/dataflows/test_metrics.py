@@ -1,0 +1,108 @@
+"""The closed list: what may be shown, under which names and labels."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from dataflows.batches import Reason
+from dataflows.metrics import (
+    DEAD_LETTERS,
+    METRICS,
+    RECORDS_IN,
+    SNAPSHOT_AGE,
+    STATE_BYTES,
+    STREAMS,
+    Metric,
+    Metrics,
+)
+
+PARTITION = ("topic", "partition")
+CLOSED_LIST = {
+    "fugu_records_in_total": ("counter", PARTITION),
+    "fugu_records_out_total": ("counter", PARTITION),
+    "fugu_dead_letters_total": ("counter", (*PARTITION, "reason")),
+    "fugu_replayed_releases_total": ("counter", PARTITION),
+    "fugu_lag_records": ("gauge", PARTITION),
+    "fugu_last_snapshot_age_seconds": ("age", PARTITION),
+    "fugu_streams": ("gauge", PARTITION),
+    "fugu_streams_limit": ("gauge", PARTITION),
+    "fugu_state_written_bytes_total": ("counter", PARTITION),
+    "process_start_time_seconds": ("gauge", ()),
+    "fugu_refused_starts_total": ("counter", ()),
+}
+REPOSITORY = Path(__file__).parents[2]
+NAME = re.compile(r"\b(?:fugu|process)_[a-z_]+\b")
+LABELS: dict[str, str | int] = {"topic": "vitals.raw", "partition": 3, "reason": Reason.NOT_JSON}
+
+
+def full() -> Metrics:
+    """Every number there is, each of them 5."""
+    metrics = Metrics()
+    for metric in METRICS:
+        metrics.put(metric, 5, *(LABELS[label] for label in metric.labels))
+    return metrics
+
+
+def shown(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    """What a scraper sees."""
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(metrics.text().decode())
+        for sample in family.samples
+    }
+
+
+def test_list_is_closed() -> None:
+    assert {metric.name: (metric.kind, metric.labels) for metric in METRICS} == CLOSED_LIST
+
+
+def test_text_holds_the_listed_names_and_labels_and_no_others() -> None:
+    seen = {name: {label for label, _ in labels} for name, labels in shown(full())}
+    assert seen == {name: set(labels) for name, (_, labels) in CLOSED_LIST.items()}
+
+
+def test_number_that_is_not_listed_is_never_shown() -> None:
+    metrics = full()
+    metrics.put(Metric("fugu_true_mean", "gauge", (), "The mean of the private values."), 1)
+    assert b"mean" not in metrics.text()
+
+
+def test_counts_add_up_by_labels() -> None:
+    metrics = Metrics()
+    for amount, partition in ((2, 0), (3, 1), (4, 0)):
+        metrics.add(RECORDS_IN, amount, "raw", partition)
+    metrics.add(DEAD_LETTERS, 1, "raw", 0, Reason.NO_KEY)
+    numbers = shown(metrics)
+    assert numbers["fugu_records_in_total", (("partition", "0"), ("topic", "raw"))] == 6
+    assert numbers["fugu_records_in_total", (("partition", "1"), ("topic", "raw"))] == 3
+    labels = (("partition", "0"), ("reason", "no_key"), ("topic", "raw"))
+    assert numbers["fugu_dead_letters_total", labels] == 1
+
+
+def test_age_counts_from_the_moment_that_was_put() -> None:
+    metrics = Metrics()
+    metrics.put(SNAPSHOT_AGE, time.monotonic() - 100, "raw", 0)
+    assert metrics.values(SNAPSHOT_AGE)["raw", "0"] == pytest.approx(100, abs=1)
+
+
+def test_streams_are_shown_only_where_the_sink_tells_them_apart() -> None:
+    metrics = Metrics(show_streams=False)
+    for metric in (STREAMS, STATE_BYTES):
+        metrics.put(metric, 5, "raw", 0)
+        metrics.add(metric, 5, "raw", 0)
+        assert metrics.values(metric) == {}
+        assert metric.name not in {name for name, _ in shown(metrics)}
+
+
+def test_next_offsets_are_never_shown() -> None:
+    metrics = full()
+    metrics.positions[3] = 987_654_321
+    assert b"987654321" not in metrics.text().replace(b".", b"")
+
+
+@pytest.mark.parametrize("page", ["docs/operations.md", "deploy/grafana/fugu.json"])
+def test_operators_pages_name_every_metric_and_no_other(page: str) -> None:
+    assert set(NAME.findall((REPOSITORY / page).read_text())) == set(CLOSED_LIST)

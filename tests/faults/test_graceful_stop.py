@@ -1,0 +1,31 @@
+"""SIGINT and SIGTERM end a pipeline with everything written and exit code 0."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.faults.feeding import PARTITIONS, document_with_topics, paced_feed, stream
+from tests.faults.outcomes import check_one_outcome_each, published
+from tests.kafka.pipelines import running, write_pipeline
+from tests.kafka.topics import TopicFactory
+
+RECORDS = 6_000
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=lambda how: how.name)
+def test_a_stop_in_mid_stream_leaves_nothing_to_repeat(
+    how: signal.Signals, bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    private = stream(RECORDS, seed=how)
+    source = topics("private", partitions=PARTITIONS)
+    document = document_with_topics(bootstrap, topics, source)
+    pipeline = write_pipeline(tmp_path, document)
+    with paced_feed(bootstrap, document, private) as feed:
+        for target in (RECORDS // 2, RECORDS):
+            with running(pipeline) as process:
+                process.wait_until(lambda target=target: feed.advance() >= target)  # type: ignore[misc]
+                assert process.stop(how) == 0, process.stderr
+                assert process.stderr.endswith("stopped, state is written\n")
+                assert "recognised" not in process.stderr
+    check_one_outcome_each(private, *published(bootstrap, document))
