@@ -8,10 +8,10 @@ import yaml
 
 from bench.child import ROOT
 from bench.stream import Stream
-from dataflows.config import PipelineFile
 from dataflows.kafka.connection import Connection
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.model_file import read_model
+from dataflows.pipeline_file import PipelineFile
 
 EXAMPLE = ROOT / "deploy" / "examples" / "heart-zones.yaml"
 _SECRET = "ab" * 32

@@ -3,6 +3,7 @@
 All lists of one object have the same length; index i is one record.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -37,6 +38,10 @@ class Batch:
     keys: list[bytes | None]
     values: list[bytes | None]
     headers: list[list[Header]]
+
+    def records(self) -> Iterator[tuple[int, int, bytes | None, bytes | None, list[Header]]]:
+        """Record by record: offset, timestamp, key, value, headers."""
+        return zip(self.offsets, self.timestamps, self.keys, self.values, self.headers, strict=True)
 
 
 @dataclass(frozen=True)

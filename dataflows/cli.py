@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from dataflows import logs
-from dataflows.config import PipelineFile
 from dataflows.errors import FuguError, unexpected
 from dataflows.logs import LogFormat
+from dataflows.pipeline_file import PipelineFile
 
 app = typer.Typer(
     name="fugu",

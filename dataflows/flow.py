@@ -21,7 +21,7 @@ from dataflows.kafka.client import Client
 from dataflows.kafka.sink import KafkaSink
 from dataflows.kafka.source import KafkaSource, StopFlag, part_name
 from dataflows.lift import Lift
-from dataflows.metrics import STREAMS_LIMIT, Metrics
+from dataflows.monitoring.metrics import STREAMS_LIMIT, Metrics
 from dataflows.publish import Publisher
 from dataflows.sanitize import Sanitize
 from dataflows.state.directory import StateDirectory

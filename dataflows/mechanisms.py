@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from dataflows.codec import FieldTimestamp, SymbolCodec
-from dataflows.config import Budget, Pipeline, PipelineFile, TimestampField
+from dataflows.config import Budget, Pipeline, TimestampField
 from dataflows.deduplication import Deduplication
 from dataflows.errors import ConfigurationError
 from dataflows.lift import row_columns
 from dataflows.model_file import read_model
+from dataflows.pipeline_file import PipelineFile
 from dataflows.state.row_table import estimated_megabytes
 from operators.budget import Budgeted
 from operators.mechanism import ChargingMechanism, Mechanism

@@ -1,7 +1,7 @@
 """Everything that is checked before a pipeline reads its first record."""
 
 from dataflows.admission import Admission
-from dataflows.config import PipelineFile, reading_digest
+from dataflows.config import reading_digest
 from dataflows.errors import StartRefused
 from dataflows.fingerprint import Fingerprint, check_same
 from dataflows.flow import STEPS, Plan
@@ -11,6 +11,7 @@ from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.kafka.source import StopFlag
 from dataflows.kafka.topics import Topics, find_topics
 from dataflows.mechanisms import configure, deduplication_of, state_megabytes
+from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import Pseudonyms, Publisher
 from dataflows.secrets import read_keys
 from dataflows.state.directory import StateDirectory, shard_directories

@@ -22,11 +22,11 @@ from bytewax.recovery import (
 )
 from bytewax.run import cli_main
 
-from dataflows.config import PipelineFile
 from dataflows.errors import ConfigurationError, FuguError, unexpected
 from dataflows.flow import Plan, build
-from dataflows.monitor import Monitor
+from dataflows.monitoring.monitor import Monitor
 from dataflows.native_stderr import native_stderr_hidden
+from dataflows.pipeline_file import PipelineFile
 from dataflows.prepare import prepare
 from dataflows.state.recovery import forget_unfinished_epochs, unusable_store
 

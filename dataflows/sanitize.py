@@ -8,7 +8,7 @@ from bytewax.operators import StatefulBatchLogic
 from dataflows.batches import Decoded, Sanitized
 from dataflows.errors import without_values
 from dataflows.lift import Lift
-from dataflows.metrics import DEAD_LETTERS, STATE_BYTES, STREAMS, Metrics
+from dataflows.monitoring.metrics import DEAD_LETTERS, STATE_BYTES, STREAMS, Metrics
 from dataflows.state.row_log import RowLog, partition_of
 
 

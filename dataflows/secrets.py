@@ -9,8 +9,8 @@ from typing import Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dataflows.config import PipelineFile
 from dataflows.errors import ConfigurationError
+from dataflows.pipeline_file import PipelineFile
 from operators.keys import Keys
 from operators.randomness import SECRET_BYTES, Secret
 

@@ -6,9 +6,9 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from dataflows.config import PipelineFile
 from dataflows.guarantee_text import guarantee_id, in_words, pipeline_not_covered
 from dataflows.mechanisms import configure
+from dataflows.pipeline_file import PipelineFile
 from operators.mechanism import Mechanism
 
 

@@ -6,9 +6,9 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from dataflows.config import PipelineFile
 from dataflows.errors import KafkaUnavailable
 from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import GUARANTEE_HEADER, RELEASE_HEADER
 
 Record = dict[str, object]
@@ -50,14 +50,7 @@ def newest_records(client: KafkaPythonClient, name: str, records: int) -> list[R
         for partition, bounds in reader.bounds(list(range(topic.partitions))).items():
             start = max(bounds.start, bounds.end - records)
             for batch in reader.read_range(partition, start, bounds.end):
-                for offset, timestamp, key, value, headers in zip(
-                    batch.offsets,
-                    batch.timestamps,
-                    batch.keys,
-                    batch.values,
-                    batch.headers,
-                    strict=True,
-                ):
+                for offset, timestamp, key, value, headers in batch.records():
                     named = dict(headers)
                     found.append(
                         {

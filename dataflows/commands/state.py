@@ -15,10 +15,10 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from dataflows.config import PipelineFile
 from dataflows.errors import ConfigurationError, StartRefused
 from dataflows.lift import row_columns
 from dataflows.mechanisms import configure, deduplication_of
+from dataflows.pipeline_file import PipelineFile
 from dataflows.secrets import read_keys, write_keys
 from dataflows.state.directory import StateDirectory, shard_directories
 from dataflows.state.row_log import blocks, generation_of, log_files

@@ -4,13 +4,13 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from dataflows.config import PipelineFile
 from dataflows.errors import FuguError
 from dataflows.kafka.client import Topic
 from dataflows.kafka.connection import Connection
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.kafka.topics import sink_problems, source_problems
 from dataflows.mechanisms import configure, state_megabytes
+from dataflows.pipeline_file import PipelineFile
 from dataflows.secrets import read_keys
 
 _SMALL_RECORD_BYTES = 4096

@@ -19,7 +19,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from dataflows.batches import Batch
-from dataflows.config import PipelineFile
 from dataflows.demo.embedded_broker import PARTITIONS, EmbeddedBroker
 from dataflows.demo.report import Released
 from dataflows.demo.stream import DemoStream, partition_of
@@ -29,6 +28,7 @@ from dataflows.kafka.client import Client
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.mechanisms import configure
 from dataflows.model_file import read_model
+from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import RELEASE_HEADER
 from operators.mechanism import Integers
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse

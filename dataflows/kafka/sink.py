@@ -20,7 +20,7 @@ from dataflows.batches import Header, Outgoing
 from dataflows.errors import ReleaseMismatch, StartRefused
 from dataflows.kafka.client import Client, Writer
 from dataflows.kafka.source import part_names
-from dataflows.metrics import RECORDS_OUT, REPLAYED, Metrics
+from dataflows.monitoring.metrics import RECORDS_OUT, REPLAYED, Metrics
 from dataflows.publish import RELEASE_HEADER, record_digest
 
 log = logging.getLogger(__name__)
@@ -80,14 +80,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
                 )
             published = {}
             for batch in reader.read_range(partition, start, bounds.end):
-                for offset, timestamp, key, value, headers in zip(
-                    batch.offsets,
-                    batch.timestamps,
-                    batch.keys,
-                    batch.values,
-                    batch.headers,
-                    strict=True,
-                ):
+                for offset, timestamp, key, value, headers in batch.records():
                     release_id = _release_id(headers)
                     if release_id is None or value is None:
                         log.warning(

@@ -14,7 +14,7 @@ from dataflows.batches import Batch
 from dataflows.errors import StartRefused
 from dataflows.kafka.client import Reader
 from dataflows.kafka.shared_reader import SharedReader
-from dataflows.metrics import RECORDS_IN, SNAPSHOT_AGE, Metrics
+from dataflows.monitoring.metrics import RECORDS_IN, SNAPSHOT_AGE, Metrics
 
 _IDLE = timedelta(milliseconds=20)
 

@@ -15,9 +15,9 @@ import orjson
 from bytewax.recovery import init_db_dir
 from pydantic import ValidationError
 
-from dataflows.config import PipelineFile
 from dataflows.errors import StartRefused
 from dataflows.fingerprint import NEW_PIPELINE, Fingerprint
+from dataflows.pipeline_file import PipelineFile
 from dataflows.state.recovery import recovery_parts
 
 _FILE = "fingerprint.json"

@@ -7,7 +7,7 @@ from traceback import format_exception
 import pytest
 
 from dataflows.errors import FuguError, StartRefused, without_values
-from dataflows.metrics import Metrics
+from dataflows.monitoring.metrics import Metrics
 from dataflows.sanitize import Sanitize
 from operators.mechanism import Draws, Inputs, Releases, State
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse

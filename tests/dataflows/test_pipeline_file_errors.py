@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.config import PipelineFile, TimestampField
+from dataflows.config import TimestampField
 from dataflows.errors import ConfigurationError
+from dataflows.pipeline_file import PipelineFile
 from tests.dataflows.pipeline_files import PIPELINE, read, read_error, with_change
 
 ALPHABET = "[rest, light, vigorous]"

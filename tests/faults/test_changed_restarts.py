@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from kafka import KafkaConsumer
 
-from dataflows.config import PipelineFile
 from dataflows.mechanisms import configure
+from dataflows.pipeline_file import PipelineFile
 from operators.randomness import Secret
 from tests.faults.feeding import document_with_topics, stream
 from tests.kafka.pipelines import (

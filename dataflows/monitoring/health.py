@@ -4,8 +4,8 @@ import time
 from dataclasses import dataclass
 
 from dataflows.kafka.source import StopFlag
-from dataflows.metrics import SNAPSHOT_AGE, Metrics
-from dataflows.source_watch import SourceWatch
+from dataflows.monitoring.metrics import SNAPSHOT_AGE, Metrics
+from dataflows.monitoring.source_watch import SourceWatch
 
 _SNAPSHOTS_MISSED = 10
 _SNAPSHOT_SECONDS = 10.0

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from dataflows.batches import Reason
-from dataflows.metrics import (
+from dataflows.monitoring.metrics import (
     DEAD_LETTERS,
     METRICS,
     RECORDS_IN,
@@ -33,7 +33,7 @@ CLOSED_LIST = {
     "process_start_time_seconds": ("gauge", ()),
     "fugu_refused_starts_total": ("counter", ()),
 }
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 NAME = re.compile(r"\b(?:fugu|process)_[a-z_]+\b")
 LABELS: dict[str, str | int] = {"topic": "vitals.raw", "partition": 3, "reason": Reason.NOT_JSON}
 

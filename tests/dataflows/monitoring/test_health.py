@@ -5,11 +5,11 @@ import time
 import pytest
 
 from dataflows.errors import KafkaUnavailable
-from dataflows.health import Health
 from dataflows.kafka.client import Reader
 from dataflows.kafka.source import StopFlag
-from dataflows.metrics import LAG, SNAPSHOT_AGE, Metrics
-from dataflows.source_watch import SourceWatch
+from dataflows.monitoring.health import Health
+from dataflows.monitoring.metrics import LAG, SNAPSHOT_AGE, Metrics
+from dataflows.monitoring.source_watch import SourceWatch
 
 
 def away() -> Reader:

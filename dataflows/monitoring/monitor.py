@@ -11,13 +11,13 @@ from typing import Self
 import orjson
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from dataflows.config import PipelineFile
 from dataflows.flow import Plan
-from dataflows.health import Health
-from dataflows.metrics import REFUSED_STARTS, Metrics
-from dataflows.metrics_server import MetricsServer, Page
-from dataflows.refused_starts import RefusedStarts
-from dataflows.source_watch import SourceWatch
+from dataflows.monitoring.health import Health
+from dataflows.monitoring.metrics import REFUSED_STARTS, Metrics
+from dataflows.monitoring.refused_starts import RefusedStarts
+from dataflows.monitoring.server import MetricsServer, Page
+from dataflows.monitoring.source_watch import SourceWatch
+from dataflows.pipeline_file import PipelineFile
 
 
 class Monitor:

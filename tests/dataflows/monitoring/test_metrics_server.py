@@ -7,7 +7,7 @@ from http.client import HTTPConnection, HTTPResponse
 import pytest
 
 from dataflows.errors import ConfigurationError
-from dataflows.metrics_server import MetricsServer, Page
+from dataflows.monitoring.server import MetricsServer, Page
 
 HOST = "127.0.0.1"
 

@@ -4,7 +4,7 @@ import stat
 from pathlib import Path
 
 from dataflows.errors import KafkaUnavailable, StartRefused
-from dataflows.refused_starts import RefusedStarts
+from dataflows.monitoring.refused_starts import RefusedStarts
 
 
 def test_refusals_are_counted_over_processes(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from threading import Event, Thread
 
 from dataflows.kafka.client import Reader
-from dataflows.metrics import LAG, Metrics
+from dataflows.monitoring.metrics import LAG, Metrics
 
 LOOK_SECONDS = 3.0
 _OPENING_SECONDS = 0.2
