@@ -9,7 +9,7 @@ from tests.kafka.broker import Broker
 from tests.kafka.pipelines import running, write_pipeline
 from tests.kafka.topics import TopicFactory
 
-RECORDS = 20_000
+RECORDS = 14_000
 PACED = 4_000
 OUTAGE_SECONDS = 5
 

@@ -62,7 +62,7 @@ def run_until(
 ) -> int:
     """Run until so much is published, then end; returns how many releases were recognised."""
     with running(pipeline) as process:
-        process.wait_until(lambda: "partitions" in process.stderr)
+        process.wait_until_started()
         target = max(target, min(feed.published() + LEAST, RECORDS))
         process.wait_until(lambda: feed.advance() >= target)
         end(process)

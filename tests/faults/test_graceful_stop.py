@@ -24,6 +24,7 @@ def test_a_stop_in_mid_stream_leaves_nothing_to_repeat(
     with paced_feed(bootstrap, document, private) as feed:
         for target in (RECORDS // 2, RECORDS):
             with running(pipeline) as process:
+                process.wait_until_started()
                 process.wait_until(lambda target=target: feed.advance() >= target)  # type: ignore[misc]
                 assert process.stop(how) == 0, process.stderr
                 assert process.stderr.endswith("stopped, state is written\n")

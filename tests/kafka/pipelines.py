@@ -84,6 +84,10 @@ class RunningPipeline:
             assert time.monotonic() < deadline, f"nothing happened for {seconds} s:\n{self.stderr}"
             time.sleep(0.01)
 
+    def wait_until_started(self) -> None:
+        """Wait for the line that says what it runs; from there on it handles signals."""
+        self.wait_until(lambda: " partitions" in self.stderr)
+
     def kill(self) -> None:
         """`kill -9`."""
         self.process.kill()

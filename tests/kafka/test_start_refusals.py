@@ -72,7 +72,7 @@ def test_a_state_that_is_not_whole_is_refused(
 def test_a_second_process_is_refused_while_the_first_one_runs(pipeline: Established) -> None:
     path = pipeline.write()
     with running(path) as first:
-        first.wait_until(lambda: "partitions" in first.stderr)
+        first.wait_until_started()
         assert "is in use by another process. Stop it first" in refusal(path)
         assert first.stop() == 0
 
