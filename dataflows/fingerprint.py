@@ -49,6 +49,11 @@ class Fingerprint(BaseModel):
     dead_letters_begin: dict[str, int]
     rotated_at: list[dict[str, int]] = []
 
+    @property
+    def own_partitions(self) -> list[int]:
+        """The partitions of this shard: every `shards`-th one."""
+        return list(range(self.shard, self.partitions, self.shards))
+
 
 _ADVICE = {
     "pipeline": "this state directory belongs to another pipeline; correct name or state.directory",

@@ -50,12 +50,6 @@ class Plan:
     stop: StopFlag
     metrics: Metrics = field(default_factory=Metrics)
 
-    @property
-    def partitions(self) -> list[int]:
-        """The partitions of this shard: every `shards`-th one."""
-        first, step = self.fingerprint.shard, self.fingerprint.shards
-        return list(range(first, self.fingerprint.partitions, step))
-
 
 @dataclass(frozen=True)
 class Shard:
@@ -70,7 +64,7 @@ def build(plan: Plan) -> Shard:
     fingerprint = plan.fingerprint
     topic, source = fingerprint.source_topic, fingerprint.source_identity
     writer = plan.client.writer()
-    for partition in plan.partitions:
+    for partition in fingerprint.own_partitions:
         plan.metrics.put(STREAMS_LIMIT, plan.admission.max_keys, topic, partition)
 
     def decode(batch: Batch) -> tuple[str, Decoded]:

@@ -109,7 +109,7 @@ def _continued(
     """The stored fingerprint if it is of the same pipeline; a new one without any state."""
     stored = directory.stored()
     if stored is None:
-        partitions = list(range(current.shard, current.partitions, current.shards))
+        partitions = current.own_partitions
         source = _bounds(client, topics.source, partitions)
         stored = current.model_copy(
             update={

@@ -166,11 +166,6 @@ class Budgeted:
         )
         return blake2b(content, digest_size=32).digest()
 
-    def next_spent(self, state: State) -> Integers:
-        """What would count against the budget after the next release."""
-        inner = {name: state[name] for name in self.mechanism.start(0)}
-        return self._counted(state) + self.mechanism.next_charge(inner)
-
     @cached_property
     def _total_units(self) -> int:
         return floor(self.total * UNITS_PER_NAT)

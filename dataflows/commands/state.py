@@ -172,7 +172,7 @@ def _read(file: PipelineFile, directory: StateDirectory) -> list[Partition]:
         return []
     start = row_columns(configure(file).mechanism, deduplication_of(file.pipeline))
     found = []
-    for partition in range(stored.shard, stored.partitions, stored.shards):
+    for partition in stored.own_partitions:
         logs = log_files(directory.rows, partition)
         if not logs:
             continue
