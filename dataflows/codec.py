@@ -25,7 +25,9 @@ LARGEST_KEY_BYTES = 65_536
 CONFIDENCE_STEPS = 10_000
 
 
-_CONFIDENCES = [step / CONFIDENCE_STEPS for step in range(CONFIDENCE_STEPS + 1)]
+_CONFIDENCES = [b"%.4f" % (step / CONFIDENCE_STEPS) for step in range(CONFIDENCE_STEPS + 1)]
+_NO_CONFIDENCE = len(_CONFIDENCES)
+_CONFIDENCES.append(b"null")
 
 
 class Refused(Exception):
@@ -80,8 +82,8 @@ class SymbolCodec:
             b"{" + name + b":" + orjson.dumps(symbol) + b',"confidence":' for symbol in alphabet
         ]
         self._ends = {
-            Kind.FRESH: [b"%.4f}" % confidence for confidence in _CONFIDENCES],
-            Kind.REPEATED: [b'%.4f,"repeated":true}' % confidence for confidence in _CONFIDENCES],
+            Kind.FRESH: [confidence + b"}" for confidence in _CONFIDENCES],
+            Kind.REPEATED: [confidence + b',"repeated":true}' for confidence in _CONFIDENCES],
         }
 
     def decode(self, batch: Batch) -> Decoded:
@@ -121,8 +123,12 @@ class SymbolCodec:
         )
 
     def encode(self, releases: Releases) -> list[bytes]:
-        """One JSON object per release: the symbol, and the probability that it is the true one."""
-        steps = np.floor(releases.annotations["confidence"] * CONFIDENCE_STEPS + 0.5)
+        """One JSON object per release: the symbol, and the probability that it is the true one,
+        null where nothing is said about it."""
+        confidence = releases.annotations["confidence"]
+        steps = np.where(
+            np.isnan(confidence), _NO_CONFIDENCE, np.floor(confidence * CONFIDENCE_STEPS + 0.5)
+        )
         kinds = [Kind.FRESH] * len(steps) if releases.kinds is None else releases.kinds.tolist()
         starts, ends = self._starts, self._ends
         return [

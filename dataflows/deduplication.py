@@ -5,8 +5,8 @@ With `source.dedupe: {field, remember}`, the last `remember` event ids of every 
 chance that two ids share a digest is `remember` in 2^64.
 
 >>> dedupe = Deduplication(remember=2)
->>> state, seen = dedupe.step(dedupe.start(1), [7])
->>> dedupe.step(state, [7])[1].tolist(), dedupe.step(state, [8])[1].tolist()
+>>> state = dedupe.remembered(dedupe.start(1), [7], forgetting=np.array([False]))
+>>> dedupe.seen(state, [7]).tolist(), dedupe.seen(state, [8]).tolist()
 ([True], [False])
 """
 
@@ -38,10 +38,19 @@ class Deduplication:
         """Nothing seen yet; 0 is no event."""
         return {_COLUMN: np.zeros((rows, self.remember), dtype=np.uint64)}
 
-    def step(self, state: State, events: Sequence[int]) -> tuple[State, NDArray[np.bool_]]:
-        """Which of the events, one per row, were seen before; new ones are remembered."""
-        recent = state[_COLUMN]
-        digests = np.array(events, dtype=np.uint64)[:, None]
-        seen: NDArray[np.bool_] = (recent == digests).any(axis=1)
-        shifted = np.concatenate([recent[:, 1:], digests], axis=1)
-        return {_COLUMN: np.where(seen[:, None], recent, shifted)}, seen
+    def seen(self, state: State, events: Sequence[int]) -> NDArray[np.bool_]:
+        """Which of the events, one per row, were seen before."""
+        found: NDArray[np.bool_] = (state[_COLUMN] == _digests(events)).any(axis=1)
+        return found
+
+    def remembered(
+        self, state: State, events: Sequence[int], forgetting: NDArray[np.bool_]
+    ) -> State:
+        """The state with new events, one per row; rows that are `forgetting` are empty again."""
+        shifted = np.concatenate([state[_COLUMN][:, 1:], _digests(events)], axis=1)
+        shifted[forgetting] = 0
+        return {_COLUMN: shifted}
+
+
+def _digests(events: Sequence[int]) -> NDArray[np.uint64]:
+    return np.array(events, dtype=np.uint64)[:, None]

@@ -9,13 +9,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dataflows.admission import Admission
 from dataflows.batches import Decoded, Reason, Sanitized
 from dataflows.deduplication import Deduplication
 from dataflows.errors import FuguError
 from dataflows.state.row_table import RowTable
-from operators.mechanism import Array, Inputs, Integers, Kind, Mechanism, Releases, State
+from operators.mechanism import (
+    Array,
+    ExhaustibleMechanism,
+    Inputs,
+    Integers,
+    Kind,
+    Mechanism,
+    Releases,
+    State,
+)
 from operators.randomness import DrawScope, record_positions
 
 
@@ -47,21 +57,36 @@ class Lift:
         for chosen in rounds_of_distinct_rows(rows):
             index, row = indices[chosen], rows[chosen]
             state = table.gather(row)
-            duplicate = self._remember(state, decoded, index)
+            duplicate = self._duplicates(state, decoded, index)
             refused.update(dict.fromkeys(index[duplicate].tolist(), Reason.DUPLICATE))
             index, row = index[~duplicate], row[~duplicate]
             state = {name: column[~duplicate] for name, column in state.items()}
             stepped, releases = self._step(state, decoded, index)
-            table.scatter(row, {**state, **stepped})
+            remembered = self._remember(state, stepped, decoded, index)
+            table.scatter(row, {**stepped, **remembered})
             rounds.append((index, releases))
         return _sanitized(decoded, refused, *_in_input_order(rounds))
 
-    def _remember(self, state: State, decoded: Decoded, index: Integers) -> Array:
+    def _duplicates(self, state: State, decoded: Decoded, index: Integers) -> NDArray[np.bool_]:
+        """Events seen before; in a stream that is exhausted for good nobody looks any more."""
         if self.deduplication is None or decoded.events is None:
             return np.zeros(len(index), dtype=bool)
-        remembered, seen = self.deduplication.step(state, [decoded.events[i] for i in index])
-        state.update(remembered)
-        return seen
+        seen = self.deduplication.seen(state, [decoded.events[i] for i in index])
+        return seen & ~self._exhausted(state)
+
+    def _remember(self, state: State, stepped: State, decoded: Decoded, index: Integers) -> State:
+        """What is remembered of events; a stream that is exhausted for good forgets them all."""
+        if self.deduplication is None or decoded.events is None:
+            return {}
+        return self.deduplication.remembered(
+            state, [decoded.events[i] for i in index], self._exhausted(stepped)
+        )
+
+    def _exhausted(self, state: State) -> NDArray[np.bool_]:
+        ends = exhaustible(self.mechanism)
+        if ends is None:
+            return np.zeros(len(next(iter(state.values()))), dtype=bool)
+        return ends.exhausted(state)
 
     def _step(self, state: State, decoded: Decoded, index: Integers) -> tuple[State, Releases]:
         offsets = [decoded.offsets[i] for i in index]
@@ -81,6 +106,11 @@ def row_columns(
         return {**mechanism.start(rows), **remembered}
 
     return start
+
+
+def exhaustible(mechanism: Mechanism) -> ExhaustibleMechanism | None:
+    """The mechanism, if its streams can come to an end."""
+    return mechanism if isinstance(mechanism, ExhaustibleMechanism) else None
 
 
 def rounds_of_distinct_rows(rows: Integers) -> Iterator[Integers]:

@@ -7,7 +7,7 @@ from bytewax.operators import StatefulBatchLogic
 
 from dataflows.batches import Decoded, Sanitized
 from dataflows.errors import without_values
-from dataflows.lift import Lift
+from dataflows.lift import Lift, exhaustible
 from dataflows.monitoring.metrics import DEAD_LETTERS, STATE_BYTES, STREAMS, Metrics
 from dataflows.state.row_log import RowLog, partition_of
 
@@ -53,5 +53,7 @@ class Sanitize(StatefulBatchLogic[Decoded, Sanitized, bytes]):
 
     def _open(self, partition: int) -> RowLog:
         """bytewax does not tell a new state which partition it is for; its first batch does."""
-        self._log = RowLog(self._directory, partition, self._lift.start)
+        self._log = RowLog(
+            self._directory, partition, self._lift.start, exhaustible(self._lift.mechanism)
+        )
         return self._log

@@ -9,16 +9,22 @@ belief is never reset.
 The decision depends on releases and public parameters only: `next_charge` is a function of the
 belief. It is made before the draw (dry run), and the charge is committed with the release.
 
-Parameters: `total` in nats; `window` in positions or None; `when_exhausted`: `repeat` the last
-release, release the `constant` most likely first symbol, `suppress` the release, or `stop` the
-pipeline. All are free: the belief only moves on. Input, release and errors are those of the
-mechanism inside; releases carry a `Kind`.
+Without `window`, a stream that could not pay once is exhausted for good: its belief is dropped,
+nothing fresh is released any more, and the annotations of what is published instead are NaN, since
+nothing is said about the present. With `window`, the belief moves on and the stream pays again when
+the window has passed.
+
+Parameters: `total` in nats, of which a billionth more may be spent, so that `total` divided by
+epsilon is the number of releases although each charge is rounded up; `window` in positions or None;
+`when_exhausted`: `repeat` the last release, release the `constant` most likely first symbol,
+`suppress` the release, or `stop` the pipeline. All are free. Input, release and errors are those of
+the mechanism inside; releases carry a `Kind`.
 
 >>> from operators.randomness import DrawScope, Secret, record_positions
 >>> from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 >>> from operators.sip.markov_model import MarkovModel
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], smoothing=0.0)
->>> budgeted = Budgeted(ConditionalRandomizedResponse(model, epsilon=1.0), total=2.5)
+>>> budgeted = Budgeted(ConditionalRandomizedResponse(model, epsilon=1.0), total=2.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "crr", 1, budgeted.law_digest())
 >>> state, kinds = budgeted.start(1), []
 >>> for position in record_positions("vitals", 0, range(4)):
@@ -33,12 +39,14 @@ Source: SIP specification section 7 (ledger, refresh) and section 4 (steps witho
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from hashlib import blake2b
-from math import floor, isfinite
+from math import ceil, isfinite
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from operators.mechanism import (
     Array,
@@ -58,6 +66,9 @@ WhenExhausted = Literal["repeat", "constant", "suppress", "stop"]
 
 _LAST = "budget_last"
 _WINDOW = "budget_window"
+_EXHAUSTED = "budget_exhausted"
+_ROUNDING = Fraction(1, 10**9)
+"""What a total may be exceeded by, relatively, for the rounding of charges."""
 _KINDS = {
     "repeat": Kind.REPEATED,
     "constant": Kind.REPEATED,
@@ -94,9 +105,12 @@ class Budgeted:
         return self.mechanism.implementation
 
     def start(self, rows: int) -> State:
-        """The inner state, the last release (-1: none yet), and the charges of a window."""
+        """The inner state, the last release (-1: none yet), and whether the end has come, or the
+        charges of a window."""
         own: State = {_LAST: np.full(rows, -1, dtype=np.int64)}
-        if self.window is not None:
+        if self.window is None:
+            own[_EXHAUSTED] = np.zeros(rows, dtype=bool)
+        else:
             own[_WINDOW] = np.zeros((rows, self.window - 1), dtype=np.int64)
         return {**self.mechanism.start(rows), **own}
 
@@ -109,17 +123,30 @@ class Budgeted:
             values, annotations = releases.values, releases.annotations
             after = stepped
         else:
-            skipped, instead = self.mechanism.skip(inner, self._instead(state))
+            skipped, instead = self._skip(inner, self._instead(state))
             after = _choose(allowed, stepped, skipped)
             values = np.where(allowed, releases.values, instead.values)
             annotations = _choose(allowed, releases.annotations, instead.annotations)
-        after[_LAST] = values
-        if self.window is not None:
+        after[_LAST] = values.copy()
+        if self.window is None:
+            after[_EXHAUSTED] = ~allowed
+        else:
             charge = after["spent"] - inner["spent"]
             window = np.concatenate([state[_WINDOW], charge[:, None]], axis=1)
             after[_WINDOW] = np.ascontiguousarray(window[:, 1:])
         kinds = np.where(allowed, Kind.FRESH, _KINDS[self.when_exhausted])
         return after, Releases(values, annotations, kinds)
+
+    @property
+    def lasting(self) -> tuple[str, ...]:
+        """What counts after the end: the ledger, and what is repeated."""
+        return () if self.window is not None else ("spent", _LAST, _EXHAUSTED)
+
+    def exhausted(self, state: State) -> NDArray[np.bool_]:
+        """Rows that could not pay once; with a window none is exhausted for good."""
+        if self.window is not None:
+            return np.zeros(len(state[_LAST]), dtype=bool)
+        return state[_EXHAUSTED]
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """A total per stream; with a window, the promise per release and the accounting rule."""
@@ -137,7 +164,7 @@ class Budgeted:
         return tuple(
             replace(
                 guarantee,
-                epsilon=self.total * max(1.0, round(factor)),
+                epsilon=in_nats(self._total_units) * max(1.0, round(factor)),
                 per="stream, over its whole life",
                 composition="this is the sum over all releases of one stream, enforced by budget",
             )
@@ -159,6 +186,7 @@ class Budgeted:
         """Changes with the mechanism inside and with the budget."""
         content = encode_fields(
             "budgeted",
+            self.implementation,
             self.mechanism.law_digest(),
             self._total_units,
             self.window or 0,
@@ -168,13 +196,14 @@ class Budgeted:
 
     @cached_property
     def _total_units(self) -> int:
-        return floor(self.total * UNITS_PER_NAT)
+        return ceil(Fraction(self.total) * UNITS_PER_NAT * (1 + _ROUNDING))
 
     def _allowed(self, state: State, inner: State) -> Array:
         """Which rows can pay for the next release; the dry run is made for the others only."""
         counted = self._counted(state)
-        allowed: Array = counted + self.mechanism.largest_charge <= self._total_units
-        unsure = np.flatnonzero(~allowed)
+        ended = self.exhausted(state)
+        allowed: Array = (counted + self.mechanism.largest_charge <= self._total_units) & ~ended
+        unsure = np.flatnonzero(~allowed & ~ended)
         if len(unsure):
             charge = self.mechanism.next_charge({n: column[unsure] for n, column in inner.items()})
             allowed[unsure] = counted[unsure] + charge <= self._total_units
@@ -187,6 +216,14 @@ class Budgeted:
         for column in range(self.window - 1):
             counted = counted + state[_WINDOW][:, column]
         return counted
+
+    def _skip(self, inner: State, instead: Array) -> tuple[State, Releases]:
+        skipped, releases = self.mechanism.skip(inner, instead)
+        if self.window is not None:
+            return skipped, releases
+        ended = {**self.mechanism.start(len(instead)), "spent": inner["spent"].copy()}
+        silent = {name: np.full_like(note, np.nan) for name, note in releases.annotations.items()}
+        return ended, Releases(releases.values, silent)
 
     def _instead(self, state: State) -> Array:
         if self.when_exhausted == "constant":

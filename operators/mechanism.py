@@ -162,3 +162,17 @@ class ChargingMechanism(Mechanism, Protocol):
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """Move on by one position without a release; `instead` is published for free."""
         ...
+
+
+@runtime_checkable
+class ExhaustibleMechanism(Protocol):
+    """A mechanism whose streams can come to an end, after which they never change again."""
+
+    @property
+    def lasting(self) -> tuple[str, ...]:
+        """The columns that matter after the end; all others are as at the start."""
+        ...
+
+    def exhausted(self, state: State) -> NDArray[np.bool_]:
+        """Which rows have come to their end."""
+        ...

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from operators.budget import Budgeted
 from operators.mechanism import Array, Mechanism
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
@@ -41,8 +42,12 @@ class Kind:
         return self.configure(self.mechanism)
 
 
+def _sticky() -> MarkovModel:
+    return MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+
+
 def _markov_examples(kind: Callable[[MarkovModel, float], Mechanism]) -> tuple[Example, ...]:
-    sticky = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+    sticky = _sticky()
     cycle = MarkovModel.smoothed([0.7, 0.2, 0.1], [[0, 1, 0], [0, 0, 1], [1, 0, 0]], 0.2)
     only = MarkovModel.smoothed([1.0], [[1.0]], smoothing=0.0)
     configured = [(sticky, 1.0), (sticky, 0.25), (cycle, 1.0), (cycle, 30.0), (only, 1.0)]
@@ -51,7 +56,14 @@ def _markov_examples(kind: Callable[[MarkovModel, float], Mechanism]) -> tuple[E
     )
 
 
+def _crr_examples(kind: type[ConditionalRandomizedResponse]) -> tuple[Example, ...]:
+    examples = _markov_examples(kind)
+    mechanism = kind(_sticky(), epsilon=1.0)
+    budgets = [Budgeted(mechanism, total=4.0), Budgeted(mechanism, total=2.5, window=4)]
+    return (*examples, *(Example(budgeted, np.arange(2)) for budgeted in budgets))
+
+
 KINDS: Mapping[str, Kind] = {
-    "crr": Kind(ConditionalRandomizedResponse, _markov_examples),
+    "crr": Kind(ConditionalRandomizedResponse, _crr_examples),
     "paper_crr": Kind(PaperConditionalRandomizedResponse, _markov_examples),
 }

@@ -10,19 +10,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import orjson
 from rich.console import Console
 from rich.table import Table
 
 from dataflows.errors import ConfigurationError, StartRefused
-from dataflows.lift import row_columns
+from dataflows.lift import exhaustible, row_columns
 from dataflows.mechanisms import configure, deduplication_of
 from dataflows.pipeline_file import PipelineFile
 from dataflows.secrets import read_keys, write_keys
 from dataflows.state.directory import StateDirectory, shard_directories
+from dataflows.state.row_block import read
 from dataflows.state.row_log import blocks, generation_of, log_files
-from dataflows.state.row_table import RowTable, check_block
+from dataflows.state.row_table import RowTable
 from operators.nats import in_nats
 
 
@@ -33,6 +33,7 @@ class Partition:
     shard: int
     partition: int
     streams: int
+    compacted: int
     log_bytes: int
     mean_spent: float
     largest_spent: float
@@ -46,13 +47,22 @@ def show(file: PipelineFile, as_json: bool) -> None:
         print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
         return
     table = Table(title=f"state of {file.pipeline.name}, spent in nats per stream")
-    for heading in ("shard", "partition", "streams", "log bytes", "mean spent", "largest spent"):
+    for heading in (
+        "shard",
+        "partition",
+        "streams",
+        "compacted",
+        "log bytes",
+        "mean spent",
+        "largest spent",
+    ):
         table.add_column(heading, justify="right")
     for partition in found:
         table.add_row(
             str(partition.shard),
             str(partition.partition),
             f"{partition.streams:,}",
+            f"{partition.compacted:,}",
             f"{partition.log_bytes:,}",
             f"{partition.mean_spent:.3f}",
             f"{partition.largest_spent:.3f}",
@@ -67,7 +77,7 @@ def verify(file: PipelineFile) -> None:
         for directory in directories:
             for path in sorted(directory.rows.glob("*.rows")):
                 for block in blocks(path.read_bytes()):
-                    check_block(block)
+                    read(block)
                     count += 1
     Console().print(f"{count} blocks in {len(directories)} shards are sound")
 
@@ -170,22 +180,24 @@ def _read(file: PipelineFile, directory: StateDirectory) -> list[Partition]:
     stored = directory.stored()
     if stored is None:
         return []
-    start = row_columns(configure(file).mechanism, deduplication_of(file.pipeline))
+    mechanism = configure(file).mechanism
+    start = row_columns(mechanism, deduplication_of(file.pipeline))
     found = []
     for partition in stored.own_partitions:
         logs = log_files(directory.rows, partition)
         if not logs:
             continue
         newest = max(logs, key=generation_of)
-        table = RowTable(start)
+        table = RowTable(start, exhaustible(mechanism))
         for block in blocks(newest.read_bytes()):
             table.apply(block)
-        spent = table.gather(np.arange(len(table)))["spent"]
+        spent = table.column("spent")
         found.append(
             Partition(
                 stored.shard,
                 partition,
                 len(table),
+                table.compacted,
                 sum(log.stat().st_size for log in logs),
                 in_nats(int(spent.sum())) / max(1, len(spent)),
                 in_nats(int(spent.max(initial=0))),

@@ -5,7 +5,7 @@ with the epoch: partition, generation, length. `load` gives the table as of a po
 `length` bytes of that generation count, and whatever a crash left behind them is cut off.
 
 When a log has grown past twice its first block, the next write begins a new generation with the
-whole table. An old generation is deleted only after three more pointers, because bytewax
+whole table, compacted. An old generation is deleted only after three more pointers, because bytewax
 resumes at most two epochs back.
 """
 
@@ -17,7 +17,7 @@ import orjson
 
 from dataflows.errors import FuguError, StartRefused
 from dataflows.state.row_table import RowTable
-from operators.mechanism import State
+from operators.mechanism import ExhaustibleMechanism, State
 
 _KEPT_POINTERS = 3
 _GROWTH = 2
@@ -28,14 +28,20 @@ _LENGTH_BYTES = 8
 class RowLog:
     """Writes and reads the row table of one partition in `directory`."""
 
-    def __init__(self, directory: Path, partition: int, start: Callable[[int], State]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        partition: int,
+        start: Callable[[int], State],
+        exhaustible: ExhaustibleMechanism | None = None,
+    ) -> None:
         self.directory = directory
         self._partition = partition
         self._generation = 0
         self._length = 0
         self._first_block = 0
         self._pointers_since_switch = _KEPT_POINTERS
-        self.table = RowTable(start)
+        self.table = RowTable(start, exhaustible)
 
     def load(self, pointer: bytes) -> None:
         """Continue as of a pointer that `append` of the same partition returned."""

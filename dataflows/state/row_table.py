@@ -1,45 +1,51 @@
 """The state of one partition: a table from stream key to row, and the mechanism's columns.
 
-A table is written as *blocks*: the rows that changed since the last block and the keys that are
-new. Applying all blocks in order to an empty table gives the table. A block is self-describing and
-checksummed, without pickle, and the same bytes on every platform:
+A table is written as blocks: the rows that changed since the last block and the keys that are new.
+Applying all blocks in order to an empty table gives the table.
 
-    magic, u32 header length, header (JSON), row numbers, key lengths, new keys, columns, digest
+A block with the whole table is also where it is compacted: streams that are exhausted for good
+give up their row, and what still counts of them is kept in `SpentRows`. Nothing published depends
+on when that happens.
 """
 
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from itertools import islice
-from typing import Any
 
 import numpy as np
-import orjson
 
 from dataflows.errors import StartRefused
-from operators.mechanism import Array, Integers, State
+from dataflows.state.row_block import column_bytes, described, read, written
+from dataflows.state.spent_rows import DIGEST_BYTES, SpentRows
+from operators.mechanism import Array, ExhaustibleMechanism, Integers, State
 
-BLOCK_FORMAT = 1
-_MAGIC = b"FUGUROWS"
-_DIGEST_BYTES = 32
 _FIRST_CAPACITY = 64
 _BYTES_PER_KEY = 200
 
 
 class RowTable:
-    """Rows are handed out in order of first appearance and never move."""
+    """Rows are handed out in order of first appearance; those of spent streams are negative."""
 
-    def __init__(self, start: Callable[[int], State]) -> None:
-        """`start` gives the columns of that many fresh rows."""
+    def __init__(
+        self, start: Callable[[int], State], exhaustible: ExhaustibleMechanism | None = None
+    ) -> None:
+        """`start` gives the columns of that many fresh rows; `exhaustible` says whose end came."""
         self._start = start
+        self._exhaustible = exhaustible
         self._keys: dict[bytes, int] = {}
         self._columns: State = start(0)
         self._changed = np.zeros(0, dtype=bool)
         self._written_keys = 0
+        self._spent = SpentRows(self._lasting(self._columns))
         self.rows_taken = 0
         """Rows in all blocks taken so far."""
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self._keys) + len(self._spent)
+
+    @property
+    def compacted(self) -> int:
+        """How many of the streams are kept as digests only."""
+        return len(self._spent)
 
     @property
     def bytes_per_row(self) -> int:
@@ -50,92 +56,148 @@ class RowTable:
     def unknown(self, keys: Sequence[bytes]) -> list[int]:
         """Indices of the keys that have no row yet."""
         known = self._keys
-        return [index for index, key in enumerate(keys) if key not in known]
+        new = [index for index, key in enumerate(keys) if key not in known]
+        if not len(self._spent):
+            return new
+        spent = self._spent.find([keys[index] for index in new])
+        return [index for index, row in zip(new, spent, strict=True) if row < 0]
 
     def rows_of(self, keys: Sequence[bytes]) -> Integers:
         """The row of each key; new keys get fresh rows."""
         known = self._keys
+        if len(self._spent):
+            return self._rows_beside_spent(keys)
         rows = np.fromiter(
             (known.setdefault(key, len(known)) for key in keys), dtype=np.int64, count=len(keys)
         )
-        if len(known) > len(self._changed):
-            self._grow(len(known))
+        self._grow()
         return rows
 
     def gather(self, rows: Integers) -> State:
         """Copies of the given rows."""
-        return {name: column[rows] for name, column in self._columns.items()}
+        spent = np.flatnonzero(rows < 0)
+        if not len(spent):
+            return {name: column[rows] for name, column in self._columns.items()}
+        state = self._start(len(rows))
+        live = np.flatnonzero(rows >= 0)
+        for name, column in self._columns.items():
+            state[name][live] = column[rows[live]]
+        for name, column in self._spent.columns.items():
+            state[name][spent] = column[-1 - rows[spent]]
+        return state
 
     def scatter(self, rows: Integers, state: State) -> None:
-        """Write rows back; `rows` are distinct."""
+        """Write rows back; `rows` are distinct. Spent streams never change."""
+        live = rows >= 0
+        if not live.all():
+            rows, state = rows[live], {name: column[live] for name, column in state.items()}
         for name, column in self._columns.items():
             column[rows] = state[name]
         self._changed[rows] = True
 
+    def column(self, name: str) -> Array:
+        """One of the lasting columns, of every stream."""
+        lasting = self._columns[name][: len(self._keys)]
+        if not len(self._spent):
+            return lasting.copy()
+        return np.concatenate([lasting, self._spent.columns[name]])
+
     def take_changes(self) -> bytes:
         """One block with everything that changed since the last one."""
-        rows = np.flatnonzero(self._changed[: len(self)])
-        block = self._block(rows, self._written_keys)
-        self._changed[:] = False
-        self._written_keys = len(self)
-        self.rows_taken += len(rows)
-        return block
+        return self._take(SpentRows(self._lasting(self._start(0))))
 
     def take_everything(self) -> bytes:
-        """One block that gives the whole table when it is applied to an empty one."""
-        self._changed[: len(self)] = True
+        """Compact, and give one block that makes the whole table when applied to an empty one."""
+        self._compact()
+        self._changed[: len(self._keys)] = True
         self._written_keys = 0
-        return self.take_changes()
+        return self._take(self._spent)
 
     def apply(self, block: bytes) -> None:
         """Apply the next block; `StartRefused` if it is damaged or of another mechanism."""
-        header, body = _checked(block)
-        columns = {name: _description(column) for name, column in self._columns.items()}
-        if header["columns"] != columns or header["first_key"] != len(self):
+        header, body = read(block)
+        if (
+            header["columns"] != described(self._columns)
+            or header["lasting"] != list(self._spent.columns)
+            or header["first_key"] != len(self._keys)
+            or (header["spent"] and len(self))
+        ):
             raise StartRefused(
                 "the stored state belongs to another operator or alphabet, or a part of it is "
                 "missing. Restore the state directory from a backup."
             )
         rows = body.take(header["rows"], "<i8")
         lengths = body.take(header["new_keys"], "<u4")
-        self.rows_of(body.take_each(lengths.tolist()))
-        for name, column in self._columns.items():
-            size = int(np.prod(column.shape[1:]))
-            values = body.take(len(rows) * size, columns[name]["dtype"])
-            column[rows] = values.reshape(len(rows), *column.shape[1:])
-        self._written_keys = len(self)
+        for key in body.take_each(lengths.tolist()):
+            self._keys[key] = len(self._keys)
+        self._grow()
+        for name, values in body.take_columns(self._columns, len(rows)).items():
+            self._columns[name][rows] = values
+        if header["spent"]:
+            columns = body.take_columns(self._spent.columns, header["spent"])
+            [digests] = body.take_each([header["spent"] * DIGEST_BYTES])
+            self._spent = SpentRows.from_bytes(columns, digests)
+        self._written_keys = len(self._keys)
 
-    def _block(self, rows: Integers, first_key: int) -> bytes:
-        new_keys = list(islice(reversed(self._keys), len(self) - first_key))[::-1]
-        header = orjson.dumps(
+    def _take(self, spent: SpentRows) -> bytes:
+        rows = np.flatnonzero(self._changed[: len(self._keys)])
+        count = len(self._keys) - self._written_keys
+        new_keys = list(islice(reversed(self._keys), count))[::-1]
+        block = written(
             {
-                "format": BLOCK_FORMAT,
                 "rows": len(rows),
-                "first_key": first_key,
+                "first_key": self._written_keys,
                 "new_keys": len(new_keys),
-                "columns": {n: _description(c) for n, c in self._columns.items()},
-            }
-        )
-        lengths = np.array([len(key) for key in new_keys], dtype="<u4")
-        columns = [
-            np.ascontiguousarray(column[rows], dtype=column.dtype.newbyteorder("<")).tobytes()
-            for column in self._columns.values()
-        ]
-        content = b"".join(
+                "columns": described(self._columns),
+                "lasting": list(spent.columns),
+                "spent": len(spent),
+            },
             [
-                _MAGIC,
-                len(header).to_bytes(4, "little"),
-                header,
                 rows.astype("<i8").tobytes(),
-                lengths.tobytes(),
+                np.array([len(key) for key in new_keys], dtype="<u4").tobytes(),
                 *new_keys,
-                *columns,
-            ]
+                *column_bytes({name: column[rows] for name, column in self._columns.items()}),
+                *column_bytes(spent.columns),
+                spent.to_bytes(),
+            ],
         )
-        return content + _digest(content)
+        self._changed[:] = False
+        self._written_keys = len(self._keys)
+        self.rows_taken += len(rows)
+        return block
 
-    def _grow(self, rows: int) -> None:
-        before = len(self._changed)
+    def _compact(self) -> None:
+        if self._exhaustible is None:
+            return
+        live = len(self._keys)
+        columns = {name: column[:live] for name, column in self._columns.items()}
+        ended = self._exhaustible.exhausted(columns)
+        if not ended.any():
+            return
+        keys = list(self._keys)
+        gone = [keys[row] for row in np.flatnonzero(ended)]
+        lasting = {name: column[ended] for name, column in self._lasting(columns).items()}
+        self._spent = self._spent.joined(gone, lasting)
+        stay = np.flatnonzero(~ended)
+        self._keys = {keys[old]: new for new, old in enumerate(stay)}
+        self._columns = {name: column[stay] for name, column in columns.items()}
+        self._changed = np.zeros(len(stay), dtype=bool)
+
+    def _rows_beside_spent(self, keys: Sequence[bytes]) -> Integers:
+        known = self._keys
+        new = list(dict.fromkeys(key for key in keys if key not in known))
+        spent = dict(zip(new, self._spent.find(new).tolist(), strict=True))
+        rows = [
+            -1 - spent[key] if spent.get(key, -1) >= 0 else known.setdefault(key, len(known))
+            for key in keys
+        ]
+        self._grow()
+        return np.array(rows, dtype=np.int64)
+
+    def _grow(self) -> None:
+        rows, before = len(self._keys), len(self._changed)
+        if rows <= before:
+            return
         capacity = max(_FIRST_CAPACITY, 2 * before, rows)
         fresh = self._start(capacity - before)
         self._columns = {
@@ -143,60 +205,11 @@ class RowTable:
         }
         self._changed = np.concatenate([self._changed, np.zeros(capacity - before, dtype=bool)])
 
+    def _lasting(self, columns: State) -> State:
+        names = () if self._exhaustible is None else self._exhaustible.lasting
+        return {name: columns[name] for name in names}
+
 
 def estimated_megabytes(start: Callable[[int], State], rows: int) -> float:
     """Memory of a table of so many rows: columns, keys, and what Python adds to keys."""
     return rows * (RowTable(start).bytes_per_row + _BYTES_PER_KEY) / 1e6
-
-
-class _Body:
-    """Reads a block's arrays one after the other."""
-
-    def __init__(self, content: bytes, start: int) -> None:
-        self._content = content
-        self._at = start
-
-    def take(self, count: int, dtype: str) -> Array:
-        """The next `count` items."""
-        items = np.frombuffer(self._content, dtype=dtype, count=count, offset=self._at)
-        self._at += items.nbytes
-        return items
-
-    def take_each(self, lengths: list[int]) -> list[bytes]:
-        """The next byte strings of the given lengths."""
-        parts = []
-        for length in lengths:
-            parts.append(self._content[self._at : self._at + length])
-            self._at += length
-        return parts
-
-
-def check_block(block: bytes) -> dict[str, Any]:
-    """The header of a sound block; `StartRefused` if it is damaged or of a newer format."""
-    return _checked(block)[0]
-
-
-def _checked(block: bytes) -> tuple[dict[str, Any], _Body]:
-    content, digest = block[:-_DIGEST_BYTES], block[-_DIGEST_BYTES:]
-    if not content.startswith(_MAGIC) or _digest(content) != digest:
-        raise StartRefused(
-            "the stored state is damaged (checksum). Restore the state directory from a backup; "
-            "starting without it would reset budgets."
-        )
-    start = len(_MAGIC) + 4
-    end = start + int.from_bytes(content[len(_MAGIC) : start], "little")
-    header = orjson.loads(content[start:end])
-    if header["format"] != BLOCK_FORMAT:
-        raise StartRefused(
-            f"the stored state has format {header['format']}, this version reads {BLOCK_FORMAT}. "
-            "Run the version of Fugu that wrote it."
-        )
-    return header, _Body(content, end)
-
-
-def _description(column: Array) -> dict[str, Any]:
-    return {"dtype": column.dtype.newbyteorder("<").str, "shape": list(column.shape[1:])}
-
-
-def _digest(content: bytes) -> bytes:
-    return blake2b(content, digest_size=_DIGEST_BYTES).digest()

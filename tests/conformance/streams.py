@@ -51,7 +51,10 @@ class Streams:
             self.state[name][index] = column
         for i, row in enumerate(rows):
             notes = {name: note[i].tobytes() for name, note in releases.annotations.items()}
-            self.releases[row].append({"value": releases.values[i].tobytes(), **notes})
+            kind = b"" if releases.kinds is None else releases.kinds[i].tobytes()
+            self.releases[row].append(
+                {"value": releases.values[i].tobytes(), "kind": kind, **notes}
+            )
 
     def draws(self, rows: Sequence[int]) -> Draws:
         keys = [f"stream {row}".encode() for row in rows]

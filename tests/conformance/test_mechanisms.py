@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pytest
 
-from operators.mechanism import Inputs, Integers
+from operators.mechanism import ExhaustibleMechanism, Inputs, Integers
 from operators.registry import Example
 from tests.conformance.streams import Stored, Streams
 
@@ -117,3 +117,20 @@ def test_two_starts_share_nothing(example: Example) -> None:
     for name, column in first.items():
         assert column.flags.writeable
         assert not np.shares_memory(column, second[name])
+
+
+def test_a_stream_that_has_come_to_its_end_is_its_lasting_columns(example: Example) -> None:
+    """Whoever keeps only those of an ended stream goes on exactly as with the whole row."""
+    mechanism = example.mechanism
+    if not isinstance(mechanism, ExhaustibleMechanism):
+        return
+    streams = Streams(example, ROWS).run(all_at_once(), truth(example))
+    ended = mechanism.exhausted(streams.state)
+    fresh = mechanism.start(ROWS)
+    for name in fresh.keys() - set(mechanism.lasting):
+        assert streams.state[name][ended].tobytes() == fresh[name][ended].tobytes()
+    before = streams.snapshot()
+    streams.advance(range(ROWS), truth(example, seed=3)[:, 0])
+    for name, column in streams.state.items():
+        assert (column[ended] == before[name].load()[ended]).all()
+    assert bool(ended.any()) == bool(mechanism.lasting)

@@ -3,7 +3,7 @@
 import numpy as np
 import orjson
 
-from operators.mechanism import Releases
+from operators.mechanism import Kind, Releases
 from tests.dataflows.columns import codec
 
 
@@ -18,6 +18,16 @@ def test_a_release_is_the_symbol_and_the_rounded_confidence() -> None:
         b'{"zone":"rest","confidence":1.0000}',
         b'{"zone":"light","confidence":0.0000}',
         b'{"zone":"light","confidence":0.3333}',
+    ]
+
+
+def test_where_nothing_is_said_about_the_present_the_confidence_is_null() -> None:
+    kinds = np.array([Kind.REPEATED, Kind.FRESH])
+    silent = releases([2, 0], [float("nan"), 0.5])
+    encoded = codec().encode(Releases(silent.values, silent.annotations, kinds))
+    assert encoded == [
+        b'{"zone":"vigorous","confidence":null,"repeated":true}',
+        b'{"zone":"rest","confidence":0.5000}',
     ]
 
 

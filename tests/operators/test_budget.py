@@ -15,6 +15,7 @@ MODEL = MarkovModel.smoothed(
 )
 CRR = ConditionalRandomizedResponse(MODEL, epsilon=1.0)
 STEPS, ROWS = 40, 30
+BILLIONTH_MORE = 1 + 2e-9
 
 
 def run(
@@ -40,7 +41,7 @@ def run(
 
 def test_what_a_stream_spends_never_exceeds_its_total() -> None:
     _, kinds, charges, spent = run(Budgeted(CRR, total=7.3))
-    assert spent.max() <= units_of(7.3)
+    assert spent.max() <= BILLIONTH_MORE * units_of(7.3)
     assert spent.max() + CRR.largest_charge > units_of(7.3)
     assert (charges[kinds == Kind.REPEATED] == 0).all()
     assert (kinds == Kind.REPEATED).any()
@@ -50,7 +51,7 @@ def test_what_a_stream_spends_never_exceeds_its_total() -> None:
 def test_no_window_spends_more_than_the_total(window: int) -> None:
     _, kinds, charges, spent = run(Budgeted(CRR, total=2.5, window=window))
     sums = [charges[max(0, end - window) : end].sum(axis=0).max() for end in range(1, STEPS + 1)]
-    assert max(sums) <= 2.5 * UNITS_PER_NAT
+    assert max(sums) <= BILLIONTH_MORE * 2.5 * UNITS_PER_NAT
     assert spent.min() > units_of(2.5)
     assert (kinds == Kind.FRESH).any(axis=0).all()
 
@@ -61,6 +62,40 @@ def test_before_it_is_exhausted_a_budget_changes_nothing() -> None:
     first = np.argmax(kinds == Kind.REPEATED, axis=0).min()
     assert first >= 7
     assert (free[:first] == tight[:first]).all()
+
+
+def test_a_total_pays_for_as_many_releases_as_it_is_worth() -> None:
+    """Charges are rounded up, and 8 of them still fit into a total of 8 epsilon."""
+    uncertain = MarkovModel.smoothed([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], smoothing=0.0)
+    crr = ConditionalRandomizedResponse(uncertain, epsilon=0.3)
+    truth = np.random.default_rng(5).integers(0, 2, (STEPS, ROWS))
+    _, kinds, charges, _ = run(Budgeted(crr, total=0.3 * 8), truth=truth)
+    assert (np.argmax(kinds == Kind.REPEATED, axis=0) == 8).all()
+    assert (charges[:8] > units_of(0.3)).all()
+
+
+def test_a_stream_that_could_not_pay_once_is_exhausted_for_good() -> None:
+    """Its belief is gone, and nothing is said about the present."""
+    budgeted = Budgeted(CRR, total=7.3)
+    _, kinds, _, _ = run(budgeted)
+    first = np.argmax(kinds == Kind.REPEATED, axis=0)
+    for row in range(ROWS):
+        assert (kinds[first[row] :, row] == Kind.REPEATED).all()
+    state = budgeted.start(1) | {"spent": np.array([units_of(7.0)])}
+    draws = DrawScope(Secret(bytes(32)), "p", "crr", 1, bytes(32)).draws([b"a"], [b"0"])
+    state, releases = budgeted.step(state, Inputs(np.array([1])), draws)
+    assert budgeted.exhausted(state).tolist() == [True]
+    assert np.isnan(releases.annotations["confidence"]).all()
+    fresh = budgeted.start(1)
+    for name in fresh.keys() - set(budgeted.lasting):
+        assert state[name].tobytes() == fresh[name].tobytes()
+
+
+def test_with_a_window_no_stream_is_exhausted_for_good() -> None:
+    budgeted = Budgeted(CRR, total=1.0, window=3)
+    _, kinds, _, _ = run(budgeted)
+    assert (kinds[-3:] == Kind.FRESH).any(axis=0).all()
+    assert budgeted.lasting == ()
 
 
 def test_a_repeated_release_is_the_last_fresh_one() -> None:
@@ -108,7 +143,8 @@ def test_whether_a_release_is_paid_for_is_a_function_of_earlier_releases() -> No
 
 def test_guarantees_become_totals() -> None:
     sip, ldp = Budgeted(CRR, total=7.0).guarantees()
-    assert (sip.epsilon, ldp.epsilon) == (7.0, 14.0)
+    assert 7.0 < sip.epsilon <= 7.0 * BILLIONTH_MORE
+    assert ldp.epsilon == 2.0 * sip.epsilon
     assert sip.per == "stream, over its whole life"
 
 

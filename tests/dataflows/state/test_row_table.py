@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dataflows.deduplication import Deduplication
 from dataflows.errors import StartRefused
+from dataflows.lift import row_columns
 from dataflows.state.row_table import RowTable
+from operators.budget import Budgeted
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 from tests.dataflows.columns import CRR, batch_of, codec, lift, new_table
@@ -125,3 +128,69 @@ def test_a_missing_block_is_refused() -> None:
 
 def test_the_size_of_a_row_is_known_before_there_is_one() -> None:
     assert new_table().bytes_per_row == 8 * (3 + 1 + 1)
+
+
+BUDGETED = Budgeted(CRR, total=2.0)
+"""Two releases or three, and no more."""
+
+
+def used(table: RowTable, keys: list[bytes], *, times: int = 1) -> list[int]:
+    """Release so many times for each key; returns what was published the last time."""
+    deduplication = Deduplication(remember=2)
+    sanitize = lift(mechanism=BUDGETED, deduplication=deduplication)
+    values = [b'{"zone": "light", "id": "%d"}' % number for number in range(times)]
+    for value in values:
+        batch = batch_of([(key, value) for key in keys])
+        sanitized = sanitize(codec(event="id").decode(batch), table)
+    released: list[int] = sanitized.releases.values.tolist()
+    return released
+
+
+def budgeted_table() -> RowTable:
+    return RowTable(row_columns(BUDGETED, Deduplication(remember=2)), BUDGETED)
+
+
+KEYS = [b"user-%d" % number for number in range(100)]
+
+
+def test_streams_that_are_exhausted_for_good_give_up_their_row_and_go_on_the_same() -> None:
+    table, whole = budgeted_table(), budgeted_table()
+    for each in (table, whole):
+        used(each, KEYS[:60], times=6)
+        used(each, KEYS[60:])
+    before = len(table.take_changes())
+    compacted = table.take_everything()
+    assert table.compacted == 60
+    assert len(compacted) < before / 1.5
+    assert len(table) == len(whole) == 100
+    assert table.unknown([*KEYS, b"new"]) == [100]
+    restored = budgeted_table()
+    restored.apply(compacted)
+    for keys in (KEYS, KEYS[40:80], [b"new", *KEYS]):
+        released = used(whole, keys)
+        assert used(table, keys) == released
+        assert used(restored, keys) == released
+    assert table.take_everything() == restored.take_everything()
+    assert sorted(table.column("spent")) == sorted(whole.column("spent"))
+    assert table.rows_of(KEYS[:60]).max() < 0
+
+
+def test_a_table_is_compacted_again_and_again() -> None:
+    table = budgeted_table()
+    for count in (10, 50, 100):
+        used(table, KEYS[:count], times=6)
+        table.take_everything()
+        assert (table.compacted, len(table)) == (count, count)
+    assert len(set(table.rows_of(KEYS).tolist())) == 100
+
+
+def test_changes_after_a_compaction_add_up_to_the_table() -> None:
+    table = budgeted_table()
+    used(table, KEYS[:50], times=6)
+    blocks = [table.take_everything()]
+    used(table, KEYS)
+    blocks.append(table.take_changes())
+    restored = budgeted_table()
+    for block in blocks:
+        restored.apply(block)
+    assert restored.take_everything() == table.take_everything()

@@ -1,0 +1,64 @@
+"""Streams that are exhausted for good, shrunk to what still counts: a digest of the key, and the
+columns that say what was spent and what is repeated.
+
+About 16 bytes a stream instead of a row, its key and Python's overhead. Nothing here changes until
+the next compaction: an exhausted stream never changes.
+"""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+
+from operators.mechanism import Array, Integers, State
+
+DIGEST_BYTES = 16
+"""Two of 10^9 keys share a digest with probability 10^-21; the second one would be exhausted."""
+_DIGESTS = f"S{DIGEST_BYTES}"
+
+
+class SpentRows:
+    """Digests in order, and columns beside them."""
+
+    def __init__(self, columns: State, digests: Array | None = None) -> None:
+        """`columns` of the lasting state, one row for each digest (none: no rows)."""
+        self.columns = columns
+        self.digests = np.zeros(0, dtype=_DIGESTS) if digests is None else digests
+
+    def __len__(self) -> int:
+        return len(self.digests)
+
+    def find(self, keys: Sequence[bytes]) -> Integers:
+        """The row of each key, -1 where there is none."""
+        if not len(self):
+            return np.full(len(keys), -1, dtype=np.int64)
+        digests = _digests(keys)
+        at = np.searchsorted(self.digests, digests)
+        at[at == len(self)] = 0
+        return np.where(self.digests[at] == digests, at, -1)
+
+    def joined(self, keys: Sequence[bytes], columns: State) -> "SpentRows":
+        """These rows and those of other keys."""
+        digests = np.concatenate([self.digests, _digests(keys)])
+        order = np.argsort(digests, kind="stable")
+        return SpentRows(
+            {
+                name: np.concatenate([column, columns[name]])[order]
+                for name, column in self.columns.items()
+            },
+            digests[order],
+        )
+
+    @classmethod
+    def from_bytes(cls, columns: State, digests: bytes) -> "SpentRows":
+        """What `to_bytes` gave, with its columns."""
+        return cls(columns, np.frombuffer(digests, dtype=_DIGESTS))
+
+    def to_bytes(self) -> bytes:
+        """All digests."""
+        return self.digests.tobytes()
+
+
+def _digests(keys: Sequence[bytes]) -> Array:
+    content = b"".join([blake2b(key, digest_size=DIGEST_BYTES).digest() for key in keys])
+    return np.frombuffer(content, dtype=_DIGESTS)
