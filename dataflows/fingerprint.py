@@ -4,12 +4,13 @@ A mismatch would reset budgets or release one truth twice, so the program refuse
 do.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from dataflows.errors import StartRefused
 
+FORMAT: Final = 1
 NEW_PIPELINE = "start a new pipeline with a new name, state directory and sink topic"
 
 
@@ -24,7 +25,7 @@ class Fingerprint(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    format: Literal[1] = 1
+    format: Literal[1] = FORMAT
     pipeline: str
     steps: list[str]
     operator: str
@@ -57,7 +58,8 @@ class Fingerprint(BaseModel):
 
 _ADVICE = {
     "pipeline": "this state directory belongs to another pipeline; correct name or state.directory",
-    "steps": f"the dataflow's steps were renamed, which would drop their state; {NEW_PIPELINE}",
+    "steps": "this version of Fugu renamed the dataflow's steps, which would drop their state; run "
+    "the version that wrote the state, or " + NEW_PIPELINE,
     "operator": f"budgets of one operator cannot be continued by another; {NEW_PIPELINE}",
     "implementation": "run the version of Fugu that wrote the state, or " + NEW_PIPELINE,
     "law": "epsilon, alphabet, model or budget changed; restore the pipeline and model files, or "
@@ -66,7 +68,7 @@ _ADVICE = {
     "changed, so the same records would be read as others; set them back, or " + NEW_PIPELINE,
     "version": "set version back, or " + NEW_PIPELINE,
     "key_epoch": "the state was rotated to another key; use the key file that fugu state rotate "
-    "wrote, with encoding: keys",
+    "wrote, with encoding: keys. If the rotation was interrupted, run fugu state rotate again",
     "secret_check": "the secret is not the one this state was made with; restore the old one, or "
     + NEW_PIPELINE,
     "shard": "this directory belongs to another shard; restore the layout of state.directory",
@@ -76,7 +78,9 @@ _ADVICE = {
     + NEW_PIPELINE,
     "source_identity": "the source topic was deleted and created again, so offsets name other "
     f"records now; {NEW_PIPELINE}",
-    "partitions": "the number of partitions changed, so keys moved between them; " + NEW_PIPELINE,
+    "partitions": "the number of partitions changed, so keys moved between them, away from their "
+    "budgets; Kafka cannot take partitions back, so let producers write to a new topic, and "
+    + NEW_PIPELINE,
     "sink_topic": "releases already published are in another topic; correct sink.topic, or "
     + NEW_PIPELINE,
     "sink_identity": "the sink topic was deleted and created again; " + NEW_PIPELINE,

@@ -8,17 +8,18 @@ STATE/shard-0000/stopped.json       where each partition stood at the last grace
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import rmtree
 
 import orjson
-from bytewax.recovery import init_db_dir
 from pydantic import ValidationError
 
-from dataflows.errors import StartRefused
-from dataflows.fingerprint import NEW_PIPELINE, Fingerprint
+from dataflows.errors import FuguError, StartRefused
+from dataflows.fingerprint import FORMAT, NEW_PIPELINE, Fingerprint
 from dataflows.pipeline_file import PipelineFile
-from dataflows.state.recovery import recovery_parts
+from dataflows.state.recovery import create_store, recovery_parts
 
 _FILE = "fingerprint.json"
 _RECOVERY = "recovery"
@@ -91,13 +92,7 @@ class StateDirectory:
                     f"the state directory from a backup, or {NEW_PIPELINE}."
                 ) from None
             return None
-        try:
-            stored = Fingerprint.model_validate(orjson.loads(content))
-        except (orjson.JSONDecodeError, ValidationError):
-            raise StartRefused(
-                f"{self._path / _FILE} is damaged or of another version of Fugu. "
-                "Restore the state directory from a backup."
-            ) from None
+        stored = _fingerprint(self._path / _FILE, content)
         if not recovery_parts(self.recovery):
             raise StartRefused(
                 f"{self.recovery} is missing although the pipeline ran before. Restore the state "
@@ -109,11 +104,12 @@ class StateDirectory:
         """Begin a state: an unfinished fingerprint, an empty recovery store, then, atomically, the
         fingerprint. A creation that was cut short left nothing of value and begins again."""
         self._write(self._unfinished, fingerprint.model_dump())
-        for folder in (self.recovery, self.rows):
-            if folder.exists():
-                rmtree(folder)
-            folder.mkdir(mode=0o700)
-        init_db_dir(self.recovery, 1)
+        with _writing(self._path):
+            for folder in (self.recovery, self.rows):
+                if folder.exists():
+                    rmtree(folder)
+                folder.mkdir(mode=0o700)
+        create_store(self.recovery)
         self._unfinished.rename(self._path / _FILE)
 
     def replace(self, fingerprint: Fingerprint) -> None:
@@ -138,12 +134,45 @@ class StateDirectory:
         return content
 
     def _write(self, path: Path, content: object) -> None:
-        descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2))
-            file.flush()
-            os.fsync(file.fileno())
+        with _writing(path):
+            descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2))
+                file.flush()
+                os.fsync(file.fileno())
 
     @property
     def _unfinished(self) -> Path:
         return self._path / f"{_FILE}.new"
+
+
+def _fingerprint(path: Path, content: bytes) -> Fingerprint:
+    try:
+        fields = orjson.loads(content)
+        if isinstance(fields, dict):
+            _refuse_newer(path, fields.get("format"))
+        return Fingerprint.model_validate(fields)
+    except (orjson.JSONDecodeError, ValidationError):
+        raise StartRefused(
+            f"{path} is damaged or of another version of Fugu. "
+            "Restore the state directory from a backup."
+        ) from None
+
+
+def _refuse_newer(path: Path, found: object) -> None:
+    if isinstance(found, int) and found > FORMAT:
+        raise StartRefused(
+            f"{path} has format {found}, but this version of Fugu reads format {FORMAT}: a newer "
+            "version wrote the state. Run that version; a state cannot go back to an older one."
+        )
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FuguError(
+            f"{path} cannot be written ({error.strerror}). Make room or repair the disk, and "
+            "start again."
+        ) from None

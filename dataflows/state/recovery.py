@@ -11,7 +11,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from bytewax.recovery import init_db_dir
+
 from dataflows.errors import StartRefused
+from dataflows.native_stderr import native_stderr_hidden
 
 _FORGET = """
     DELETE FROM snaps WHERE snap_epoch >= (
@@ -23,6 +26,17 @@ _FORGET = """
         FROM exs ORDER BY exs.ex_num DESC LIMIT 1
     )
 """
+
+
+def create_store(store: Path) -> None:
+    """An empty store; on a full disk bytewax panics, and says so on stderr by itself."""
+    try:
+        with native_stderr_hidden():
+            init_db_dir(store, 1)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        raise unusable_store(store) from None
 
 
 def recovery_parts(store: Path) -> list[Path]:
@@ -43,7 +57,7 @@ def forget_unfinished_epochs(store: Path) -> int:
 def unusable_store(store: Path) -> StartRefused:
     """What to say when the recovery store cannot be read or written."""
     return StartRefused(
-        f"the recovery store {store} cannot be used: it is damaged, or the disk is full. Restore "
-        "the state directory from a backup, or start a new pipeline with a new name, state "
-        "directory and sink topic."
+        f"the recovery store {store} cannot be used: it is damaged, or the disk is full. Make room "
+        "and start again; if it is damaged, restore the state directory from a backup, or start a "
+        "new pipeline with a new name, state directory and sink topic."
     )

@@ -2,29 +2,21 @@
 
 import os
 import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import orjson
 
 from tests.faults.feeding import PARTITIONS, PacedFeed, document_with_topics, paced_feed, stream
 from tests.faults.outcomes import published
-from tests.kafka.pipelines import FUGU, SECRET, SECRET_VARIABLE, running, write_pipeline
+from tests.kafka.pipelines import SECRET, SECRET_VARIABLE, fugu, refusal, running, write_pipeline
 from tests.kafka.records import read_topic
 from tests.kafka.topics import TopicFactory
 
 RECORDS = 6_000
 HALF = RECORDS // 2
-
-
-def fugu(*arguments: str | Path) -> str:
-    """Run a command of `fugu` that must succeed."""
-    environment = {**os.environ, SECRET_VARIABLE: SECRET}
-    ended = subprocess.run(
-        [FUGU, *arguments], env=environment, capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
 
 
 def run_until(pipeline: Path, feed: PacedFeed, target: int, *, kill: bool = False) -> str:
@@ -36,6 +28,14 @@ def run_until(pipeline: Path, feed: PacedFeed, target: int, *, kill: bool = Fals
         else:
             assert process.stop() == 0, process.stderr
         return process.stderr
+
+
+def kill_before_the_second_shard(*arguments: str | Path) -> None:
+    """Run a rotation that is killed after one of two shards."""
+    command = [sys.executable, "-m", "tests.faults.killed_inside", "a shard not yet rotated", "2"]
+    environment = {**os.environ, SECRET_VARIABLE: SECRET}
+    ended = subprocess.run([*command, *arguments], env=environment, check=False)
+    assert ended.returncode == -signal.SIGKILL
 
 
 def test_a_sharded_state_that_was_exported_and_imported_continues_to_the_byte(
@@ -66,28 +66,30 @@ def test_a_sharded_state_that_was_exported_and_imported_continues_to_the_byte(
     assert spent[0] == spent[1]
 
 
-def test_after_a_rotation_and_a_kill_there_is_no_gap_and_no_duplicate(
+def test_after_a_rotation_with_kills_inside_and_after_it_there_is_no_gap_and_no_duplicate(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
     private = stream(RECORDS, seed=12)
     source = topics("private", partitions=PARTITIONS)
     document = document_with_topics(bootstrap, topics, source)
     document["sink"]["key"] = "pseudonym"
-    before = write_pipeline(tmp_path, document)
+    document["state"]["shards"] = 2
+    old = write_pipeline(tmp_path, document)
+    rotation: list[str | Path] = ["state", "rotate", old, "--keys", tmp_path / "keys.json"]
 
     with paced_feed(bootstrap, document, private) as feed:
-        run_until(before, feed, HALF)
-        fugu("state", "rotate", before, "--keys", tmp_path / "keys.json")
-        fugu("state", "rotate", before, "--keys", tmp_path / "keys.json")
+        run_until(old, feed, HALF)
+        kill_before_the_second_shard(*rotation)
+        assert "run fugu state rotate again" in refusal(old)
+        fugu(*rotation)
+        fugu(*rotation)
         document["secret"] = {"file": "keys.json", "encoding": "keys"}
-        after = write_pipeline(tmp_path, document)
-        run_until(after, feed, HALF + 1_500, kill=True)
-        run_until(after, feed, RECORDS)
+        new = write_pipeline(tmp_path, document)
+        run_until(new, feed, HALF + 1_500, kill=True)
+        run_until(new, feed, RECORDS)
 
     document["secret"] = {"env": SECRET_VARIABLE}
-    with running(write_pipeline(tmp_path, document)) as old_key:
-        assert old_key.exit_code() == 1
-        assert "use the key file that fugu state rotate wrote" in old_key.stderr
+    assert "use the key file" in refusal(write_pipeline(tmp_path, document))
 
     sanitized = read_topic(bootstrap, document["sink"]["topic"])
     for partition, releases in sanitized.items():

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,13 +104,21 @@ class RunningPipeline:
 
 
 @contextmanager
-def running(pipeline: Path, *, secret: str = SECRET) -> Iterator[RunningPipeline]:
-    """`fugu run PIPELINE`, killed at the end if it still runs."""
+def running(
+    pipeline: Path,
+    *arguments: str,
+    secret: str = SECRET,
+    command: Sequence[str | Path] = (FUGU,),
+) -> Iterator[RunningPipeline]:
+    """`fugu run PIPELINE ARGUMENTS`, killed at the end if it still runs."""
     log = pipeline.with_suffix(f".{time.monotonic_ns()}.log")
     environment = {**os.environ, SECRET_VARIABLE: secret}
     with log.open("wb") as stderr:
         process = subprocess.Popen(
-            [FUGU, "run", pipeline], stdin=subprocess.DEVNULL, stderr=stderr, env=environment
+            [*command, "run", pipeline, *arguments],
+            stdin=subprocess.DEVNULL,
+            stderr=stderr,
+            env=environment,
         )
     try:
         yield RunningPipeline(process, log)
@@ -133,3 +141,13 @@ def check_refusal(process: RunningPipeline, *, seconds: float = 30) -> str:
     assert said.count("fugu: ") == 1, said
     assert not any(word in said for word in ("Traceback", "panicked", "Exception")), said
     return said
+
+
+def fugu(*arguments: str | Path) -> str:
+    """Run a command of `fugu` that must succeed; returns what it prints."""
+    environment = {**os.environ, SECRET_VARIABLE: SECRET}
+    ended = subprocess.run(
+        [FUGU, *arguments], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout

@@ -1,0 +1,111 @@
+"""`fugu`, killed with -9 at an exact point of its own code: python -m tests.faults.killed_inside.
+
+Arguments: the name of a point, which of its occurrences, and those of `fugu`. A signal from outside
+never finds the middle of a write of some microseconds; the process here sends it to itself. Row
+logs begin a new generation early, so that compaction happens within a test.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from threading import Timer
+from typing import Any
+
+from dataflows.cli import main
+from dataflows.kafka.sink import KafkaSinkPart
+from dataflows.state import row_log
+from dataflows.state.directory import StateDirectory
+from dataflows.state.row_log import RowLog, log_files
+
+EARLY_GENERATION_BYTES = 4_096
+
+
+@dataclass(frozen=True)
+class Point:
+    """A method, and what happens instead from the chosen call of it on."""
+
+    owner: type
+    method: str
+    instead: Callable[..., None]
+
+
+def _before(*_: Any) -> None:
+    _kill()
+
+
+def _after(original: Callable[..., Any], *arguments: Any) -> None:
+    original(*arguments)
+    _kill()
+
+
+def _soon_after(original: Callable[..., Any], *arguments: Any) -> Any:
+    """While bytewax writes its pointers."""
+    Timer(Random(str(arguments[0].table.rows_taken)).uniform(0.0, 0.015), _kill).start()
+    return original(*arguments)
+
+
+def _published(original: Callable[..., Any], part: Any, values: Any) -> None:
+    original(part, values)
+    part._writer.flush()
+    _kill()
+
+
+def _half_written(original: Callable[..., Any], log: RowLog, block: bytes) -> None:
+    path = log._path(log._generation)
+    size = path.stat().st_size if path.exists() else 0
+    original(log, block)
+    os.truncate(path, size + len(block) // 2)
+    _kill()
+
+
+def _half_a_generation(original: Callable[..., Any], log: RowLog) -> None:
+    _arm(POINTS["half a state write"], 1)
+    original(log)
+
+
+def _deleted(original: Callable[..., Any], log: RowLog) -> None:
+    before = len(log_files(log.directory, log._partition))
+    original(log)
+    if len(log_files(log.directory, log._partition)) < before:
+        _kill()
+
+
+POINTS = {
+    "published, no snapshot": Point(KafkaSinkPart, "write_batch", _published),
+    "sink snapshot taken": Point(KafkaSinkPart, "snapshot", _after),
+    "half a state write": Point(RowLog, "_write", _half_written),
+    "state written, no pointer": Point(RowLog, "append", _after),
+    "around the pointer write": Point(RowLog, "append", _soon_after),
+    "half a new generation": Point(RowLog, "_begin_generation", _half_a_generation),
+    "a new generation, no pointer": Point(RowLog, "_begin_generation", _after),
+    "old generation deleted": Point(RowLog, "_delete_old_generations", _deleted),
+    "a shard not yet rotated": Point(StateDirectory, "replace", _before),
+}
+
+
+def _kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _arm(point: Point, occurrence: int) -> None:
+    original = getattr(point.owner, point.method)
+    calls = 0
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls >= occurrence:
+            return point.instead(original, *arguments)
+        return original(*arguments)
+
+    setattr(point.owner, point.method, counted)
+
+
+if __name__ == "__main__":
+    row_log._SMALL_BYTES = EARLY_GENERATION_BYTES
+    _arm(POINTS[sys.argv[1]], int(sys.argv[2]))
+    sys.argv[1:] = sys.argv[3:]
+    main()

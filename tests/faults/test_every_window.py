@@ -1,0 +1,83 @@
+"""Killed in every window between publication and pointer, a pipeline leaves no trace of it."""
+
+import signal
+import sys
+from pathlib import Path
+
+import orjson
+
+from tests.faults.feeding import PARTITIONS, PacedFeed, document_with_topics, paced_feed, stream
+from tests.faults.outcomes import check_one_outcome_each, published
+from tests.kafka.pipelines import fugu, running, write_pipeline
+from tests.kafka.topics import TopicFactory
+
+RECORDS = 24_000
+SEED = 77
+KILLS = [
+    ("published, no snapshot", 3),
+    ("half a state write", 1),
+    ("half a state write", 6),
+    ("sink snapshot taken", 2),
+    ("state written, no pointer", 5),
+    ("around the pointer write", 1),
+    ("half a new generation", 1),
+    ("around the pointer write", 6),
+    ("a new generation, no pointer", 2),
+    ("around the pointer write", 12),
+    ("old generation deleted", 1),
+]
+"""Points of `killed_inside`, and at which of their occurrences."""
+
+
+def test_a_kill_in_any_window_leaves_no_trace_in_the_output_or_the_budgets(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    private = stream(RECORDS, seed=SEED)
+    source = topics("private", partitions=PARTITIONS)
+    disturbed = document_with_topics(bootstrap, topics, source)
+    undisturbed = document_with_topics(bootstrap, topics, source)
+    for document in (disturbed, undisturbed):
+        document["budget"] = {"total": 4.0}
+        document["state"]["every"] = "200ms"
+    here = write_pipeline(tmp_path / "disturbed", disturbed)
+    there = write_pipeline(tmp_path / "undisturbed", undisturbed)
+
+    with paced_feed(bootstrap, disturbed, private) as feed:
+        for point, occurrence in KILLS:
+            run_until_killed(here, feed, point, occurrence)
+        assert feed.fed < RECORDS, "every kill came while records were waiting"
+        feed.feed(RECORDS)
+        run_to_the_end(here, feed)
+    with paced_feed(bootstrap, undisturbed, private, fed=RECORDS) as watch:
+        run_to_the_end(there, watch)
+
+    outcome = published(bootstrap, disturbed)
+    assert outcome == published(bootstrap, undisturbed)
+    check_one_outcome_each(private, *outcome)
+    assert spent(here) == spent(there)
+    shown = orjson.loads(fugu("state", "show", here, "--json"))
+    assert sum(partition["compacted"] for partition in shown) > 0
+    assert "are sound" in fugu("state", "verify", here)
+
+
+def run_until_killed(pipeline: Path, feed: PacedFeed, point: str, occurrence: int) -> None:
+    """Feed a little at a time until the pipeline kills itself."""
+    command = [sys.executable, "-m", "tests.faults.killed_inside", point, str(occurrence)]
+    with running(pipeline, command=command) as process:
+        process.wait_until_started()
+        while process.process.poll() is None and feed.fed < RECORDS:
+            if feed.fed - feed.published() < 400:
+                feed.feed(200)
+        assert process.exit_code() == -signal.SIGKILL, (point, process.stderr)
+
+
+def run_to_the_end(pipeline: Path, feed: PacedFeed) -> None:
+    with running(pipeline) as process:
+        process.wait_until(lambda: feed.published() >= RECORDS)
+        assert process.stop() == 0, process.stderr
+
+
+def spent(pipeline: Path) -> list[dict[str, float]]:
+    """What every partition says of its streams and budgets."""
+    shown: list[dict[str, float]] = orjson.loads(fugu("state", "show", pipeline, "--json"))
+    return [{name: of[name] for name in ("streams", "mean_spent", "largest_spent")} for of in shown]
