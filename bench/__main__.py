@@ -1,8 +1,9 @@
-"""`make bench`: the whole path and its parts, on a Kafka of its own. About three minutes."""
+"""`python -m bench`: the path (`make bench`), the state store, and a flood of new keys."""
 
 import os
-from collections.abc import Callable
-from dataclasses import replace
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -10,120 +11,126 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench.client_parts import (
-    ClientParts,
-    consume_stock,
-    consume_with_fugu,
-    produce_stock,
-    produce_with_fugu,
-)
-from bench.kernel import measure_kernel
-from bench.parts import lift_of, measure_parts
-from bench.path import measure_path
-from bench.pipeline import Workplace, example_stream
-from bench.report import grids, markdown
-from bench.results import Results, Settings
-from dataflows.batches import Batch
-from dataflows.flow import Plan
-from dataflows.prepare import prepare
-from dataflows.state.row_table import RowTable
-from tests.kafka.broker import Broker
+from bench import key_flood, row_state
+from bench.child import ChildFailed
+from bench.key_flood_report import flood_page
+from bench.outcomes import WrongOutcomes
+from bench.page import Page
+from bench.path_report import path_page
+from bench.path_results import Settings
+from bench.pipeline import Workplace
+from bench.row_state_report import state_page
+from bench.throughput import measure_throughput
+from tests.kafka.broker import Broker, BrokerError
 from tests.kafka.topics import TopicFactory
 
-_DEFAULTS = (200_000, 2_000, 3)
+_PATH = (200_000, 2_000, 3)
+_FLOOD = (1_000_000, 100_000)
+_STATE = (1_000_000, 3)
 _PARTITIONS = 4
-_RECORDS_FOR_PARTS = 20_000
-_BATCHES_BY_USERS = {1: (1, 1_000), 2_000: (4, 5_000), 100_000: (4, 5_000)}
+
+Folder = Annotated[Path, typer.Option("--results", help="Where the two files go.")]
 _RESULTS = Path(__file__).parent / "results"
 
-Say = Callable[[str], None]
+app = typer.Typer(add_completion=False)
 
 
-def bench(
-    records: Annotated[
-        int, typer.Option(min=20_000, help="Records in the source topic.")
-    ] = _DEFAULTS[0],
-    users: Annotated[int, typer.Option(min=_PARTITIONS, help="Users who send them.")] = _DEFAULTS[
-        1
+@app.callback(invoke_without_command=True)
+def bench(context: typer.Context) -> None:
+    """Measure; without a command, the path."""
+    if context.invoked_subcommand is None:
+        path()
+
+
+@app.command()
+def path(
+    records: Annotated[int, typer.Option(min=20_000, help="Records in the source topic.")] = _PATH[
+        0
     ],
-    rounds: Annotated[
-        int, typer.Option(min=1, help="Measurements, of which the median.")
-    ] = _DEFAULTS[2],
-    results: Annotated[Path, typer.Option(help="Where path.json and path.md go.")] = _RESULTS,
+    users: Annotated[int, typer.Option(min=_PARTITIONS, help="Users who send them.")] = _PATH[1],
+    rounds: Annotated[int, typer.Option(min=1, help="Measurements, of which the median.")] = _PATH[
+        2
+    ],
+    results: Folder = _RESULTS,
 ) -> None:
-    """Measure `fugu run` beside a bare loop of stock kafka-python, and every part by itself."""
-    command = f".venv/bin/python -m bench --records {records} --users {users} --rounds {rounds}"
-    if (records, users, rounds) == _DEFAULTS:
+    """`fugu run` beside a bare loop of stock kafka-python, and every part by itself.
+
+    About three minutes.
+    """
+    command = (
+        f".venv/bin/python -m bench path --records {records} --users {users} --rounds {rounds}"
+    )
+    if (records, users, rounds) == _PATH:
         command = "make bench"
     settings = Settings(command, records, users, _PARTITIONS, rounds, os.getloadavg()[0])
-    console = Console()
+    with _kafka() as (folder, bootstrap, say):
+        source = TopicFactory(bootstrap)("source", partitions=_PARTITIONS)
+        measured = measure_throughput(Workplace(folder, bootstrap, source), settings, say)
+    _publish(path_page(measured), results)
+
+
+@app.command()
+def flood(
+    records: Annotated[
+        int, typer.Option(min=20_000, help="Records, each with a key of its own.")
+    ] = _FLOOD[0],
+    max_keys: Annotated[int, typer.Option(min=_PARTITIONS, help="Keys that have room.")] = _FLOOD[
+        1
+    ],
+    results: Folder = _RESULTS,
+) -> None:
+    """`fugu run` under a flood of new keys: outcomes, memory, throughput.
+
+    About five minutes.
+    """
+    command = f".venv/bin/python -m bench flood --records {records} --max-keys {max_keys}"
+    if (records, max_keys) == _FLOOD:
+        command = ".venv/bin/python -m bench flood"
+    settings = key_flood.Settings(command, records, max_keys, _PARTITIONS, os.getloadavg()[0])
+    with _kafka() as (folder, bootstrap, say):
+        measured = key_flood.measure_flood(folder, bootstrap, settings, say)
+    _publish(flood_page(measured), results)
+
+
+@app.command()
+def state(
+    rows: Annotated[int, typer.Option(min=100_000, help="Rows of ten floats.")] = _STATE[0],
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Generations of a row log, of which the median.")
+    ] = _STATE[1],
+    results: Folder = _RESULTS,
+) -> None:
+    """The state store beside the whole table pickled into SQLite: epochs and restarts.
+
+    About two minutes.
+    """
+    command = f".venv/bin/python -m bench state --rows {rows} --rounds {rounds}"
+    if (rows, rounds) == _STATE:
+        command = ".venv/bin/python -m bench state"
+    settings = row_state.Settings(command, rows, rounds, os.getloadavg()[0])
+    with Console().status("making rows") as status:
+        measured = row_state.measure_state(settings, status.update)
+    _publish(state_page(measured), results)
+
+
+@contextmanager
+def _kafka() -> Iterator[tuple[Path, str, Callable[[str], None]]]:
+    """A folder, a broker's address, and how to say what goes on."""
     with (
-        console.status("starting Kafka") as status,
+        Console().status("starting Kafka") as status,
         TemporaryDirectory(prefix="fugu-bench-") as folder,
         Broker() as broker,
     ):
-        source = TopicFactory(broker.bootstrap)("source", partitions=_PARTITIONS)
-        place = Workplace(Path(folder), broker.bootstrap, source)
-        measured = _measure(place, settings, status.update)
-    results.mkdir(exist_ok=True)
-    measured.write(results / "path.json")
-    (results / "path.md").write_text(markdown(measured))
-    for grid in grids(measured):
-        console.print(grid.for_terminal(), "")
-    console.print(
-        f"Load average before: {settings.load_before:.1f}; above about 0.3, measure again."
-    )
-    console.print(f"Written to {results} as path.json and path.md. To measure again:  {command}")
+        yield Path(folder), broker.bootstrap, status.update
 
 
-def _measure(place: Workplace, settings: Settings, say: Say) -> Results:
-    say(f"producing {settings.records:,} records")
-    writer = place.client.writer()
-    for outgoing in example_stream(settings.users, _PARTITIONS).outgoing(settings.records):
-        writer.write(place.source, outgoing)
-    writer.flush()
-    writer.close()
-    path = measure_path(place, _PARTITIONS, settings.records, settings.rounds, say)
-    (plan,) = prepare(place.pipeline("parts"))
-    try:
-        say("clients")
-        stock, fugu, batches = _clients(place, plan, settings.records)
-        say("parts of a run")
-        known = sorted({key or b"" for batch in batches for key in batch.keys})
-        of_run = measure_parts(plan, known, batches)
-        scaled = []
-        for users, (count, size) in _BATCHES_BY_USERS.items():
-            say(f"parts with {users:,} users")
-            stream = example_stream(users)
-            scaled.append(measure_parts(plan, stream.keys, stream.batches(count, size)))
-        say("kernel")
-        kernel = measure_kernel(plan, len(example_stream(1).alphabet))
-    finally:
-        plan.directory.unlock()
-    return Results(settings, path, stock, fugu, of_run, scaled, kernel)
-
-
-def _clients(
-    place: Workplace, plan: Plan, records: int
-) -> tuple[ClientParts, ClientParts, list[Batch]]:
-    """Stock kafka-python, Fugu's client, and batches as Fugu's client returns them."""
-    sink = TopicFactory(place.bootstrap)("stock-client", partitions=_PARTITIONS)
-    stock = ClientParts(
-        consume_stock(place.bootstrap, place.source, records),
-        produce_stock(place.bootstrap, sink, _PARTITIONS, records),
-    )
-    consume, batches = consume_with_fugu(
-        plan.client, place.source, _PARTITIONS, records, _RECORDS_FOR_PARTS
-    )
-    lift = lift_of(plan, plan.mechanism)
-    table = RowTable(lift.start)
-    released = [plan.publisher.releases(lift(plan.codec.decode(batch), table)) for batch in batches]
-    outgoing = [
-        replace(item, partition=partition) for item in released for partition in range(_PARTITIONS)
-    ]
-    produce = produce_with_fugu(plan.client, plan.fingerprint.sink_topic, outgoing, records)
-    return stock, ClientParts(consume, produce), batches
+def _publish(page: Page, folder: Path) -> None:
+    page.write(folder)
+    page.show(Console(), folder)
 
 
 if __name__ == "__main__":
-    typer.run(bench)
+    try:
+        app()
+    except (BrokerError, ChildFailed, WrongOutcomes, row_state.WrongState) as error:
+        sys.exit(f"bench: {error}")

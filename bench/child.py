@@ -1,4 +1,4 @@
-"""A process that copies one topic to another, measured from outside while it does.
+"""A process that reads one topic and writes others, measured from outside while it does.
 
 Linux only: CPU time so far and peak memory come from /proc. (`ru_maxrss` would not do: it begins
 with the memory of the process that started the child.)
@@ -35,8 +35,18 @@ class Measured:
     start_cpu_seconds: float
 
 
+Watch = Callable[[int, int], None]
+"""Called at every look with the process id and how many records are published."""
+
+
 def measure(
-    arguments: Sequence[str], log: Path, records: int, published: Callable[[], int]
+    arguments: Sequence[str],
+    log: Path,
+    records: int,
+    published: Callable[[], int],
+    *,
+    watch: Watch = lambda process, published: None,
+    look_seconds: float = _LOOK_SECONDS,
 ) -> Measured:
     """Run `python ARGUMENTS` until `records` are published, then stop it with SIGTERM."""
     with log.open("wb") as output:
@@ -47,9 +57,24 @@ def measure(
             stdout=output,
             stderr=output,
         )
+
+    def wait_for(records: int) -> tuple[int, float, float]:
+        """(published, wall clock, CPU seconds) once at least so many records are published."""
+        before, deadline = 0, time.monotonic() + _SILENCE_SECONDS
+        while (now := published()) < records:
+            if now > before:
+                before, deadline = now, time.monotonic() + _SILENCE_SECONDS
+            if process.poll() is not None or time.monotonic() > deadline:
+                said = log.read_text(errors="replace")
+                raise ChildFailed(f"ended or stalled after {now} of {records} records:\n{said}")
+            watch(process.pid, now)
+            time.sleep(look_seconds)
+        watch(process.pid, now)
+        return now, time.perf_counter(), _cpu_seconds(process.pid)
+
     try:
-        first, began, start_cpu = _wait_for(1, process, published, log)
-        _, ended, _ = _wait_for(records, process, published, log)
+        first, began, start_cpu = wait_for(1)
+        last, ended, _ = wait_for(records)
         process.send_signal(signal.SIGTERM)
         total_cpu, peak = _reap(process)
     finally:
@@ -57,6 +82,8 @@ def measure(
         process.wait()
     if process.returncode != 0:
         raise ChildFailed(f"exit code {process.returncode}:\n{log.read_text(errors='replace')}")
+    if last != records:
+        raise ChildFailed(f"published {last} records instead of {records}")
     rest = records - first
     if rest <= 0:
         raise ChildFailed("everything came out between two looks: measure more records")
@@ -66,23 +93,6 @@ def measure(
         peak_mebibytes=peak / 2**20,
         start_cpu_seconds=start_cpu,
     )
-
-
-def _wait_for(
-    records: int, process: "subprocess.Popen[bytes]", published: Callable[[], int], log: Path
-) -> tuple[int, float, float]:
-    """(published, wall clock, CPU seconds) once at least so many records are published."""
-    before, deadline = 0, time.monotonic() + _SILENCE_SECONDS
-    while (now := published()) < records:
-        if now > before:
-            before, deadline = now, time.monotonic() + _SILENCE_SECONDS
-        if process.poll() is not None or time.monotonic() > deadline:
-            said = log.read_text(errors="replace")
-            raise ChildFailed(f"ended or stalled after {now} of {records} records:\n{said}")
-        time.sleep(_LOOK_SECONDS)
-    if records > 1 and now != records:
-        raise ChildFailed(f"published {now} records instead of {records}")
-    return now, time.perf_counter(), _cpu_seconds(process.pid)
 
 
 def _reap(process: "subprocess.Popen[bytes]") -> tuple[float, int]:

@@ -1,5 +1,6 @@
 """The pipeline that is measured: `deploy/examples`, pointed at the bench's broker."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,14 +31,16 @@ class Workplace:
         """Fugu's own client, for topics and for looking at what is published."""
         return KafkaPythonClient(Connection(self.bootstrap))
 
-    def pipeline(self, name: str) -> PipelineFile:
-        """A pipeline with a state directory and a sink topic of its own."""
+    def pipeline(self, name: str, **changes: Mapping[str, object]) -> PipelineFile:
+        """A pipeline with a state directory and a sink topic of its own, and changed sections."""
         document = yaml.safe_load(EXAMPLE.read_text())
         model = document["operator"]["model"]
         document["source"] |= {"topic": self.source, "partitioner": "unchecked"}
         document["sink"] |= {"topic": name, "create": True}
         document["kafka"] = {"bootstrap": self.bootstrap}
         document["secret"] = {"file": "secret.hex"}
+        for section, change in changes.items():
+            document[section] |= change
         folder = self.folder / name
         folder.mkdir()
         (folder / model).write_bytes((EXAMPLE.parent / model).read_bytes())

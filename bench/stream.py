@@ -3,9 +3,9 @@
 Random users make unequal rounds (some user appears often in a batch), as real streams do.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate, count, islice
 from random import Random
 from time import time
 
@@ -30,9 +30,9 @@ class Stream:
     def outgoing(self, records: int) -> Iterator[Outgoing]:
         """The first `records` of them, for a writer; stamped with the current time."""
         queues: list[list[tuple[bytes, bytes]]] = [[] for _ in range(self.partitions)]
-        for user, value in islice(self._records(), records):
+        for user, value in islice(self.records(), records):
             queue = queues[user % self.partitions]
-            queue.append((b"user-%06d" % user, value))
+            queue.append((key_of(user), value))
             if len(queue) == _WRITE_SIZE:
                 yield _outgoing(user % self.partitions, queue)
                 queue.clear()
@@ -41,31 +41,38 @@ class Stream:
     @property
     def keys(self) -> list[bytes]:
         """The keys of all users."""
-        return [b"user-%06d" % user for user in range(self.users)]
+        return [key_of(user) for user in range(self.users)]
 
     def batches(self, batches: int, size: int) -> list[Batch]:
         """Batches of partition 0 as a reader returns them; every partition is like it."""
-        chunks = [list(islice(self._records(seed=number), size)) for number in range(batches)]
+        chunks = [list(islice(self.records(seed=number), size)) for number in range(batches)]
         return [
             Batch(
                 partition=0,
                 offsets=list(range(number * size, (number + 1) * size)),
                 timestamps=[_now()] * size,
-                keys=[b"user-%06d" % user for user, _ in chunk],
+                keys=[key_of(user) for user, _ in chunk],
                 values=[value for _, value in chunk],
                 headers=[[] for _ in chunk],
             )
             for number, chunk in enumerate(chunks)
         ]
 
-    def _records(self, seed: int = _SEED) -> Iterator[tuple[int, bytes]]:
+    def records(self, seed: int = _SEED) -> Iterator[tuple[int, bytes]]:
+        """User and value, users at random and without end."""
         random = Random(seed)
+        return self._sent_by((random.randrange(self.users) for _ in count()), random)
+
+    def one_each(self) -> Iterator[tuple[int, bytes]]:
+        """User and value, once for every user."""
+        return self._sent_by(range(self.users), Random(_SEED))
+
+    def _sent_by(self, users: Iterable[int], random: Random) -> Iterator[tuple[int, bytes]]:
         prior = list(accumulate(self.model.prior.tolist()))
         rows = [list(accumulate(row)) for row in self.model.transition.tolist()]
         symbols = range(len(self.alphabet))
         zones: dict[int, int] = {}
-        while True:
-            user = random.randrange(self.users)
+        for user in users:
             weights = rows[zones[user]] if user in zones else prior
             zone = zones[user] = random.choices(symbols, cum_weights=weights)[0]
             record = {
@@ -78,6 +85,11 @@ class Stream:
                 "battery": random.randrange(100),
             }
             yield user, orjson.dumps(record)
+
+
+def key_of(user: int) -> bytes:
+    """The key of a user's records."""
+    return b"user-%06d" % user
 
 
 def _now() -> int:

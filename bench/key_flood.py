@@ -1,0 +1,139 @@
+"""A flood of new keys: a million records of as many keys, with room for a tenth of them.
+
+Beside it the same number of records of keys that all have room, over a source topic of their own.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import psutil
+from confluent_kafka import Producer
+
+from bench.child import Measured, measure
+from bench.outcomes import Outcomes, check_outcomes
+from bench.pipeline import Workplace, example_stream
+from bench.stream import key_of
+from dataflows.kafka.topics import find_topics
+from dataflows.pipeline_file import PipelineFile
+from dataflows.state.directory import shard_directories
+from tests.kafka.topics import TopicFactory
+
+PERCENT = (10, 20, 30, 40, 60, 80, 100)
+"""Shares of the outcomes at which memory is reported."""
+_LOOK_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked for, and how busy the machine was already (load average of a minute)."""
+
+    command: str
+    records: int
+    max_keys: int
+    partitions: int
+    load_before: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one `fugu run` did; resident memory by percent of the outcomes that were there."""
+
+    measured: Measured
+    mebibytes: dict[int, float]
+    outcomes: Outcomes
+    state_bytes: int
+
+
+@dataclass(frozen=True)
+class Flood:
+    """A run over keys of which most are refused, and one over keys that are all known."""
+
+    settings: Settings
+    flood: Run
+    known: Run
+
+
+def measure_flood(
+    folder: Path, bootstrap: str, settings: Settings, say: Callable[[str], None]
+) -> Flood:
+    """Both runs, one after the other; `WrongOutcomes` if a record was lost or counted twice."""
+    records, keys, partitions = settings.records, settings.max_keys, settings.partitions
+
+    def run(name: str, sent: Iterator[tuple[int, bytes]], max_keys: int, room: int) -> Run:
+        say(f"{name}: producing {records:,} records")
+        source = TopicFactory(bootstrap)(name, partitions=partitions)
+        _produce(bootstrap, source, sent)
+        place = Workplace(folder, bootstrap, source)
+        file = place.pipeline(name, source={"partitioner": "murmur2"}, state={"max_keys": max_keys})
+        say(f"{name}: fugu run")
+        measured, mebibytes = _measure(place, file, partitions, records)
+        say(f"{name}: checking every outcome")
+        return Run(measured, mebibytes, check_outcomes(file, room), _state_bytes(file))
+
+    flood, known = example_stream(records), example_stream(keys)
+    return Flood(
+        settings,
+        flood=run("flood", flood.one_each(), keys, room=-(-keys // partitions)),
+        known=run("known", islice(known.records(), records), keys * partitions, room=records),
+    )
+
+
+def _produce(bootstrap: str, topic: str, sent: Iterator[tuple[int, bytes]]) -> None:
+    """Every record where the default partitioner of Java producers puts its key."""
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "partitioner": "murmur2_random", "linger.ms": 20}
+    )
+    for user, value in sent:
+        while True:
+            try:
+                producer.produce(topic, key=key_of(user), value=value)
+                break
+            except BufferError:
+                producer.poll(0.1)
+    producer.flush()
+
+
+def _measure(
+    place: Workplace, file: PipelineFile, partitions: int, records: int
+) -> tuple[Measured, dict[int, float]]:
+    topics = find_topics(place.client, file.pipeline)
+    mebibytes: dict[int, float] = {}
+
+    def note_memory(process: int, published: int) -> None:
+        resident = psutil.Process(process).memory_info().rss / 2**20
+        for percent in PERCENT:
+            if published * 100 >= percent * records:
+                mebibytes.setdefault(percent, resident)
+
+    with (
+        closing(place.client.reader(topics.sink.name)) as sink,
+        closing(place.client.reader(topics.dead_letters.name)) as dead,
+    ):
+
+        def published() -> int:
+            every = list(range(partitions))
+            return sum(
+                bounds.end for reader in (sink, dead) for bounds in reader.bounds(every).values()
+            )
+
+        measured = measure(
+            ["-m", "dataflows", "run", str(file.path)],
+            place.folder / f"{topics.sink.name}.log",
+            records,
+            published,
+            watch=note_memory,
+            look_seconds=_LOOK_SECONDS,
+        )
+    return measured, mebibytes
+
+
+def _state_bytes(file: PipelineFile) -> int:
+    return sum(
+        path.stat().st_size
+        for directory in shard_directories(file)
+        for path in directory.path.rglob("*")
+        if path.is_file()
+    )
