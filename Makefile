@@ -19,7 +19,7 @@ test: need-kafka lint ## run the linters and every test on a real Kafka
 acceptance: need-kafka .venv/dev ## check the long tables of the specifications
 	@.venv/bin/pytest -m acceptance
 
-bench: need-kafka .venv/dev ## measure throughput on a real Kafka
+bench: need-kafka .venv/bench ## measure throughput on a real Kafka
 	@.venv/bin/python -m bench
 
 lint: need-python .venv/dev ## check style and types
@@ -37,9 +37,10 @@ need-kafka:
 	@deploy/prerequisites python openssl $(KAFKA) >/dev/null
 	@$(if $(KAFKA),deploy/kafka/fetch)
 
-# A file in .venv for each installed extra (dev contains demo), made anew when pyproject.toml changes.
-.venv/demo .venv/dev: .venv/%: pyproject.toml
+# A file in .venv for each installed extra (bench contains dev, dev contains demo), made anew when
+# pyproject.toml changes.
+.venv/demo .venv/dev .venv/bench: .venv/%: pyproject.toml
 	@echo "fugu: installing into .venv (extra: $*)"
 	@"$$(deploy/prerequisites python)" -m venv .venv
 	@.venv/bin/pip install --quiet --disable-pip-version-check --editable '.[$*]'
-	@touch $@ $(if $(filter dev,$*),.venv/demo)
+	@touch $@ $(if $(filter-out demo,$*),.venv/demo .venv/dev)

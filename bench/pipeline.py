@@ -12,6 +12,7 @@ from bench.stream import Stream
 from dataflows.kafka.connection import Connection
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.model_file import read_model
+from dataflows.operator_sections import MarkovOperator
 from dataflows.pipeline_file import PipelineFile
 
 EXAMPLE = ROOT / "deploy" / "examples" / "heart-zones.yaml"
@@ -54,5 +55,6 @@ def example_stream(users: int, partitions: int = 1) -> Stream:
     """A stream that behaves as the example's model says."""
     file = PipelineFile.read(EXAMPLE)
     operator = file.pipeline.operator
+    assert isinstance(operator, MarkovOperator)
     model = read_model(file.resolve(operator.model), operator.alphabet)
     return Stream(model, [str(symbol) for symbol in operator.alphabet], users, partitions)

@@ -17,6 +17,7 @@ from bench.path_results import Results, Settings
 from bench.pipeline import Workplace, example_stream
 from dataflows.batches import Batch
 from dataflows.flow import Plan
+from dataflows.kafka.source import StopFlag
 from dataflows.prepare import prepare
 from dataflows.state.row_table import RowTable
 from tests.kafka.topics import TopicFactory
@@ -35,7 +36,7 @@ def measure_throughput(place: Workplace, settings: Settings, say: Callable[[str]
     writer.flush()
     writer.close()
     path = measure_path(place, partitions, settings.records, settings.rounds, say)
-    (plan,) = prepare(place.pipeline("parts"))
+    (plan,) = prepare(place.pipeline("parts"), None, StopFlag())
     try:
         say("clients")
         stock, fugu, batches = _clients(place, plan, partitions, settings.records)

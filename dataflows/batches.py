@@ -88,10 +88,20 @@ class Decoded:
 
 
 @dataclass(frozen=True)
+class Spending:
+    """Streams that have just spent another tenth of their budget; a function of releases."""
+
+    offsets: list[int] = field(default_factory=list)
+    timestamps: list[int] = field(default_factory=list)
+    keys: list[bytes] = field(default_factory=list)
+    levels: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class Sanitized:
     """Releases in input order, with the public coordinates they are published under.
 
-    Suppressed releases are left out; dead letters are in input order too.
+    Suppressed releases are left out; dead letters and spending are in input order too.
     """
 
     partition: int
@@ -100,6 +110,7 @@ class Sanitized:
     keys: list[bytes]
     releases: Releases
     dead: DeadLetters
+    spending: Spending = field(default_factory=Spending)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,9 @@ app = typer.Typer(
 )
 
 PipelinePath = Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).")]
+PipelinePaths = Annotated[
+    list[Path], typer.Argument(metavar="PIPELINE", help="Pipeline files (YAML).")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 
 
@@ -100,11 +103,43 @@ def validate(
 
 
 @app.command()
-def explain(pipeline: PipelinePath, as_json: AsJson = False) -> None:
-    """Say what a pipeline promises, what it does not protect, and how to read its output."""
-    from dataflows.commands.explain import explain as explain_pipeline
+def explain(pipelines: PipelinePaths, as_json: AsJson = False) -> None:
+    """Say what a pipeline promises, what it does not protect, and how to read its output.
 
-    explain_pipeline(PipelineFile.read(pipeline), as_json)
+    With several files, also what those over one source add up to.
+    Exit with 1 if that is more than source.budget allows.
+    """
+    from dataflows.commands.explain import explain as explain_pipelines
+
+    explain_pipelines([PipelineFile.read(pipeline) for pipeline in pipelines], as_json)
+
+
+@app.command()
+def audit(
+    pipeline: PipelinePath,
+    runs: Annotated[int, typer.Option(min=1_000, help="Runs of each attacked stream.")] = 50_000,
+    steps: Annotated[int, typer.Option(min=1, max=64, help="Releases of each run.")] = 4,
+    confidence: Annotated[
+        float, typer.Option(min=50.0, max=99.999999, help="Of all bounds together, in per cent.")
+    ] = 99.9,
+    seed: Annotated[int, typer.Option(min=0, max=2**62, help="Another seed, other runs.")] = 0,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the result too (.png or .svg).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Attack the configured operator; exit with 1 if it leaks more than it claims.
+
+    First the exact worst cases, where the alphabet is small enough to follow every sequence of
+    releases. Then the real operator runs many times, under secrets of its own, on streams that
+    should be hard to tell apart; what is told apart is a proven lower bound of what leaks.
+    """
+    from dataflows.commands.audit import Options
+    from dataflows.commands.audit import audit as audit_pipeline
+
+    options = Options(runs, steps, confidence, seed, plot, as_json)
+    if not audit_pipeline(PipelineFile.read(pipeline), options):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -120,6 +155,20 @@ def peek(
     from dataflows.commands.peek import peek as peek_topic
 
     peek_topic(PipelineFile.read(pipeline), records, dead_letters, as_json)
+
+
+@app.command()
+def ledger(
+    pipeline: PipelinePath,
+    streams: Annotated[
+        int, typer.Option("--streams", "-n", min=0, help="How many streams to show.")
+    ] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show what pipelines promise about a source, and the streams nearest to exhaustion."""
+    from dataflows.commands.ledger import ledger as show_ledger
+
+    show_ledger(PipelineFile.read(pipeline), streams, as_json)
 
 
 state = typer.Typer(no_args_is_help=True, help="Look at, check, move or rotate a stopped state.")

@@ -18,6 +18,7 @@ from pydantic import (
 from dataflows.admission import Partitioner
 from dataflows.kafka.connection import Kafka
 from dataflows.logs import LogFormat
+from dataflows.operator_sections import Operator
 from dataflows.section import Section
 from operators.budget import WhenExhausted
 
@@ -39,22 +40,6 @@ def _duration(value: object) -> timedelta:
     return timedelta(seconds=seconds)
 
 
-def _alphabet(symbols: object) -> object:
-    if not isinstance(symbols, list) or not symbols:
-        raise ValueError("write a list of symbols, such as [rest, light, vigorous]")
-    for number, symbol in enumerate(symbols, start=1):
-        if type(symbol) not in (str, int):
-            raise ValueError(
-                f"symbol {number} is neither text nor an integer; put quotes around it "
-                "(YAML reads a bare on, off, yes, no, null or 1.5 as something else)"
-            )
-    if len({type(symbol) for symbol in symbols}) > 1:
-        raise ValueError("symbols must be all text or all integers; put quotes around every one")
-    if len(set(symbols)) != len(symbols):
-        raise ValueError("every symbol may be listed once")
-    return symbols
-
-
 class TimestampField(Section):
     """Event time from a field of the record."""
 
@@ -71,7 +56,8 @@ class Dedupe(Section):
 
 class Source(Section):
     """The private topic. `generation` stands in where a broker has no topic ids: raise it when the
-    topic is created anew."""
+    topic is created anew. `budget` is the most, in nats and without a model, that all pipelines
+    over the topic may add up to."""
 
     topic: TopicName
     value: str
@@ -85,31 +71,7 @@ class Source(Section):
     max_value_bytes: int = Field(default=1_000_000, ge=1)
     max_batch: int = Field(default=5_000, ge=1, le=100_000)
     generation: int = Field(default=0, ge=0)
-
-
-class Operator(Section):
-    """The mechanism: its kind and its parameters, epsilon in nats."""
-
-    kind: Literal["crr", "paper_crr"]
-    alphabet: Annotated[list[str] | list[int], BeforeValidator(_alphabet)]
-    epsilon: Annotated[float, Field(gt=0, le=50, allow_inf_nan=False)]
-    model: str
-    other: str | int | None = None
-    accept_unsound: bool = False
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.other is not None and self.other not in self.alphabet:
-            raise ValueError(
-                "other must be one of the alphabet: it is the symbol released in place of "
-                "unknown ones"
-            )
-        if self.kind == "paper_crr" and not self.accept_unsound:
-            raise ValueError(
-                "paper_crr breaks its own privacy claim and is a baseline for comparison; "
-                "write kind: crr, or accept_unsound: true if you know why you want it"
-            )
-        return self
+    budget: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
 class Sink(Section):
@@ -142,6 +104,13 @@ class Budget(Section):
     total: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)]
     window: int | None = Field(default=None, ge=1, le=100_000)
     when_exhausted: WhenExhausted = "repeat"
+
+
+class Ledger(Section):
+    """A compacted topic shared by all pipelines over a source: promises, and what streams spent."""
+
+    topic: TopicName
+    create: bool = False
 
 
 class SecretSource(Section):
@@ -179,6 +148,7 @@ class Pipeline(Section):
     operator: Operator
     budget: Budget | None = None
     sink: Sink
+    ledger: Ledger | None = None
     kafka: Kafka
     state: StateSection
     secret: SecretSource
@@ -197,6 +167,6 @@ def reading_digest(pipeline: Pipeline) -> str:
     """Changes whenever the same record would be read as another value or time."""
     reading = [
         pipeline.source.model_dump(include={"value", "timestamp", "partitioner", "dedupe"}),
-        pipeline.operator.model_dump(include={"alphabet", "other"}),
+        pipeline.operator.model_dump(mode="json", include=set(pipeline.operator.reads)),
     ]
     return blake2b(orjson.dumps(reading, option=orjson.OPT_SORT_KEYS), digest_size=16).hexdigest()

@@ -17,8 +17,9 @@ NEW_PIPELINE = "start a new pipeline with a new name, state directory and sink t
 class Fingerprint(BaseModel):
     """Everything that must stay the same while a state is continued.
 
-    Remembered, not compared: `source_begin`, `sink_begin` and `dead_letters_begin`, where every
-    partition began when the pipeline was created, and begins again until the first snapshot;
+    Remembered, not compared: `source_begin`, `sink_begin`, `dead_letters_begin` and `ledger_begin`,
+    where every partition began when the pipeline was created, and begins again until the first
+    snapshot;
     `rotated_at`, the first source offset of every partition that is drawn with the key of epoch 1,
     2, ...
     """
@@ -45,9 +46,12 @@ class Fingerprint(BaseModel):
     sink_key: str
     dead_letters_topic: str
     dead_letters_identity: str
+    ledger_topic: str
+    ledger_identity: str
     source_begin: dict[str, int]
     sink_begin: dict[str, int]
     dead_letters_begin: dict[str, int]
+    ledger_begin: dict[str, int]
     rotated_at: list[dict[str, int]] = []
 
     @property
@@ -58,8 +62,8 @@ class Fingerprint(BaseModel):
 
 _ADVICE = {
     "pipeline": "this state directory belongs to another pipeline; correct name or state.directory",
-    "steps": "this version of Fugu renamed the dataflow's steps, which would drop their state; run "
-    "the version that wrote the state, or " + NEW_PIPELINE,
+    "steps": "this version of Fugu names the dataflow's steps otherwise, which would drop their "
+    "state; run the version that wrote the state, or " + NEW_PIPELINE,
     "operator": f"budgets of one operator cannot be continued by another; {NEW_PIPELINE}",
     "implementation": "run the version of Fugu that wrote the state, or " + NEW_PIPELINE,
     "law": "epsilon, alphabet, model or budget changed; restore the pipeline and model files, or "
@@ -86,6 +90,8 @@ _ADVICE = {
     "sink_identity": "the sink topic was deleted and created again; " + NEW_PIPELINE,
     "sink_key": "set sink.key back, or " + NEW_PIPELINE,
     "dead_letters_topic": "set sink.dead_letters back, or " + NEW_PIPELINE,
+    "ledger_topic": "set ledger.topic back, or " + NEW_PIPELINE,
+    "ledger_identity": "the ledger topic was deleted and created again; " + NEW_PIPELINE,
     "dead_letters_identity": "the dead-letter topic was deleted and created again; " + NEW_PIPELINE,
 }
 _NEVER_SHOWN = {"law", "reading", "secret_check"}

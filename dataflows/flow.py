@@ -1,25 +1,29 @@
 """The dataflow: source, decode, sanitize, publish.
 
     source ──▶ decode ──▶ sanitize ──▶ releases ──────▶ sink
-                                   └─▶ dead letters ──▶ dead-letter sink
+                                   ├─▶ dead letters ──▶ dead-letter sink
+                                   └─▶ spending ──────▶ ledger, if there is one
 
 Items are batches keyed by partition; nothing is exchanged between workers.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import bytewax.operators as op
 from bytewax.dataflow import Dataflow
+from bytewax.operators import KeyedStream
 
 from dataflows.admission import Admission
 from dataflows.batches import Batch, Decoded, Outgoing, Sanitized
-from dataflows.codec import SymbolCodec
+from dataflows.codec.records import Codec
 from dataflows.deduplication import Deduplication
 from dataflows.errors import without_values
 from dataflows.fingerprint import Fingerprint
-from dataflows.kafka.client import Client
-from dataflows.kafka.sink import KafkaSink
+from dataflows.kafka.client import Client, Topic, Writer
+from dataflows.kafka.sink import KafkaSink, Shared
 from dataflows.kafka.source import KafkaSource, StopFlag, part_name
+from dataflows.ledger.entries import is_stream_of
 from dataflows.lift import Lift
 from dataflows.monitoring.metrics import STREAMS_LIMIT, Metrics
 from dataflows.publish import Publisher
@@ -29,7 +33,8 @@ from operators.mechanism import Mechanism
 from operators.randomness import DrawScope
 
 STEPS = ["source", "decode", "sanitize", "releases", "dead_letters", "sink", "dead_letter_sink"]
-"""Names of the steps; bytewax identifies state by them, so they never change."""
+"""Names of the steps; bytewax identifies state by them, so they never change. With a ledger, there
+are `spending` and `ledger_sink` too."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class Plan:
 
     name: str
     mechanism: Mechanism
-    codec: SymbolCodec
+    codec: Codec
     scope: DrawScope
     admission: Admission
     deduplication: Deduplication | None
@@ -48,6 +53,7 @@ class Plan:
     fingerprint: Fingerprint
     max_batch: int
     stop: StopFlag
+    ledger: Topic | None
     metrics: Metrics = field(default_factory=Metrics)
 
 
@@ -114,7 +120,33 @@ def build(plan: Plan) -> Shard:
             plan.metrics,
         ),
     )
+    if plan.ledger is not None:
+        _report_spending(plan, plan.ledger, writer, sanitized)
     return Shard(flow, kafka_source)
+
+
+def _report_spending(
+    plan: Plan, ledger: Topic, writer: Writer, sanitized: KeyedStream[Sanitized]
+) -> None:
+    def spending(sanitized: Sanitized) -> Outgoing:
+        with without_values(
+            "spending", plan.fingerprint.source_topic, sanitized.partition, sanitized.offsets
+        ):
+            return plan.publisher.spending(sanitized)
+
+    op.output(
+        "ledger_sink",
+        op.map_value("spending", sanitized, spending),
+        KafkaSink(
+            plan.client,
+            writer,
+            ledger.name,
+            _begin(plan.fingerprint.ledger_begin),
+            plan.publisher.ledger_ids,
+            plan.metrics,
+            Shared(ledger.partitions, partial(is_stream_of, plan.name)),
+        ),
+    )
 
 
 def _begin(offsets: dict[str, int]) -> dict[int, int]:

@@ -8,7 +8,7 @@ from math import isinf
 import orjson
 
 from dataflows.config import Pipeline
-from operators.mechanism import Guarantee
+from operators.mechanism import Guarantee, Notion, Per
 
 _NOTIONS = {
     "sip": "Sequence Information Privacy",
@@ -24,13 +24,30 @@ def guarantee_id(guarantees: Sequence[Guarantee]) -> bytes:
 
 def in_words(guarantee: Guarantee) -> str:
     """One sentence: what is promised, about what, relative to what."""
-    notion = _NOTIONS.get(guarantee.notion, guarantee.notion)
+    notion = notion_in_words(guarantee.notion)
     if not guarantee.sound or isinf(guarantee.epsilon):
         return f"{notion}: no bound is promised. {guarantee.proof}."
     return (
-        f"{notion} with epsilon {guarantee.epsilon:.6g} nats per {guarantee.per}, protecting "
-        f"{guarantee.protects}, relative to {guarantee.relative_to}; {guarantee.composition}."
+        f"{notion} with epsilon {guarantee.epsilon:.6g} nats per "
+        f"{per_in_words(guarantee.per, guarantee.window)}, protecting {guarantee.protects}, "
+        f"relative to {guarantee.relative_to}; {guarantee.composition}."
     )
+
+
+def notion_in_words(notion: Notion) -> str:
+    """Its full name."""
+    return _NOTIONS.get(notion, notion)
+
+
+def per_in_words(per: Per, window: int | None) -> str:
+    """What epsilon counts, to follow the word `per`."""
+    match per:
+        case "release":
+            return "release"
+        case "window":
+            return f"window of {window} consecutive records"
+        case "stream":
+            return "stream, over its whole life"
 
 
 def pipeline_not_covered(pipeline: Pipeline) -> list[str]:
@@ -50,6 +67,13 @@ def pipeline_not_covered(pipeline: Pipeline) -> list[str]:
         open_points.append(
             "a total over a stream's life (budget is not set): every release adds to what is "
             "spent, without a limit"
+        )
+    if pipeline.ledger is None:
+        open_points.append("what other pipelines release about the same source (ledger is not set)")
+    else:
+        open_points.append(
+            "what pipelines release about the same source that are not in the ledger "
+            f"{pipeline.ledger.topic}"
         )
     if pipeline.sink.key == "original":
         open_points.append("who a release is about: sink.key is original, keys are published")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dataflows.admission import Admission
-from dataflows.batches import Decoded, Reason, Sanitized
+from dataflows.batches import Decoded, Reason, Sanitized, Spending
 from dataflows.deduplication import Deduplication
 from dataflows.errors import FuguError
 from dataflows.state.row_table import RowTable
@@ -53,7 +53,7 @@ class Lift:
         accepted = [i for i in range(len(decoded.keys)) if i not in refused]
         rows = table.rows_of([decoded.keys[i] for i in accepted])
         indices = np.array(accepted, dtype=np.int64)
-        rounds = []
+        rounds, levels = [], []
         for chosen in rounds_of_distinct_rows(rows):
             index, row = indices[chosen], rows[chosen]
             state = table.gather(row)
@@ -65,7 +65,8 @@ class Lift:
             remembered = self._remember(state, stepped, decoded, index)
             table.scatter(row, {**stepped, **remembered})
             rounds.append((index, releases))
-        return _sanitized(decoded, refused, *_in_input_order(rounds))
+            levels.append((index, self._new_level(state, stepped)))
+        return _sanitized(decoded, refused, levels, *_in_input_order(rounds))
 
     def _duplicates(self, state: State, decoded: Decoded, index: Integers) -> NDArray[np.bool_]:
         """Events seen before; in a stream that is exhausted for good nobody looks any more."""
@@ -81,6 +82,14 @@ class Lift:
         return self.deduplication.remembered(
             state, [decoded.events[i] for i in index], self._exhausted(stepped)
         )
+
+    def _new_level(self, state: State, stepped: State) -> Integers:
+        """The level of rows that have just reached it, 0 elsewhere."""
+        ends = exhaustible(self.mechanism)
+        if ends is None:
+            return np.zeros(len(next(iter(state.values()))), dtype=np.int64)
+        level = ends.level(stepped)
+        return np.where(level > ends.level(state), level, 0)
 
     def _exhausted(self, state: State) -> NDArray[np.bool_]:
         ends = exhaustible(self.mechanism)
@@ -154,8 +163,24 @@ def _in_input_order(rounds: list[tuple[Integers, Releases]]) -> tuple[Integers, 
     )
 
 
+def _spending(decoded: Decoded, levels: list[tuple[Integers, Integers]]) -> Spending:
+    reached = sorted(
+        (int(index[i]), int(level[i])) for index, level in levels for i in np.flatnonzero(level)
+    )
+    return Spending(
+        [decoded.offsets[index] for index, _ in reached],
+        [decoded.timestamps[index] for index, _ in reached],
+        [decoded.keys[index] for index, _ in reached],
+        [level for _, level in reached],
+    )
+
+
 def _sanitized(
-    decoded: Decoded, refused: dict[int, Reason], released: Integers, releases: Releases
+    decoded: Decoded,
+    refused: dict[int, Reason],
+    levels: list[tuple[Integers, Integers]],
+    released: Integers,
+    releases: Releases,
 ) -> Sanitized:
     kinds = releases.kinds
     assert kinds is not None
@@ -181,4 +206,5 @@ def _sanitized(
             kinds[published],
         ),
         decoded.dead.in_order(),
+        _spending(decoded, levels),
     )

@@ -2,21 +2,26 @@
 
 from dataclasses import dataclass
 
-from dataflows.codec import FieldTimestamp, SymbolCodec
+from dataflows.codec.fields import FieldTimestamp
+from dataflows.codec.numbers import Numbers
+from dataflows.codec.records import Codec, Domain
+from dataflows.codec.symbols import Symbols
 from dataflows.config import Budget, Pipeline, TimestampField
 from dataflows.deduplication import Deduplication
 from dataflows.errors import ConfigurationError
 from dataflows.lift import row_columns
 from dataflows.model_file import read_model
+from dataflows.operator_sections import LaplaceOperator, MarkovOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.state.row_table import estimated_megabytes
 from operators.budget import Budgeted
+from operators.laplace_release import LaplaceRelease
 from operators.mechanism import ChargingMechanism, Mechanism
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
 
 _MILLISECONDS = {"epoch-ms": 1, "epoch-s": 1000}
-_BY_KIND: dict[str, type[ConditionalRandomizedResponse]] = {
+_MARKOV: dict[str, type[ConditionalRandomizedResponse]] = {
     cls.kind: cls for cls in (ConditionalRandomizedResponse, PaperConditionalRandomizedResponse)
 }
 
@@ -26,31 +31,36 @@ class Configured:
     """A mechanism and how records are read and written for it."""
 
     mechanism: Mechanism
-    codec: SymbolCodec
+    codec: Codec
 
 
 def configure(file: PipelineFile) -> Configured:
     """The mechanism that the pipeline file describes."""
-    operator, source = file.pipeline.operator, file.pipeline.source
-    model = read_model(file.resolve(operator.model), operator.alphabet)
+    source = file.pipeline.source
     try:
-        mechanism: Mechanism = _with_budget(
-            _BY_KIND[operator.kind](model, float(operator.epsilon)), file.pipeline.budget
-        )
+        charging, domain = _configured(file)
+        mechanism = _with_budget(charging, file.pipeline.budget)
     except ValueError as error:
         raise ConfigurationError(f"operator or budget: {error}") from None
     timestamp = None
     if isinstance(source.timestamp, TimestampField):
         timestamp = FieldTimestamp(source.timestamp.field, _MILLISECONDS[source.timestamp.format])
-    codec = SymbolCodec(
-        source.value,
-        operator.alphabet,
-        other=operator.other,
-        max_value_bytes=source.max_value_bytes,
-        timestamp=timestamp,
-        event=None if source.dedupe is None else source.dedupe.field,
-    )
-    return Configured(mechanism, codec)
+    event = None if source.dedupe is None else source.dedupe.field
+    return Configured(mechanism, Codec(domain, source.max_value_bytes, timestamp, event))
+
+
+def _configured(file: PipelineFile) -> tuple[ChargingMechanism, Domain]:
+    operator, field = file.pipeline.operator, file.pipeline.source.value
+    match operator:
+        case MarkovOperator():
+            model = read_model(file.resolve(operator.model), operator.alphabet)
+            symbols = Symbols(field, operator.alphabet, other=operator.other)
+            return _MARKOV[operator.kind](model, float(operator.epsilon)), symbols
+        case LaplaceOperator():
+            lower, upper = operator.in_units(operator.lower), operator.in_units(operator.upper)
+            scale = operator.units_per_one
+            release = LaplaceRelease(lower, upper, float(operator.epsilon), scale)
+            return release, Numbers(field, units_per_one=scale)
 
 
 def _with_budget(mechanism: ChargingMechanism, budget: Budget | None) -> Mechanism:

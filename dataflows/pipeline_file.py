@@ -5,12 +5,12 @@ Paths in the file (model, state directory, secret file) are relative to the file
 
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from dataflows.config import Budget, Dedupe, MetricsEndpoint, Pipeline, TimestampField
+from dataflows.config import Pipeline
 from dataflows.errors import ConfigurationError, UnusableField
 from dataflows.kafka.connection import Connection
 
@@ -102,6 +102,8 @@ def _problem(path: Path, root: yaml.MappingNode, item: dict[str, Any]) -> str:
     location = [part for part in item["loc"] if isinstance(part, int) or part in _KNOWN_KEYS]
     if item["type"] == "extra_forbidden":
         location = [*[part for part in item["loc"][:-1] if part in _KNOWN_KEYS], item["loc"][-1]]
+    if item["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        location.append("kind")
     name = ".".join(str(part) for part in location) or "the file"
     line = _line_of(root, location)
     return f"{path}:{line}: {name}: {_advice(item)}"
@@ -112,7 +114,9 @@ def _advice(item: dict[str, Any]) -> str:
     if kind == "extra_forbidden":
         close = get_close_matches(str(item["loc"][-1]), _KNOWN_KEYS, n=1)
         return "unknown key" + (f"; did you mean {close[0]}?" if close else "; delete it")
-    if kind == "missing":
+    if kind == "union_tag_invalid":
+        return f"there is no {context['tag']!r}; write one of {context['expected_tags']}"
+    if kind in ("missing", "union_tag_not_found"):
         return "is required; add it"
     if kind == "value_error":
         return str(context["error"])
@@ -140,13 +144,13 @@ def _line_of(root: yaml.Node, location: list[str | int]) -> int:
     return int(line) + 1
 
 
-def _keys_of(section: type[BaseModel]) -> set[str]:
-    keys = set(section.model_fields)
-    for field in section.model_fields.values():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            keys |= _keys_of(field.annotation)
+def _keys_of(annotation: object) -> set[str]:
+    """Every key that may be written somewhere below."""
+    keys = {key for argument in get_args(annotation) for key in _keys_of(argument)}
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        for name, field in annotation.model_fields.items():
+            keys |= {name} | _keys_of(field.annotation)
     return keys
 
 
-_KNOWN_KEYS = _keys_of(Pipeline) | _keys_of(TimestampField) | _keys_of(Dedupe) | _keys_of(Budget)
-_KNOWN_KEYS |= _keys_of(MetricsEndpoint)
+_KNOWN_KEYS = _keys_of(Pipeline)

@@ -1,7 +1,7 @@
 """Everything that is checked before a pipeline reads its first record."""
 
 from dataflows.admission import Admission
-from dataflows.config import reading_digest
+from dataflows.config import Pipeline, reading_digest
 from dataflows.errors import StartRefused
 from dataflows.fingerprint import Fingerprint, check_same
 from dataflows.flow import STEPS, Plan
@@ -10,6 +10,9 @@ from dataflows.kafka.client import Bounds, Client, Topic
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.kafka.source import StopFlag
 from dataflows.kafka.topics import Topics, find_topics
+from dataflows.ledger.entries import PipelineEntry
+from dataflows.ledger.registration import register
+from dataflows.ledger.topic import find_ledger
 from dataflows.mechanisms import configure, deduplication_of, state_megabytes
 from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import Pseudonyms, Publisher
@@ -19,15 +22,16 @@ from operators.mechanism import Mechanism
 from operators.randomness import DrawScope
 
 
-def prepare(file: PipelineFile, shards: list[int] | None = None) -> list[Plan]:
+def prepare(file: PipelineFile, shards: list[int] | None, stop: StopFlag) -> list[Plan]:
     """Plans of the given shards (of all, if none are given), whose state directories are now owned
-    by this process; nothing is read yet."""
+    by this process; nothing is read yet. All of them end when `stop` is requested."""
     pipeline = file.pipeline
     keys = read_keys(file)
     configured = configure(file)
     state_megabytes(pipeline, configured.mechanism)
     client = KafkaPythonClient(file.connection(), pipeline.source.generation)
     topics = find_topics(client, pipeline)
+    ledger = find_ledger(client, pipeline)
     kind = pipeline.operator.kind
     law = configured.mechanism.law_digest()
     scope = DrawScope(keys.noise, pipeline.name, kind, pipeline.version, law, keys.epoch)
@@ -44,8 +48,7 @@ def prepare(file: PipelineFile, shards: list[int] | None = None) -> list[Plan]:
     chosen = list(range(len(directories))) if shards is None else shards
     for shard in chosen:
         directories[shard].lock()
-    stop = StopFlag()
-    return [
+    plans = [
         Plan(
             name=pipeline.name,
             mechanism=configured.mechanism,
@@ -62,19 +65,48 @@ def prepare(file: PipelineFile, shards: list[int] | None = None) -> list[Plan]:
             directory=directories[shard],
             fingerprint=_continued(
                 directories[shard],
-                _fingerprint(file, configured.mechanism, scope, topics, shard),
+                _fingerprint(file, configured.mechanism, scope, topics, ledger, shard),
                 topics,
+                ledger,
                 client,
             ),
             max_batch=pipeline.source.max_batch,
             stop=stop,
+            ledger=ledger if reports_spending(pipeline) else None,
         )
         for shard in chosen
     ]
+    if ledger is not None:
+        register(client, ledger, _entry(pipeline, configured.mechanism, topics))
+    return plans
+
+
+def _entry(pipeline: Pipeline, mechanism: Mechanism, topics: Topics) -> PipelineEntry:
+    guarantees = mechanism.guarantees()
+    return PipelineEntry(
+        pipeline.name,
+        topics.source.name,
+        topics.source.identity,
+        topics.sink.name,
+        guarantee_id(guarantees).decode(),
+        guarantees,
+        pipeline.source.budget,
+    )
+
+
+def reports_spending(pipeline: Pipeline) -> bool:
+    """Whether streams appear in the ledger: they need a total to spend, and a public key."""
+    budget = pipeline.budget
+    return budget is not None and budget.window is None and pipeline.sink.key != "none"
 
 
 def _fingerprint(
-    file: PipelineFile, mechanism: Mechanism, scope: DrawScope, topics: Topics, shard: int
+    file: PipelineFile,
+    mechanism: Mechanism,
+    scope: DrawScope,
+    topics: Topics,
+    ledger: Topic | None,
+    shard: int,
 ) -> Fingerprint:
     pipeline = file.pipeline
     return Fingerprint(
@@ -97,14 +129,21 @@ def _fingerprint(
         sink_key=pipeline.sink.key,
         dead_letters_topic=topics.dead_letters.name,
         dead_letters_identity=topics.dead_letters.identity,
+        ledger_topic="" if ledger is None else ledger.name,
+        ledger_identity="" if ledger is None else ledger.identity,
         source_begin={},
         sink_begin={},
         dead_letters_begin={},
+        ledger_begin={},
     )
 
 
 def _continued(
-    directory: StateDirectory, current: Fingerprint, topics: Topics, client: Client
+    directory: StateDirectory,
+    current: Fingerprint,
+    topics: Topics,
+    ledger: Topic | None,
+    client: Client,
 ) -> Fingerprint:
     """The stored fingerprint if it is of the same pipeline; a new one without any state."""
     stored = directory.stored()
@@ -116,6 +155,7 @@ def _continued(
                 "source_begin": {str(partition): b.start for partition, b in source.items()},
                 "sink_begin": _empty_topic_begin(client, topics.sink, partitions),
                 "dead_letters_begin": _empty_topic_begin(client, topics.dead_letters, partitions),
+                "ledger_begin": _ledger_begin(client, ledger, partitions),
             }
         )
         directory.create(stored)
@@ -132,6 +172,13 @@ def _empty_topic_begin(client: Client, topic: Topic, partitions: list[int]) -> d
             "(state.directory), or give the pipeline a new, empty topic."
         )
     return {str(partition): bound.end for partition, bound in bounds.items()}
+
+
+def _ledger_begin(client: Client, ledger: Topic | None, partitions: list[int]) -> dict[str, int]:
+    if ledger is None:
+        return {}
+    bounds = _bounds(client, ledger, list(range(ledger.partitions)))
+    return {str(partition): bounds[partition % ledger.partitions].end for partition in partitions}
 
 
 def _bounds(client: Client, topic: Topic, partitions: list[int]) -> dict[int, Bounds]:

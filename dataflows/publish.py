@@ -8,7 +8,8 @@ from typing import Literal
 import orjson
 
 from dataflows.batches import DeadLetters, Header, Outgoing, Sanitized
-from dataflows.codec import SymbolCodec
+from dataflows.codec.records import Codec
+from dataflows.ledger.entries import ledger_key, stream_entry
 from operators.randomness import DrawScope, Secret, encode_fields
 
 KeyPolicy = Literal["pseudonym", "original", "none"]
@@ -16,6 +17,7 @@ KeyPolicy = Literal["pseudonym", "original", "none"]
 RELEASE_HEADER = "fugu-release"
 GUARANTEE_HEADER = "fugu-guarantee"
 PSEUDONYM_BYTES = 16
+_REMEMBERED_PSEUDONYMS = 100_000
 
 
 @dataclass
@@ -33,6 +35,8 @@ class Pseudonyms:
         """32 hexadecimal digits, the same for one key in one sink for ever."""
         known = self._known.get(key)
         if known is None:
+            if len(self._known) >= _REMEMBERED_PSEUDONYMS:
+                self._known.clear()
             hasher = self._hasher.copy()
             hasher.update(encode_fields(key))
             known = self._known[key] = hasher.digest()[:PSEUDONYM_BYTES].hex().encode()
@@ -47,7 +51,7 @@ class Publisher:
     part of every release id; `source_topic` is the name that dead letters show.
     """
 
-    codec: SymbolCodec
+    codec: Codec
     scope: DrawScope
     source: str
     source_topic: str
@@ -77,6 +81,28 @@ class Publisher:
             timestamps=dead.timestamps,
             positions=dead.offsets,
         )
+
+    def spending(self, sanitized: Sanitized) -> Outgoing:
+        """The records for the ledger: which streams have spent how much of their budget."""
+        spending = sanitized.spending
+        keys = self._keys(spending.keys)
+        streams = [(key or b"").decode(errors="backslashreplace") for key in keys]
+        ids = self.ledger_ids(sanitized.partition, spending.offsets)
+        return Outgoing(
+            partition=sanitized.partition,
+            keys=[ledger_key(self.scope.pipeline, sanitized.partition, name) for name in streams],
+            values=[
+                stream_entry(self.scope.pipeline, self.source_topic, self.source, name, level)
+                for name, level in zip(streams, spending.levels, strict=True)
+            ],
+            headers=self._headers(ids),
+            timestamps=spending.timestamps,
+            positions=spending.offsets,
+        )
+
+    def ledger_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
+        """The names of the ledger's records about these source records."""
+        return self.scope.release_ids("ledger", self.source, partition, offsets)
 
     def release_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
         """The names of the releases of these source records."""

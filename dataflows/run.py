@@ -24,6 +24,7 @@ from bytewax.run import cli_main
 
 from dataflows.errors import ConfigurationError, FuguError, unexpected
 from dataflows.flow import Plan, build
+from dataflows.kafka.source import StopFlag
 from dataflows.monitoring.monitor import Monitor
 from dataflows.native_stderr import native_stderr_hidden
 from dataflows.pipeline_file import PipelineFile
@@ -38,15 +39,15 @@ _JOIN_SECONDS = 0.2
 def run(file: PipelineFile, shards: list[int] | None = None) -> None:
     """Run some shards (or all) until told to stop; anything else raises and is safe to repeat."""
     os.umask(0o077)
-    with Monitor(file) as monitor:
-        _run(file, shards, monitor)
-
-
-def _run(file: PipelineFile, shards: list[int] | None, monitor: Monitor) -> None:
-    plans = monitor.observe(prepare(file, shards))
-    stop = plans[0].stop
+    stop = StopFlag()
     for stop_signal in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop_signal, lambda *_: stop.request())
+    with Monitor(file) as monitor:
+        _run(file, shards, stop, monitor)
+
+
+def _run(file: PipelineFile, shards: list[int] | None, stop: StopFlag, monitor: Monitor) -> None:
+    plans = monitor.observe(prepare(file, shards, stop))
     pipeline = file.pipeline
     log.info(
         "pipeline %s: %s -> %s, %d partitions in %d shards, of which %d here, %s, state every %g s",
@@ -96,7 +97,7 @@ def flow(path: str) -> Dataflow:
     file = PipelineFile.read(Path(path))
     if file.pipeline.state.shards > 1:
         raise ConfigurationError("bytewax.run runs one shard only; use fugu run")
-    return build(prepare(file)[0]).dataflow
+    return build(prepare(file, None, StopFlag())[0]).dataflow
 
 
 def _run_shard(file: PipelineFile, plan: Plan, failures: list[FuguError]) -> None:

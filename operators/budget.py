@@ -49,9 +49,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.mechanism import (
+    AT_THE_END,
     Array,
     ChargingMechanism,
     Draws,
+    EnumerableMechanism,
+    Floats,
     Guarantee,
     Inputs,
     Integers,
@@ -105,9 +108,9 @@ class Budgeted:
         return self.mechanism.implementation
 
     def start(self, rows: int) -> State:
-        """The inner state, the last release (-1: none yet), and whether the end has come, or the
-        charges of a window."""
-        own: State = {_LAST: np.full(rows, -1, dtype=np.int64)}
+        """The inner state, the last release (at first the constant), and whether the end has come,
+        or the charges of a window."""
+        own: State = {_LAST: np.full(rows, self.mechanism.constant)}
         if self.window is None:
             own[_EXHAUSTED] = np.zeros(rows, dtype=bool)
         else:
@@ -116,26 +119,32 @@ class Budgeted:
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Release where the budget allows it, and do what is configured elsewhere."""
-        inner = {name: state[name] for name in self.mechanism.start(0)}
+        inner = self._inner(state)
+        return self._settle(state, inner, *self.mechanism.step(inner, inputs, draws))
+
+    @property
+    def outcomes(self) -> tuple[int, int]:
+        """Those of the mechanism inside."""
+        inside = self.mechanism
+        return inside.outcomes if isinstance(inside, EnumerableMechanism) else (0, 0)
+
+    def release_law(self, state: State) -> Floats:
+        """The law inside where the budget allows it; elsewhere one release, whatever the input."""
+        inner = self._inner(state)
+        law = self._enumerable.release_law(inner)
+        certain = np.arange(law.shape[2]) == self._instead(state)[:, None]
         allowed = self._allowed(state, inner)
-        stepped, releases = self.mechanism.step(inner, inputs, draws)
-        if allowed.all():
-            values, annotations = releases.values, releases.annotations
-            after = stepped
-        else:
-            skipped, instead = self._skip(inner, self._instead(state))
-            after = _choose(allowed, stepped, skipped)
-            values = np.where(allowed, releases.values, instead.values)
-            annotations = _choose(allowed, releases.annotations, instead.annotations)
-        after[_LAST] = values.copy()
-        if self.window is None:
-            after[_EXHAUSTED] = ~allowed
-        else:
-            charge = after["spent"] - inner["spent"]
-            window = np.concatenate([state[_WINDOW], charge[:, None]], axis=1)
-            after[_WINDOW] = np.ascontiguousarray(window[:, 1:])
-        kinds = np.where(allowed, Kind.FRESH, _KINDS[self.when_exhausted])
-        return after, Releases(values, annotations, kinds)
+        return np.where(allowed[:, None, None], law, certain[:, None, :])
+
+    def follow(self, state: State, released: Integers) -> State:
+        """The state inside and the ledger of the budget, as after `step`."""
+        inner = self._inner(state)
+        paid = self._allowed(state, inner)
+        stepped = {name: column.copy() for name, column in inner.items()}
+        before = {name: column[paid] for name, column in inner.items()}
+        for name, column in self._enumerable.follow(before, released[paid]).items():
+            stepped[name][paid] = column
+        return self._settle(state, inner, stepped, Releases(released))[0]
 
     @property
     def lasting(self) -> tuple[str, ...]:
@@ -147,6 +156,13 @@ class Budgeted:
         if self.window is not None:
             return np.zeros(len(state[_LAST]), dtype=bool)
         return state[_EXHAUSTED]
+
+    def level(self, state: State) -> Integers:
+        """Tenths of the total that are spent, rounded down; with a window there is no end."""
+        if self.window is not None:
+            return np.zeros(len(state[_LAST]), dtype=np.int64)
+        tenths = np.minimum(state["spent"] // -(-self._total_units // 10), 10)
+        return np.where(self.exhausted(state), AT_THE_END, tenths)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """A total per stream; with a window, the promise per release and the accounting rule."""
@@ -165,7 +181,7 @@ class Budgeted:
             replace(
                 guarantee,
                 epsilon=in_nats(self._total_units) * max(1.0, round(factor)),
-                per="stream, over its whole life",
+                per="stream",
                 composition="this is the sum over all releases of one stream, enforced by budget",
             )
             for guarantee, factor in zip(inner, factors, strict=True)
@@ -198,6 +214,37 @@ class Budgeted:
     def _total_units(self) -> int:
         return ceil(Fraction(self.total) * UNITS_PER_NAT * (1 + _ROUNDING))
 
+    @property
+    def _enumerable(self) -> EnumerableMechanism:
+        assert isinstance(self.mechanism, EnumerableMechanism)
+        return self.mechanism
+
+    def _inner(self, state: State) -> State:
+        return {name: state[name] for name in self.mechanism.start(0)}
+
+    def _settle(
+        self, state: State, inner: State, stepped: State, releases: Releases
+    ) -> tuple[State, Releases]:
+        """Keep the releases that are paid for, replace the others, and write the ledger."""
+        allowed = self._allowed(state, inner)
+        if allowed.all():
+            values, annotations = releases.values, releases.annotations
+            after = stepped
+        else:
+            skipped, instead = self._skip(inner, self._instead(state))
+            after = _choose(allowed, stepped, skipped)
+            values = np.where(allowed, releases.values, instead.values)
+            annotations = _choose(allowed, releases.annotations, instead.annotations)
+        after[_LAST] = values.copy()
+        if self.window is None:
+            after[_EXHAUSTED] = ~allowed
+        else:
+            charge = after["spent"] - inner["spent"]
+            window = np.concatenate([state[_WINDOW], charge[:, None]], axis=1)
+            after[_WINDOW] = np.ascontiguousarray(window[:, 1:])
+        kinds = np.where(allowed, Kind.FRESH, _KINDS[self.when_exhausted])
+        return after, Releases(values, annotations, kinds)
+
     def _allowed(self, state: State, inner: State) -> Array:
         """Which rows can pay for the next release; the dry run is made for the others only."""
         counted = self._counted(state)
@@ -228,7 +275,7 @@ class Budgeted:
     def _instead(self, state: State) -> Array:
         if self.when_exhausted == "constant":
             return np.full(len(state[_LAST]), self.mechanism.constant)
-        return np.where(state[_LAST] < 0, self.mechanism.constant, state[_LAST])
+        return state[_LAST].copy()
 
 
 def _choose(allowed: Array, yes: Mapping[str, Array], no: Mapping[str, Array]) -> dict[str, Array]:

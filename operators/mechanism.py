@@ -25,6 +25,10 @@ Notion = Literal[
     "sip", "ldp", "w-event-dp", "w-event-ldp", "swellfish", "dp", "delay-law", "anonymity"
 ]
 
+Per = Literal["release", "window", "stream"]
+"""What epsilon counts, and so what two inputs that are hard to tell apart may differ in: the record
+of one release, the records of any `window` consecutive positions, or all records of a stream."""
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -79,16 +83,17 @@ class Draws(Protocol):
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a configured mechanism promises about one release, as data.
+    """What a configured mechanism promises, as data.
 
-    `epsilon` is in nats and holds per `per`; `finite_precision_delta` is the delta,
-    per release, that sampling in finite precision adds to the law the proof is about.
+    `epsilon` is in nats and holds per `per`; `window` counts positions where that is a window.
+    `finite_precision_delta` is the delta, per release, that sampling in finite precision adds to
+    the law the proof is about.
     """
 
     notion: Notion
     epsilon: float
     delta: float
-    per: str
+    per: Per
     protects: str
     relative_to: str
     composition: str
@@ -97,6 +102,7 @@ class Guarantee:
     not_covered: tuple[str, ...]
     proof: str
     finite_precision_delta: float
+    window: int | None = None
     sound: bool = True
 
 
@@ -151,7 +157,7 @@ class ChargingMechanism(Mechanism, Protocol):
         ...
 
     @property
-    def constant(self) -> int:
+    def constant(self) -> int | float:
         """A value that may be published for free: a function of public parameters."""
         ...
 
@@ -162,6 +168,10 @@ class ChargingMechanism(Mechanism, Protocol):
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """Move on by one position without a release; `instead` is published for free."""
         ...
+
+
+AT_THE_END = 11
+"""The level of a stream that releases nothing fresh any more."""
 
 
 @runtime_checkable
@@ -175,4 +185,30 @@ class ExhaustibleMechanism(Protocol):
 
     def exhausted(self, state: State) -> NDArray[np.bool_]:
         """Which rows have come to their end."""
+        ...
+
+    def level(self, state: State) -> Integers:
+        """How many tenths of its budget each row has spent, 0 to 10; `AT_THE_END` at its end."""
+        ...
+
+
+@runtime_checkable
+class EnumerableMechanism(Mechanism, Protocol):
+    """A mechanism whose inputs and releases are indices, few enough to write its law down.
+
+    Audits follow every sequence of releases with it (`operators.auditing.enumeration`) and compare
+    it with what `step` draws (`operators.auditing.step_check`).
+    """
+
+    @property
+    def outcomes(self) -> tuple[int, int]:
+        """How many inputs and how many releases there are; `(0, 0)` where they are not finite."""
+        ...
+
+    def release_law(self, state: State) -> Floats:
+        """P(release given input) of the next position, `(rows, inputs, releases)`."""
+        ...
+
+    def follow(self, state: State, released: Integers) -> State:
+        """The state after these releases: what `step` returns when it draws them."""
         ...

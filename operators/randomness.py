@@ -189,10 +189,14 @@ class KeyedDraws:
         digests = []
         for context, bound in zip(self._contexts, map(_encode_field, binding), strict=True):
             for middle in middles:
-                for suffix in suffixes:
-                    hasher = copy_prefix()
-                    hasher.update(context + middle + bound + suffix)
+                draw = copy_prefix()
+                draw.update(context + middle + bound)
+                for suffix in suffixes[:-1]:
+                    hasher = draw.copy()
+                    hasher.update(suffix)
                     digests.append(hasher.digest())
+                draw.update(suffixes[-1])
+                digests.append(draw.digest())
         words = np.frombuffer(b"".join(digests), dtype="<u8")
         shape = (len(self._contexts), coordinates, blocks * WORDS_PER_BLOCK)
         return words.reshape(shape)[:, :, :count].astype(np.uint64)

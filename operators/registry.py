@@ -1,9 +1,10 @@
 """Every kind of mechanism by its name, with small configured examples to try and to test it on.
 
-One line here brings a new mechanism under the conformance suite.
+One line here brings a new mechanism under the conformance suite, and another one says which values
+its parameters must refuse.
 
 >>> sorted(KINDS)
-['crr', 'paper_crr']
+['crr', 'laplace', 'paper_crr']
 >>> example = KINDS["crr"].examples()[0]
 >>> example.mechanism.start(2)["spent"].tolist(), example.accepted.tolist()
 ([0, 0], [0, 1])
@@ -11,11 +12,13 @@ One line here brings a new mechanism under the conformance suite.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf, nan
 from typing import Any
 
 import numpy as np
 
 from operators.budget import Budgeted
+from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, Mechanism
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
@@ -63,7 +66,34 @@ def _crr_examples(kind: type[ConditionalRandomizedResponse]) -> tuple[Example, .
     return (*examples, *(Example(budgeted, np.arange(2)) for budgeted in budgets))
 
 
+def _laplace_examples(kind: type[LaplaceRelease]) -> tuple[Example, ...]:
+    tenths = kind(lower=0, upper=1000, epsilon=1.0, units_per_one=10)
+    sign = kind(lower=-1, upper=1, epsilon=0.1)
+    wide = kind(lower=-(2**55), upper=2**55, epsilon=2.5)
+    return (
+        Example(tenths, np.array([0, 250, 725, 1000])),
+        Example(sign, np.array([-1, 1, 7])),
+        Example(wide, np.array([-(2**55), -3, 2**55 - 1])),
+    )
+
+
 KINDS: Mapping[str, Kind] = {
     "crr": Kind(ConditionalRandomizedResponse, _crr_examples),
+    "laplace": Kind(LaplaceRelease, _laplace_examples),
     "paper_crr": Kind(PaperConditionalRandomizedResponse, _markov_examples),
 }
+
+_EPSILONS = (0.0, -1.0, nan, inf)
+
+UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
+    Budgeted: {"total": (0.0, -1.0, nan, inf, 1e30), "window": (0, -1)},
+    ConditionalRandomizedResponse: {"epsilon": (*_EPSILONS, 50.1)},
+    LaplaceRelease: {
+        "lower": (2**60, -(2**62)),
+        "upper": (-(2**60), 2**62),
+        "epsilon": (*_EPSILONS, 20.1, 1e-8),
+        "units_per_one": (0, -1, 10**12 + 1),
+    },
+    PaperConditionalRandomizedResponse: {"epsilon": (*_EPSILONS, 50.1)},
+}
+"""For every number that configures a mechanism, values that no example may be given instead."""

@@ -1,24 +1,60 @@
-"""`fugu explain`: what a pipeline promises, what it does not, and how to read its output."""
+"""`fugu explain`: what pipelines promise, what they do not, and how to read their output."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import orjson
 from rich.console import Console
 from rich.table import Table
 
+from dataflows.commands.explain_together import check_budgets, print_together, together_documents
+from dataflows.errors import ConfigurationError
 from dataflows.guarantee_text import guarantee_id, in_words, pipeline_not_covered
 from dataflows.mechanisms import configure
 from dataflows.pipeline_file import PipelineFile
+from dataflows.source_budget import Promises
 from operators.mechanism import Mechanism
 
 
-def explain(file: PipelineFile, as_json: bool) -> None:
-    """Print the explanation; neither Kafka nor the secret is needed."""
-    mechanism = configure(file).mechanism
+def explain(files: Sequence[PipelineFile], as_json: bool) -> None:
+    """Print the explanation, and what several pipelines add up to; Kafka is not needed.
+
+    Raises `StartRefused`, after everything is printed, if they exceed a `source.budget`.
+    """
+    _require_different([file.path for file in files])
+    explained = [(file, configure(file).mechanism) for file in files]
+    sources: dict[str, list[Promises]] = {}
+    for file, mechanism in explained:
+        source = file.pipeline.source
+        sources.setdefault(source.topic, []).append(
+            Promises(file.pipeline.name, mechanism.guarantees(), source.budget)
+        )
     if as_json:
-        print(orjson.dumps(_document(file, mechanism), option=orjson.OPT_INDENT_2).decode())
-        return
-    console = Console()
+        documents = [_document(file, mechanism) for file, mechanism in explained]
+        content = (
+            documents[0]
+            if len(documents) == 1
+            else {"pipelines": documents, "sums": together_documents(sources)}
+        )
+        print(orjson.dumps(content, option=orjson.OPT_INDENT_2).decode())
+    else:
+        console = Console()
+        for file, mechanism in explained:
+            _print(console, file, mechanism)
+        print_together(console, sources)
+    check_budgets(sources)
+
+
+def _require_different(paths: Sequence[Path]) -> None:
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise ConfigurationError(f"{path}: is given twice; give every pipeline file once")
+        seen.add(path.resolve())
+
+
+def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
     pipeline = file.pipeline
     guarantees = mechanism.guarantees()
     console.print(
@@ -38,13 +74,8 @@ def explain(file: PipelineFile, as_json: bool) -> None:
     console.print("\n[bold]Exact numbers[/bold]")
     for name, number in mechanism.audit().items():
         console.print(f"- {name}: {_readable(number)}")
-    console.print(
-        "\n[bold]How to read the output[/bold]\n"
-        "- confidence is the probability that the released symbol is the true one, given all "
-        "releases of the stream; 1 minus its mean is the expected share of wrong releases.\n"
-        "- released shares are biased towards likely symbols; average the posteriors instead "
-        "(ConditionalRandomizedResponse.observe over the releases of each key, in order).\n"
-    )
+    _print_list(console, "How to read the output", pipeline.operator.how_to_read())
+    console.print()
 
 
 def _document(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
@@ -64,13 +95,9 @@ def _document(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
 
 
 def _parameters(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
-    operator = file.pipeline.operator
     return {
         "mechanism": f"{mechanism.kind} (implementation {mechanism.implementation})",
-        "epsilon": f"{operator.epsilon:g} nats per release",
-        "alphabet": ", ".join(str(symbol) for symbol in operator.alphabet),
-        "unknown symbols": "dead letter" if operator.other is None else f"become {operator.other}",
-        "model": operator.model,
+        **file.pipeline.operator.parameters(),
         "law": mechanism.law_digest().hex()[:16],
         "key in the output": file.pipeline.sink.key,
         "configuration version": file.pipeline.version,

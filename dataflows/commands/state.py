@@ -76,7 +76,7 @@ def verify(file: PipelineFile) -> None:
     with _stopped(file) as directories:
         for directory in directories:
             for path in sorted(directory.rows.glob("*.rows")):
-                for block in blocks(path.read_bytes()):
+                for block in blocks(path):
                     read(block)
                     count += 1
     Console().print(f"{count} blocks in {len(directories)} shards are sound")
@@ -189,7 +189,7 @@ def _read(file: PipelineFile, directory: StateDirectory) -> list[Partition]:
             continue
         newest = max(logs, key=generation_of)
         table = RowTable(start, exhaustible(mechanism))
-        for block in blocks(newest.read_bytes()):
+        for block in blocks(newest):
             table.apply(block)
         spent = table.column("spent")
         found.append(

@@ -4,11 +4,14 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
+from dataflows.config import Ledger
 from dataflows.errors import FuguError
+from dataflows.guarantee_text import in_words
 from dataflows.kafka.client import Topic
 from dataflows.kafka.connection import Connection
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.kafka.topics import sink_problems, source_problems
+from dataflows.ledger.topic import ledger_problem
 from dataflows.mechanisms import configure, state_megabytes
 from dataflows.pipeline_file import PipelineFile
 from dataflows.secrets import read_keys
@@ -42,11 +45,11 @@ def validate(file: PipelineFile, kafka: bool, as_json: bool) -> bool:
     checks.passed("pipeline file", str(file.path))
     try:
         mechanism = configure(file).mechanism
-        checks.passed("model", file.pipeline.operator.model)
+        checks.passed("operator", f"{mechanism.kind}, {in_words(mechanism.guarantees()[0])}")
         megabytes = state_megabytes(file.pipeline, mechanism)
         checks.passed("state size", f"about {megabytes:,.0f} MB with state.max_keys keys")
     except FuguError as error:
-        checks.failed("model or state", str(error))
+        checks.failed("operator or state", str(error))
     try:
         keys = read_keys(file)
         checks.passed("secret", f"key epoch {keys.epoch}")
@@ -97,6 +100,21 @@ def _check_kafka(file: PipelineFile, connection: Connection, checks: Checks) -> 
                 f"topic {name} does not exist; create it with {source.partitions} partitions, "
                 "or write sink.create: true",
             )
+
+    if pipeline.ledger is not None:
+        _check_ledger(client, pipeline.ledger, checks)
+
+
+def _check_ledger(client: KafkaPythonClient, ledger: Ledger, checks: Checks) -> None:
+    topic = client.topic(ledger.topic)
+    if topic is None and ledger.create:
+        checks.passed("ledger.topic", f"{ledger.topic} will be created, compacted")
+        return
+    problem = ledger_problem(topic, ledger.topic)
+    if problem is None:
+        checks.passed("ledger.topic", f"{ledger.topic}, compacted")
+    else:
+        checks.failed("ledger.topic", problem)
 
 
 def _report(key: str, topic: Topic, problems: list[str], checks: Checks) -> None:

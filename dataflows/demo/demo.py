@@ -28,6 +28,7 @@ from dataflows.kafka.client import Client
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.mechanisms import configure
 from dataflows.model_file import read_model
+from dataflows.operator_sections import MarkovOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import RELEASE_HEADER
 from operators.mechanism import Integers
@@ -42,11 +43,12 @@ def demo(users: int, records: int) -> None:
     console = Console()
     with tempfile.TemporaryDirectory(prefix="fugu-demo-") as folder, EmbeddedBroker() as bootstrap:
         file = _pipeline_file(Path(folder), bootstrap)
-        pipeline = file.pipeline
-        alphabet = [str(symbol) for symbol in pipeline.operator.alphabet]
+        pipeline, operator = file.pipeline, file.pipeline.operator
+        assert isinstance(operator, MarkovOperator)
+        alphabet = [str(symbol) for symbol in operator.alphabet]
         mechanism = configure(file).mechanism
         assert isinstance(mechanism, ConditionalRandomizedResponse)
-        model = read_model(file.resolve(pipeline.operator.model), pipeline.operator.alphabet)
+        model = read_model(file.resolve(operator.model), operator.alphabet)
         client = KafkaPythonClient(file.connection())
         stream = DemoStream(model, alphabet, users, records)
         console.print(

@@ -12,7 +12,7 @@ what was published since), or the pipeline stops.
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
 
@@ -31,11 +31,22 @@ _UNMATCHED_WINDOW = 500_000
 ReleaseIds = Callable[[int, Sequence[int]], list[bytes]]
 
 
+@dataclass(frozen=True)
+class Shared:
+    """How the records of one pipeline are found in a topic of many: by part and key."""
+
+    partitions: int
+    is_own: Callable[[int, bytes | None], bool]
+
+
 class KafkaSink(FixedPartitionedSink[Outgoing, int]):
     """Some partitions of one output topic.
 
     `begin` holds their first offsets when the pipeline was created: where to look for releases if
     the process died before its first snapshot. `release_ids` names the releases of source records.
+
+    A topic that other pipelines write to as well is `shared`: part i is then found in partition i
+    modulo the topic's partitions, among the records that are its own.
     """
 
     def __init__(
@@ -46,12 +57,14 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         begin: dict[int, int],
         release_ids: ReleaseIds,
         metrics: Metrics | None = None,
+        shared: Shared | None = None,
     ) -> None:
         self._client = client
         self._writer = writer
         self._topic = topic
         self._begin = begin
         self._metrics = metrics or Metrics()
+        self._shared = shared
         self._index = {name: index for index, name in enumerate(part_names(begin))}
         self._release_ids = release_ids
 
@@ -65,8 +78,9 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
 
     def build_part(self, step_id: str, for_part: str, resume_state: int | None) -> "KafkaSinkPart":
         """Read back what was published after the resume offset."""
-        partition = int(for_part)
-        start = self._begin[partition] if resume_state is None else resume_state
+        part = int(for_part)
+        start = self._begin[part] if resume_state is None else resume_state
+        partition = part if self._shared is None else part % self._shared.partitions
         reader = self._client.reader(self._topic)
         try:
             bounds = reader.bounds([partition])[partition]
@@ -81,6 +95,8 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
             published = {}
             for batch in reader.read_range(partition, start, bounds.end):
                 for offset, timestamp, key, value, headers in batch.records():
+                    if self._shared is not None and not self._shared.is_own(part, key):
+                        continue
                     release_id = _release_id(headers)
                     if release_id is None or value is None:
                         log.warning(
@@ -103,6 +119,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         return KafkaSinkPart(
             self._writer,
             self._topic,
+            part,
             partition,
             bounds.end,
             published,
@@ -112,12 +129,13 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
 
 
 class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
-    """One output partition; `published` holds the releases after the last snapshot."""
+    """Releases of source partition `source`; `published` holds those after the last snapshot."""
 
     def __init__(
         self,
         writer: Writer,
         topic: str,
+        source: int,
         partition: int,
         end: int,
         published: dict[bytes, tuple[int, bytes]],
@@ -126,6 +144,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
     ) -> None:
         self._writer = writer
         self._topic = topic
+        self._source = source
         self._partition = partition
         self._end = end
         self._published = published
@@ -139,7 +158,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         for outgoing in values:
             if self._published:
                 outgoing = self._not_published(outgoing)
-            self._writer.write(self._topic, outgoing)
+            self._writer.write(self._topic, replace(outgoing, partition=self._partition))
             self._metrics.add(RECORDS_OUT, len(outgoing.values), self._topic, self._partition)
 
     def snapshot(self) -> int:
@@ -189,9 +208,9 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             return
         self._explained = True
         first = max(0, position - _UNMATCHED_WINDOW)
-        earlier = set(self._release_ids(self._partition, range(first, position)))
+        earlier = set(self._release_ids(self._source, range(first, position)))
         later = range(position, position + _UNMATCHED_WINDOW)
-        later_ids = set(self._release_ids(self._partition, later))
+        later_ids = set(self._release_ids(self._source, later))
         for release_id, (offset, _) in list(self._published.items()):
             if release_id in earlier:
                 del self._published[release_id]

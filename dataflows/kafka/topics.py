@@ -80,7 +80,8 @@ def sink_problems(topic: Topic, key: str, source: Topic) -> list[str]:
         problems.append(
             f"topic {topic.name} ({key}) has {topic.partitions} partitions, but {source.name} has "
             f"{source.partitions}. Both need the same number: partition i holds the releases of "
-            "partition i."
+            "partition i. If partitions were added to the source of a pipeline that has run, its "
+            "keys have moved: start a new pipeline with topics of its own instead."
         )
     if topic.settings is not None:
         for setting, wanted in _SINK_SETTINGS.items():

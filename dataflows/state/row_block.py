@@ -27,8 +27,8 @@ def written(header: dict[str, Any], parts: Sequence[bytes]) -> bytes:
 
 def read(block: bytes) -> tuple[dict[str, Any], "Body"]:
     """Header and body of a sound block; `StartRefused` if it is damaged or of another format."""
-    content, digest = block[:-_DIGEST_BYTES], block[-_DIGEST_BYTES:]
-    if not content.startswith(_MAGIC) or _digest(content) != digest:
+    content, digest = memoryview(block)[:-_DIGEST_BYTES], block[-_DIGEST_BYTES:]
+    if not block.startswith(_MAGIC) or _digest(content) != digest:
         raise StartRefused(
             "the stored state is damaged (checksum). Restore the state directory from a backup; "
             "starting without it would reset budgets."
@@ -63,7 +63,7 @@ def column_bytes(columns: State) -> list[bytes]:
 class Body:
     """Reads a block's arrays one after the other."""
 
-    def __init__(self, content: bytes, start: int) -> None:
+    def __init__(self, content: memoryview, start: int) -> None:
         self._content = content
         self._at = start
 
@@ -77,7 +77,7 @@ class Body:
         """The next byte strings of the given lengths."""
         parts = []
         for length in lengths:
-            parts.append(self._content[self._at : self._at + length])
+            parts.append(bytes(self._content[self._at : self._at + length]))
             self._at += length
         return parts
 
@@ -92,5 +92,5 @@ class Body:
         return columns
 
 
-def _digest(content: bytes) -> bytes:
+def _digest(content: bytes | memoryview) -> bytes:
     return blake2b(content, digest_size=_DIGEST_BYTES).digest()

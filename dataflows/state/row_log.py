@@ -10,7 +10,7 @@ resumes at most two epochs back.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import orjson
@@ -48,16 +48,12 @@ class RowLog:
         place = orjson.loads(pointer)
         self._generation, self._length = place["generation"], place["length"]
         path = self._path(self._generation)
-        try:
-            content = path.read_bytes()[: self._length]
-        except FileNotFoundError:
-            content = b""
-        if len(content) < self._length:
+        if not path.exists() or path.stat().st_size < self._length:
             raise StartRefused(
                 f"{path} is missing or shorter than the last snapshot says. Restore the state "
                 "directory from a backup; starting without it would reset budgets."
             )
-        for block in blocks(content):
+        for block in blocks(path, self._length):
             self.table.apply(block)
             self._first_block = self._first_block or len(block)
         os.truncate(path, self._length)
@@ -125,16 +121,15 @@ def partition_of(pointer: bytes) -> int:
     return int(orjson.loads(pointer)["partition"])
 
 
-def blocks(content: bytes) -> list[bytes]:
-    """The blocks of a log; a block that is not complete is left out."""
-    found, at = [], 0
-    while at + _LENGTH_BYTES <= len(content):
-        length = int.from_bytes(content[at : at + _LENGTH_BYTES], "little")
-        at += _LENGTH_BYTES + length
-        if at > len(content):
-            break
-        found.append(content[at - length : at])
-    return found
+def blocks(path: Path, length: int | None = None) -> Iterator[bytes]:
+    """The blocks in the first `length` bytes of a log; one that is not complete is left out."""
+    end = path.stat().st_size if length is None else length
+    with path.open("rb") as file:
+        while file.tell() + _LENGTH_BYTES <= end:
+            size = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+            if file.tell() + size > end:
+                return
+            yield file.read(size)
 
 
 def log_files(directory: Path, partition: int) -> list[Path]:

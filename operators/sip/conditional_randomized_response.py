@@ -98,6 +98,21 @@ class ConditionalRandomizedResponse:
         after, posterior = self._after_release(state, law, released)
         return after, posterior.T
 
+    @property
+    def outcomes(self) -> tuple[int, int]:
+        """Symbols in, symbols out."""
+        return self.model.symbols, self.model.symbols
+
+    def release_law(self, state: State) -> Floats:
+        """a(y|x), `(rows, x, y)`."""
+        law = self.law(_checked_belief(state["belief"]))
+        truths = np.indices((self.model.symbols, len(state["belief"])))[0]
+        return np.stack([law.probabilities(truth).T for truth in truths], axis=1)
+
+    def follow(self, state: State, released: Integers) -> State:
+        """Belief and ledger depend on releases alone."""
+        return self.observe(state, released)[0]
+
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """Predict only; the confidence of `instead` is its probability given earlier releases."""
         belief = _checked_belief(state["belief"])

@@ -50,7 +50,7 @@ def crr_guarantees(
         sip,
         notion="ldp",
         epsilon=without_model,
-        protects="one true symbol against any other",
+        protects="any true symbols of one stream against any others",
         relative_to="no model: any prior, and any correlation within the stream",
         composition="a stream that spent E nats is 2 E-private under every prior",
         assumptions=(_STREAMS, _HASH),

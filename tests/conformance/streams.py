@@ -1,11 +1,11 @@
 """Runs a mechanism over keyed streams, cut into steps in any way a dataflow might cut them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from operators.mechanism import Array, Draws, Inputs, Integers, State
+from operators.mechanism import Array, Draws, Inputs, Integers, State, Words
 from operators.randomness import DrawScope, Secret, record_positions
 from operators.registry import Example
 
@@ -26,6 +26,20 @@ class Stored:
 
     def load(self) -> Array:
         return np.frombuffer(self.content, dtype=self.dtype).reshape(self.shape).copy()
+
+
+@dataclass(frozen=True)
+class WatchedDraws:
+    """Draws that remember, call by call, what every row was bound to."""
+
+    draws: Draws
+    bindings: list[Sequence[bytes]] = field(default_factory=list)
+
+    def words(
+        self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
+    ) -> Words:
+        self.bindings.append(binding)
+        return self.draws.words(purpose, binding, coordinates=coordinates, count=count)
 
 
 class Streams:

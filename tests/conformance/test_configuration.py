@@ -1,15 +1,16 @@
 """What every registered mechanism says about itself: the same suite for all."""
 
+import re
 import sys
-from dataclasses import FrozenInstanceError, fields, is_dataclass
+from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 from math import isfinite, isinf
 from typing import Any, get_args
 
 import orjson
 import pytest
 
-from operators.mechanism import Mechanism, Notion
-from operators.registry import KINDS, Example
+from operators.mechanism import Mechanism, Notion, Per
+from operators.registry import KINDS, UNUSABLE, Example
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -32,11 +33,27 @@ def test_configuration_is_frozen(example: Example) -> None:
             setattr(mechanism, field.name, None)
 
 
+def test_a_number_that_cannot_be_is_refused_naming_the_field(example: Example) -> None:
+    mechanism: Any = example.mechanism
+    parameters = [field.name for field in fields(mechanism) if field.init]
+    numbers = [name for name in parameters if isinstance(getattr(mechanism, name), int | float)]
+    unusable = UNUSABLE[type(mechanism)]
+    assert set(numbers) <= set(unusable) <= set(parameters)
+    for name, values in unusable.items():
+        assert values
+        for value in values:
+            with pytest.raises(ValueError, match=rf"^[a-z_, :]*\b{re.escape(name)}\b") as refused:
+                replace(mechanism, **{name: value})
+            assert ": " in str(refused.value)
+
+
 def test_guarantees_are_data(example: Example) -> None:
     guarantees = example.mechanism.guarantees()
     assert guarantees
     for guarantee in guarantees:
         assert guarantee.notion in get_args(Notion)
+        assert guarantee.per in get_args(Per)
+        assert (guarantee.window is not None) == (guarantee.per == "window")
         assert guarantee.epsilon > 0.0
         assert 0.0 <= guarantee.delta <= 1.0
         assert 0.0 <= guarantee.finite_precision_delta <= 1.0

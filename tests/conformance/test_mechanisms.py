@@ -1,15 +1,18 @@
 """How every registered mechanism must behave, one position at a time: the same suite for all."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 import pytest
 
-from operators.mechanism import ExhaustibleMechanism, Inputs, Integers
+from operators.mechanism import AT_THE_END, ExhaustibleMechanism, Inputs, Integers
+from operators.randomness import record_positions
 from operators.registry import Example
-from tests.conformance.streams import Stored, Streams
+from tests.conformance.streams import Stored, Streams, WatchedDraws
 
 ROWS, STEPS = 5, 12
+POSITIONS = 60
 
 
 def truth(example: Example, seed: int = 1) -> Integers:
@@ -92,6 +95,19 @@ def test_rows_are_independent(example: Example) -> None:
         assert other.state[name][0].tobytes() == one.state[name][0].tobytes()
 
 
+def test_other_data_at_the_same_position_draw_other_words(example: Example) -> None:
+    """Equal bindings draw equal words, which is right where the data are equal to the mechanism."""
+    mechanism, accepted = example.mechanism, example.accepted
+    scope = Streams(example, 0).scope
+    for offset in range(POSITIONS):
+        position = record_positions("topic", 0, [offset])
+        draws = WatchedDraws(scope.draws([b"key"] * len(accepted), position * len(accepted)))
+        _, releases = mechanism.step(mechanism.start(len(accepted)), Inputs(accepted), draws)
+        for one, other in combinations(range(len(accepted)), 2):
+            if all(bound[one] == bound[other] for bound in draws.bindings):
+                assert releases.values[one].tobytes() == releases.values[other].tobytes()
+
+
 @pytest.mark.parametrize("rows", [1, ROWS])
 def test_inputs_and_state_are_neither_modified_nor_kept(example: Example, rows: int) -> None:
     mechanism, streams = example.mechanism, Streams(example, rows)
@@ -129,6 +145,7 @@ def test_a_stream_that_has_come_to_its_end_is_its_lasting_columns(example: Examp
     fresh = mechanism.start(ROWS)
     for name in fresh.keys() - set(mechanism.lasting):
         assert streams.state[name][ended].tobytes() == fresh[name][ended].tobytes()
+    assert ((mechanism.level(streams.state) == AT_THE_END) == ended).all()
     before = streams.snapshot()
     streams.advance(range(ROWS), truth(example, seed=3)[:, 0])
     for name, column in streams.state.items():

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from dataflows.admission import Admission
 from dataflows.batches import Batch, Outgoing, Sanitized
-from dataflows.codec import FieldTimestamp, SymbolCodec
+from dataflows.codec.fields import FieldTimestamp
+from dataflows.codec.records import Codec
+from dataflows.codec.symbols import Symbols
 from dataflows.deduplication import Deduplication
 from dataflows.lift import Lift
 from dataflows.publish import KeyPolicy, Pseudonyms, Publisher
@@ -35,11 +37,9 @@ def codec(
     other: str | int | None = None,
     timestamp: FieldTimestamp | None = None,
     event: str | None = None,
-) -> SymbolCodec:
+) -> Codec:
     """Reads the field `zone`."""
-    return SymbolCodec(
-        "zone", alphabet, other=other, max_value_bytes=1_000_000, timestamp=timestamp, event=event
-    )
+    return Codec(Symbols("zone", alphabet, other=other), 1_000_000, timestamp, event)
 
 
 def batch_of(messages: Sequence[Message], *, first_offset: int = 0) -> Batch:

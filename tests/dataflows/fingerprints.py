@@ -22,7 +22,10 @@ FINGERPRINT = Fingerprint(
     sink_key="pseudonym",
     dead_letters_topic="vitals.sanitized.dead",
     dead_letters_identity="dead-id",
+    ledger_topic="fugu.ledger",
+    ledger_identity="ledger-id",
     source_begin={"0": 0, "1": 0},
     sink_begin={"0": 0, "1": 0},
     dead_letters_begin={"0": 0, "1": 0},
+    ledger_begin={"0": 0, "1": 0},
 )

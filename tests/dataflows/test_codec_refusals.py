@@ -3,7 +3,7 @@
 import pytest
 
 from dataflows.batches import Reason
-from dataflows.codec import LATEST_TIMESTAMP, FieldTimestamp
+from dataflows.codec.fields import LATEST_TIMESTAMP, FieldTimestamp
 from tests.dataflows.bad_records import GOOD, REFUSED
 from tests.dataflows.columns import batch_of, codec
 

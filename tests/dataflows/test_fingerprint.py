@@ -27,9 +27,18 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "sink_identity": ("other-id", "the sink topic was deleted and created again"),
     "sink_key": ("none", "set sink.key back"),
     "dead_letters_topic": ("dead", "set sink.dead_letters back"),
+    "ledger_topic": ("", "set ledger.topic back"),
+    "ledger_identity": ("other-id", "the ledger topic was deleted and created again"),
     "dead_letters_identity": ("other-id", "the dead-letter topic was deleted and created again"),
 }
-REMEMBERED_ONLY = {"format", "rotated_at", "source_begin", "sink_begin", "dead_letters_begin"}
+REMEMBERED_ONLY = {
+    "format",
+    "rotated_at",
+    "source_begin",
+    "sink_begin",
+    "dead_letters_begin",
+    "ledger_begin",
+}
 
 
 def test_every_field_is_compared_or_only_remembered() -> None:

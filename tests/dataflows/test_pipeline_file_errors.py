@@ -7,6 +7,7 @@ import pytest
 
 from dataflows.config import TimestampField
 from dataflows.errors import ConfigurationError
+from dataflows.operator_sections import MarkovOperator
 from dataflows.pipeline_file import PipelineFile
 from tests.dataflows.pipeline_files import PIPELINE, read, read_error, with_change
 
@@ -33,7 +34,7 @@ def test_a_correct_file_is_read_with_its_defaults(tmp_path: Path) -> None:
         ("epsilon: 1.0", "epsilon: .nan", 8, "finite"),
         ("epsilon: 1.0", "epsilon: .inf", 8, "finite"),
         ("epsilon: 1.0", "epsilon: 51", 8, "less than or equal to 50"),
-        ("kind: crr", "kind: ccr", 6, "'crr' or 'paper_crr'"),
+        ("kind: crr", "kind: ccr", 6, "there is no 'ccr'; write one of 'crr'"),
         ("kind: crr", "kind: paper_crr", 5, "accept_unsound: true"),
         ("kind: crr", "kind: crr\n  other: sprint", 5, "other must be one of the alphabet"),
         (ALPHABET, "[on, off]", 7, "symbol 1 is neither text nor an integer; put quotes"),
@@ -58,6 +59,9 @@ def test_a_correct_file_is_read_with_its_defaults(tmp_path: Path) -> None:
             "source.timestamp.format: input should be 'epoch-ms' or 'epoch-s'",
         ),
         ("value: zone", "value: zone\n  max_batch: 0", 5, "greater than or equal to 1"),
+        ("value: zone", "value: zone\n  budget: 0", 5, "source.budget: input should be greater"),
+        ("value: zone", "value: zone\n  budget: .inf", 5, "source.budget: input should be"),
+        ("value: zone", "value: zone\n  budget: '3'", 5, "source.budget: input should be a valid"),
         ("vitals.sanitized", "vitals.raw", 1, "three different topics"),
         ("env: FUGU_TEST_SECRET", "{}", 18, "write either env: NAME or file: PATH"),
         ("env: FUGU_TEST_SECRET", "env: A\n  file: b", 18, "write either env: NAME or file: PATH"),
@@ -122,6 +126,7 @@ def test_a_missing_file_and_a_directory_are_named(tmp_path: Path) -> None:
 
 def test_yaml_words_for_true_and_false_are_symbols_when_quoted(tmp_path: Path) -> None:
     file = read(tmp_path, with_change(ALPHABET, "['on', 'off']"))
+    assert isinstance(file.pipeline.operator, MarkovOperator)
     assert file.pipeline.operator.alphabet == ["on", "off"]
 
 

@@ -8,7 +8,8 @@ import orjson
 
 from tests.faults.feeding import PARTITIONS, PacedFeed, document_with_topics, paced_feed, stream
 from tests.faults.outcomes import check_one_outcome_each, published
-from tests.kafka.pipelines import fugu, running, write_pipeline
+from tests.kafka.pipelines import Document, fugu, running, write_pipeline
+from tests.kafka.records import Record, read_topic
 from tests.kafka.topics import TopicFactory
 
 RECORDS = 24_000
@@ -38,6 +39,8 @@ def test_a_kill_in_any_window_leaves_no_trace_in_the_output_or_the_budgets(
     undisturbed = document_with_topics(bootstrap, topics, source)
     for document in (disturbed, undisturbed):
         document["budget"] = {"total": 4.0}
+        ledger = topics("ledger", partitions=PARTITIONS, configs={"cleanup.policy": "compact"})
+        document["ledger"] = {"topic": ledger}
         document["state"]["every"] = "200ms"
     here = write_pipeline(tmp_path / "disturbed", disturbed)
     there = write_pipeline(tmp_path / "undisturbed", undisturbed)
@@ -55,6 +58,7 @@ def test_a_kill_in_any_window_leaves_no_trace_in_the_output_or_the_budgets(
     assert outcome == published(bootstrap, undisturbed)
     check_one_outcome_each(private, *outcome)
     assert spent(here) == spent(there)
+    assert streams_in_ledger(bootstrap, disturbed) == streams_in_ledger(bootstrap, undisturbed)
     shown = orjson.loads(fugu("state", "show", here, "--json"))
     assert sum(partition["compacted"] for partition in shown) > 0
     assert "are sound" in fugu("state", "verify", here)
@@ -75,6 +79,15 @@ def run_to_the_end(pipeline: Path, feed: PacedFeed) -> None:
     with running(pipeline) as process:
         process.wait_until(lambda: feed.published() >= RECORDS)
         assert process.stop() == 0, process.stderr
+
+
+def streams_in_ledger(bootstrap: str, document: Document) -> dict[int, list[Record]]:
+    """The ledger but for the pipeline's own entry, which has the time of its start."""
+    topic = read_topic(bootstrap, document["ledger"]["topic"])
+    return {
+        partition: [record for record in records if record.headers]
+        for partition, records in topic.items()
+    }
 
 
 def spent(pipeline: Path) -> list[dict[str, float]]:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.faults.feeding import PARTITIONS, document_with_topics, paced_feed, stream
 from tests.faults.outcomes import check_one_outcome_each, published
-from tests.kafka.pipelines import running, write_pipeline
+from tests.kafka.pipelines import fugu, running, write_pipeline
 from tests.kafka.topics import TopicFactory
 
 RECORDS = 6_000
@@ -30,3 +30,15 @@ def test_a_stop_in_mid_stream_leaves_nothing_to_repeat(
                 assert process.stderr.endswith("stopped, state is written\n")
                 assert "recognised" not in process.stderr
     check_one_outcome_each(private, *published(bootstrap, document))
+
+
+def test_a_stop_before_the_first_record_is_read_is_graceful_too(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    source = topics("private", partitions=PARTITIONS)
+    pipeline = write_pipeline(tmp_path, document_with_topics(bootstrap, topics, source))
+    with running(pipeline) as process:
+        process.wait_until((tmp_path / "state" / "shard-0000" / "lock").exists)
+        assert process.stop() == 0, process.stderr
+        assert process.stderr.endswith("stopped, state is written\n")
+    assert "are sound" in fugu("state", "verify", pipeline)

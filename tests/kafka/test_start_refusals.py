@@ -1,12 +1,18 @@
 """A start that could repeat or forget releases is refused with one clear error, and no more."""
 
 import shutil
+import time
 from collections.abc import Callable
+from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 
+import orjson
 import pytest
-from kafka import KafkaAdminClient, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
+from dataflows.fingerprint import FORMAT
+from dataflows.state.row_block import BLOCK_FORMAT
 from tests.kafka.established import (
     RECORDS,
     Established,
@@ -14,9 +20,12 @@ from tests.kafka.established import (
     records,
     wait_until_published,
 )
-from tests.kafka.pipelines import refusal, running
-from tests.kafka.records import produce
+from tests.kafka.pipelines import PATIENCE_SECONDS, refusal, running
+from tests.kafka.records import partitions_of, produce
 from tests.kafka.topics import TopicFactory
+
+LENGTH_BYTES = 8
+DIGEST_BYTES = 32
 
 
 @pytest.fixture(scope="module")
@@ -48,17 +57,45 @@ def _damage_rows(state: Path) -> None:
         log.write_bytes(content)
 
 
+def _newer_fingerprint(state: Path) -> None:
+    _change_fingerprint(state, format=FORMAT + 1)
+
+
+def _newer_rows(state: Path) -> None:
+    """Whole and sound, but of format 9."""
+    for log in (state / "rows").iterdir():
+        content = log.read_bytes()
+        end = LENGTH_BYTES + int.from_bytes(content[:LENGTH_BYTES], "little")
+        block = content[LENGTH_BYTES : end - DIGEST_BYTES]
+        block = block.replace(b'"format":%d' % BLOCK_FORMAT, b'"format":9', 1)
+        block += blake2b(block, digest_size=DIGEST_BYTES).digest()
+        log.write_bytes(content[:LENGTH_BYTES] + block + content[end:])
+
+
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
         (_remove("."), "already holds records, but there is no state for them"),
         (_remove("recovery"), "recovery is missing although the pipeline ran before"),
+        (_remove("rows"), "is missing or shorter than the last snapshot says"),
         (lambda state: (state / "fingerprint.json").unlink(), "fingerprint.json is missing"),
         (lambda state: (state / "fingerprint.json").write_bytes(b"{"), "is damaged or of another"),
         (_damage_store, "recovery cannot be used: it is damaged"),
         (_damage_rows, "the stored state is damaged (checksum)"),
+        (_newer_fingerprint, "a newer version wrote the state. Run that version"),
+        (_newer_rows, "has format 9, this version reads"),
     ],
-    ids=["no state", "no store", "no fingerprint", "bad fingerprint", "bad store", "bad rows"],
+    ids=[
+        "no state",
+        "no store",
+        "no rows",
+        "no fingerprint",
+        "bad fingerprint",
+        "bad store",
+        "bad rows",
+        "newer fingerprint",
+        "newer rows",
+    ],
 )
 def test_a_state_that_is_not_whole_is_refused(
     damage: Callable[[Path], None], says: str, pipeline: Established
@@ -67,6 +104,32 @@ def test_a_state_that_is_not_whole_is_refused(
     damage(pipeline.state)
     assert says in refusal(pipeline.write())
     assert pipeline.published() == before
+
+
+def test_a_state_of_another_version_of_fugu_is_refused(pipeline: Established) -> None:
+    stored = orjson.loads((pipeline.state / "fingerprint.json").read_bytes())
+    now, steps = stored["implementation"], stored["steps"]
+    renamed = [step.upper() for step in steps]
+    _change_fingerprint(pipeline.state, implementation=now + 1, steps=renamed)
+    before = pipeline.published(), _content(pipeline.state)
+    said = refusal(pipeline.write())
+    assert f"implementation changed (was {now + 1}, is {now}): run the version of Fugu" in said
+    assert f"steps changed (was {renamed}, is {steps}): " in said
+    assert "run the version that wrote the state" in said
+    assert (pipeline.published(), _content(pipeline.state)) == before
+
+
+def test_the_state_of_another_pipeline_is_refused(
+    original: Established, pipeline: Established, topics: TopicFactory
+) -> None:
+    before = original.published(), _content(pipeline.state)
+    pipeline.document["name"] = "steps-per-hour"
+    pipeline.document["sink"]["topic"] = topics("other", partitions=2)
+    said = refusal(pipeline.write())
+    assert "pipeline changed (was heart-zones, is steps-per-hour): this state directory" in said
+    assert f"sink_topic changed (was {original.sink}, is {pipeline.sink})" in said
+    assert (original.published(), _content(pipeline.state)) == before
+    assert pipeline.published() == 0
 
 
 def test_a_second_process_is_refused_while_the_first_one_runs(pipeline: Established) -> None:
@@ -102,7 +165,7 @@ def test_a_sink_that_lost_what_a_replay_must_recognise_is_refused(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
     pipeline = established(bootstrap, topics, tmp_path)
-    produce(bootstrap, pipeline.sink, records(0, 2))
+    produce(bootstrap, pipeline.sink, records(0, 1))
     _forget(bootstrap, {TopicPartition(pipeline.sink, 0): RECORDS // 2 + 1})
     produce(bootstrap, pipeline.source, records(RECORDS, 2))
     said = refusal(pipeline.write())
@@ -125,6 +188,46 @@ def test_topics_that_were_created_anew_are_refused(
     assert pipeline.published() == 0
 
 
+def test_partitions_that_were_added_are_refused(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    pipeline = established(bootstrap, topics, tmp_path)
+    _extend(bootstrap, [pipeline.source], partitions=3)
+    assert "has 2 partitions, but" in refusal(pipeline.write())
+    _extend(bootstrap, [pipeline.sink, pipeline.dead_letters], partitions=3)
+    said = refusal(pipeline.write())
+    assert "partitions changed (was 2, is 3): " in said
+    assert "let producers write to a new topic, and start a new pipeline with a new name" in said
+    assert pipeline.published() == RECORDS
+
+
+def _change_fingerprint(state: Path, **fields: object) -> None:
+    path = state / "fingerprint.json"
+    path.write_bytes(orjson.dumps(orjson.loads(path.read_bytes()) | fields))
+
+
+def _content(state: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in state.rglob("*") if path.is_file()}
+
+
 def _forget(bootstrap: str, before: dict[TopicPartition, int]) -> None:
     with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
         admin.delete_records(before)
+    _wait_until(bootstrap, lambda consumer: consumer.beginning_offsets(list(before)) == before)
+
+
+def _extend(bootstrap: str, names: list[str], *, partitions: int) -> None:
+    with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+        admin.create_partitions(dict.fromkeys(names, partitions))
+    _wait_until(
+        bootstrap, lambda it: all(len(partitions_of(it, name)) == partitions for name in names)
+    )
+
+
+def _wait_until(bootstrap: str, reached: Callable[[KafkaConsumer], bool]) -> None:
+    """What an administrator did must be seen by others before a pipeline starts."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
+        while not reached(consumer):
+            assert time.monotonic() < deadline, "the broker does not show what was changed"
+            consumer.topics()

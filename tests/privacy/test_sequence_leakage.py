@@ -5,14 +5,15 @@ from math import exp, expm1
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
+from operators.auditing.enumeration import sequences
+from operators.mechanism import Floats, Integers, State
+from operators.nats import in_nats
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
 from operators.sip.release_law import Proposal, ReleaseLaw
-from tests.privacy.exact_leakage import audit_sequences
-
-ROUNDING = 1e-9
+from tests.privacy.chains import binary, random_chain
+from tests.privacy.leakage import ROUNDING, about_truth, all_sequences
+from tests.privacy.randomized_response import RandomizedResponse
 
 
 class IdentityKernelResponse(ConditionalRandomizedResponse):
@@ -25,18 +26,13 @@ class IdentityKernelResponse(ConditionalRandomizedResponse):
         return ReleaseLaw.repaired(belief, proposal, expm1(self.epsilon), exp(self.epsilon))
 
 
-def binary(stays: float, first: float) -> MarkovModel:
-    """Two symbols; `stays` = P(no change), `first` = P(first symbol is 1)."""
-    return MarkovModel(
-        np.array([1.0 - first, first]), np.array([[stays, 1.0 - stays], [1.0 - stays, stays]])
-    )
+class ForgetfulResponse(ConditionalRandomizedResponse):
+    """Starts again from the prior after two releases."""
 
-
-def random_chain(rng: np.random.Generator, symbols: int) -> MarkovModel:
-    concentration = rng.choice([0.2, 1.0, 5.0])
-    transition = rng.dirichlet(np.full(symbols, concentration), symbols)
-    prior = rng.dirichlet(np.full(symbols, concentration))
-    return MarkovModel.smoothed(prior, transition, smoothing=float(rng.choice([1e-4, 1e-2])))
+    def follow(self, state: State, released: Integers) -> State:
+        after = super().follow(state, released)
+        forgets = (after["releases"] == 2)[:, None]
+        return {**after, "belief": np.where(forgets, self.model.prior, after["belief"])}
 
 
 @pytest.mark.parametrize(
@@ -54,23 +50,32 @@ def test_section_4_has_the_leakage_of_four_steps(
     kind: type[ConditionalRandomizedResponse], epsilon: float, worst: float
 ) -> None:
     """To the printed digits; 2.867 is printed for 2.86650, rounded twice."""
-    audit = audit_sequences(kind(binary(stays=0.9, first=0.9), epsilon), steps=4)
-    assert audit.worst == pytest.approx(worst, abs=5.1e-4)
+    model = binary(stays=0.9, first=0.9)
+    leaked = about_truth(all_sequences(kind(model, epsilon), 4), model)
+    assert leaked.max() == pytest.approx(worst, abs=5.1e-4)
+
+
+@pytest.mark.parametrize(("epsilon", "worst"), [(1.0, 3.657), (0.5, 1.748)])
+def test_section_4_has_the_leakage_of_plain_randomized_response(
+    epsilon: float, worst: float
+) -> None:
+    paths = all_sequences(RandomizedResponse(2, epsilon, epsilon), 4)
+    leaked = about_truth(paths, binary(stays=0.9, first=0.9))
+    assert leaked.max() == pytest.approx(worst, abs=5.1e-4)
+    assert paths.about_streams().max() == pytest.approx(4 * epsilon)
 
 
 @pytest.mark.parametrize(("symbols", "steps"), [(2, 4), (3, 4), (4, 3)])
-def test_actual_leakages_add_up_to_at_least_what_every_path_leaked(
-    symbols: int, steps: int
-) -> None:
+def test_the_ledger_of_every_path_covers_what_it_leaked(symbols: int, steps: int) -> None:
     rng = np.random.default_rng([symbols, steps])
     for _ in range(60):
         epsilon = float(np.exp(rng.uniform(np.log(0.05), np.log(6.0))))
         mechanism = ConditionalRandomizedResponse(random_chain(rng, symbols), epsilon)
-        for length in range(1, steps + 1):
-            audit = audit_sequences(mechanism, length)
-            assert (audit.leaked <= audit.claimed + ROUNDING).all()
-            assert (audit.claimed <= length * epsilon + ROUNDING).all()
-            assert (audit.distance <= 2.0 * audit.claimed + ROUNDING).all()
+        for paths in sequences(mechanism, steps):
+            leaked = about_truth(paths, mechanism.model)
+            assert (leaked <= paths.spent + ROUNDING).all()
+            assert (paths.spent <= paths.steps * in_nats(mechanism.largest_charge)).all()
+            assert (paths.about_streams() <= 2.0 * paths.spent + ROUNDING).all()
 
 
 def test_the_papers_mechanism_exceeds_its_budget_by_far_and_says_so() -> None:
@@ -78,22 +83,31 @@ def test_the_papers_mechanism_exceeds_its_budget_by_far_and_says_so() -> None:
     excesses = []
     for _ in range(60):
         epsilon = float(rng.uniform(0.2, 3.0))
-        audit = audit_sequences(
-            PaperConditionalRandomizedResponse(random_chain(rng, 3), epsilon), steps=4
-        )
-        excesses.append(audit.worst - 4 * epsilon)
-        assert (audit.leaked <= audit.claimed + ROUNDING).all()
+        mechanism = PaperConditionalRandomizedResponse(random_chain(rng, 3), epsilon)
+        paths = all_sequences(mechanism, 4)
+        leaked = about_truth(paths, mechanism.model)
+        excesses.append(float(leaked.max()) - 4 * epsilon)
+        assert (leaked <= paths.spent + ROUNDING).all()
     assert max(excesses) > 5.0
     assert np.mean(np.array(excesses) > 0.0) > 0.5
+
+
+def test_a_belief_that_is_not_the_posterior_shows_as_leakage() -> None:
+    """Section 7: never reset the belief; its ledger still says 4."""
+    model = binary(stays=0.9, first=0.5)
+    paths = all_sequences(ForgetfulResponse(model, epsilon=1.0), 4)
+    assert about_truth(paths, model).max() > 4.3
+    assert paths.spent.max() == pytest.approx(4.0)
 
 
 @pytest.mark.parametrize(("truth", "worst"), [(0.9, 5.02), (0.99, 5.24)])
 def test_section_5_has_the_leakage_under_a_wrong_model(truth: float, worst: float) -> None:
     """The model says that symbols are independent; in truth they stay."""
     mechanism = ConditionalRandomizedResponse(binary(stays=0.5, first=0.5), epsilon=1.0)
-    audit = audit_sequences(mechanism, 4, adversary=binary(stays=truth, first=0.5))
-    assert round(audit.worst, 2) == worst
-    assert audit_sequences(mechanism, 4).worst <= 4.0 + ROUNDING
+    paths = all_sequences(mechanism, 4)
+    leaked = about_truth(paths, binary(stays=truth, first=0.5))
+    assert round(float(leaked.max()), 2) == worst
+    assert about_truth(paths, mechanism.model).max() <= 4.0 + ROUNDING
 
 
 @pytest.mark.parametrize("symbols", [2, 3])
@@ -102,6 +116,17 @@ def test_no_other_prior_or_correlation_learns_more_than_twice_as_much(symbols: i
     for _ in range(100):
         epsilon = float(rng.uniform(0.1, 3.0))
         mechanism = ConditionalRandomizedResponse(random_chain(rng, symbols), epsilon)
-        audit = audit_sequences(mechanism, 4, adversary=random_chain(rng, symbols))
-        assert (audit.leaked <= 2.0 * audit.claimed + ROUNDING).all()
-        assert (audit.distance <= 2.0 * audit.claimed + ROUNDING).all()
+        paths = all_sequences(mechanism, 4)
+        leaked = about_truth(paths, random_chain(rng, symbols))
+        assert (leaked <= 2.0 * paths.spent + ROUNDING).all()
+
+
+@pytest.mark.parametrize("symbols", [2, 3])
+def test_one_position_leaks_at_most_twice_epsilon_to_anybody(symbols: int) -> None:
+    """However much the releases of the positions around it say."""
+    rng = np.random.default_rng([symbols, 1])
+    for _ in range(40):
+        mechanism = ConditionalRandomizedResponse(random_chain(rng, symbols), rng.uniform(0.1, 3.0))
+        ldp = mechanism.guarantees()[1].epsilon
+        paths = all_sequences(mechanism, 4)
+        assert max(paths.about_one_position(k).max() for k in range(4)) <= ldp

@@ -86,7 +86,7 @@ def test_unlocking_lets_the_next_owner_in(tmp_path: Path) -> None:
     StateDirectory(tmp_path).lock()
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"format": 2}', b"\xff\x00"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"format": 1}', b"\xff\x00"])
 def test_a_damaged_fingerprint_is_refused(content: bytes, tmp_path: Path) -> None:
     created(tmp_path).unlock()
     (tmp_path / "fingerprint.json").write_bytes(content)
@@ -98,7 +98,9 @@ def test_a_fingerprint_of_a_later_format_is_refused(tmp_path: Path) -> None:
     created(tmp_path).unlock()
     path = tmp_path / "fingerprint.json"
     path.write_bytes(path.read_bytes().replace(b'"format": 1', b'"format": 2'))
-    with pytest.raises(StartRefused, match="of another version"):
+    with pytest.raises(
+        StartRefused, match=r"has format 2, but .* reads format 1.*Run that version"
+    ):
         StateDirectory(tmp_path).stored()
 
 

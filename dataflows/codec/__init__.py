@@ -1,0 +1,1 @@
+"""JSON in and out: records as they arrive, values as mechanisms read them, releases as JSON."""

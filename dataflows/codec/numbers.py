@@ -1,0 +1,52 @@
+"""Numbers: read into whole units of a declared fixed-point unit, written with its decimals."""
+
+from decimal import Decimal
+from math import floor, isfinite
+
+import orjson
+
+from dataflows.batches import Reason
+from dataflows.codec.fields import Record, Refused, required
+from operators.mechanism import Kind, Releases
+
+_LARGEST = 2**61
+"""What is beyond is read as this: the mechanism clamps it to the declared range anyway."""
+
+
+class Numbers:
+    """Reads one field as a number of units, and writes releases of numbers.
+
+    The nearest unit is found in double arithmetic, which is the same on every platform.
+
+    >>> tenths = Numbers("watts", units_per_one=10)
+    >>> tenths.read({"watts": 12.34}), tenths.read({"watts": -3})
+    (123, -30)
+    """
+
+    def __init__(self, field: str, *, units_per_one: int) -> None:
+        self.field = field
+        self._units_per_one = units_per_one
+        name = orjson.dumps(field)
+        exponent = (1 / Decimal(units_per_one)).as_tuple().exponent
+        decimals = max(0, -int(exponent))
+        start = b"{%s:%%.%df" % (name.replace(b"%", b"%%"), decimals)
+        self._forms = {Kind.FRESH: start + b"}", Kind.REPEATED: start + b',"repeated":true}'}
+
+    def read(self, record: Record) -> int:
+        """The number in units, rounded to the nearest."""
+        value = required(record, self.field)
+        if type(value) is int:
+            return min(max(value * self._units_per_one, -_LARGEST), _LARGEST)
+        if type(value) is not float:
+            raise Refused(Reason.WRONG_TYPE, self.field)
+        units = value * self._units_per_one
+        if not isfinite(units):
+            raise Refused(Reason.NOT_FINITE, self.field)
+        return min(max(floor(units + 0.5), -_LARGEST), _LARGEST)
+
+    def write(self, releases: Releases) -> list[bytes]:
+        """One JSON object per release."""
+        values = releases.values.tolist()
+        kinds = [Kind.FRESH] * len(values) if releases.kinds is None else releases.kinds.tolist()
+        forms = self._forms
+        return [forms[kind] % value for kind, value in zip(kinds, values, strict=True)]

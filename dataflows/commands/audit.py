@@ -1,0 +1,94 @@
+"""`fugu audit`: exact numbers of the configured mechanism, then attacks on it as a black box."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import orjson
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from dataflows.errors import FuguError
+from dataflows.mechanisms import configure
+from dataflows.pipeline_file import PipelineFile
+
+_PICTURES = (".png", ".svg")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How hard to attack, and what to show; `confidence` is in per cent."""
+
+    runs: int
+    steps: int
+    confidence: float
+    seed: int
+    plot: Path | None
+    as_json: bool
+
+
+def audit(file: PipelineFile, options: Options) -> bool:
+    """Print what was found; true if every claim survived. Neither Kafka nor the secret is needed."""
+    _check(options)
+    from dataflows.auditing.attacks import Effort, carried_out, planned, sources
+    from dataflows.auditing.exact import exhaustive
+    from dataflows.auditing.report import Report
+    from dataflows.auditing.streams import GuessedStreams, KnownStreams, Streams
+    from dataflows.auditing.subject import Subject
+    from dataflows.auditing.tables import print_report
+
+    mechanism = configure(file).mechanism
+    subject = Subject.of(mechanism, float(file.pipeline.operator.epsilon))
+    exact = exhaustive(subject)
+    streams: Streams = GuessedStreams(subject, options.steps)
+    if exact is not None and len(exact.paths) >= options.steps:
+        streams = KnownStreams(exact.paths[: options.steps], subject.model)
+    attacks = planned(subject.claims, streams)
+    effort = Effort(options.runs, options.confidence / 100.0, options.seed)
+    console = Console()
+    shown = console.is_terminal and not options.as_json
+    with _progress(console, shown, len(sources(attacks)) * options.runs) as advance:
+        findings = list(carried_out(subject, attacks, effort, advance))
+    report = Report(
+        pipeline=file.pipeline.name,
+        mechanism=f"{mechanism.kind} (implementation {mechanism.implementation})",
+        law=mechanism.law_digest().hex()[:16],
+        numbers=mechanism.audit(),
+        exact=exact,
+        effort=effort,
+        out_of_reach=effort.out_of_reach(attacks),
+        findings=findings,
+    )
+    if options.plot is not None:
+        from dataflows.auditing.plot import save
+
+        save(report, options.plot)
+    if options.as_json:
+        print(orjson.dumps(report.document(), option=orjson.OPT_INDENT_2).decode())
+    else:
+        print_report(console, report)
+    return not report.broken
+
+
+def _check(options: Options) -> None:
+    plot = options.plot
+    packages = ("scipy",) if plot is None else ("scipy", "matplotlib")
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        raise FuguError(
+            f"fugu audit needs {' and '.join(missing)}: pip install 'fugu-streams[audit]'"
+        )
+    if plot is not None and plot.suffix not in _PICTURES:
+        raise FuguError(f"--plot {plot}: the name must end in {' or '.join(_PICTURES)}")
+    if plot is not None and not plot.parent.is_dir():
+        raise FuguError(f"--plot {plot}: there is no directory {plot.parent}; create it first")
+
+
+@contextmanager
+def _progress(console: Console, shown: bool, total: int) -> Iterator[Callable[[int], None]]:
+    columns = (TextColumn("attacking"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
+    with Progress(*columns, TimeRemainingColumn(), console=console, disable=not shown) as progress:
+        task = progress.add_task("attacking", total=total)
+        yield lambda runs: progress.advance(task, runs)

@@ -1,0 +1,67 @@
+"""`fugu ledger`: who promises what about a source, and which streams are nearest to their end."""
+
+from dataclasses import asdict
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from dataflows.errors import ConfigurationError
+from dataflows.guarantee_text import in_words
+from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.ledger.entries import PipelineEntry, StreamEntry
+from dataflows.ledger.topic import find_ledger, read_ledger
+from dataflows.pipeline_file import PipelineFile
+
+
+def ledger(file: PipelineFile, streams: int, as_json: bool) -> None:
+    """Print the pipelines of a ledger, and the streams that have spent most of their budget."""
+    client = KafkaPythonClient(file.connection(), file.pipeline.source.generation)
+    topic = find_ledger(client, file.pipeline)
+    if topic is None:
+        raise ConfigurationError(
+            "the pipeline file names no ledger; write ledger: {topic: NAME, create: true}"
+        )
+    content = read_ledger(client, topic)
+    pipelines = sorted(content.pipelines, key=lambda entry: (entry.source, entry.pipeline))
+    nearest = sorted(content.streams, key=_distance)
+    if as_json:
+        document = {
+            "topic": topic.name,
+            "pipelines": [asdict(entry) for entry in pipelines],
+            "streams": [asdict(entry) for entry in nearest],
+        }
+        print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+        return
+    console = Console()
+    console.print(_pipelines(topic.name, pipelines))
+    console.print(_streams(nearest, streams))
+
+
+def _distance(entry: StreamEntry) -> tuple[bool, int, str, str]:
+    return (not entry.exhausted, -entry.tenths, entry.pipeline, entry.stream)
+
+
+def _pipelines(topic: str, entries: list[PipelineEntry]) -> Table:
+    table = Table(title=f"{topic}: what pipelines promise", title_justify="left", show_lines=True)
+    for column in ("source", "pipeline", "promise"):
+        table.add_column(column, overflow="fold")
+    for entry in entries:
+        promises = "\n".join(in_words(guarantee) for guarantee in entry.guarantees)
+        table.add_row(entry.source, entry.pipeline, promises)
+    return table
+
+
+def _streams(nearest: list[StreamEntry], limit: int) -> Table:
+    shown = nearest[:limit]
+    title = f"streams by what is left of their budget: {len(shown):,} of {len(nearest):,}"
+    table = Table(title=title, title_justify="left")
+    for column in ("pipeline", "stream", "spent at least"):
+        table.add_column(column, overflow="fold")
+    for entry in shown:
+        table.add_row(entry.pipeline, entry.stream, _spent(entry))
+    return table
+
+
+def _spent(entry: StreamEntry) -> str:
+    return "exhausted" if entry.exhausted else f"{entry.tenths * 10} %"

@@ -1,0 +1,116 @@
+"""The records of a ledger topic: what they say, and how they are found again.
+
+A key is a JSON list. `[pipeline, source identity]` names a pipeline: its guarantees, word for word.
+`[pipeline, partition, stream]` names a stream as its sink does, and says which tenth of its budget
+is spent: a function of releases only.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from operators.mechanism import AT_THE_END, Guarantee
+
+LEDGER_FORMAT = 1
+WITHDRAWN = b"null"
+"""The value of an entry that no longer counts."""
+
+
+@dataclass(frozen=True)
+class PipelineEntry:
+    """A pipeline and what it promises about a source topic."""
+
+    pipeline: str
+    source: str
+    source_identity: str
+    sink: str
+    guarantee_id: str
+    guarantees: tuple[Guarantee, ...]
+    source_budget: float | None
+
+    def key(self) -> bytes:
+        """One pipeline over one source has one entry."""
+        return orjson.dumps([self.pipeline, self.source_identity])
+
+    def value(self) -> bytes:
+        """Everything, as JSON."""
+        return orjson.dumps(
+            {
+                "format": LEDGER_FORMAT,
+                "kind": "pipeline",
+                "pipeline": self.pipeline,
+                "source": self.source,
+                "source_identity": self.source_identity,
+                "sink": self.sink,
+                "guarantee_id": self.guarantee_id,
+                "guarantees": list(self.guarantees),
+                "source_budget": self.source_budget,
+            }
+        )
+
+
+@dataclass(frozen=True)
+class StreamEntry:
+    """How much of its budget a stream has spent."""
+
+    pipeline: str
+    source: str
+    source_identity: str
+    stream: str
+    tenths: int
+    exhausted: bool
+
+
+def ledger_key(pipeline: str, partition: int, stream: str) -> bytes:
+    """The key of a stream's entry."""
+    return orjson.dumps([pipeline, partition, stream])
+
+
+def is_stream_of(pipeline: str, partition: int, key: bytes | None) -> bool:
+    """Whether a record is about a stream of this pipeline and source partition."""
+    return key is not None and key.startswith(orjson.dumps([pipeline, partition])[:-1] + b",")
+
+
+def stream_entry(
+    pipeline: str, source: str, source_identity: str, stream: str, level: int
+) -> bytes:
+    """The value of a stream's entry; `level` is that of `ExhaustibleMechanism`."""
+    return orjson.dumps(
+        {
+            "format": LEDGER_FORMAT,
+            "kind": "stream",
+            "pipeline": pipeline,
+            "source": source,
+            "source_identity": source_identity,
+            "stream": stream,
+            "tenths": min(level, 10),
+            "exhausted": level == AT_THE_END,
+        }
+    )
+
+
+def read_entry(value: bytes | None) -> PipelineEntry | StreamEntry | None:
+    """What a record says; None if it is not one of these, or of a format that is not known."""
+    try:
+        content: Any = orjson.loads(value or b"null")
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(content, dict) or content.pop("format", None) != LEDGER_FORMAT:
+        return None
+    try:
+        match content.pop("kind", None):
+            case "pipeline":
+                guarantees = tuple(_guarantee(one) for one in content.pop("guarantees"))
+                return PipelineEntry(guarantees=guarantees, **content)
+            case "stream":
+                return StreamEntry(**content)
+    except (KeyError, TypeError):
+        return None
+    return None
+
+
+def _guarantee(content: dict[str, Any]) -> Guarantee:
+    lists = {name: tuple(content[name]) for name in ("assumptions", "not_covered")}
+    epsilon = float("inf") if content["epsilon"] is None else content["epsilon"]
+    return Guarantee(**{**content, **lists, "epsilon": epsilon})

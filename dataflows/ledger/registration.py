@@ -1,0 +1,72 @@
+"""Entering a pipeline into the ledger before it reads its first record.
+
+A pipeline that has once been entered stays there, since what it released stays released. Two that
+start at the same moment see each other in the second look; then both may be refused, never neither.
+"""
+
+import logging
+
+from dataflows.errors import StartRefused
+from dataflows.guarantee_text import per_in_words
+from dataflows.kafka.client import Client, Topic
+from dataflows.ledger.entries import PipelineEntry
+from dataflows.ledger.topic import read_ledger, withdraw_entry, write_entry
+from dataflows.source_budget import Promises, check, sums
+from operators.nats import in_nats
+
+log = logging.getLogger(__name__)
+
+
+def register(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
+    """Enter a pipeline and say what all pipelines over its source add up to.
+
+    Raises `StartRefused` if that is more than a declared `source.budget`; a new pipeline is then
+    not entered, or withdrawn.
+    """
+    others, known = _others(client, ledger, entry)
+    check(entry.source, _promises([*others, entry]))
+    if known != entry:
+        write_entry(client, ledger, entry)
+        others, _ = _others(client, ledger, entry)
+        try:
+            check(entry.source, _promises([*others, entry]))
+        except StartRefused:
+            if known is None:
+                withdraw_entry(client, ledger, entry)
+            raise
+    _say(ledger, entry, others)
+
+
+def _others(
+    client: Client, ledger: Topic, entry: PipelineEntry
+) -> tuple[list[PipelineEntry], PipelineEntry | None]:
+    """Entries of other pipelines over the same source, and the own one if there is one."""
+    entries = [
+        found
+        for found in read_ledger(client, ledger).pipelines
+        if (found.source, found.source_identity) == (entry.source, entry.source_identity)
+    ]
+    own = [found for found in entries if found.pipeline == entry.pipeline]
+    return [found for found in entries if found not in own], own[0] if own else None
+
+
+def _promises(entries: list[PipelineEntry]) -> list[Promises]:
+    return [
+        Promises(entry.pipeline, entry.guarantees, entry.source_budget)
+        for entry in sorted(entries, key=lambda entry: entry.pipeline)
+    ]
+
+
+def _say(ledger: Topic, entry: PipelineEntry, others: list[PipelineEntry]) -> None:
+    log.info("ledger %s: %d other pipelines over %s", ledger.name, len(others), entry.source)
+    for together in sums(_promises([*others, entry])):
+        total = together.total
+        if total is None:
+            log.info("together, %s: %s", together.notion, together.why_not)
+        else:
+            log.info(
+                "together, %s: %.6g nats per %s",
+                together.notion,
+                in_nats(total.epsilon),
+                per_in_words(total.per, total.window),
+            )

@@ -1,0 +1,62 @@
+"""What Laplace and Gaussian noise share: how noise meets data, and what may go wrong.
+
+Noise is drawn for one position and bound to the exact index it is added to, so that an identical
+replay repeats it, and other data at the same position get independent noise.
+
+Source: noise specification, sections 2, 3 and 5.
+"""
+
+from collections.abc import Callable
+from math import prod
+
+from operators.mechanism import Array, Draws, Integers, Words
+from operators.nats import exact_exp
+from operators.noise.grid import Grid
+from operators.randomness import binding_digest
+
+COMFORTABLE = 100
+"""With fewer grid steps (per coordinate) in the sensitivity, rounding may cost over 1 percent."""
+
+LARGEST_SENSITIVITY = 2**63
+"""What a draw is bound to is an integer of 64 bits, with sign."""
+
+
+class BudgetBelowResolution(ValueError):
+    """The noise that was asked for is so large that the grid has no step left for the data."""
+
+    def __init__(self, what_to_do: str) -> None:
+        super().__init__(f"budget_below_resolution: {what_to_do}")
+
+
+def add_noise(
+    values: Array,
+    grid: Grid,
+    draws: Draws,
+    purpose: str,
+    *,
+    bound_to: bytes,
+    words_per_draw: int,
+    sample: Callable[[Words], Integers],
+) -> Integers:
+    """Noisy grid points of values `(rows,)` or `(rows, coordinates)`, which count units.
+
+    Draws are bound to the index and to `bound_to`: the sensitivity in units, the same in grid
+    steps, how many coordinates one individual changes (without which the other two do not say how
+    wide a step is), and the precision of the sampler.
+    """
+    index = grid.index(values)
+    coordinates = prod(index.shape[1:])
+    bindings = [
+        binding_digest(*vector, bound_to)
+        for vector in index.reshape(len(index), coordinates).tolist()
+    ]
+    words = draws.words(purpose, bindings, coordinates=coordinates, count=words_per_draw)
+    return index + sample(words).reshape(index.shape)
+
+
+def finite_precision_delta(epsilon: float, total_variation: float, draws: int) -> float:
+    """The delta that `draws` draws, each off by `total_variation`, add to a proof of `epsilon`.
+
+    Only draws whose index differs between neighbours count: the others have one law for both.
+    """
+    return min(1.0, (1.0 + exact_exp(epsilon)) * draws * total_variation)

@@ -1,0 +1,127 @@
+"""Gaussian noise for a query with a known L2 sensitivity: zero-concentrated DP.
+
+Claim. With s = floor(2^14 sensitivity / standard_deviation) and a grid step of g = sensitivity / s,
+or sensitivity / (s - r) with r = ceil(sqrt(c)) where one individual changes c > 1 coordinates, the
+indices of neighbours differ by at most s in L2. Noise with a deviation of 2^14 steps is then
+rho-zCDP with rho = s^2 / 2^29. The deviation is never below what was asked for.
+
+>>> noise = GaussianNoise(sensitivity=1000, deviation=500.0, lower=0, upper=1000)
+>>> noise.index_sensitivity, noise.rho, float(noise.standard_deviation), noise.warning
+(32768, Fraction(2, 1), 500.0, None)
+
+Source: noise specification, sections 2 and 4; Canonne, Kamath and Steinke 2020, Theorem 4.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import floor, isfinite, isqrt
+
+from operators.mechanism import Array, Draws, Integers
+from operators.noise import discrete_gaussian as sampler
+from operators.noise.additive import (
+    COMFORTABLE,
+    LARGEST_SENSITIVITY,
+    BudgetBelowResolution,
+    add_noise,
+    finite_precision_delta,
+)
+from operators.noise.grid import Grid
+from operators.randomness import encode_fields
+
+_DEVIATION = 1 << sampler.PRECISION
+_LARGEST_RATIO = 10
+"""Of sensitivity to deviation; beyond it, the noise of neighbours would hardly overlap."""
+
+
+@dataclass(frozen=True)
+class GaussianNoise:
+    """See the module. `sensitivity`, `deviation`, `lower` and `upper` count units.
+
+    `lower` and `upper` bound the value of every coordinate; `coordinates` is how many of them one
+    individual can change. Raises `ValueError`, and `BudgetBelowResolution` for a deviation so large
+    that no step is left within the sensitivity.
+    """
+
+    sensitivity: int
+    deviation: float
+    lower: int
+    upper: int
+    coordinates: int = 1
+    grid: Grid = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.sensitivity < LARGEST_SENSITIVITY:
+            raise ValueError(
+                f"sensitivity: must be from 1 to below 2^63 units, not {self.sensitivity}"
+            )
+        if self.coordinates < 1:
+            raise ValueError(f"coordinates: must be at least 1, not {self.coordinates}")
+        if not isfinite(self.deviation) or self.deviation * _LARGEST_RATIO < self.sensitivity:
+            raise ValueError(
+                f"deviation: must be at least {self.sensitivity / _LARGEST_RATIO:g}, a tenth of "
+                f"the sensitivity, not {self.deviation}"
+            )
+        steps = self.index_sensitivity - self._rounding
+        if steps < 1:
+            largest = _DEVIATION * self.sensitivity / (self._rounding + 1)
+            raise BudgetBelowResolution(
+                f"deviation: {self.deviation:g} units is too much for {self.coordinates} "
+                f"coordinate(s); give at most {largest:g} units"
+            )
+        step = Fraction(self.sensitivity, steps)
+        grid = Grid(step, self.lower, self.upper, sampler.LARGEST)
+        object.__setattr__(self, "grid", grid)
+
+    @cached_property
+    def index_sensitivity(self) -> int:
+        """s: by how many grid steps, in L2, neighbours differ at most."""
+        return floor(_DEVIATION * self.sensitivity / Fraction(self.deviation))
+
+    @property
+    def rho(self) -> Fraction:
+        """The zero-concentrated DP of one release."""
+        return Fraction(self.index_sensitivity**2, 2 * _DEVIATION**2)
+
+    @property
+    def standard_deviation(self) -> Fraction:
+        """Of the noise, in units; at least `deviation`."""
+        return _DEVIATION * self.grid.step
+
+    @property
+    def warning(self) -> str | None:
+        """What to know about a deviation close to the resolution."""
+        allowance = max(1, self._rounding)
+        if self.index_sensitivity >= COMFORTABLE * allowance:
+            return None
+        return (
+            f"deviation {self.deviation:g} is close to the largest that can be sampled: the noise "
+            f"has {float(self.standard_deviation) / self.deviation:.3g} times as much"
+        )
+
+    def finite_precision_delta(self, epsilon: float) -> float:
+        """Per release, for a claim made at `epsilon`."""
+        return finite_precision_delta(epsilon, sampler.TOTAL_VARIATION, self.coordinates)
+
+    def add(self, values: Array, draws: Draws, purpose: str = "release") -> Integers:
+        """Noisy points of `grid` for values `(rows,)` or `(rows, coordinates)` in units."""
+        return add_noise(
+            values,
+            self.grid,
+            draws,
+            purpose,
+            bound_to=self._bound_to,
+            words_per_draw=sampler.WORDS_PER_DRAW,
+            sample=sampler.sample,
+        )
+
+    @cached_property
+    def _bound_to(self) -> bytes:
+        return encode_fields(
+            self.sensitivity, self.index_sensitivity, self.coordinates, sampler.PRECISION
+        )
+
+    @property
+    def _rounding(self) -> int:
+        """r: what rounding several coordinates may add, in L2; one coordinate rounds exactly."""
+        return 0 if self.coordinates == 1 else 1 + isqrt(self.coordinates - 1)

@@ -1,0 +1,129 @@
+"""Laplace noise for a query with a known L1 sensitivity: pure epsilon-DP, up to sampling precision.
+
+Claim. With s = floor(2^24 epsilon) and a grid step of g = sensitivity / (s - c + 1), where one
+individual changes at most c coordinates, the indices of neighbours differ by at most s in L1. Noise
+with a scale of 2^24 steps then loses at most s / 2^24 <= epsilon: rounding to the grid costs
+nothing. Sampling in finite precision adds a delta, which is stated.
+
+>>> noise = LaplaceNoise(sensitivity=1000, epsilon=0.5, lower=0, upper=1000)
+>>> noise.index_sensitivity, noise.grid.step, noise.warning
+(8388608, Fraction(125, 1048576), None)
+>>> round(noise.standard_deviation, 3), noise.finite_precision_delta < 1e-18
+(2828.427, True)
+
+Source: noise specification, sections 2 and 3; Ghosh, Roughgarden and Sundararajan 2009.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import floor, isfinite, sqrt
+
+from operators.mechanism import Array, Draws, Integers
+from operators.nats import UNITS_PER_NAT
+from operators.noise import discrete_laplace as sampler
+from operators.noise.additive import (
+    COMFORTABLE,
+    LARGEST_SENSITIVITY,
+    BudgetBelowResolution,
+    add_noise,
+    finite_precision_delta,
+)
+from operators.noise.grid import Grid
+from operators.randomness import encode_fields
+
+LARGEST_EPSILON = 20.0
+"""Beyond it the finite precision of the sampler would show, as a delta above 2e-10."""
+_SCALE = 1 << sampler.PRECISION
+
+
+@dataclass(frozen=True)
+class LaplaceNoise:
+    """See the module. `sensitivity`, `lower` and `upper` count units; `epsilon` is in nats.
+
+    `lower` and `upper` bound the value of every coordinate; `coordinates` is how many of them one
+    individual can change. Raises `ValueError`, and `BudgetBelowResolution` for an epsilon below
+    `coordinates` times 2^-24.
+    """
+
+    sensitivity: int
+    epsilon: float
+    lower: int
+    upper: int
+    coordinates: int = 1
+    grid: Grid = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.sensitivity < LARGEST_SENSITIVITY:
+            raise ValueError(
+                f"sensitivity: must be from 1 to below 2^63 units, not {self.sensitivity}"
+            )
+        if self.coordinates < 1:
+            raise ValueError(f"coordinates: must be at least 1, not {self.coordinates}")
+        if not isfinite(self.epsilon) or not 0.0 < self.epsilon <= LARGEST_EPSILON:
+            raise ValueError(
+                f"epsilon: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {self.epsilon}"
+            )
+        steps = self.index_sensitivity - self.coordinates + 1
+        if steps < 1:
+            raise BudgetBelowResolution(
+                f"epsilon: {self.epsilon:g} nats is too little for {self.coordinates} "
+                f"coordinate(s); give at least {self.coordinates / _SCALE:g} nats"
+            )
+        step = Fraction(self.sensitivity, steps)
+        grid = Grid(step, self.lower, self.upper, sampler.LARGEST)
+        object.__setattr__(self, "grid", grid)
+
+    @cached_property
+    def index_sensitivity(self) -> int:
+        """s: by how many grid steps, in L1, neighbours differ at most."""
+        return floor(_SCALE * Fraction(self.epsilon))
+
+    @property
+    def charge(self) -> int:
+        """s / 2^24 nats in units of 2^-40 nat: what a release costs, exactly."""
+        return self.index_sensitivity * (UNITS_PER_NAT // _SCALE)
+
+    @property
+    def warning(self) -> str | None:
+        """What to know about a budget close to the resolution."""
+        if self.index_sensitivity >= COMFORTABLE * self.coordinates:
+            return None
+        asked = self.sensitivity / Fraction(self.epsilon)
+        return (
+            f"epsilon {self.epsilon:g} is close to the smallest that can be sampled: the noise is "
+            f"{float(self.scale / asked):.3g} times as large as this epsilon needs"
+        )
+
+    @property
+    def scale(self) -> Fraction:
+        """b = 2^24 g, in units; the variance is 2 b^2, within a relative 2^-51."""
+        return _SCALE * self.grid.step
+
+    @property
+    def standard_deviation(self) -> float:
+        """Of the noise, in units."""
+        return float(self.scale) * sqrt(2.0)
+
+    @cached_property
+    def finite_precision_delta(self) -> float:
+        """Per release, at `epsilon`."""
+        return finite_precision_delta(self.epsilon, sampler.TOTAL_VARIATION, self.coordinates)
+
+    def add(self, values: Array, draws: Draws, purpose: str = "release") -> Integers:
+        """Noisy points of `grid` for values `(rows,)` or `(rows, coordinates)` in units."""
+        return add_noise(
+            values,
+            self.grid,
+            draws,
+            purpose,
+            bound_to=self._bound_to,
+            words_per_draw=sampler.WORDS_PER_DRAW,
+            sample=sampler.SAMPLER.sample,
+        )
+
+    @cached_property
+    def _bound_to(self) -> bytes:
+        return encode_fields(
+            self.sensitivity, self.index_sensitivity, self.coordinates, sampler.PRECISION
+        )

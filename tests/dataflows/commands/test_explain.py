@@ -1,0 +1,145 @@
+"""`fugu explain` of one file and of several: what is promised, and what it adds up to."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from dataflows.commands.explain import explain
+from dataflows.errors import ConfigurationError, StartRefused
+from dataflows.pipeline_file import PipelineFile
+from tests.dataflows.pipeline_files import MODEL, PIPELINE
+
+
+@pytest.fixture(autouse=True)
+def model(tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_bytes(orjson.dumps(MODEL))
+
+
+def written(directory: Path, name: str, *changes: tuple[str, str]) -> Path:
+    """A pipeline file over `vitals.raw`, with some of its text replaced."""
+    text = PIPELINE
+    for old, new in [("heart-zones", name), ("vitals.sanitized", f"{name}.out"), *changes]:
+        assert text.count(old) == 1, f"{old!r} must occur exactly once"
+        text = text.replace(old, new)
+    path = directory / f"{name}.yaml"
+    path.write_text(text)
+    return path
+
+
+def document(capsys: pytest.CaptureFixture[str], *paths: Path) -> Any:
+    explain([PipelineFile.read(path) for path in paths], as_json=True)
+    return orjson.loads(capsys.readouterr().out)
+
+
+def in_words(capsys: pytest.CaptureFixture[str], *paths: Path) -> str:
+    explain([PipelineFile.read(path) for path in paths], as_json=False)
+    return " ".join(capsys.readouterr().out.split())
+
+
+def budget(nats: float) -> tuple[str, str]:
+    return ("value: zone", f"value: zone\n  budget: {nats}")
+
+
+def total(nats: float) -> tuple[str, str]:
+    return ("sink:", f"budget: {{total: {nats}}}\nsink:")
+
+
+def test_one_file_is_one_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    read = document(capsys, written(tmp_path, "zones"))
+    assert read["pipeline"] == "zones"
+    assert [guarantee["notion"] for guarantee in read["guarantees"]] == ["sip", "ldp"]
+    assert "sums" not in read
+
+
+def test_several_files_are_their_documents_and_the_sums(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    zones, moods = written(tmp_path, "zones"), written(tmp_path, "moods", budget(9.5))
+    alone = document(capsys, zones)
+    read = document(capsys, zones, moods)
+    assert read["pipelines"][0] == alone
+    assert [pipeline["pipeline"] for pipeline in read["pipelines"]] == ["zones", "moods"]
+    [together] = read["sums"]
+    assert together["source"] == "vitals.raw"
+    assert together["source_budget"] == 9.5
+    assert [(one["pipeline"], one["notion"], one["per"]) for one in together["promises"]] == [
+        ("zones", "sip", "release"),
+        ("zones", "ldp", "release"),
+        ("moods", "sip", "release"),
+        ("moods", "ldp", "release"),
+    ]
+    sip, ldp = together["sums"]
+    assert (sip["notion"], sip["epsilon"]) == ("sip", None)
+    assert "Add the figures without a model" in sip["why_not"]
+    assert ldp["notion"] == "ldp"
+    assert ldp["epsilon"] == pytest.approx(4.0, rel=1e-6)
+    assert ldp["delta"] == 0.0
+    assert 0.0 < ldp["finite_precision_delta"] < 1e-9
+    assert (ldp["per"], ldp["window"], ldp["why_not"]) == ("release", None, None)
+
+
+def test_sums_are_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = in_words(
+        capsys,
+        written(tmp_path, "zones", total(30)),
+        written(tmp_path, "moods", total(12), budget(90)),
+    )
+    assert said.count("What is promised") == 2
+    assert "Together, about vitals.raw" in said
+    assert "Local Differential Privacy: 84 nats per stream, over its whole life together" in said
+    assert "Sequence Information Privacy: no sum. sip figures of different pipelines" in said
+    assert "source.budget, without a model: 90 nats." in said
+
+
+def test_a_promise_of_nothing_is_in_the_table_and_in_no_sum(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paper = written(tmp_path, "paper", ("kind: crr", "kind: paper_crr\n  accept_unsound: true"))
+    zones = written(tmp_path, "zones")
+    assert "no bound" in in_words(capsys, zones, paper)
+    [together] = document(capsys, zones, paper)["sums"]
+    assert together["promises"][-1]["epsilon"] is None
+    assert [one["epsilon"] for one in together["sums"]] == [None, None]
+
+
+def test_pipelines_over_different_sources_have_no_sum(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    zones, moods = written(tmp_path, "zones"), written(tmp_path, "moods", ("vitals.raw", "moods"))
+    assert document(capsys, zones, moods)["sums"] == []
+    assert "Together" not in in_words(capsys, zones, moods)
+
+
+def test_a_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    zones = written(tmp_path, "zones")
+    again = tmp_path / "." / "link.yaml"
+    again.symlink_to(zones)
+    with pytest.raises(ConfigurationError, match="given twice"):
+        explain([PipelineFile.read(zones), PipelineFile.read(again)], as_json=True)
+
+
+def test_every_source_above_its_budget_is_named(tmp_path: Path) -> None:
+    paths = [
+        written(tmp_path, "zones", budget(3)),
+        written(tmp_path, "moods"),
+        written(tmp_path, "beats", budget(1), ("vitals.raw", "beats.raw")),
+        written(tmp_path, "steps", budget(2), ("vitals.raw", "steps.raw")),
+    ]
+    with pytest.raises(StartRefused) as refused:
+        explain([PipelineFile.read(path) for path in paths], as_json=True)
+    first, second = str(refused.value).splitlines()
+    assert first.startswith("source.budget of vitals.raw is 3 nats per release")
+    assert second.startswith("source.budget of beats.raw is 1 nats per release")
+
+
+def test_the_command_exits_with_1_above_a_budget_after_it_has_explained(tmp_path: Path) -> None:
+    paths = [written(tmp_path, "zones", budget(3)), written(tmp_path, "moods")]
+    command = [sys.executable, "-m", "dataflows", "explain", *map(str, paths), "--json"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert len(orjson.loads(done.stdout)["pipelines"]) == 2
+    assert b"source.budget of vitals.raw is 3 nats" in done.stderr

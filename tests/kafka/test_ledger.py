@@ -1,0 +1,140 @@
+"""The ledger on a real Kafka: promises, sums, refusals, and what streams have spent."""
+
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from kafka import KafkaConsumer
+
+from tests.kafka.pipelines import (
+    MEMORYLESS,
+    Document,
+    fugu,
+    pipeline_document,
+    refusal,
+    running,
+    write_pipeline,
+)
+from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_topic
+from tests.kafka.topics import TopicFactory
+
+USERS, EACH = 40, 6
+
+
+@pytest.fixture(scope="module")
+def source(bootstrap: str, topics: TopicFactory) -> str:
+    """Users keep to their partition; user 0 sends once only."""
+    source = topics("private", partitions=2)
+    records = [
+        Placed(user % 2, Record(b"user-%d" % user, b'{"zone": "light"}', timestamp=NOW + user))
+        for number in range(EACH)
+        for user in range(USERS)
+        if user or not number
+    ]
+    produce(bootstrap, source, records)
+    return source
+
+
+@pytest.fixture
+def ledger(topics: TopicFactory) -> str:
+    return topics("ledger", partitions=1, configs={"cleanup.policy": "compact"})
+
+
+def pipeline(bootstrap: str, source: str, ledger: str, name: str, epsilon: float = 1.0) -> Document:
+    document = pipeline_document(bootstrap, source, f"{source}.{name}")
+    document["name"] = name
+    document["operator"]["epsilon"] = epsilon
+    document["budget"] = {"total": 4.0}
+    document["ledger"] = {"topic": ledger}
+    return document
+
+
+def run(bootstrap: str, path: Path, document: Document) -> str:
+    """Run until every record has its release; returns what the pipeline said."""
+    records = USERS * EACH - EACH + 1
+    with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer, running(path) as process:
+        sink = document["sink"]["topic"]
+        process.wait_until_started()
+        process.wait_until(lambda: sink in consumer.topics())
+        process.wait_until(lambda: sum(end_offsets(consumer, sink)) == records)
+        assert process.stop() == 0, process.stderr
+        return process.stderr
+
+
+def shown(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = orjson.loads(fugu("ledger", path, "--json"))
+    return content
+
+
+def test_a_ledger_says_what_was_promised_and_which_streams_are_nearest_to_their_end(
+    bootstrap: str, source: str, ledger: str, tmp_path: Path
+) -> None:
+    document = pipeline(bootstrap, source, ledger, "zones")
+    path = write_pipeline(tmp_path, document, MEMORYLESS)
+    assert f"{ledger}, compacted" in fugu("validate", "--kafka", path)
+    said = run(bootstrap, path, document)
+    assert "together, ldp: 8 nats per stream" in said
+
+    content = shown(path)
+    [entry] = content["pipelines"]
+    explained = orjson.loads(fugu("explain", path, "--json"))
+    assert entry["guarantee_id"] == explained["guarantee_id"]
+    assert entry["guarantees"] == [
+        {name: of[name] for name in entry["guarantees"][0]} for of in explained["guarantees"]
+    ]
+    streams = content["streams"]
+    released = read_topic(bootstrap, document["sink"]["topic"])
+    counts = Counter(record.key for partition in released.values() for record in partition)
+    assert {stream["stream"].encode() for stream in streams} == set(counts)
+    exhausted = [stream["exhausted"] for stream in streams]
+    assert exhausted == sorted(exhausted, reverse=True)
+    assert [s["stream"].encode() for s in streams if not s["exhausted"]] == [
+        key for key, count in counts.items() if count == 1
+    ]
+    assert "exhausted" in fugu("ledger", path)
+
+
+def test_a_restart_adds_nothing_to_the_ledger(
+    bootstrap: str, source: str, ledger: str, tmp_path: Path
+) -> None:
+    document = pipeline(bootstrap, source, ledger, "again")
+    path = write_pipeline(tmp_path, document, MEMORYLESS)
+    run(bootstrap, path, document)
+    before = read_topic(bootstrap, ledger)
+    run(bootstrap, path, document)
+    assert read_topic(bootstrap, ledger) == before
+
+
+def test_pipelines_over_one_source_add_up_and_a_declared_budget_is_kept(
+    bootstrap: str, source: str, ledger: str, tmp_path: Path
+) -> None:
+    first = pipeline(bootstrap, source, ledger, "first")
+    first["source"]["budget"] = 12.0
+    run(bootstrap, write_pipeline(tmp_path / "first", first, MEMORYLESS), first)
+    second = pipeline(bootstrap, source, ledger, "second")
+    path = write_pipeline(tmp_path / "second", second, MEMORYLESS)
+    said = refusal(path)
+    assert f"source.budget of {source} is 12 nats per stream" in said
+    assert "8 (first) + 8 (second)" in said
+    assert [entry["pipeline"] for entry in shown(path)["pipelines"]] == ["first"]
+
+    second["budget"]["total"] = 2.0
+    path = write_pipeline(tmp_path / "third", second | {"name": "third"}, MEMORYLESS)
+    said = run(bootstrap, path, second)
+    assert "1 other pipelines" in said
+    assert "together, ldp: 12 nats per stream" in said
+    assert "together, sip: sip figures of different pipelines do not add up" in said
+
+
+def test_a_ledger_that_would_forget_is_refused(
+    bootstrap: str, source: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    document = pipeline(bootstrap, source, topics("deleting", partitions=1), "forgetful")
+    said = refusal(write_pipeline(tmp_path, document, MEMORYLESS))
+    assert "set cleanup.policy=compact (it is delete)" in said
+    document["ledger"] = {"topic": "no-such-ledger"}
+    said = refusal(write_pipeline(tmp_path, document, MEMORYLESS))
+    assert "(ledger.topic) does not exist" in said

@@ -1,0 +1,47 @@
+"""A fixed run of noisy releases as one digest; `python -m tests.operators.noise.fixed_run`.
+
+It prints the digest of all points and doubles, and the instruction sets that numpy uses beyond its
+baseline.
+"""
+
+from hashlib import blake2b
+
+import numpy as np
+
+from operators.mechanism import Inputs
+from operators.noise.gaussian import GaussianNoise
+from operators.noise.laplace import LaplaceNoise
+from operators.randomness import DrawScope, Secret, record_positions
+from operators.registry import KINDS
+from tests.operators.fixed_run import dispatched_features
+
+ROWS, COORDINATES = 67, 3
+
+
+def digest() -> str:
+    """Of every byte that the run lets out."""
+    hasher = blake2b(digest_size=32)
+    scope = DrawScope(Secret(bytes(32)), "fixed", "noise", 1, bytes(32))
+    values = (np.arange(ROWS * COORDINATES).reshape(ROWS, COORDINATES) * 7919) % 1001
+    far = 2**40
+    for noise in (
+        LaplaceNoise(1000, 0.7, 0, 1000),
+        LaplaceNoise(2**40 + 15, 1.3, -far, far, COORDINATES),
+        GaussianNoise(1000, 350.0, 0, 1000),
+        GaussianNoise(2**40 + 15, 2.0**39, -far, far, COORDINATES),
+    ):
+        draws = scope.draws([b"key"] * ROWS, record_positions("t", 0, range(ROWS)))
+        points = noise.add(values, draws)
+        hasher.update(points.astype("<i8").tobytes())
+        hasher.update(noise.grid.value(points, 10).astype("<f8").tobytes())
+    for example in KINDS["laplace"].examples():
+        mechanism = example.mechanism
+        draws = scope.draws([b"key"] * ROWS, record_positions("t", 1, range(ROWS)))
+        inputs = Inputs(np.resize(example.accepted, ROWS))
+        _, releases = mechanism.step(mechanism.start(ROWS), inputs, draws)
+        hasher.update(releases.values.astype("<f8").tobytes())
+    return hasher.hexdigest()
+
+
+if __name__ == "__main__":
+    print(digest(), *dispatched_features())

@@ -1,0 +1,131 @@
+"""The local-model baseline: clamp, noise, release, charge."""
+
+from fractions import Fraction
+from math import nan
+
+import numpy as np
+import pytest
+
+from operators.laplace_release import LaplaceRelease
+from operators.mechanism import Array, Floats, Inputs
+from operators.nats import UNITS_PER_NAT, units_of
+from operators.noise.additive import BudgetBelowResolution
+from operators.randomness import DrawScope, KeyedDraws, Secret, record_positions
+from tests.operators.noise.simulated import SimulatedDraws
+
+TENTHS = LaplaceRelease(lower=400, upper=2000, epsilon=1.0, units_per_one=10)
+
+
+def draws(rows: int) -> KeyedDraws:
+    scope = DrawScope(Secret(bytes(32)), "p", "laplace", 1, TENTHS.law_digest())
+    return scope.draws([b"key"] * rows, record_positions("topic", 0, range(rows)))
+
+
+def released(values: Array, mechanism: LaplaceRelease = TENTHS) -> Floats:
+    _, releases = mechanism.step(mechanism.start(len(values)), Inputs(values), draws(len(values)))
+    return releases.values
+
+
+def test_values_are_clamped_before_noise() -> None:
+    inside, outside = np.array([400, 2000]), np.array([-(2**63), 2**63 - 1])
+    assert released(outside).tolist() == released(inside).tolist()
+
+
+def test_a_release_is_a_multiple_of_the_step_in_the_published_measure() -> None:
+    step = Fraction(1600, 2**24) / 10
+    for value in released(np.full(200, 725)).tolist():
+        assert (Fraction(value) / step).denominator == 1
+
+
+def test_releases_are_unbiased_and_as_noisy_as_the_audit_says() -> None:
+    rows = 20_000
+    simulated = SimulatedDraws(np.random.default_rng(3))
+    _, releases = TENTHS.step(TENTHS.start(rows), Inputs(np.full(rows, 725)), simulated)
+    deviation = TENTHS.audit()["standard deviation of the noise"]
+    assert isinstance(deviation, float)
+    assert deviation == pytest.approx(160 * np.sqrt(2.0))
+    assert abs(releases.values.mean() - 72.5) < 4.0 * deviation / np.sqrt(rows)
+    assert releases.values.std() == pytest.approx(deviation, rel=0.05)
+
+
+def test_every_release_costs_epsilon_rounded_down_to_the_resolution() -> None:
+    tenth = LaplaceRelease(lower=0, upper=10, epsilon=0.1)
+    state = tenth.start(2)
+    for count in range(1, 4):
+        assert tenth.next_charge(state).tolist() == [tenth.largest_charge] * 2
+        state, _ = tenth.step(state, Inputs(np.array([0, 10])), draws(2))
+        assert state["spent"].tolist() == [count * tenth.largest_charge] * 2
+    assert 10 * tenth.largest_charge <= UNITS_PER_NAT
+    assert 0 <= units_of(0.1) - tenth.largest_charge <= UNITS_PER_NAT * 2**-24
+
+
+def test_a_skipped_position_costs_nothing_and_publishes_what_it_is_given() -> None:
+    state, _ = TENTHS.step(TENTHS.start(2), Inputs(np.array([725, 400])), draws(2))
+    after, releases = TENTHS.skip(state, np.array([1.5, TENTHS.constant]))
+    assert after["spent"].tolist() == state["spent"].tolist()
+    assert releases.values.tolist() == [1.5, 120.0]
+
+
+def test_the_promise_is_local_differential_privacy_with_a_stated_delta() -> None:
+    (guarantee,) = TENTHS.guarantees()
+    assert (guarantee.notion, guarantee.epsilon, guarantee.delta) == ("ldp", 1.0, 0.0)
+    assert 0.0 < guarantee.finite_precision_delta < 2e-18
+
+
+def test_the_audit_has_exact_numbers_and_the_warning() -> None:
+    audit = TENTHS.audit()
+    assert audit["grid step"] == "5/524288"
+    assert audit["sensitivity in grid steps"] == 2**24
+    assert audit["scale of the noise"] == 160.0
+    assert audit["charge per release in nats"] == 1.0
+    assert audit["warning"] is None
+    assert LaplaceRelease(lower=0, upper=1, epsilon=1e-6).audit()["warning"]
+
+
+def test_the_law_digest_changes_with_every_parameter_that_changes_the_law() -> None:
+    others = [
+        LaplaceRelease(lower=401, upper=2000, epsilon=1.0, units_per_one=10),
+        LaplaceRelease(lower=400, upper=2001, epsilon=1.0, units_per_one=10),
+        LaplaceRelease(lower=400, upper=2000, epsilon=1.1, units_per_one=10),
+        LaplaceRelease(lower=400, upper=2000, epsilon=1.0, units_per_one=100),
+    ]
+    assert len({TENTHS.law_digest(), *(other.law_digest() for other in others)}) == 5
+    same_steps = LaplaceRelease(lower=400, upper=2000, epsilon=1.0 + 2.0**-30, units_per_one=10)
+    assert same_steps.law_digest() == TENTHS.law_digest()
+
+
+def test_the_width_of_integers_does_not_matter() -> None:
+    narrow = np.array([725, 400], dtype=np.int16)
+    far = LaplaceRelease(lower=-(2**40), upper=2**40, epsilon=1.0)
+    assert released(narrow, far).tolist() == released(narrow.astype(np.int64), far).tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.uint64])
+def test_values_that_do_not_count_units_are_refused(dtype: type) -> None:
+    with pytest.raises(ValueError, match="integers that count units"):
+        released(np.array([725, 400], dtype=dtype))
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "epsilon", "units_per_one", "field"),
+    [
+        (1, 1, 1.0, 1, "lower"),
+        (2, 1, 1.0, 1, "lower"),
+        (-(2**62), 1, 1.0, 1, "lower, upper"),
+        (0, 1, 0.0, 1, "epsilon"),
+        (0, 1, nan, 1, "epsilon"),
+        (0, 1, 21.0, 1, "epsilon"),
+        (0, 1, 1.0, 0, "units_per_one"),
+        (0, 1, 1.0, 10**12 + 1, "units_per_one"),
+    ],
+)
+def test_a_configuration_that_cannot_be_is_refused_naming_the_field(
+    lower: int, upper: int, epsilon: float, units_per_one: int, field: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{field}: "):
+        LaplaceRelease(lower, upper, epsilon, units_per_one)
+
+
+def test_an_epsilon_below_the_resolution_is_refused() -> None:
+    with pytest.raises(BudgetBelowResolution, match="epsilon"):
+        LaplaceRelease(lower=0, upper=1, epsilon=1e-8)

@@ -1,0 +1,29 @@
+"""What releases tell a reader, by enumeration; of one pipeline, and of two over the same stream."""
+
+from operators.auditing.enumeration import Sequences, sequences, stream_probabilities
+from operators.mechanism import EnumerableMechanism, Floats
+from operators.sip.markov_model import MarkovModel
+
+ROUNDING = 1e-12
+"""Of the doubles that the enumeration adds up; of ledgers, which are rounded up, it is one unit."""
+
+
+def all_sequences(mechanism: EnumerableMechanism, steps: int) -> Sequences:
+    """Every sequence of `steps` releases."""
+    *_, paths = sequences(mechanism, steps)
+    return paths
+
+
+def together(first: Sequences, second: Sequences) -> Sequences:
+    """Every pair of sequences of two pipelines that draw independently."""
+    truths = len(first.log_likelihood)
+    likelihood = first.log_likelihood[:, :, None] + second.log_likelihood[:, None, :]
+    spent = first.state["spent"][:, None] + second.state["spent"]
+    return Sequences(
+        first.steps, first.inputs, likelihood.reshape(truths, -1), {"spent": spent.ravel()}
+    )
+
+
+def about_truth(paths: Sequences, reader: MarkovModel) -> Floats:
+    """What each sequence of releases told a reader who believes in a model."""
+    return paths.about_truth(stream_probabilities(reader, paths.steps))
