@@ -30,7 +30,7 @@ class Options:
 
 
 def audit(file: PipelineFile, options: Options) -> bool:
-    """Print what was found; true if every claim survived. Neither Kafka nor the secret is needed."""
+    """Print what was found; true if no claim broke. Neither Kafka nor the secret is needed."""
     _check(options)
     from dataflows.auditing.attacks import Effort, carried_out, planned, sources
     from dataflows.auditing.exact import exhaustive
@@ -46,7 +46,7 @@ def audit(file: PipelineFile, options: Options) -> bool:
     if exact is not None and len(exact.paths) >= options.steps:
         streams = KnownStreams(exact.paths[: options.steps], subject.model)
     attacks = planned(subject.claims, streams)
-    effort = Effort(options.runs, options.confidence / 100.0, options.seed)
+    effort = Effort(options.runs, options.confidence, options.seed)
     console = Console()
     shown = console.is_terminal and not options.as_json
     with _progress(console, shown, len(sources(attacks)) * options.runs) as advance:
@@ -56,6 +56,7 @@ def audit(file: PipelineFile, options: Options) -> bool:
         mechanism=f"{mechanism.kind} (implementation {mechanism.implementation})",
         law=mechanism.law_digest().hex()[:16],
         numbers=mechanism.audit(),
+        sound=subject.sound,
         exact=exact,
         effort=effort,
         out_of_reach=effort.out_of_reach(attacks),

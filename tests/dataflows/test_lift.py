@@ -1,10 +1,11 @@
 """Lift cuts a batch into rounds of distinct rows and puts releases back into input order."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataflows.lift import rounds_of_distinct_rows
+from dataflows.lift import Lift, rounds_of_distinct_rows
 from tests.dataflows.columns import batch_of, codec, lift, new_table
 
 
@@ -36,3 +37,20 @@ def test_a_release_costs_its_own_stream_only() -> None:
     state = table.gather(table.rows_of([b"alice", b"bob", b"eve"]))
     assert state["releases"].tolist() == [3, 1, 0]
     assert state["spent"][0] > state["spent"][1] > state["spent"][2] == 0
+
+
+@pytest.mark.parametrize("sanitize", [lift()])
+def test_a_batch_costs_what_its_records_cost_one_by_one(sanitize: Lift) -> None:
+    zones = ["rest", "light", "rest", "vigorous", "light", "light", "rest", "rest"]
+    keys = [b"alice", b"alice", b"bob", b"alice", b"bob", b"eve", b"alice", b"alice"]
+    records = [
+        (key, b'{"zone": "%s"}' % zone.encode()) for key, zone in zip(keys, zones, strict=True)
+    ]
+    together, alone = new_table(), new_table()
+    sanitize(codec().decode(batch_of(records)), together)
+    for offset, record in enumerate(records):
+        sanitize(codec().decode(batch_of([record], first_offset=offset)), alone)
+    rows = together.rows_of([b"alice", b"bob", b"eve"])
+    spent = together.gather(rows)["spent"]
+    assert spent.tolist() == alone.gather(rows)["spent"].tolist()
+    assert spent.min() > 0

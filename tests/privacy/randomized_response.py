@@ -8,7 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from operators.mechanism import Draws, Floats, Guarantee, Inputs, Integers, Releases, State
+from operators.mechanism import (
+    Array,
+    Draws,
+    Floats,
+    Guarantee,
+    Inputs,
+    Integers,
+    Releases,
+    State,
+)
 from operators.nats import units_of
 from operators.randomness import binding_digest, encode_fields, unit_interval
 
@@ -40,7 +49,8 @@ class RandomizedResponse:
         return {"spent": np.zeros(rows, dtype=np.int64)}
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        words = draws.words("release", [binding_digest(int(x)) for x in inputs.values])
+        bindings = [binding_digest(symbol) for symbol in range(self.symbols)]
+        words = draws.words("release", [bindings[x] for x in inputs.values])
         reached = np.cumsum(self.matrix, axis=1)[inputs.values, :-1]
         released = (reached <= unit_interval(words[:, 0])).sum(axis=1)
         return self.follow(state, released), Releases(released)
@@ -49,7 +59,21 @@ class RandomizedResponse:
         return np.tile(self.matrix, (len(state["spent"]), 1, 1))
 
     def follow(self, state: State, released: Integers) -> State:
-        return {"spent": state["spent"] + units_of(self.epsilon)}
+        return {"spent": state["spent"] + self.largest_charge}
+
+    @property
+    def largest_charge(self) -> int:
+        return units_of(self.epsilon)
+
+    @property
+    def constant(self) -> int:
+        return 0
+
+    def next_charge(self, state: State) -> Integers:
+        return np.full(len(state["spent"]), self.largest_charge)
+
+    def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
+        return dict(state), Releases(instead)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         return (

@@ -1,0 +1,1 @@
+"""What `fugu audit` does: exact worst cases, and attacks on the real operator."""

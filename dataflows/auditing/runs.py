@@ -1,0 +1,52 @@
+"""Many runs of the real operator on one stream, each under a secret and a key of its own."""
+
+from collections.abc import Callable
+from hashlib import blake2b
+
+import numpy as np
+
+from dataflows.auditing.streams import Stream
+from dataflows.auditing.subject import Subject
+from operators.auditing.observation import observe
+from operators.mechanism import Array, Floats
+from operators.randomness import Secret
+from operators.sip.markov_model import MarkovModel
+
+Source = Stream | int
+"""What is run: one stream, or streams of so many positions drawn from the declared model."""
+
+_RUNS_PER_SECRET = 1_000
+_ROOT = Secret(blake2b(b"fugu audit", digest_size=32).digest())
+"""Known to everybody; what is run under it is made up."""
+
+
+def run(
+    subject: Subject,
+    source: Source,
+    runs: int,
+    seed: tuple[int, int],
+    advance: Callable[[int], None],
+) -> Floats:
+    """What a reader sees, one row per run; `advance` is told how many runs are done."""
+    root, rng = _ROOT.derive(*seed), np.random.default_rng(seed)
+    seen = []
+    for start in range(0, runs, _RUNS_PER_SECRET):
+        rows = min(_RUNS_PER_SECRET, runs - start)
+        if isinstance(source, tuple):
+            truths = np.tile(np.array(source), (rows, 1))
+        else:
+            assert subject.model is not None
+            truths = _drawn(subject.model, rows, source, rng)
+        seen.append(observe(subject.mechanism, truths, root.derive(start)))
+        advance(rows)
+    return np.concatenate(seen)
+
+
+def _drawn(model: MarkovModel, rows: int, steps: int, rng: np.random.Generator) -> Array:
+    laws = np.tile(model.prior, (rows, 1))
+    columns = []
+    for _ in range(steps):
+        reached = np.cumsum(laws, axis=1)[:, :-1]
+        columns.append((reached <= rng.random((rows, 1))).sum(axis=1))
+        laws = model.transition[columns[-1]]
+    return np.stack(columns, axis=1)

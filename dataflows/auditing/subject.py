@@ -1,0 +1,92 @@
+"""What is audited: a mechanism, what it claims, and which inputs tell its streams apart."""
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from dataflows.errors import FuguError
+from operators.budget import Budgeted
+from operators.laplace_release import LaplaceRelease
+from operators.mechanism import Array, EnumerableMechanism, Mechanism, Notion
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.markov_model import MarkovModel
+
+ATTACKED: tuple[Notion, ...] = ("sip", "ldp")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Nats and delta per release, and the most over a stream's life."""
+
+    notion: Notion
+    epsilon: float
+    delta: float
+    total: float = inf
+
+    def over(self, releases: int) -> float:
+        """What so many releases may leak together."""
+        return min(releases * self.epsilon, self.total)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """`inputs` are values to attack with, the first and the last as different as can be."""
+
+    mechanism: Mechanism
+    claims: tuple[Claim, ...]
+    inputs: Array
+    model: MarkovModel | None = None
+    sound: bool = True
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, epsilon: float) -> "Subject":
+        """`epsilon` is the configured one: the claim of a mechanism whose claim does not hold."""
+        inside = _inside(mechanism)
+        totals = {
+            guarantee.notion: guarantee.epsilon
+            for guarantee in mechanism.guarantees()
+            if guarantee.per == "stream" and guarantee.sound
+        }
+        claims = tuple(
+            Claim(
+                guarantee.notion,
+                guarantee.epsilon if guarantee.sound else epsilon,
+                guarantee.delta + guarantee.finite_precision_delta,
+                totals.get(guarantee.notion, inf),
+            )
+            for guarantee in inside.guarantees()
+            if guarantee.notion in ATTACKED and guarantee.per == "release"
+        )
+        if not claims:
+            raise FuguError(
+                f"operators of kind {mechanism.kind} promise nothing that fugu audit can attack; "
+                f"it knows the notions {' and '.join(ATTACKED)}. Read fugu explain instead"
+            )
+        model = inside.model if isinstance(inside, ConditionalRandomizedResponse) else None
+        sound = all(guarantee.sound for guarantee in inside.guarantees())
+        return cls(mechanism, claims, _inputs(inside, model), model, sound)
+
+    @property
+    def enumerable(self) -> EnumerableMechanism | None:
+        """The mechanism, if its law can be written down."""
+        mechanism = self.mechanism
+        if isinstance(mechanism, EnumerableMechanism) and mechanism.outcomes[0]:
+            return mechanism
+        return None
+
+
+def _inside(mechanism: Mechanism) -> Mechanism:
+    return mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism
+
+
+def _inputs(inside: Mechanism, model: MarkovModel | None) -> Array:
+    if isinstance(inside, LaplaceRelease):
+        return np.array([inside.lower, inside.upper])
+    if model is not None:
+        return np.argsort(-model.prior, kind="stable")
+    if isinstance(inside, EnumerableMechanism):
+        return np.arange(inside.outcomes[0])
+    raise FuguError(
+        f"fugu audit does not know which inputs an operator of kind {inside.kind} takes"
+    )

@@ -1,0 +1,120 @@
+"""Attacks prove most of what an operator leaks, never more, and catch claims that do not hold."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dataflows.auditing.attacks import Effort, Finding, carried_out, planned
+from dataflows.auditing.exact import exhaustive
+from dataflows.auditing.streams import GuessedStreams, KnownStreams, Streams
+from dataflows.auditing.subject import Subject
+from operators.budget import Budgeted
+from operators.laplace_release import LaplaceRelease
+from operators.mechanism import Draws, Inputs, Mechanism, Releases, State
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
+from tests.privacy.chains import binary
+from tests.privacy.randomized_response import RandomizedResponse
+
+MODEL = binary(stays=0.9, first=0.9)
+FAIR = binary(stays=0.8, first=0.5)
+
+
+def attacked(
+    mechanism: Mechanism, *, steps: int, runs: int, seed: int = 0, known: bool = True
+) -> list[Finding]:
+    """With epsilon 1 as the configured one; `known`: streams are chosen with the law."""
+    subject = Subject.of(mechanism, epsilon=1.0)
+    exact = exhaustive(subject) if known else None
+    streams: Streams = GuessedStreams(subject, steps)
+    if exact is not None:
+        streams = KnownStreams(exact.paths[:steps], subject.model)
+    attacks = planned(subject.claims, streams)
+    return list(carried_out(subject, attacks, Effort(runs, 99.9, seed), lambda runs: None))
+
+
+@pytest.mark.parametrize(("symbols", "epsilon"), [(2, 1.0), (3, 2.0), (5, 1.5)])
+@pytest.mark.parametrize("known", [True, False])
+def test_most_of_a_known_leakage_is_proved_and_never_more(
+    symbols: int, epsilon: float, known: bool
+) -> None:
+    plain = RandomizedResponse(symbols, epsilon, claimed=epsilon)
+    for seed in range(2):
+        [finding] = attacked(plain, steps=1, runs=20_000, seed=seed, known=known)
+        assert 0.8 * epsilon < finding.bound <= epsilon
+        assert not finding.broken
+
+
+def test_leakages_of_several_releases_add_up() -> None:
+    one, other, last, whole = attacked(RandomizedResponse(2, 0.5, 0.5), steps=3, runs=20_000)
+    for finding in (one, other, last):
+        assert 0.8 * 0.5 < finding.bound <= finding.attack.claim == 0.5
+    assert 0.8 * 1.5 < whole.bound <= whole.attack.claim == 1.5
+
+
+def test_who_claims_less_than_is_leaked_is_caught() -> None:
+    assert all(
+        finding.broken
+        for finding in attacked(RandomizedResponse(3, 1.2, 1.0), steps=2, runs=20_000)
+    )
+
+
+def test_an_honest_operator_is_told_apart_within_its_claims() -> None:
+    findings = attacked(ConditionalRandomizedResponse(FAIR, epsilon=1.0), steps=4, runs=6_000)
+    assert [finding.attack.notion for finding in findings] == ["sip"] * 3 + ["ldp"] * 4
+    for finding in findings:
+        assert finding.exact is not None
+        assert 0.5 * finding.exact < finding.bound <= finding.exact
+        assert finding.exact <= finding.attack.claim
+
+
+def test_the_papers_mechanism_is_caught() -> None:
+    findings = attacked(PaperConditionalRandomizedResponse(MODEL, epsilon=1.0), steps=4, runs=6_000)
+    first = findings[0]
+    assert first.broken
+    assert first.attack.claim == 1.0
+    assert 1.5 < first.bound <= 1.901
+
+
+def test_a_budget_bounds_what_can_be_proved() -> None:
+    """After two releases nothing fresh comes, and streams that differ later are the same."""
+    budgeted = Budgeted(RandomizedResponse(2, 1.0, 1.0), total=2.0)
+    for known in (True, False):
+        first, third, last, whole = attacked(budgeted, steps=4, runs=6_000, known=known)
+        assert 0.7 < first.bound <= first.attack.claim == 1.0
+        assert third.bound == last.bound == 0.0
+        assert 1.5 < whole.bound <= whole.attack.claim
+        assert whole.attack.claim == pytest.approx(2.0)
+
+
+def test_releases_on_a_fine_grid_are_told_apart_by_bins() -> None:
+    laplace = LaplaceRelease(lower=0, upper=2**24, epsilon=1.0)
+    first, last, whole = attacked(laplace, steps=2, runs=20_000)
+    for finding in (first, last):
+        assert 0.7 < finding.bound <= finding.attack.claim == 1.0
+        assert finding.exact is None
+    assert 1.3 < whole.bound <= whole.attack.claim == 2.0
+
+
+class WhisperingResponse(ConditionalRandomizedResponse):
+    """Tells the truth in an annotation, now and then."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        after, releases = super().step(state, inputs, draws)
+        confidence = releases.annotations["confidence"]
+        tells = (releases.values == 1) & (inputs.values == 0)
+        whispered = np.where(tells, np.nextafter(confidence, 1.0), confidence)
+        return after, replace(releases, annotations={"confidence": whispered})
+
+
+def test_what_annotations_tell_counts() -> None:
+    findings = attacked(WhisperingResponse(FAIR, epsilon=1.0), steps=2, runs=6_000)
+    assert any(finding.broken for finding in findings)
+
+
+def test_another_seed_makes_other_runs_and_the_same_seed_the_same() -> None:
+    plain = RandomizedResponse(2, 1.0, 1.0)
+    first, again, other = (attacked(plain, steps=1, runs=2_000, seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other

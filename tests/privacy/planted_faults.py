@@ -1,0 +1,168 @@
+"""Ten small mistakes that somebody could make in a mechanism, each in one place."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dataflows.batches import Decoded
+from dataflows.lift import Lift
+from operators.laplace_release import LaplaceRelease
+from operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State, Words
+from operators.noise.laplace import LaplaceNoise
+from operators.randomness import binding_digest, unit_interval
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.markov_model import ordered_sum
+from operators.sip.release_law import ReleaseLaw
+
+
+class BeliefNotUpdated(ConditionalRandomizedResponse):
+    """Every release is made as if it were the first."""
+
+    def _after_release(
+        self, state: State, law: ReleaseLaw, released: Integers
+    ) -> tuple[State, Floats]:
+        after, posterior = super()._after_release(state, law, released)
+        return {**after, "belief": state["belief"].copy()}, posterior
+
+
+class FirstStepFree(ConditionalRandomizedResponse):
+    """The ledger begins with the second release."""
+
+    def _after_release(
+        self, state: State, law: ReleaseLaw, released: Integers
+    ) -> tuple[State, Floats]:
+        after, posterior = super()._after_release(state, law, released)
+        free = state["releases"] == 0
+        return {**after, "spent": np.where(free, state["spent"], after["spent"])}, posterior
+
+
+@dataclass(frozen=True, eq=False)
+class WrongIndexLaw(ReleaseLaw):
+    """a(y|x) with m(x) in the place of m(y)."""
+
+    def probabilities(self, symbols: Integers) -> Floats:
+        weights = self._weights(symbols)
+        return weights / ordered_sum(weights)
+
+    def sample(self, symbols: Integers, uniforms: Floats) -> Integers:
+        cumulative = np.cumsum(self._weights(symbols), axis=0)
+        drawn: Integers = (cumulative <= uniforms * cumulative[-1]).sum(axis=0)
+        return drawn
+
+    def _weights(self, symbols: Integers) -> Floats:
+        mass = self.mass[symbols, np.arange(len(symbols))]
+        spread = np.where(self.proposal.support, mass, 0.0)
+        return np.asarray(spread + self.gain * self.proposal.row(symbols))
+
+
+class WrongIndexOffTheDiagonal(ConditionalRandomizedResponse):
+    """As in the printed Theorem 4, which has the belief in x where that in y is meant."""
+
+    def law(self, belief: Floats) -> ReleaseLaw:
+        right = super().law(belief)
+        return WrongIndexLaw(belief, right.proposal, right.gain, right.marginal, right.mass)
+
+
+@dataclass(frozen=True)
+class Rebound:
+    """Draws that are bound to something else: a function of the row and of what it should be."""
+
+    draws: Draws
+    bound: Callable[[int, bytes], bytes]
+
+    def words(
+        self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
+    ) -> Words:
+        bindings = [self.bound(row, digest) for row, digest in enumerate(binding)]
+        return self.draws.words(purpose, bindings, coordinates=coordinates, count=count)
+
+
+class HalvedNoise(LaplaceNoise):
+    """Noise of half the scale."""
+
+    def add(self, values: Array, draws: Draws, purpose: str = "release") -> Integers:
+        index = self.grid.index(values)
+        return index + (super().add(values, draws, purpose) - index) // 2
+
+
+class PositiveNoise(LaplaceNoise):
+    """Noise without its sign."""
+
+    def add(self, values: Array, draws: Draws, purpose: str = "release") -> Integers:
+        index = self.grid.index(values)
+        return np.asarray(index + np.abs(super().add(values, draws, purpose) - index))
+
+
+class UnboundNoise(LaplaceNoise):
+    """Noise of the position, whatever it is added to."""
+
+    def add(self, values: Array, draws: Draws, purpose: str = "release") -> Integers:
+        return super().add(values, Rebound(draws, lambda row, digest: bytes(32)), purpose)
+
+
+class RowNumberNoise(LaplaceNoise):
+    """Noise of the row of the batch."""
+
+    def add(self, values: Array, draws: Draws, purpose: str = "release") -> Integers:
+        return super().add(values, Rebound(draws, binding_digest), purpose)
+
+
+class FaultyNoise(LaplaceRelease):
+    """A release with noise that has a fault."""
+
+    faulty: ClassVar[type[LaplaceNoise]]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        noise = self.faulty(self.upper - self.lower, self.epsilon, self.lower, self.upper)
+        object.__setattr__(self, "noise", noise)
+
+
+class ScaleOffByTwo(FaultyNoise):
+    faulty = HalvedNoise
+
+
+class SignAlwaysPositive(FaultyNoise):
+    faulty = PositiveNoise
+
+
+class MissingBinding(FaultyNoise):
+    faulty = UnboundNoise
+
+
+class NoiseFromTheRowNumber(FaultyNoise):
+    faulty = RowNumberNoise
+
+
+class ClampAfterNoise(LaplaceRelease):
+    """The noise is made for the declared range; what it is added to is not."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        after, _ = super().step(state, inputs, draws)
+        anywhere = LaplaceNoise(self.upper - self.lower, self.epsilon, -(2**40), 2**40)
+        noisy = anywhere.grid.value(anywhere.add(inputs.values, draws), self.units_per_one)
+        lower, upper = self.lower / self.units_per_one, self.upper / self.units_per_one
+        return after, Releases(np.clip(noisy, lower, upper))
+
+
+class FloatingPointNoise(LaplaceRelease):
+    """Textbook inversion in doubles, added to a double."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        after, _ = super().step(state, inputs, draws)
+        clamped = np.clip(inputs.values, self.lower, self.upper)
+        words = draws.words("release", [binding_digest(value) for value in clamped.tolist()])
+        centred = unit_interval(words[:, 0, 0]) - 0.5
+        noise = -np.sign(centred) * np.log1p(-2.0 * np.abs(centred)) * float(self.noise.scale)
+        return after, Releases((clamped + noise) / self.units_per_one)
+
+
+class ChargedOncePerBatch(Lift):
+    """A key that occurs again in a batch is released again, and not charged again."""
+
+    def _step(self, state: State, decoded: Decoded, index: Integers) -> tuple[State, Releases]:
+        after, releases = super()._step(state, decoded, index)
+        again = [decoded.keys[i] in decoded.keys[:i] for i in index]
+        return {**after, "spent": np.where(again, state["spent"], after["spent"])}, releases
