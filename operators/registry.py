@@ -74,6 +74,7 @@ def _laplace_examples(kind: type[LaplaceRelease]) -> tuple[Example, ...]:
         Example(tenths, np.array([0, 250, 725, 1000])),
         Example(sign, np.array([-1, 1, 7])),
         Example(wide, np.array([-(2**55), -3, 2**55 - 1])),
+        Example(Budgeted(tenths, total=3.0), np.array([0, 725])),
     )
 
 

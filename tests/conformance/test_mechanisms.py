@@ -120,6 +120,7 @@ def test_inputs_and_state_are_neither_modified_nor_kept(example: Example, rows: 
         after, releases = mechanism.step(state, Inputs(values), streams.draws(range(rows)))
         assert {name: Stored.of(column) for name, column in given.items()} == before
         handed_out = [*after.values(), releases.values, *releases.annotations.values()]
+        handed_out += [] if releases.kinds is None else [releases.kinds]
         for fresh in handed_out:
             assert not any(np.shares_memory(fresh, column) for column in given.values())
             assert fresh.flags.writeable

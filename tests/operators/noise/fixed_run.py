@@ -34,7 +34,7 @@ def digest() -> str:
         points = noise.add(values, draws)
         hasher.update(points.astype("<i8").tobytes())
         hasher.update(noise.grid.value(points, 10).astype("<f8").tobytes())
-    for example in KINDS["laplace"].examples():
+    for example in KINDS["laplace"].examples()[:3]:
         mechanism = example.mechanism
         draws = scope.draws([b"key"] * ROWS, record_positions("t", 1, range(ROWS)))
         inputs = Inputs(np.resize(example.accepted, ROWS))
