@@ -130,9 +130,9 @@ def audit(
 ) -> None:
     """Attack the configured operator; exit with 1 if it leaks more than it claims.
 
-    First the exact worst cases, where the alphabet is small enough to follow every sequence of
-    releases. Then the real operator runs many times, under secrets of its own, on streams that
-    should be hard to tell apart; what is told apart is a proven lower bound of what leaks.
+    Prints exact worst cases, where the alphabet is small enough to follow all releases.
+    Then runs the real operator many times on streams that should be hard to tell apart.
+    What can be told apart is a lower bound of what leaks. The pipeline's secret is not used.
     """
     from dataflows.commands.audit import Options
     from dataflows.commands.audit import audit as audit_pipeline

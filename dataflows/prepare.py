@@ -88,6 +88,7 @@ def _entry(pipeline: Pipeline, mechanism: Mechanism, topics: Topics) -> Pipeline
         topics.source.name,
         topics.source.identity,
         topics.sink.name,
+        topics.sink.identity,
         guarantee_id(guarantees).decode(),
         guarantees,
         pipeline.source.budget,

@@ -8,8 +8,9 @@ Word layout (a wire format; changing it changes every release):
         stream key, position, purpose, coordinate, binding
 
 Integers are 8-byte big-endian two's complement, text is UTF-8, `position` is itself an encoding of
-fields (for a record: topic id, partition, offset), `binding` is a BLAKE2b-256 digest of the exact
-data the draw is applied to. Word i of a draw is word `i mod 8` of block `i div 8`.
+fields (for a record: topic id, partition, offset), `binding` names the exact data the draw is
+applied to: a BLAKE2b-256 digest, and what else decides the law it is compared with. Word i of a
+draw is word `i mod 8` of block `i div 8`.
 
 The same data at the same position always draws the same words; other data draw independent ones.
 Privacy is therefore computational: whoever holds the secret can repeat every draw.

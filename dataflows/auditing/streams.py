@@ -23,7 +23,9 @@ class Streams(Protocol):
     """A way to choose streams of `steps` positions."""
 
     @property
-    def steps(self) -> int: ...
+    def steps(self) -> int:
+        """How long they are."""
+        ...
 
     def neighbours(self, position: int) -> tuple[Stream, Stream]:
         """Two that differ at one position only."""

@@ -25,6 +25,7 @@ class PipelineEntry:
     source: str
     source_identity: str
     sink: str
+    sink_identity: str
     guarantee_id: str
     guarantees: tuple[Guarantee, ...]
     source_budget: float | None
@@ -43,6 +44,7 @@ class PipelineEntry:
                 "source": self.source,
                 "source_identity": self.source_identity,
                 "sink": self.sink,
+                "sink_identity": self.sink_identity,
                 "guarantee_id": self.guarantee_id,
                 "guarantees": list(self.guarantees),
                 "source_budget": self.source_budget,

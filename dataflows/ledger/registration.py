@@ -24,6 +24,13 @@ def register(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
     not entered, or withdrawn.
     """
     others, known = _others(client, ledger, entry)
+    if known is not None and known.sink_identity != entry.sink_identity:
+        raise StartRefused(
+            f"ledger {ledger.name}: pipeline {entry.pipeline} has already released {entry.source} "
+            f"into topic {known.sink}, which was another one than {entry.sink} is now. Releasing "
+            "it once more would be a second release under the same promise: give the new pipeline "
+            "a name of its own, so that both are counted."
+        )
     check(entry.source, _promises([*others, entry]))
     if known != entry:
         write_entry(client, ledger, entry)

@@ -2,7 +2,7 @@
 
 `append` writes the rows that changed, makes them durable, and returns a pointer that bytewax stores
 with the epoch: partition, generation, length. `load` gives the table as of a pointer: the first
-`length` bytes of that generation count, and whatever a crash left behind them is cut off.
+`length` bytes of that generation count, and whatever a crash left behind them is removed.
 
 When a log has grown past twice its first block, the next write begins a new generation with the
 whole table, compacted. An old generation is deleted only after three more pointers, because bytewax
@@ -57,6 +57,9 @@ class RowLog:
             self.table.apply(block)
             self._first_block = self._first_block or len(block)
         os.truncate(path, self._length)
+        for newer in log_files(self.directory, self._partition):
+            if generation_of(newer) > self._generation:
+                newer.unlink()
         self._pointers_since_switch = 0
 
     def append(self) -> bytes:

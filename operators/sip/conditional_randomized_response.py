@@ -10,7 +10,9 @@ or correlation, because every release is 2 epsilon-LDP. What was really spent is
 Parameters: `model`, strictly positive, n symbols; `epsilon` in nats, 0 < epsilon <= 50.
 Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
 `confidence`, the probability that the released symbol is the true one given all releases.
-State: `belief (rows, n)`, `releases (rows,)`, `spent (rows,)`; no private value is in it.
+State: `belief (rows, n)`, `releases (rows,)`, `spent (rows,)`, and `history (rows,)`, a digest of
+what was released, to which draws are bound: the same truth at the same place after other releases
+meets another law, and must not meet it with the same word. No private value is in the state.
 
 >>> from operators.randomness import DrawScope, Secret, record_positions
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
@@ -19,7 +21,7 @@ State: `belief (rows, n)`, `releases (rows,)`, `spent (rows,)`; no private value
 >>> draws = scope.draws([b"alice", b"bob"], record_positions("vitals", 0, [0, 1]))
 >>> state, releases = crr.step(crr.start(2), Inputs(np.array([0, 1])), draws)
 >>> releases.values.tolist(), releases.annotations["confidence"].round(3).tolist()
-([0, 0], [0.816, 0.816])
+([0, 1], [0.816, 0.816])
 
 Source: Jiang, Li, Tandon 2024, Definitions 1-2, Theorem 1, Algorithm 1 and equation 13. The paper's
 Theorem 4 is not private for beliefs below 1/(e^eps + 1); it is replaced by the repair theorem of
@@ -35,11 +37,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from operators.mechanism import Array, Draws, Floats, Guarantee, Inputs, Integers, Releases, State
+from operators.mechanism import (
+    Array,
+    Draws,
+    Floats,
+    Guarantee,
+    Inputs,
+    Integers,
+    Releases,
+    State,
+    Words,
+)
 from operators.nats import add_spent, charge_of_ratio, exact_exp, exact_expm1, in_nats, units_of
 from operators.randomness import binding_digest, encode_fields, unit_interval
 from operators.sip.guarantees import crr_guarantees
 from operators.sip.hamming_kernel import HammingKernel
+from operators.sip.history import extended
 from operators.sip.markov_model import SUM_TOLERANCE, MarkovModel, ordered_sum
 from operators.sip.release_law import ReleaseLaw
 
@@ -61,7 +74,7 @@ class ConditionalRandomizedResponse:
     epsilon: float
 
     kind: ClassVar[str] = "crr"
-    implementation: ClassVar[int] = 1
+    implementation: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         if not isfinite(self.epsilon) or not 0.0 < self.epsilon <= LARGEST_EPSILON:
@@ -75,6 +88,7 @@ class ConditionalRandomizedResponse:
             "belief": np.tile(self.model.prior, (rows, 1)),
             "releases": np.zeros(rows, dtype=np.int64),
             "spent": np.zeros(rows, dtype=np.int64),
+            "history": np.zeros(rows, dtype=np.uint64),
         }
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
@@ -82,7 +96,7 @@ class ConditionalRandomizedResponse:
         symbols = self._checked_symbols(inputs)
         belief = _checked_belief(state["belief"])
         law = self.law(belief)
-        words = draws.words("release", [self._bindings[symbol] for symbol in symbols])
+        words = draws.words("release", self._bound_to(symbols, state["history"]))
         released = law.sample(symbols, unit_interval(words[:, 0, 0]))
         after, posterior = self._after_release(state, law, released)
         confidence = posterior[released, np.arange(len(released))]
@@ -116,7 +130,11 @@ class ConditionalRandomizedResponse:
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """Predict only; the confidence of `instead` is its probability given earlier releases."""
         belief = _checked_belief(state["belief"])
-        after = {**state, "belief": np.ascontiguousarray(self.model.predict(belief).T)}
+        after = {
+            **state,
+            "belief": np.ascontiguousarray(self.model.predict(belief).T),
+            "history": extended(state["history"], np.zeros(len(instead), dtype=np.int64)),
+        }
         confidence = belief[instead, np.arange(len(instead))]
         return after, Releases(instead, {"confidence": confidence})
 
@@ -212,6 +230,14 @@ class ConditionalRandomizedResponse:
         """Total variation between the law above and its draw by 53-bit inversion."""
         return self.model.symbols * (self.model.symbols + 16) * _UNIT_ROUNDOFF
 
+    def _bound_to(self, symbols: Integers, histories: Words) -> list[bytes]:
+        """What the draws are applied to: the symbol, and through the belief what was released."""
+        releases = histories.astype("<u8").tobytes()
+        return [
+            self._bindings[symbol] + releases[8 * row : 8 * row + 8]
+            for row, symbol in enumerate(symbols.tolist())
+        ]
+
     def _after_release(
         self, state: State, law: ReleaseLaw, released: Integers
     ) -> tuple[State, Floats]:
@@ -220,6 +246,7 @@ class ConditionalRandomizedResponse:
             "belief": np.ascontiguousarray(self.model.predict(posterior).T),
             "releases": state["releases"] + 1,
             "spent": add_spent(state["spent"], self._charge(law)),
+            "history": extended(state["history"], released + 1),
         }
         return after, posterior
 

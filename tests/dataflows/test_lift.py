@@ -39,7 +39,7 @@ def test_a_release_costs_its_own_stream_only() -> None:
     assert state["spent"][0] > state["spent"][1] > state["spent"][2] == 0
 
 
-@pytest.mark.parametrize("sanitize", [lift()])
+@pytest.mark.parametrize("sanitize", [lift()], ids=["lift"])
 def test_a_batch_costs_what_its_records_cost_one_by_one(sanitize: Lift) -> None:
     zones = ["rest", "light", "rest", "vigorous", "light", "light", "rest", "rest"]
     keys = [b"alice", b"alice", b"bob", b"alice", b"bob", b"eve", b"alice", b"alice"]

@@ -114,6 +114,10 @@ def test_pipelines_over_one_source_add_up_and_a_declared_budget_is_kept(
     first = pipeline(bootstrap, source, ledger, "first")
     first["source"]["budget"] = 12.0
     run(bootstrap, write_pipeline(tmp_path / "first", first, MEMORYLESS), first)
+    moved = first | {"sink": {"topic": f"{source}.elsewhere", "create": True}}
+    said = refusal(write_pipeline(tmp_path / "moved", moved, MEMORYLESS))
+    assert f"pipeline first has already released {source}" in said
+
     second = pipeline(bootstrap, source, ledger, "second")
     path = write_pipeline(tmp_path / "second", second, MEMORYLESS)
     said = refusal(path)

@@ -47,21 +47,21 @@ def test_most_of_a_known_leakage_is_proved_and_never_more(
 
 
 def test_leakages_of_several_releases_add_up() -> None:
-    one, other, last, whole = attacked(RandomizedResponse(2, 0.5, 0.5), steps=3, runs=20_000)
+    one, other, last, whole = attacked(RandomizedResponse(2, 1.0, 1.0), steps=3, runs=10_000)
     for finding in (one, other, last):
-        assert 0.8 * 0.5 < finding.bound <= finding.attack.claim == 0.5
-    assert 0.8 * 1.5 < whole.bound <= whole.attack.claim == 1.5
+        assert 0.8 < finding.bound <= finding.attack.claim == 1.0
+    assert 2.3 < whole.bound <= whole.attack.claim == 3.0
 
 
 def test_who_claims_less_than_is_leaked_is_caught() -> None:
     assert all(
         finding.broken
-        for finding in attacked(RandomizedResponse(3, 1.2, 1.0), steps=2, runs=20_000)
+        for finding in attacked(RandomizedResponse(3, 1.2, 1.0), steps=1, runs=20_000)
     )
 
 
 def test_an_honest_operator_is_told_apart_within_its_claims() -> None:
-    findings = attacked(ConditionalRandomizedResponse(FAIR, epsilon=1.0), steps=4, runs=6_000)
+    findings = attacked(ConditionalRandomizedResponse(FAIR, epsilon=1.0), steps=4, runs=4_000)
     assert [finding.attack.notion for finding in findings] == ["sip"] * 3 + ["ldp"] * 4
     for finding in findings:
         assert finding.exact is not None
@@ -70,7 +70,7 @@ def test_an_honest_operator_is_told_apart_within_its_claims() -> None:
 
 
 def test_the_papers_mechanism_is_caught() -> None:
-    findings = attacked(PaperConditionalRandomizedResponse(MODEL, epsilon=1.0), steps=4, runs=6_000)
+    findings = attacked(PaperConditionalRandomizedResponse(MODEL, epsilon=1.0), steps=2, runs=6_000)
     first = findings[0]
     assert first.broken
     assert first.attack.claim == 1.0
@@ -81,7 +81,7 @@ def test_a_budget_bounds_what_can_be_proved() -> None:
     """After two releases nothing fresh comes, and streams that differ later are the same."""
     budgeted = Budgeted(RandomizedResponse(2, 1.0, 1.0), total=2.0)
     for known in (True, False):
-        first, third, last, whole = attacked(budgeted, steps=4, runs=6_000, known=known)
+        first, third, last, whole = attacked(budgeted, steps=4, runs=4_000, known=known)
         assert 0.7 < first.bound <= first.attack.claim == 1.0
         assert third.bound == last.bound == 0.0
         assert 1.5 < whole.bound <= whole.attack.claim
@@ -90,11 +90,11 @@ def test_a_budget_bounds_what_can_be_proved() -> None:
 
 def test_releases_on_a_fine_grid_are_told_apart_by_bins() -> None:
     laplace = LaplaceRelease(lower=0, upper=2**24, epsilon=1.0)
-    first, last, whole = attacked(laplace, steps=2, runs=20_000)
+    first, last, whole = attacked(laplace, steps=2, runs=10_000)
     for finding in (first, last):
         assert 0.7 < finding.bound <= finding.attack.claim == 1.0
         assert finding.exact is None
-    assert 1.3 < whole.bound <= whole.attack.claim == 2.0
+    assert 1.2 < whole.bound <= whole.attack.claim == 2.0
 
 
 class WhisperingResponse(ConditionalRandomizedResponse):

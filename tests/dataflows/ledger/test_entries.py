@@ -22,7 +22,9 @@ GUARANTEES = KINDS["crr"].examples()[0].mechanism.guarantees()
 def test_a_pipeline_comes_back_with_its_guarantees_word_for_word(
     guarantees: tuple[Guarantee, ...],
 ) -> None:
-    entry = PipelineEntry("zones", "vitals", "topic-id", "vitals.out", "0123", guarantees, 4.0)
+    entry = PipelineEntry(
+        "zones", "vitals", "topic-id", "vitals.out", "sink-id", "0123", guarantees, 4.0
+    )
     assert read_entry(entry.value()) == entry
     assert orjson.loads(entry.key()) == ["zones", "topic-id"]
 

@@ -119,6 +119,14 @@ def grown_again(log: RowLog) -> bytes:
     raise AssertionError("no new generation began")
 
 
+def test_a_generation_that_no_pointer_knows_is_removed(tmp_path: Path) -> None:
+    """A crash left it behind; whoever looks at the newest one must not find it."""
+    log = new_log(tmp_path)
+    history = grown(log, generations=2)
+    loaded(tmp_path, history[-2][0])
+    assert [generation_of(path) for path in log_files(tmp_path, 3)] == [1]
+
+
 def test_a_shortened_or_missing_log_is_refused(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     touch(log, KEYS[:3])

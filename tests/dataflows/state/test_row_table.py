@@ -127,7 +127,7 @@ def test_a_missing_block_is_refused() -> None:
 
 
 def test_the_size_of_a_row_is_known_before_there_is_one() -> None:
-    assert new_table().bytes_per_row == 8 * (3 + 1 + 1)
+    assert new_table().bytes_per_row == 8 * (3 + 1 + 1 + 1)
 
 
 BUDGETED = Budgeted(CRR, total=2.0)

@@ -8,6 +8,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Inputs
 from operators.noise.gaussian import GaussianNoise
 from operators.noise.laplace import LaplaceNoise
@@ -34,8 +35,10 @@ def digest() -> str:
         points = noise.add(values, draws)
         hasher.update(points.astype("<i8").tobytes())
         hasher.update(noise.grid.value(points, 10).astype("<f8").tobytes())
-    for example in KINDS["laplace"].examples()[:3]:
+    for example in KINDS["laplace"].examples():
         mechanism = example.mechanism
+        if not isinstance(mechanism, LaplaceRelease):
+            continue
         draws = scope.draws([b"key"] * ROWS, record_positions("t", 1, range(ROWS)))
         inputs = Inputs(np.resize(example.accepted, ROWS))
         _, releases = mechanism.step(mechanism.start(ROWS), inputs, draws)

@@ -158,8 +158,27 @@ class RecordedDraws:
         return np.zeros((len(binding), coordinates, count), dtype=np.uint64)
 
 
-def test_the_draw_is_bound_to_the_symbol_it_is_applied_to() -> None:
+def test_the_draw_is_bound_to_the_symbol_and_to_what_was_released_before() -> None:
+    """The law it is compared with depends on both."""
     draws = RecordedDraws()
-    CRR.step(CRR.start(4), Inputs(np.array([2, 0, 1, 1])), draws)
-    bindings = [blake2b(number(x), digest_size=32).digest() for x in (2, 0, 1, 1)]
+    state = CRR.start(4)
+    state["history"][3] = 7
+    CRR.step(state, Inputs(np.array([2, 0, 1, 1])), draws)
+    bindings = [
+        blake2b(number(x), digest_size=32).digest() + history.to_bytes(8, "little")
+        for x, history in ((2, 0), (0, 0), (1, 0), (1, 7))
+    ]
     assert draws.asked == [("release", bindings)]
+
+
+def test_every_release_and_every_skipped_position_changes_the_history() -> None:
+    crr = ConditionalRandomizedResponse(
+        MarkovModel.smoothed([0.5, 0.5], [[0.5, 0.5]] * 2, 0.0), 1.0
+    )
+    start = crr.start(2)
+    skipped, _ = crr.skip(start, np.array([0, 1]))
+    released, _ = crr.observe(start, np.array([0, 1]))
+    again, _ = crr.observe(released, np.array([1, 0]))
+    assert skipped["history"][0] == skipped["history"][1], "whatever is shown instead"
+    states = (start, skipped, released, again)
+    assert len({int(history) for state in states for history in state["history"]}) == 6

@@ -16,7 +16,7 @@ from tests.privacy.attacks.broken_draws import with_generator
 from tests.privacy.attacks.pipelines import Pipeline, Seen, Victim, share_right
 from tests.privacy.attacks.replay import records_of, replayed
 
-REPLAYS = 150
+REPLAYS = 100
 ROOT = Path(__file__).parents[3]
 
 from_the_beginning_and_from_the_middle = pytest.mark.parametrize("already", [0, 13])
