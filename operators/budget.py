@@ -94,6 +94,8 @@ class Budgeted:
             raise ValueError(f"total: must be a positive number of nats, not {self.total}")
         if self._total_units > LARGEST_SPENT // 2:
             raise ValueError(f"total: at most {in_nats(LARGEST_SPENT // 2):g} nats can be counted")
+        if self.when_exhausted not in _KINDS:
+            raise ValueError(f"when_exhausted: must be one of {', '.join(_KINDS)}")
         if self.window is not None and self.window < 1:
             raise ValueError(f"window: must be at least 1 position, not {self.window}")
 
