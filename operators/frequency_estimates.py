@@ -11,11 +11,11 @@ of the same one: draws are independent either way.
 
 >>> from operators.generalized_randomized_response import GeneralizedRandomizedResponse
 >>> grr = GeneralizedRandomizedResponse(symbols=3, epsilon=1.0)
->>> estimate = estimated_shares(np.array([5_200, 2_500, 2_300]), releases=10_000, law=grr)
+>>> estimate = estimated_shares(np.array([4_512, 3_105, 2_383]), releases=10_000, law=grr)
 >>> estimate.shares.round(3).tolist(), estimate.standard_errors.round(3).tolist()
-([0.846, 0.105, 0.05], [0.013, 0.011, 0.011])
+([0.657, 0.271, 0.072], [0.013, 0.012, 0.011])
 >>> estimate.intervals(confidence=0.95).round(3).tolist()
-[[0.82, 0.872], [0.082, 0.127], [0.027, 0.072]]
+[[0.632, 0.682], [0.247, 0.294], [0.05, 0.095]]
 
 Source: SIP specification, section 9; Wang, Blocki, Li and Jha 2017.
 """

@@ -1,5 +1,6 @@
 """GRR and OUE: keyed draws follow the law, charges are constant, and what cannot be is refused."""
 
+from hashlib import blake2b
 from math import exp
 
 import numpy as np
@@ -14,6 +15,9 @@ from operators.randomness import DrawScope, KeyedDraws, Secret, record_positions
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, p_value
 
 ROWS = 40_000
+PINNED = ""
+"""If this changes, releases changed: raise `implementation`, which changes the law digest too."""
+
 Response = GeneralizedRandomizedResponse | OptimizedUnaryEncoding
 
 GRR = GeneralizedRandomizedResponse(4, epsilon=1.0)
@@ -114,6 +118,14 @@ def test_a_configuration_that_cannot_be_is_refused_naming_the_field(
 ) -> None:
     with pytest.raises(ValueError, match=f"^{field}: "):
         kind(symbols, epsilon)
+
+
+def test_releases_are_pinned() -> None:
+    hasher = blake2b(digest_size=16)
+    for mechanism in MECHANISMS:
+        for truth in range(4):
+            hasher.update(released(mechanism, truth).values.tobytes())
+    assert hasher.hexdigest() == PINNED
 
 
 def test_the_law_digest_changes_with_everything_that_changes_the_law() -> None:
