@@ -15,7 +15,7 @@ from operators.randomness import DrawScope, KeyedDraws, Secret, record_positions
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, p_value
 
 ROWS = 40_000
-PINNED = ""
+PINNED = "1323b5a4c45e318e7b5323b745b73684"
 """If this changes, releases changed: raise `implementation`, which changes the law digest too."""
 
 Response = GeneralizedRandomizedResponse | OptimizedUnaryEncoding
@@ -31,9 +31,9 @@ def draws(rows: int = ROWS) -> KeyedDraws:
     return scope.draws([b"key"] * rows, record_positions("topic", 0, range(rows)))
 
 
-def released(mechanism: Response, x: int) -> Releases:
-    inputs = Inputs(np.full(ROWS, x))
-    return mechanism.step(mechanism.start(ROWS), inputs, draws())[1]
+def released(mechanism: Response, x: int, rows: int = ROWS) -> Releases:
+    inputs = Inputs(np.full(rows, x))
+    return mechanism.step(mechanism.start(rows), inputs, draws(rows))[1]
 
 
 @pytest.mark.parametrize("truth", range(4))
@@ -124,7 +124,7 @@ def test_releases_are_pinned() -> None:
     hasher = blake2b(digest_size=16)
     for mechanism in MECHANISMS:
         for truth in range(4):
-            hasher.update(released(mechanism, truth).values.tobytes())
+            hasher.update(released(mechanism, truth, rows=500).values.tobytes())
     assert hasher.hexdigest() == PINNED
 
 
