@@ -5,18 +5,25 @@ from dataclasses import dataclass
 from dataflows.codec.fields import FieldTimestamp
 from dataflows.codec.numbers import Numbers
 from dataflows.codec.records import Codec, Domain
+from dataflows.codec.symbol_reports import PlainSymbols, SymbolSets
 from dataflows.codec.symbols import Symbols
 from dataflows.config import Budget, Pipeline, TimestampField
 from dataflows.deduplication import Deduplication
 from dataflows.errors import ConfigurationError
 from dataflows.lift import row_columns
 from dataflows.model_file import read_model
-from dataflows.operator_sections import LaplaceOperator, MarkovOperator
+from dataflows.operator_sections import (
+    LaplaceOperator,
+    MarkovOperator,
+    RandomizedResponseOperator,
+)
 from dataflows.pipeline_file import PipelineFile
 from dataflows.state.row_table import estimated_megabytes
 from operators.budget import Budgeted
+from operators.generalized_randomized_response import GeneralizedRandomizedResponse
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import ChargingMechanism, Mechanism
+from operators.optimized_unary_encoding import OptimizedUnaryEncoding
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
 
@@ -56,11 +63,21 @@ def _configured(file: PipelineFile) -> tuple[ChargingMechanism, Domain]:
             model = read_model(file.resolve(operator.model), operator.alphabet)
             symbols = Symbols(field, operator.alphabet, other=operator.other)
             return _MARKOV[operator.kind](model, float(operator.epsilon)), symbols
+        case RandomizedResponseOperator():
+            form = SymbolSets if operator.releases_sets else PlainSymbols
+            return _response(operator), form(field, operator.alphabet, other=operator.other)
         case LaplaceOperator():
             lower, upper = operator.in_units(operator.lower), operator.in_units(operator.upper)
             scale = operator.units_per_one
             release = LaplaceRelease(lower, upper, float(operator.epsilon), scale)
             return release, Numbers(field, units_per_one=scale)
+
+
+def _response(operator: RandomizedResponseOperator) -> ChargingMechanism:
+    symbols, epsilon = len(operator.alphabet), float(operator.epsilon)
+    if operator.kind == "grr":
+        return GeneralizedRandomizedResponse(symbols, epsilon)
+    return OptimizedUnaryEncoding(symbols, epsilon, operator.output or "bits")
 
 
 def _with_budget(mechanism: ChargingMechanism, budget: Budget | None) -> Mechanism:

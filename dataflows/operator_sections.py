@@ -37,29 +37,21 @@ Exact = Annotated[Decimal, BeforeValidator(_decimal), Field(allow_inf_nan=False)
 """A number as it is written, digit by digit."""
 
 
-class MarkovOperator(Section):
-    """One symbol in, one symbol out, relative to a Markov model; epsilon in nats per release."""
+class SymbolOperator(Section):
+    """One symbol of an alphabet in; epsilon in nats per release."""
 
     reads: ClassVar[frozenset[str]] = frozenset({"alphabet", "other"})
 
-    kind: Literal["crr", "paper_crr"]
     alphabet: Annotated[list[str] | list[int], BeforeValidator(_alphabet)]
     epsilon: Annotated[Epsilon, Field(le=50)]
-    model: str
     other: str | int | None = None
-    accept_unsound: bool = False
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_other(self) -> Self:
         if self.other is not None and self.other not in self.alphabet:
             raise ValueError(
                 "other must be one of the alphabet: it is the symbol released in place of "
                 "unknown ones"
-            )
-        if self.kind == "paper_crr" and not self.accept_unsound:
-            raise ValueError(
-                "paper_crr breaks its own privacy claim and is a baseline for comparison; "
-                "write kind: crr, or accept_unsound: true if you know why you want it"
             )
         return self
 
@@ -69,8 +61,28 @@ class MarkovOperator(Section):
             "epsilon": f"{self.epsilon:g} nats per release",
             "alphabet": ", ".join(str(symbol) for symbol in self.alphabet),
             "unknown symbols": "dead letter" if self.other is None else f"become {self.other}",
-            "model": self.model,
         }
+
+
+class MarkovOperator(SymbolOperator):
+    """One symbol out, relative to a Markov model."""
+
+    kind: Literal["crr", "paper_crr"]
+    model: str
+    accept_unsound: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.kind == "paper_crr" and not self.accept_unsound:
+            raise ValueError(
+                "paper_crr breaks its own privacy claim and is a baseline for comparison; "
+                "write kind: crr, or accept_unsound: true if you know why you want it"
+            )
+        return self
+
+    def parameters(self) -> dict[str, object]:
+        """What people want to see of it."""
+        return {**super().parameters(), "model": self.model}
 
     def how_to_read(self) -> list[str]:
         """What an analyst must know of the output."""
@@ -79,6 +91,47 @@ class MarkovOperator(Section):
             "releases of the stream; 1 minus its mean is the expected share of wrong releases.",
             "released shares are biased towards likely symbols; average the posteriors instead "
             "(ConditionalRandomizedResponse.observe over the releases of each key, in order).",
+        ]
+
+
+class RandomizedResponseOperator(SymbolOperator):
+    """The true symbol or by chance another one; or, for `oue`, a set that holds it by chance."""
+
+    kind: Literal["grr", "oue"]
+    output: Literal["bits", "symbol"] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if len(self.alphabet) < 2:
+            raise ValueError("alphabet must list two symbols or more: one alone says nothing")
+        if self.kind == "grr" and self.output is not None:
+            raise ValueError("output is for kind: oue only; grr releases a symbol. Delete it")
+        return self
+
+    @property
+    def releases_sets(self) -> bool:
+        """Whether a release is a set of symbols."""
+        return self.kind == "oue" and self.output != "symbol"
+
+    def parameters(self) -> dict[str, object]:
+        """What people want to see of it."""
+        released = "a set of symbols" if self.releases_sets else "one symbol"
+        return {**super().parameters(), "release": released}
+
+    def how_to_read(self) -> list[str]:
+        """What an analyst must know of the output."""
+        what = (
+            "a release is a set: the true symbol is in it half of the time, and others are by "
+            "chance; it may be empty."
+            if self.releases_sets
+            else "a released symbol is the true one with the first probability above, any given "
+            "other one with the second."
+        )
+        return [
+            f"{what} Nothing tells which is the case.",
+            "do not compare released shares: count how many releases report each symbol, and undo "
+            "the bias (operators.frequency_estimates, with error bars).",
+            'leave out what is marked "repeated": it says nothing new.',
         ]
 
 
@@ -132,4 +185,6 @@ class LaplaceOperator(Section):
         ]
 
 
-Operator = Annotated[MarkovOperator | LaplaceOperator, Field(discriminator="kind")]
+Operator = Annotated[
+    MarkovOperator | RandomizedResponseOperator | LaplaceOperator, Field(discriminator="kind")
+]

@@ -112,7 +112,7 @@ class Budgeted:
     def start(self, rows: int) -> State:
         """The inner state, the last release (at first the constant), and whether the end has come,
         or the charges of a window."""
-        own: State = {_LAST: np.full(rows, self.mechanism.constant)}
+        own: State = {_LAST: self._constants(rows)}
         if self.window is None:
             own[_EXHAUSTED] = np.zeros(rows, dtype=bool)
         else:
@@ -235,7 +235,7 @@ class Budgeted:
         else:
             skipped, instead = self._skip(inner, self._instead(state))
             after = _choose(allowed, stepped, skipped)
-            values = np.where(allowed, releases.values, instead.values)
+            values = _where(allowed, releases.values, instead.values)
             annotations = _choose(allowed, releases.annotations, instead.annotations)
         after[_LAST] = values.copy()
         if self.window is None:
@@ -276,12 +276,16 @@ class Budgeted:
 
     def _instead(self, state: State) -> Array:
         if self.when_exhausted == "constant":
-            return np.full(len(state[_LAST]), self.mechanism.constant)
+            return self._constants(len(state[_LAST]))
         return state[_LAST].copy()
+
+    def _constants(self, rows: int) -> Array:
+        return np.repeat(np.asarray(self.mechanism.constant)[None], rows, axis=0)
 
 
 def _choose(allowed: Array, yes: Mapping[str, Array], no: Mapping[str, Array]) -> dict[str, Array]:
-    return {
-        name: np.where(allowed.reshape(-1, *[1] * (column.ndim - 1)), column, no[name])
-        for name, column in yes.items()
-    }
+    return {name: _where(allowed, column, no[name]) for name, column in yes.items()}
+
+
+def _where(allowed: Array, yes: Array, no: Array) -> Array:
+    return np.where(allowed.reshape(-1, *[1] * (yes.ndim - 1)), yes, no)

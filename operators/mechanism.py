@@ -157,8 +157,9 @@ class ChargingMechanism(Mechanism, Protocol):
         ...
 
     @property
-    def constant(self) -> int | float:
-        """A value that may be published for free: a function of public parameters."""
+    def constant(self) -> int | float | Array:
+        """A value that may be published for free: a function of public parameters, of the shape
+        of one release."""
         ...
 
     def next_charge(self, state: State) -> Integers:

@@ -37,7 +37,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from operators.mechanism import Words
+from operators.mechanism import Integers, Words
 
 WORDS_PER_BLOCK = 8
 RELEASE_IDS_PER_BLOCK = 4
@@ -212,6 +212,20 @@ def unit_interval(words: Words) -> np.ndarray[tuple[int, ...], np.dtype[np.float
     return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
+def integers_below(words: Words, limits: Integers) -> Integers:
+    """floor(word * limit / 2^64), exactly, for limits from 1 to 2^32.
+
+    No integer has more than one word more than another one.
+
+    >>> words = np.array([0, 2**63 - 1, 2**63, 2**64 - 1], dtype=np.uint64)
+    >>> integers_below(words, np.array([3, 2, 2, 5])).tolist()
+    [0, 0, 1, 4]
+    """
+    limit, half = limits.astype(np.uint64), np.uint64(32)
+    high, low = words >> half, words & np.uint64(2**32 - 1)
+    return ((high * limit + (low * limit >> half)) >> half).astype(np.int64)
+
+
 def record_positions(topic: str, partition: int, offsets: Sequence[int]) -> list[bytes]:
     """Positions of releases that are triggered by source records."""
     prefix = encode_fields(topic, partition)
@@ -224,6 +238,7 @@ __all__ = [
     "Secret",
     "binding_digest",
     "encode_fields",
+    "integers_below",
     "record_positions",
     "unit_interval",
 ]

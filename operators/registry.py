@@ -4,7 +4,7 @@ One line here brings a new mechanism under the conformance suite, and another on
 its parameters must refuse.
 
 >>> sorted(KINDS)
-['crr', 'laplace', 'paper_crr']
+['crr', 'grr', 'laplace', 'oue', 'paper_crr']
 >>> example = KINDS["crr"].examples()[0]
 >>> example.mechanism.start(2)["spent"].tolist(), example.accepted.tolist()
 ([0, 0], [0, 1])
@@ -18,8 +18,11 @@ from typing import Any
 import numpy as np
 
 from operators.budget import Budgeted
+from operators.generalized_randomized_response import GeneralizedRandomizedResponse
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, Mechanism
+from operators.optimized_unary_encoding import OptimizedUnaryEncoding
+from operators.randomized_response import LARGEST_ALPHABET
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
@@ -78,23 +81,59 @@ def _laplace_examples(kind: type[LaplaceRelease]) -> tuple[Example, ...]:
     )
 
 
+def _grr_examples(kind: type[GeneralizedRandomizedResponse]) -> tuple[Example, ...]:
+    mechanisms = [kind(2, epsilon=1.0), kind(5, epsilon=0.1), kind(3, epsilon=30.0)]
+    budgets = [Budgeted(kind(4, 0.5), total=2.0), Budgeted(kind(4, 0.5), total=1.0, window=4)]
+    return (
+        *(Example(grr, np.arange(grr.symbols)) for grr in mechanisms),
+        *(Example(budgeted, np.arange(4)) for budgeted in budgets),
+    )
+
+
+def _oue_examples(kind: type[OptimizedUnaryEncoding]) -> tuple[Example, ...]:
+    mechanisms = [
+        kind(2, epsilon=1.0),
+        kind(11, epsilon=0.1),
+        kind(3, epsilon=30.0),
+        kind(11, epsilon=0.1, output="symbol"),
+    ]
+    budgets = [
+        Budgeted(kind(4, 0.5), total=2.0),
+        Budgeted(kind(4, 0.5), total=1.0, window=4, when_exhausted="constant"),
+        Budgeted(kind(4, 0.5, output="symbol"), total=2.0),
+    ]
+    return (
+        *(Example(oue, np.arange(oue.symbols)) for oue in mechanisms),
+        *(Example(budgeted, np.arange(4)) for budgeted in budgets),
+    )
+
+
 KINDS: Mapping[str, Kind] = {
     "crr": Kind(ConditionalRandomizedResponse, _crr_examples),
+    "grr": Kind(GeneralizedRandomizedResponse, _grr_examples),
     "laplace": Kind(LaplaceRelease, _laplace_examples),
+    "oue": Kind(OptimizedUnaryEncoding, _oue_examples),
     "paper_crr": Kind(PaperConditionalRandomizedResponse, _markov_examples),
 }
 
 _EPSILONS = (0.0, -1.0, nan, inf)
 
+_UNUSABLE_RESPONSE = {
+    "symbols": (0, 1, -1, LARGEST_ALPHABET + 1),
+    "epsilon": (*_EPSILONS, 50.1, 1e-20),
+}
+
 UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
     Budgeted: {"total": (0.0, -1.0, nan, inf, 1e30), "window": (0, -1)},
     ConditionalRandomizedResponse: {"epsilon": (*_EPSILONS, 50.1)},
+    GeneralizedRandomizedResponse: _UNUSABLE_RESPONSE,
     LaplaceRelease: {
         "lower": (2**60, -(2**62)),
         "upper": (-(2**60), 2**62),
         "epsilon": (*_EPSILONS, 20.1, 1e-8),
         "units_per_one": (0, -1, 10**12 + 1),
     },
+    OptimizedUnaryEncoding: _UNUSABLE_RESPONSE,
     PaperConditionalRandomizedResponse: {"epsilon": (*_EPSILONS, 50.1)},
 }
 """For every number that configures a mechanism, values that no example may be given instead."""

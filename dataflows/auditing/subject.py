@@ -9,6 +9,7 @@ from dataflows.errors import FuguError
 from operators.budget import Budgeted
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, EnumerableMechanism, Mechanism, Notion
+from operators.randomized_response import RandomizedResponse
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 
@@ -85,6 +86,8 @@ def _inputs(inside: Mechanism, model: MarkovModel | None) -> Array:
         return np.array([inside.lower, inside.upper])
     if model is not None:
         return np.argsort(-model.prior, kind="stable")
+    if isinstance(inside, RandomizedResponse):
+        return np.arange(inside.symbols)
     if isinstance(inside, EnumerableMechanism):
         return np.arange(inside.outcomes[0])
     raise FuguError(

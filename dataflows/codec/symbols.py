@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-import orjson
 
-from dataflows.batches import Reason
-from dataflows.codec.fields import Record, Refused, required
+from dataflows.codec.alphabet import Alphabet
 from operators.mechanism import Kind, Releases
 
 _STEPS = 10_000
@@ -14,11 +12,8 @@ _CONFIDENCES = [*(b"%.4f" % (step / _STEPS) for step in range(_STEPS + 1)), b"nu
 _NO_CONFIDENCE = _STEPS + 1
 
 
-class Symbols:
-    """Reads one field as a symbol, and writes releases of symbols.
-
-    A symbol that is not in the alphabet is refused, or read as `other`.
-    """
+class Symbols(Alphabet):
+    """Reads one field as a symbol, and writes releases of symbols."""
 
     def __init__(
         self,
@@ -27,28 +22,12 @@ class Symbols:
         *,
         other: str | int | None = None,
     ) -> None:
-        self.field = field
-        self._index: dict[object, int] = {symbol: i for i, symbol in enumerate(alphabet)}
-        self._type = type(alphabet[0])
-        self._other = None if other is None else self._index[other]
-        name = orjson.dumps(field)
-        self._starts = [
-            b"{" + name + b":" + orjson.dumps(symbol) + b',"confidence":' for symbol in alphabet
-        ]
+        super().__init__(field, alphabet, other=other)
+        self._starts = [self._start + symbol + b',"confidence":' for symbol in self._symbols]
         self._ends = {
             Kind.FRESH: [confidence + b"}" for confidence in _CONFIDENCES],
             Kind.REPEATED: [confidence + b',"repeated":true}' for confidence in _CONFIDENCES],
         }
-
-    def read(self, record: Record) -> int:
-        """The index of the symbol."""
-        value = required(record, self.field)
-        if type(value) is not self._type:
-            raise Refused(Reason.WRONG_TYPE, self.field)
-        symbol = self._index.get(value, self._other)
-        if symbol is None:
-            raise Refused(Reason.OUTSIDE_DOMAIN, self.field)
-        return symbol
 
     def write(self, releases: Releases) -> list[bytes]:
         """One JSON object per release: the symbol, and the probability that it is the true one,

@@ -7,6 +7,7 @@ from operators.budget import Budgeted, WhenExhausted
 from operators.composition import largest_window_sum
 from operators.mechanism import Array, Inputs, Integers, Kind
 from operators.nats import UNITS_PER_NAT, units_of
+from operators.optimized_unary_encoding import OptimizedUnaryEncoding
 from operators.randomness import DrawScope, Secret, record_positions
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
@@ -140,6 +141,25 @@ def test_whether_a_release_is_paid_for_is_a_function_of_earlier_releases() -> No
             decisions.setdefault(history, set()).add(int(kinds[step, row]))
     assert all(len(found) == 1 for found in decisions.values())
     assert len(decisions) < STEPS * ROWS
+
+
+@pytest.mark.parametrize("window", [None, 4])
+@pytest.mark.parametrize("when_exhausted", ["repeat", "constant"])
+def test_a_release_of_many_bits_is_repeated_whole(
+    when_exhausted: WhenExhausted, window: int | None
+) -> None:
+    oue = OptimizedUnaryEncoding(3, epsilon=1.0)
+    budgeted = Budgeted(oue, total=2.0, window=window, when_exhausted=when_exhausted)
+    values, kinds, charges, _ = run(budgeted)
+    repeated = kinds == Kind.REPEATED
+    paid = [step % 4 < 2 if window else step < 2 for step in range(STEPS)]
+    assert (repeated == ~np.array(paid)[:, None]).all()
+    assert values.shape == (STEPS, ROWS, 3)
+    assert values[~repeated].any()
+    assert (charges[repeated] == 0).all()
+    for step in np.flatnonzero(~np.array(paid)):
+        instead = values[step - 1] if when_exhausted == "repeat" else oue.constant
+        assert (values[step] == instead).all()
 
 
 def test_guarantees_become_totals() -> None:

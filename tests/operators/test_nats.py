@@ -1,16 +1,20 @@
 """Budgets in units of 2^-40 nat: never charged too little, never by chance, the same everywhere."""
 
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from math import inf, nan
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from operators.mechanism import Floats
 from operators.nats import (
     LARGEST_CHARGE,
     LARGEST_SPENT,
     add_spent,
+    charge_of_exact_ratio,
     charge_of_ratio,
     exact_exp,
     exact_expm1,
@@ -44,6 +48,20 @@ def around_unit_boundaries(largest_nats: float) -> Floats:
                 found.append(max(1.0, below))
                 below = np.nextafter(below, inf)
     return np.array(found)
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.integers(1, 2**64), st.integers(1, 2**64))
+def test_the_charge_of_a_rational_ratio_is_rounded_up_to_the_next_unit(a: int, b: int) -> None:
+    ratio = Fraction(max(a, b), min(a, b))
+    with localcontext() as context:
+        context.prec = 80
+        above = charge_of_exact_ratio(ratio) * UNIT - (Decimal(max(a, b)) / min(a, b)).ln()
+    assert 0 <= above < UNIT
+
+
+def test_a_ratio_barely_above_one_costs_a_unit() -> None:
+    assert charge_of_exact_ratio(Fraction(2**64, 2**64 - 1)) == 1
 
 
 @pytest.mark.parametrize("largest", [1e-11, 1e-6, 0.1, 1.0, 10.0, 50.0, 300.0, 709.0])

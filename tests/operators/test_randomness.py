@@ -16,6 +16,7 @@ from operators.randomness import (
     Secret,
     binding_digest,
     encode_fields,
+    integers_below,
     record_positions,
     unit_interval,
 )
@@ -137,6 +138,16 @@ def test_unit_interval_is_exact_and_below_one() -> None:
     some = np.array([0, 2**11 - 1, 2**11, 2**63, 2**64 - 1], dtype=np.uint64)
     exact = [0.0, 0.0, 2.0**-53, 0.5, 1.0 - 2.0**-53]
     assert unit_interval(some).tolist() == exact
+
+
+@REPEATABLE
+@given(
+    st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(1, 2**32)), min_size=1, max_size=5)
+)
+def test_an_integer_below_a_limit_is_an_exact_product(pairs: list[tuple[int, int]]) -> None:
+    words, limits = (list(column) for column in zip(*pairs, strict=True))
+    drawn = integers_below(np.array(words, dtype=np.uint64), np.array(limits))
+    assert drawn.tolist() == [word * limit >> 64 for word, limit in pairs]
 
 
 def test_words_are_uniform_in_every_byte() -> None:

@@ -1,6 +1,7 @@
 """Attacks prove most of what an operator leaks, never more, and catch claims that do not hold."""
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from dataflows.auditing.subject import Subject
 from operators.budget import Budgeted
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Draws, Inputs, Mechanism, Releases, State
+from operators.optimized_unary_encoding import OptimizedUnaryEncoding, Output
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
 from tests.privacy.chains import binary
@@ -44,6 +46,14 @@ def test_most_of_a_known_leakage_is_proved_and_never_more(
         [finding] = attacked(plain, steps=1, runs=20_000, seed=seed, known=known)
         assert 0.8 * epsilon < finding.bound <= epsilon
         assert not finding.broken
+
+
+@pytest.mark.parametrize("output", get_args(Output))
+def test_bits_are_attacked_without_knowing_their_law(output: Output) -> None:
+    oue = OptimizedUnaryEncoding(3, epsilon=1.0, output=output)
+    [finding] = attacked(oue, steps=1, runs=20_000)
+    assert 0.3 < finding.bound <= 1.0
+    assert not finding.broken
 
 
 def test_leakages_of_several_releases_add_up() -> None:

@@ -1,0 +1,40 @@
+"""A declared alphabet: the strings or integers that a field may hold, read and written as JSON."""
+
+from collections.abc import Sequence
+
+import orjson
+
+from dataflows.batches import Reason
+from dataflows.codec.fields import Record, Refused, required
+
+
+class Alphabet:
+    """Reads one field as a symbol; one that is not in the alphabet is refused, or read as `other`.
+
+    >>> Alphabet("zone", ["rest", "light"], other="rest").read({"zone": "unheard of"})
+    0
+    """
+
+    def __init__(
+        self,
+        field: str,
+        alphabet: Sequence[str] | Sequence[int],
+        *,
+        other: str | int | None = None,
+    ) -> None:
+        self.field = field
+        self._index: dict[object, int] = {symbol: i for i, symbol in enumerate(alphabet)}
+        self._type = type(alphabet[0])
+        self._other = None if other is None else self._index[other]
+        self._start = b"{" + orjson.dumps(field) + b":"
+        self._symbols = [orjson.dumps(symbol) for symbol in alphabet]
+
+    def read(self, record: Record) -> int:
+        """The index of the symbol."""
+        value = required(record, self.field)
+        if type(value) is not self._type:
+            raise Refused(Reason.WRONG_TYPE, self.field)
+        symbol = self._index.get(value, self._other)
+        if symbol is None:
+            raise Refused(Reason.OUTSIDE_DOMAIN, self.field)
+        return symbol
