@@ -10,7 +10,7 @@ Estimate(value=0.3, standard_error=0.05)
 """
 
 from dataclasses import dataclass
-from math import isnan, nan, sqrt
+from math import floor, isnan, log10, nan, sqrt
 
 import numpy as np
 
@@ -37,8 +37,14 @@ class Estimate:
         """The same for a machine."""
         return {"value": self.value, "standard_error": self.standard_error}
 
-    def shown(self, form: str = ".4g") -> str:
-        """The same for people: the error has the decimals of the value, and no sign."""
+    def rounded(self, sign: str = "") -> str:
+        """For people, where nothing is known of the size: two digits of the error."""
+        size = abs(self.value) / 100.0 if isnan(self.standard_error) else self.standard_error
+        decimals = 2 if not size > 0.0 else min(6, max(0, 1 - floor(log10(size))))
+        return self.shown(f"{sign},.{decimals}f")
+
+    def shown(self, form: str) -> str:
+        """For people: the error has the decimals of the value, and no sign."""
         if isnan(self.value):
             return "—"
         value = format(self.value, form)

@@ -31,7 +31,7 @@ def save(report: Report, path: Path) -> None:
     """Write the picture; its format follows from the name."""
     panels = list(dict.fromkeys(panel for row in report.rows for panel in row.utility.panels()))
     notions = report.notions
-    size = (max(6.5, 4.6 * len(notions)), 2.8 * len(panels) + 1.3)
+    size = (max(6.5, 4.6 * len(notions)), 2.5 * len(panels) + 1.3)
     figure = Figure(figsize=size, dpi=150, layout="constrained")
     grid = figure.subplots(len(panels), len(notions), sharex="col", sharey="row", squeeze=False)
     for panel, places in zip(panels, grid, strict=True):
@@ -44,7 +44,7 @@ def save(report: Report, path: Path) -> None:
     sample = report.sample
     figure.suptitle(
         f"{report.pipeline.name}: {sample.records:,} records of {sample.stream_count:,} streams, "
-        f"{report.runs} runs",
+        f"runs: {report.runs}",
         x=0.01,
         ha="left",
     )
@@ -60,7 +60,7 @@ def _draw(axes: Axes, report: Report, panel: str, notion: Notion) -> None:
     kinds = list(dict.fromkeys(row.candidate.kind for row in report.rows))
     for (kind, line), points in _lines(report, panel, notion).items():
         sound = points[0][0].candidate.sound
-        name = kind if sound else f"{kind} (unsound)"
+        name = kind if sound else f"{kind} (unsound: at the epsilon it claims)"
         axes.errorbar(
             [nats for _, nats, _ in points],
             [estimate.value for _, _, estimate in points],

@@ -73,18 +73,21 @@ class Report:
     @property
     def notes(self) -> list[str]:
         """What to know before comparing rows."""
-        columns = "ldp without any model"
-        if "sip" in self.notions:
-            columns += ", sip relative to the declared model"
+        ldp = "ldp: nats that one release may leak, without any model"
+        sip = "; sip: relative to the declared model" if "sip" in self.notions else ""
         notes = [
-            f"* is the pipeline as its file has it. {' and '.join(self.notions)}: nats that one "
-            f"release may leak, {columns}. Compare rows with equal nats in the column that you "
-            "rely on, not rows with the same eps."
+            f"* is the pipeline as its file has it. {ldp}{sip}. Compare rows with equal nats in "
+            "the column that you rely on, not rows with the same eps."
         ]
         if not all(row.candidate.sound for row in self.rows):
             notes.append(
                 "! promises nothing: its eps is a claim that fails. What it spent is what it "
                 "really leaked, relative to the model."
+            )
+        if "sip" in self.notions:
+            notes.append(
+                "what streams spent counts nats relative to the model where an operator uses one, "
+                "and without any model where not."
             )
         notes += self.rows[0].utility.notes()
         notes += self._budget_notes()
@@ -102,15 +105,27 @@ class Report:
         window = "" if budget.window is None else f" in any {budget.window} consecutive records"
         notes = [
             f"every operator has the pipeline's budget: {budget.total:g} nats per stream{window}. "
-            "Wrong or biased is meant of everything published, repeated releases too; shares and "
-            "means are estimated from fresh releases, and compared with all records."
+            "Rates and biases are of everything published, repeated releases too; debiased shares "
+            "and means are estimated from fresh releases, and compared with all records."
         ]
+        if budget.window is None:
+            notes.append(f"all releases of a stream together: {', '.join(self._totals())}.")
         if budget.when_exhausted == "stop":
             notes.append(
                 "budget.when_exhausted is stop: the pipeline would end with the first exhausted "
                 "stream. Here the sample goes on, and what cannot be paid for is suppressed."
             )
         return notes
+
+    def _totals(self) -> list[str]:
+        """What every kind of operator promises of a whole stream."""
+        candidates = {row.candidate.kind: row.candidate for row in self.rows}
+        found = []
+        for kind, candidate in candidates.items():
+            stated = [(notion, candidate.per_stream(notion)) for notion in self.notions]
+            nats = " and ".join(f"{nats:.4g} {notion}" for notion, nats in stated if nats)
+            found.append(f"{kind} {nats or 'promises nothing'}")
+        return found
 
     def document(self) -> Mapping[str, object]:
         """The same for a machine."""

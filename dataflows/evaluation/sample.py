@@ -16,7 +16,7 @@ import orjson
 from dataflows.batches import Batch, DeadLetters, Decoded, Reason
 from dataflows.codec.records import Codec
 from dataflows.errors import FuguError
-from operators.mechanism import Integers
+from operators.mechanism import Array, Floats, Integers
 
 _UNREAD = b"unread"
 """In place of the key of a line that is no JSON object: the codec refuses it anyway."""
@@ -73,6 +73,11 @@ class Sample:
     def stream_count(self) -> int:
         """How many different keys they have."""
         return int(self.streams.max()) + 1
+
+    def by_stream(self, records: Integers, values: Array) -> Floats:
+        """The sum of the values of these records in each stream."""
+        streams = self.streams[records]
+        return np.asarray(np.bincount(streams, values, self.stream_count), dtype=np.float64)
 
 
 def refused_lines(dead: DeadLetters) -> Sequence[RefusedLines]:

@@ -15,7 +15,7 @@ def print_report(console: Console, report: Report) -> None:
     sample, seed = report.sample, report.seed
     console.print(
         f"\n[bold]{report.pipeline.name}[/bold]: {sample.records:,} records of "
-        f"{sample.stream_count:,} streams in {sample.path}, {report.runs} runs, seed {seed}"
+        f"{sample.stream_count:,} streams in {sample.path}, runs: {report.runs}, seed {seed}"
     )
     for refused in report.refused:
         console.print(f"- [yellow]refused[/yellow], {refused}")

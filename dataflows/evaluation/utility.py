@@ -10,7 +10,7 @@ from dataflows.evaluation.candidates import Candidate
 from dataflows.evaluation.estimates import Estimate, mean_per_record
 from dataflows.evaluation.run import Run
 from dataflows.evaluation.sample import Sample
-from operators.mechanism import Array, Floats, Kind
+from operators.mechanism import Array, Kind
 from operators.nats import UNITS_PER_NAT
 
 Cells = Mapping[str, str]
@@ -52,14 +52,9 @@ def mean_cost(
         published = run.kinds != Kind.SUPPRESSED
         records = run.records[published]
         costs = cost(sample.decoded.values[records], run.releases.values[published])
-        totals.append(_by_stream(sample, records, costs))
-        counts.append(_by_stream(sample, records, np.ones(len(records))))
+        totals.append(sample.by_stream(records, costs))
+        counts.append(sample.by_stream(records, np.ones(len(records))))
     return mean_per_record(np.stack(totals), np.stack(counts))
-
-
-def _by_stream(sample: Sample, records: Array, values: Array) -> Floats:
-    streams = sample.streams[records]
-    return np.asarray(np.bincount(streams, values, sample.stream_count), dtype=np.float64)
 
 
 @dataclass(frozen=True)
