@@ -171,9 +171,9 @@ def evaluate(
 ) -> None:
     """Measure, offline, how useful releases of a sample are, for several epsilons and operators.
 
-    A line of the sample is a record with its key beside the other fields, such as
-    {"key": "user-1", "zone": "rest"}. Records go through the very operator of fugu run, under
-    secrets of its own; neither Kafka nor the secret of the pipeline is needed.
+    Each line of the sample is a record with its key, such as {"key": "user-1", "zone": "rest"}.
+    Records go through the very operator of fugu run, under secrets of their own; neither Kafka nor
+    the secret of the pipeline is needed.
     """
     from dataflows.commands.evaluate import Options
     from dataflows.commands.evaluate import evaluate as evaluate_pipeline

@@ -53,14 +53,15 @@ def evaluated(
 ) -> Report:
     """Run the grid; every candidate gets the same secrets. `advance` is told of records done."""
     measure, operator = _measure(file), file.pipeline.operator
-    rows, duplicates = [], DeadLetters()
+    rows: list[Row] = []
+    duplicates = DeadLetters()
     for candidate in grid:
         secrets = [secret_of(seed, run) for run in range(runs)]
         done = [released(candidate, file.pipeline, sample, one, advance) for one in secrets]
         configured = (candidate.kind, candidate.epsilon) == (operator.kind, operator.epsilon)
-        rows.append(Row(candidate, configured, measure(candidate, sample, done)))
-        if configured or not rows[:-1]:
+        if not rows:
             duplicates = done[0].dead
+        rows.append(Row(candidate, configured, measure(candidate, sample, done)))
     return Report(file.pipeline, sample, duplicates, runs, seed, rows)
 
 

@@ -48,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """Everything about one evaluation. `duplicates` are records that the lift refused."""
+    """Everything about one evaluation. `duplicates` are records that the first lift refused."""
 
     pipeline: Pipeline
     sample: Sample
@@ -76,9 +76,11 @@ class Report:
         ldp = "ldp: nats that one release may leak, without any model"
         sip = "; sip: relative to the declared model" if "sip" in self.notions else ""
         notes = [
-            f"* is the pipeline as its file has it. {ldp}{sip}. Compare rows with equal nats in "
-            "the column that you rely on, not rows with the same eps."
+            f"{ldp}{sip}. Compare rows with equal nats in the column that you rely on, not rows "
+            "with the same eps."
         ]
+        if any(row.configured for row in self.rows):
+            notes.append("* is the pipeline as its file has it.")
         if not all(row.candidate.sound for row in self.rows):
             notes.append(
                 "! promises nothing: its eps is a claim that fails. What it spent is what it "
@@ -106,7 +108,8 @@ class Report:
         notes = [
             f"every operator has the pipeline's budget: {budget.total:g} nats per stream{window}. "
             "Rates and biases are of everything published, repeated releases too; debiased shares "
-            "and means are estimated from fresh releases, and compared with all records."
+            "and means are estimated from fresh releases, which need not be a fair sample of all "
+            "records, and compared with all of them."
         ]
         if budget.window is None:
             notes.append(f"all releases of a stream together: {', '.join(self._totals())}.")

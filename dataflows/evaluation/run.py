@@ -19,7 +19,7 @@ from operators.randomness import DrawScope, Secret
 
 _ROOT = Secret(blake2b(b"fugu evaluate", digest_size=32).digest())
 """Known to everybody; nothing that is drawn from it is published."""
-_RECORDS_PER_BATCH = 20_000
+_RECORDS_PER_BATCH = 10_000
 
 
 @dataclass(frozen=True, eq=False)
