@@ -130,9 +130,12 @@ def _require_comparable(file: PipelineFile, kind: str) -> None:
 
 
 def _missing(file: PipelineFile, kind: str) -> list[str]:
-    operator = file.pipeline.operator
-    required = (name for name, f in _sections()[kind].model_fields.items() if f.is_required())
-    return [f"operator.{name}" for name in required if not hasattr(operator, name)]
+    has = type(file.pipeline.operator).model_fields
+    return [f"operator.{name}" for name in _required(_sections()[kind]) if name not in has]
+
+
+def _required(section: type[Any]) -> list[str]:
+    return [name for name, field in section.model_fields.items() if field.is_required()]
 
 
 def _changed(file: PipelineFile, kind: str, epsilon: float) -> PipelineFile:
@@ -150,13 +153,11 @@ def _with_operator(file: PipelineFile, kind: str, epsilon: float) -> PipelineFil
     """Where a budget would stop the pipeline, releases are suppressed: the sample goes on."""
     pipeline, section = file.pipeline, _sections()[kind]
     operator = pipeline.operator
-    taken = {
-        name
-        for name, field in section.model_fields.items()
-        if hasattr(operator, name)
-        and (kind == operator.kind or field.is_required() or name in section.reads)
-    }
-    settings = {name: getattr(operator, name) for name in taken}
+    if kind == operator.kind:
+        taken = set(operator.model_fields_set)
+    else:
+        taken = {*_required(section), *section.reads}
+    settings = operator.model_dump(include=taken)
     if "accept_unsound" in section.model_fields:
         settings["accept_unsound"] = True
     changed = section.model_validate({**settings, "kind": kind, "epsilon": epsilon})
