@@ -143,6 +143,46 @@ def audit(
 
 
 @app.command()
+def evaluate(
+    pipeline: PipelinePath,
+    sample: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="One JSON object per line: a record and its key."),
+    ],
+    key_field: Annotated[str, typer.Option(help="The field that holds the key.")] = "key",
+    epsilons: Annotated[
+        str | None,
+        typer.Option(
+            metavar="0.5,1,2", help="What to try; otherwise half, once and twice the configured."
+        ),
+    ] = None,
+    rivals: Annotated[
+        str | None,
+        typer.Option(metavar="KIND,...", help="Operators to compare with; otherwise all that fit."),
+    ] = None,
+    runs: Annotated[
+        int, typer.Option(min=1, max=1_000, help="How often, each under another secret.")
+    ] = 5,
+    seed: Annotated[int, typer.Option(min=0, max=2**62, help="Another seed, other runs.")] = 0,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the result too (.png or .svg).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure, offline, how useful releases of a sample are, for several epsilons and operators.
+
+    Each line of the sample is a record with its key, such as {"key": "user-1", "zone": "rest"}.
+    Records go through the very operator of fugu run, under secrets of their own; neither Kafka nor
+    the secret of the pipeline is needed.
+    """
+    from dataflows.commands.evaluate import Options
+    from dataflows.commands.evaluate import evaluate as evaluate_pipeline
+
+    options = Options(sample, key_field, epsilons, rivals, runs, seed, plot, as_json)
+    evaluate_pipeline(PipelineFile.read(pipeline), options)
+
+
+@app.command()
 def peek(
     pipeline: PipelinePath,
     records: Annotated[int, typer.Option("--records", "-n", min=1, help="How many.")] = 10,

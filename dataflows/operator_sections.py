@@ -28,7 +28,7 @@ def _alphabet(symbols: object) -> object:
 
 
 def _decimal(number: object) -> object:
-    if isinstance(number, bool) or not isinstance(number, int | float):
+    if isinstance(number, bool) or not isinstance(number, int | float | Decimal):
         raise ValueError("write a number")
     return Decimal(str(number))
 

@@ -35,6 +35,10 @@ class PipelineFile:
             line = _line_of(self._root, ["kafka", "security", error.field])
             raise ConfigurationError(f"{self.path}:{line}: kafka.security.{error}") from None
 
+    def replacing(self, pipeline: Pipeline) -> "PipelineFile":
+        """The same file with another content, to try something out."""
+        return PipelineFile(self.path, pipeline, self._root)
+
     @classmethod
     def read(cls, path: Path) -> "PipelineFile":
         """Read and check a pipeline file; `ConfigurationError` lists all problems by line."""

@@ -90,6 +90,11 @@ class LaplaceRelease:
         """The middle of the declared range."""
         return (self.lower + self.upper) / (2 * self.units_per_one)
 
+    @property
+    def standard_deviation(self) -> float:
+        """That of the noise in what is published, where the mean of the noise is 0."""
+        return self.noise.standard_deviation / self.units_per_one
+
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Local differential privacy of each release."""
         return (
@@ -125,7 +130,7 @@ class LaplaceRelease:
             "grid step": str(step),
             "sensitivity in grid steps": self.noise.index_sensitivity,
             "scale of the noise": float(self.noise.scale / self.units_per_one),
-            "standard deviation of the noise": self.noise.standard_deviation / self.units_per_one,
+            "standard deviation of the noise": self.standard_deviation,
             "charge per release in nats": in_nats(self.noise.charge),
             "delta per release of finite precision": self.noise.finite_precision_delta,
             "warning": self.noise.warning,

@@ -1,0 +1,79 @@
+"""The whole evaluation: every candidate over the sample, under several secrets."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
+
+from dataflows.batches import DeadLetters
+from dataflows.errors import FuguError
+from dataflows.evaluation.candidates import (
+    Candidate,
+    candidates,
+    default_epsilons,
+    default_rivals,
+    parse_epsilons,
+)
+from dataflows.evaluation.numbers import NumberMeasure
+from dataflows.evaluation.report import Report, Row
+from dataflows.evaluation.run import released, secret_of
+from dataflows.evaluation.sample import Sample
+from dataflows.evaluation.symbols import SymbolMeasure
+from dataflows.evaluation.utility import Measure
+from dataflows.pipeline_file import PipelineFile
+
+
+@runtime_checkable
+class _SymbolSection(Protocol):
+    @property
+    def alphabet(self) -> list[str] | list[int]: ...
+
+
+@runtime_checkable
+class _NumberSection(Protocol):
+    @property
+    def units_per_one(self) -> int: ...
+
+
+def planned(file: PipelineFile, epsilons: str | None, rivals: str | None) -> list[Candidate]:
+    """The grid: what was asked for, or what suits the pipeline."""
+    _measure(file)
+    return candidates(
+        file,
+        default_epsilons(file) if epsilons is None else parse_epsilons(epsilons),
+        default_rivals(file) if rivals is None else [kind.strip() for kind in rivals.split(",")],
+    )
+
+
+def evaluated(
+    file: PipelineFile,
+    grid: Sequence[Candidate],
+    sample: Sample,
+    runs: int,
+    seed: int,
+    advance: Callable[[int], None] = lambda records: None,
+) -> Report:
+    """Run the grid; every candidate gets the same secrets. `advance` is told of records done."""
+    measure, operator = _measure(file), file.pipeline.operator
+    rows: list[Row] = []
+    duplicates = DeadLetters()
+    for candidate in grid:
+        secrets = [secret_of(seed, run) for run in range(runs)]
+        done = [released(candidate, file.pipeline, sample, one, advance) for one in secrets]
+        configured = (candidate.kind, candidate.epsilon) == (operator.kind, operator.epsilon)
+        if not rows:
+            duplicates = done[0].dead
+        rows.append(Row(candidate, configured, measure(candidate, sample, done)))
+    return Report(file.pipeline, sample, duplicates, runs, seed, rows)
+
+
+def _measure(file: PipelineFile) -> Measure:
+    """How releases of the pipeline's domain are compared with the truth."""
+    match file.pipeline.operator:
+        case _SymbolSection() as section:
+            return SymbolMeasure(section.alphabet)
+        case _NumberSection() as section:
+            return NumberMeasure(section.units_per_one)
+        case operator:
+            raise FuguError(
+                f"fugu evaluate does not know how to measure releases of kind {operator.kind}; it "
+                "knows symbols and numbers"
+            )

@@ -1,0 +1,112 @@
+"""One run: the sample through the very lift of `fugu run`, under a secret that is not its own."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+
+from dataflows.admission import Admission
+from dataflows.batches import DeadLetters, Decoded, Sanitized
+from dataflows.config import Pipeline
+from dataflows.evaluation.candidates import Candidate
+from dataflows.evaluation.sample import Sample
+from dataflows.lift import Lift, exhaustible
+from dataflows.mechanisms import deduplication_of
+from dataflows.state.row_table import RowTable
+from operators.mechanism import Integers, Kind, Releases
+from operators.randomness import DrawScope, Secret
+
+_ROOT = Secret(blake2b(b"fugu evaluate", digest_size=32).digest())
+"""Known to everybody; nothing that is drawn from it is published."""
+_RECORDS_PER_BATCH = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What became of the sample.
+
+    `records` are indices into the sample of those a release was due for. `releases` belong to
+    them, in the same order; where nothing was published their kind is `SUPPRESSED` and their value
+    0. `spent` is in units, by stream; `dead` holds what the lift refused.
+    """
+
+    records: Integers
+    releases: Releases
+    spent: Integers | None
+    dead: DeadLetters
+
+    @property
+    def kinds(self) -> Integers:
+        """What each release is."""
+        assert self.releases.kinds is not None
+        return self.releases.kinds
+
+
+def secret_of(seed: int, run: int) -> Secret:
+    """The secret of one run."""
+    return _ROOT.derive(seed, run)
+
+
+def released(
+    candidate: Candidate,
+    pipeline: Pipeline,
+    sample: Sample,
+    secret: Secret,
+    advance: Callable[[int], None] = lambda records: None,
+    batch: int = _RECORDS_PER_BATCH,
+) -> Run:
+    """Run the candidate over the sample; `advance` is told how many records are done."""
+    mechanism = candidate.mechanism
+    law = mechanism.law_digest()
+    lift = Lift(
+        mechanism,
+        DrawScope(secret, pipeline.name, candidate.kind, pipeline.version, law),
+        pipeline.source.topic,
+        Admission("unchecked", partitions=1, max_keys=sample.stream_count),
+        deduplication_of(pipeline),
+    )
+    table = RowTable(lift.start, exhaustible(mechanism))
+    parts = []
+    for part in _batches(sample.decoded, batch):
+        parts.append(lift(part, table))
+        advance(len(part.offsets))
+    spent = table.column("spent") if "spent" in lift.start(0) else None
+    return _run(sample, parts, spent)
+
+
+def _batches(decoded: Decoded, size: int) -> Iterator[Decoded]:
+    for start in range(0, len(decoded.offsets), size):
+        chosen = slice(start, start + size)
+        yield Decoded(
+            decoded.partition,
+            decoded.offsets[chosen],
+            decoded.timestamps[chosen],
+            decoded.keys[chosen],
+            decoded.values[chosen],
+            None if decoded.events is None else decoded.events[chosen],
+            DeadLetters(),
+        )
+
+
+def _run(sample: Sample, parts: list[Sanitized], spent: Integers | None) -> Run:
+    lines = np.array(sample.decoded.offsets)
+    dead = DeadLetters()
+    for part in parts:
+        for offset, reason, field in zip(
+            part.dead.offsets, part.dead.reasons, part.dead.fields, strict=True
+        ):
+            dead.add(offset, 0, reason, field)
+    records = np.flatnonzero(~np.isin(lines, dead.offsets))
+    published = np.concatenate([np.array(part.offsets, dtype=np.int64) for part in parts])
+    where = np.searchsorted(lines[records], published)
+    values = np.concatenate([part.releases.values for part in parts])
+    aligned = np.zeros((len(records), *values.shape[1:]), dtype=values.dtype)
+    aligned[where] = values
+    kinds = np.full(len(records), Kind.SUPPRESSED, dtype=np.int64)
+    kinds[where] = np.concatenate([part.releases.kinds for part in parts])
+    annotations = {}
+    for name in parts[0].releases.annotations:
+        annotations[name] = np.full(len(records), np.nan)
+        annotations[name][where] = np.concatenate([p.releases.annotations[name] for p in parts])
+    return Run(records, Releases(aligned, annotations, kinds), spent, dead)

@@ -1,0 +1,89 @@
+"""What is compared, and what cannot be."""
+
+from pathlib import Path
+
+import pytest
+
+from dataflows.errors import FuguError
+from dataflows.evaluation.candidates import (
+    candidates,
+    default_epsilons,
+    default_rivals,
+    parse_epsilons,
+)
+from dataflows.mechanisms import configure
+from operators.budget import Budgeted
+from tests.dataflows.evaluation.samples import POWER, pipeline
+from tests.dataflows.pipeline_files import PIPELINE, with_change
+
+
+def test_by_default_half_once_and_twice_the_configured_epsilon(tmp_path: Path) -> None:
+    assert default_epsilons(pipeline(tmp_path)) == [0.5, 1.0, 2.0]
+    largest = with_change("epsilon: 1.0", "epsilon: 30")
+    assert default_epsilons(pipeline(tmp_path, largest)) == [15.0, 30.0], "60 is refused by crr"
+
+
+def test_by_default_rivals_read_the_same_values(tmp_path: Path) -> None:
+    assert {"crr", "paper_crr"} <= set(default_rivals(pipeline(tmp_path)))
+    assert "laplace" not in default_rivals(pipeline(tmp_path))
+    assert default_rivals(pipeline(tmp_path, POWER)) == ["laplace"]
+
+
+def test_the_pipelines_own_operator_comes_first_and_is_the_live_one(tmp_path: Path) -> None:
+    file = pipeline(tmp_path, PIPELINE + "budget: {total: 5}\n")
+    grid = candidates(file, [0.5, 1.0], ["paper_crr", "crr"])
+    assert [(one.kind, one.epsilon, one.sound) for one in grid] == [
+        ("crr", 0.5, True),
+        ("crr", 1.0, True),
+        ("paper_crr", 0.5, False),
+        ("paper_crr", 1.0, False),
+    ]
+    assert grid[1].mechanism.law_digest() == configure(file).mechanism.law_digest()
+    assert all(isinstance(one.mechanism, Budgeted) for one in grid), "rivals have the same budget"
+
+
+def test_each_candidate_states_its_nats_without_and_with_the_model(tmp_path: Path) -> None:
+    file = pipeline(tmp_path, PIPELINE + "budget: {total: 5}\n")
+    crr, paper = candidates(file, [1.0], ["paper_crr"])
+    assert crr.per_release("ldp") == pytest.approx(2.0)
+    assert crr.per_release("sip") == pytest.approx(1.0)
+    assert crr.per_stream("ldp") == pytest.approx(10.0)
+    assert crr.per_stream("sip") == pytest.approx(5.0)
+    assert paper.per_release("ldp") is None
+    assert paper.per_release("sip") is None
+    [laplace] = candidates(pipeline(tmp_path, POWER), [1.0], [])
+    assert laplace.per_release("sip") == laplace.per_release("ldp") == 1.0, "ldp implies sip"
+    assert laplace.per_stream("ldp") is None
+
+
+def test_a_pipeline_that_would_stop_goes_on_without_releases(tmp_path: Path) -> None:
+    budget = "budget: {total: 5, when_exhausted: stop}\n"
+    [candidate] = candidates(pipeline(tmp_path, PIPELINE + budget), [1.0], [])
+    assert isinstance(candidate.mechanism, Budgeted)
+    assert candidate.mechanism.when_exhausted == "suppress"
+
+
+def test_epsilons_are_sorted_and_tried_once() -> None:
+    assert parse_epsilons("2, 0.5,2.0") == [0.5, 2.0]
+
+
+@pytest.mark.parametrize("text", ["", "0", "1,", "one", "1,-2", "nan", "inf"])
+def test_epsilons_that_are_no_positive_numbers_are_refused(text: str) -> None:
+    with pytest.raises(FuguError, match=r"with commas between them, such as 0\.5,1,2"):
+        parse_epsilons(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "epsilon", "rival", "says"),
+    [
+        (PIPELINE, 51.0, "crr", "--epsilons 51: crr cannot take it (epsilon input should be less"),
+        (PIPELINE, 1.0, "laplace", "reads the same values as crr. Write some of: crr, paper_crr"),
+        (POWER, 1.0, "gauss", "reads the same values as laplace. Write some of: laplace"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    text: str, epsilon: float, rival: str, says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(FuguError) as caught:
+        candidates(pipeline(tmp_path, text), [epsilon], [rival])
+    assert says in str(caught.value)
