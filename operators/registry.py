@@ -62,12 +62,12 @@ def _markov_examples(kind: Callable[[MarkovModel, float], Mechanism]) -> tuple[E
 
 def _crr_examples(kind: type[ConditionalRandomizedResponse]) -> tuple[Example, ...]:
     examples = _markov_examples(kind)
-    walk = MarkovModel.smoothed([0.3, 0.3, 0.2, 0.1, 0.1], 0.8 * np.eye(5) + 0.04, 0.05)
-    corners = Points(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [4.0, 4.0], [5.0, 4.0]]))
+    walk = MarkovModel.smoothed([0.5, 0.3, 0.2], 0.7 * np.eye(3) + 0.1, smoothing=0.05)
+    places = Points(np.array([[0.0, 0.0], [0.5, 1.0], [4.0, 4.0]]))
     kernels = [
         kind(walk, 0.8, mode="full_support"),
         kind(walk, 0.8, Ordered()),
-        kind(walk, 2.0, corners),
+        kind(walk, 2.0, places),
         kind(walk, 0.8, Ordered(), kernel="linear_program"),
     ]
     mechanism = kind(_sticky(), epsilon=1.0)
@@ -75,7 +75,7 @@ def _crr_examples(kind: type[ConditionalRandomizedResponse]) -> tuple[Example, .
     return (
         *examples,
         *(Example(budgeted, np.arange(2)) for budgeted in budgets),
-        *(Example(configured, np.arange(5)) for configured in kernels),
+        *(Example(configured, np.arange(3)) for configured in kernels),
     )
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from operators.mechanism import Array, Floats, Integers
-from operators.sip.markov_model import ordered_sum
 from operators.sip.proposal import Mask
 
 
@@ -83,13 +82,6 @@ class Assignment:
         for targets, weights in zip(self.targets, self.weights, strict=True):
             column = column + np.where(targets == symbols, weights, 0.0)
         return column
-
-    def expected(self, far: Floats) -> Floats:
-        """sum over slots of weight times `far`, `(slots, n, rows)`: what each symbol's move costs.
-
-        A slot without weight costs nothing, however far it is.
-        """
-        return ordered_sum(np.where(self.weights > 0.0, self.weights * far, 0.0))
 
     @cached_property
     def _senders(self) -> Integers:

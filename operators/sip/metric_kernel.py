@@ -9,7 +9,7 @@ Utility only: whatever is chosen, `ReleaseLaw.repaired` makes it private. Source
 section 3.3. One stream at a time, O(n log n) per level; beliefs seen lately are remembered.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import inf
@@ -19,7 +19,6 @@ import numpy as np
 from operators.mechanism import Floats, Integers
 from operators.sip.assignment import Assignment
 from operators.sip.distances import Points
-from operators.sip.release_law import ReleaseLaw
 
 TIE = 1e-12
 _SHARES = (inf, 1.0, 0.6, 0.3)
@@ -52,79 +51,115 @@ class MetricKernel:
 
     def _cheapest(self, content: bytes) -> Integers:
         belief = np.frombuffer(content)
-        best, least = np.zeros(len(belief), dtype=np.int64), inf
+        whole = _Part(self.points, belief, np.flatnonzero(belief > 0.0))
+        best, least = [whole], inf
         for share in _SHARES:
-            targets = self._projection(belief, share / (self.growth + 1.0))
-            cost = self._cost(belief, targets)
+            parts = list(whole.parts(share / (self.growth + 1.0)))
+            cost = self._cost(parts)
             if cost < least - TIE:
-                best, least = targets, cost
-        return best
+                best, least = parts, cost
+        return self._targets(belief, best)
 
-    def _projection(self, belief: Floats, threshold: float) -> Integers:
+    def _cost(self, parts: Iterable["_Part"]) -> float:
+        """The expected distance after the repair."""
+        marginal: dict[int, float] = {}
+        apart: dict[int, float] = {}
+        cost, total = 0.0, self.gain
+        for part in parts:
+            representative = part.representative
+            marginal[representative] = marginal.get(representative, 0.0) + part.mass
+            moved, apart[representative] = part.costs
+            cost += self.gain * moved
+        for representative, arriving in marginal.items():
+            mass = max(arriving, 1.0 - self.growth * arriving)
+            cost += mass * apart[representative]
+            total += mass
+        return cost / total
+
+    def _targets(self, belief: Floats, parts: Iterable["_Part"]) -> Integers:
         """Which symbol each one goes to; those of belief zero go to the nearest of them."""
         targets = np.zeros(len(belief), dtype=np.int64)
-        representatives = []
-        for part in self._parts(belief, threshold):
-            representative = self._representative(belief, part)
-            targets[part] = representative
-            representatives.append(representative)
-        impossible = np.flatnonzero(belief == 0.0)
-        if len(impossible):
-            targets[impossible] = self._nearest(impossible, np.unique(representatives))
+        impossible = belief == 0.0
+        least = np.where(impossible, inf, 0.0)
+        for part in parts:
+            targets[part.members] = part.representative
+            if impossible.any():
+                distances = part.distances()
+                nearer = distances < least
+                targets[nearer] = part.representative
+                least[nearer] = distances[nearer]
         return targets
 
-    def _parts(self, belief: Floats, threshold: float) -> Iterator[Integers]:
-        waiting = [np.flatnonzero(belief > 0.0)]
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some of the symbols that are possible, in ascending order."""
+
+    points: Points
+    belief: Floats
+    members: Integers
+
+    def parts(self, threshold: float) -> Iterator["_Part"]:
+        """The parts that it falls into while both halves keep the threshold."""
+        waiting = [self]
         while waiting:
-            members = waiting.pop()
-            ordered, reached = self._along(belief, members, self._widest(members))
-            lighter = np.minimum(reached, reached[-1] - reached)
-            cut = int(np.argmax(lighter))
-            if lighter[cut] >= threshold:
-                waiting += [ordered[: cut + 1], ordered[cut + 1 :]]
+            part = waiting.pop()
+            if part.lighter >= threshold:
+                waiting += part.halves
             else:
-                yield members
+                yield part
 
-    def _widest(self, members: Integers) -> int:
-        placed = self.points.coordinates[members]
-        return int(np.argmax(placed.max(axis=0) - placed.min(axis=0)))
+    @cached_property
+    def mass(self) -> float:
+        """What is believed of all members together."""
+        return _sum(self.belief[self.members])
 
-    def _along(self, belief: Floats, members: Integers, axis: int) -> tuple[Integers, Floats]:
-        """Members in the order of an axis, and the running sum of their beliefs."""
-        members = np.sort(members)
-        order = np.argsort(self.points.coordinates[members, axis], kind="stable")
-        return members[order], np.cumsum(belief[members[order]])
+    @cached_property
+    def lighter(self) -> float:
+        """The mass of the lighter half."""
+        _, balance = self._widest
+        return float(balance.max())
 
-    def _representative(self, belief: Floats, members: Integers) -> int:
-        median = []
-        for axis in range(self.points.coordinates.shape[1]):
-            ordered, reached = self._along(belief, members, axis)
-            middle = ordered[int(np.argmax(2.0 * reached >= reached[-1]))]
-            median.append(self.points.coordinates[middle, axis])
-        return int(np.argmin(self.points.to(np.array(median))))
+    @cached_property
+    def halves(self) -> tuple["_Part", "_Part"]:
+        """Split at the median of the widest axis."""
+        ordered, balance = self._widest
+        cut = int(np.argmax(balance)) + 1
+        lower, upper = np.sort(ordered[:cut]), np.sort(ordered[cut:])
+        return _Part(self.points, self.belief, lower), _Part(self.points, self.belief, upper)
 
-    def _nearest(self, symbols: Integers, representatives: Integers) -> Integers:
-        nearest = np.zeros(len(symbols), dtype=np.int64)
-        least = np.full(len(symbols), inf)
-        for representative in representatives:
-            far = self._to(int(representative))[symbols]
-            nearest = np.where(far < least, representative, nearest)
-            least = np.minimum(far, least)
-        return nearest
+    @cached_property
+    def representative(self) -> int:
+        """The symbol nearest the coordinate-wise median."""
+        median = np.empty(self.points.coordinates.shape[1])
+        for axis in range(len(median)):
+            ordered, reached = self._along(axis)
+            middle = ordered[np.argmax(2.0 * reached >= reached[-1])]
+            median[axis] = self.points.coordinates[middle, axis]
+        return int(np.argmin(self.points.to(median)))
 
-    def _cost(self, belief: Floats, targets: Integers) -> float:
-        law = ReleaseLaw.repaired(
-            belief[:, None], Assignment.to(targets[:, None]), self.gain, self.growth
-        )
-        support = np.flatnonzero(law.proposal.support[:, 0])
-        mass = law.mass[support, 0]
-        apart = np.array([_sum(belief * self._to(int(symbol))) for symbol in support])
-        moved = _sum(belief * self._to(targets))
-        return (self.gain * moved + _sum(mass * apart)) / (self.gain + _sum(mass))
+    def distances(self) -> Floats:
+        """How far every symbol is from the representative."""
+        return self.points.to(self.points.coordinates[self.representative])
 
-    def _to(self, symbols: int | Integers) -> Floats:
-        """How far every symbol is from one, or from one of its own."""
-        return self.points.to(self.points.coordinates[symbols])
+    @cached_property
+    def costs(self) -> tuple[float, float]:
+        """How far members move to the representative, and how far from it the truth is at all."""
+        weighted = self.belief * self.distances()
+        return _sum(weighted[self.members]), _sum(weighted)
+
+    @cached_property
+    def _widest(self) -> tuple[Integers, Floats]:
+        """Members along the widest axis, and the mass of the lighter side of a cut behind each."""
+        placed = self.points.coordinates[self.members]
+        ordered, reached = self._along(int(np.argmax(placed.max(axis=0) - placed.min(axis=0))))
+        return ordered, np.minimum(reached, reached[-1] - reached)
+
+    def _along(self, axis: int) -> tuple[Integers, Floats]:
+        """Members in the order of an axis, and the running sum of what is believed of them."""
+        order = np.argsort(self.points.coordinates[self.members, axis], kind="stable")
+        ordered = self.members[order]
+        return ordered, np.cumsum(self.belief[ordered])
 
 
 def _sum(numbers: Floats) -> float:

@@ -1,6 +1,6 @@
 """The proposal kernel for ordered symbols, distance |x - y|: neighbours share a representative.
 
-Candidates, all repaired and costed; the cheapest wins, an earlier one within 1e-12:
+Candidates, all repaired and costed; the first that is within 1e-12 of the cheapest wins:
 
 1. contiguous clusters of equal mass 1/K, the symbols at their borders split between neighbours;
 2. symbols of at least tau keep themselves, smaller neighbours are grouped from left to right;
@@ -13,6 +13,7 @@ section 3.2. All arrays are `(n, rows)`; O(n) per candidate and row, all rows at
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 
 import numpy as np
@@ -26,6 +27,8 @@ from operators.sip.release_law import ReleaseLaw
 TIE = 1e-12
 MOST_CLUSTERS = 64
 _SHARES = (1.0, 0.75, 0.5, 0.25)
+_LARGEST_TABLE = 2**18
+"""Entries that are worked on at a time."""
 
 
 @dataclass(frozen=True)
@@ -40,48 +43,54 @@ class OrderedKernel:
         return ("ordered", 1)
 
     def propose(self, belief: Floats) -> Assignment:
-        """The cheapest candidate for each column of `belief`."""
+        """The cheapest candidate for each column of `belief`; a few columns at a time."""
         symbols, rows = belief.shape
-        place = np.arange(symbols)[:, None]
-        far = _expected_distances(belief)
-        targets = np.zeros((3, symbols, rows), dtype=np.int64)
-        weights = np.zeros((3, symbols, rows))
-        least = np.full(rows, np.inf)
-        for candidate in self._candidates(belief):
-            cost = self._cost(belief, candidate, np.abs(candidate.targets - place), far)
-            better = cost < least - TIE
-            least = np.where(better, cost, least)
-            slots = len(candidate.targets)
-            targets[:slots, :, better] = candidate.targets[:, :, better]
-            weights[:slots, :, better] = candidate.weights[:, :, better]
-            weights[slots:, :, better] = 0.0
-        return Assignment(targets, weights)
+        width = max(1, _LARGEST_TABLE // (symbols * 2 * self._most_clusters))
+        if rows == 0:
+            return _only(np.zeros(belief.shape, dtype=np.int64))
+        starts = range(0, rows, width)
+        cheapest = [self._cheapest(belief[:, start : start + width]) for start in starts]
+        return Assignment(
+            np.concatenate([part.targets for part in cheapest], axis=2),
+            np.concatenate([part.weights for part in cheapest], axis=2),
+        )
 
-    def _cost(self, belief: Floats, candidate: Assignment, moves: Floats, far: Floats) -> Floats:
-        law = ReleaseLaw.repaired(belief, candidate, self.gain, self.growth)
-        moved = ordered_sum(belief * candidate.expected(moves))
-        spread = ordered_sum(law.mass * far)
-        cost: Floats = (self.gain * moved + spread) / (self.gain + ordered_sum(law.mass))
-        return cost
+    def _cheapest(self, belief: Floats) -> Assignment:
+        rows = belief.shape[1]
+        candidates = list(self._candidates(belief))
+        targets = np.concatenate([candidate.targets for candidate in candidates], axis=2)
+        weights = np.concatenate([candidate.weights for candidate in candidates], axis=2)
+        every = targets.shape[2] // rows
+        law = ReleaseLaw.repaired(
+            np.tile(belief, every), Assignment(targets, weights), self.gain, self.growth
+        )
+        moves = np.abs(targets - np.arange(len(belief))[:, None])
+        moved = ordered_sum(law.belief * ordered_sum(weights * moves))
+        spread = ordered_sum(law.mass * np.tile(_expected_distances(belief), every))
+        cost = (self.gain * moved + spread) / (self.gain + ordered_sum(law.mass))
+        cost = cost.reshape(every, rows)
+        first = np.argmax(cost <= cost.min(axis=0) + TIE, axis=0)
+        chosen = first * rows + np.arange(rows)
+        return Assignment(targets[:, :, chosen], weights[:, :, chosen])
 
     def _candidates(self, belief: Floats) -> Iterator[Assignment]:
-        symbols, reached = len(belief), np.cumsum(belief, axis=0)
-        most = min(ceil(min(self.growth, MOST_CLUSTERS)) + 2, MOST_CLUSTERS)
-        for clusters in range(1, most + 1):
-            yield self._equal_clusters(belief, reached, clusters)
-        for share in _SHARES:
-            threshold = share / (self.growth + 1.0)
-            yield from _grouped(belief, threshold)
+        """Kinds of candidates: all columns of the first one, of the second one, and so on."""
+        symbols, rows = belief.shape
+        clusters = np.repeat(np.arange(1, self._most_clusters + 1), rows)
+        yield self._equal_clusters(np.tile(belief, self._most_clusters), clusters)
+        shares = np.repeat(np.array(_SHARES) / (self.growth + 1.0), rows)
+        yield from _grouped(np.tile(belief, len(_SHARES)), shares)
+        most = min(self._most_clusters, symbols)
         rank = np.argsort(np.argsort(-belief, axis=0, kind="stable"), axis=0, kind="stable")
-        for kept in range(1, min(most, symbols) + 1):
-            yield Assignment.to(_nearest(rank < kept))
-        yield Assignment.to(np.broadcast_to(np.arange(symbols)[:, None], belief.shape).copy())
+        yield _only(_nearest(np.tile(rank, most) < np.repeat(np.arange(1, most + 1), rows)))
+        yield _only(np.repeat(np.arange(symbols)[:, None], rows, axis=1))
 
-    def _equal_clusters(self, belief: Floats, reached: Floats, clusters: int) -> Assignment:
-        """Candidate 1. `reached` is the running sum of the belief."""
+    def _equal_clusters(self, belief: Floats, clusters: Integers) -> Assignment:
+        """Candidate 1, with as many clusters as said for each column."""
+        reached = np.cumsum(belief, axis=0)
         before = reached - belief
         representatives = np.stack(
-            [(reached < self._median(clusters, number)).sum(axis=0) for number in range(clusters)]
+            [(reached < medians[clusters - 1]).sum(axis=0) for medians in self._medians]
         )
         representatives = np.minimum(representatives, len(belief) - 1)
         possible = belief > 0.0
@@ -92,14 +101,31 @@ class OrderedKernel:
         into_first = np.where(first == last, 1.0, into_first)
         into_last = np.clip((reached - last / clusters) / mass, 0.0, 1.0 - into_first)
         into_last = np.where(last == first + 1, 1.0 - into_first, into_last)
-        between = np.minimum(first + 1, last)
-        slots = np.stack([first, between, last])
+        slots = np.stack([first, np.minimum(first + 1, last), last])
         targets = np.take_along_axis(representatives[None], slots, axis=1)
         weights = np.stack([into_first, 1.0 - into_first - into_last, into_last])
         chosen = np.zeros(belief.shape, dtype=bool)
         np.put_along_axis(chosen, representatives, True, axis=0)
         targets = np.where(possible, targets, _nearest(chosen))
         return Assignment.merged(targets, weights)
+
+    @cached_property
+    def _most_clusters(self) -> int:
+        return min(ceil(min(self.growth, MOST_CLUSTERS)) + 2, MOST_CLUSTERS)
+
+    @cached_property
+    def _medians(self) -> Floats:
+        """`_median` of each cluster (first axis) out of 1, 2, ...; after the last one, that again."""
+        most = self._most_clusters
+        return np.array(
+            [
+                [
+                    self._median(clusters, min(number, clusters - 1))
+                    for clusters in range(1, most + 1)
+                ]
+                for number in range(most)
+            ]
+        )
 
     def _median(self, clusters: int, number: int) -> float:
         """Where the running sum of the belief passes a cluster's best representative.
@@ -115,12 +141,11 @@ class OrderedKernel:
         return (0.5 - own) * share / everybody
 
 
-def _grouped(belief: Floats, threshold: float) -> Iterator[Assignment]:
+def _grouped(belief: Floats, threshold: Floats) -> Iterator[Assignment]:
     """Candidate 2, with everybody in their group, and with everybody at the nearest one."""
-    symbols, rows = belief.shape
-    place = np.arange(symbols)[:, None]
+    symbols, columns = belief.shape
     large = belief >= threshold
-    running, before, full = np.zeros(rows), np.empty_like(belief), np.empty_like(large)
+    running, before, full = np.zeros(columns), np.empty_like(belief), np.empty_like(large)
     gathered = np.empty_like(belief)
     for symbol in range(symbols):
         before[symbol] = running
@@ -135,8 +160,16 @@ def _grouped(belief: Floats, threshold: float) -> Iterator[Assignment]:
     nearest = _nearest(large | middle)
     following = _next(middle)
     own_group = np.where(following <= ends, following, _previous(middle))
-    yield Assignment.to(np.where(large, place, np.where(grouped, own_group, nearest)))
-    yield Assignment.to(nearest)
+    itself = np.arange(symbols)[:, None]
+    yield _only(np.where(large, itself, np.where(grouped, own_group, nearest)))
+    yield _only(nearest)
+
+
+def _only(targets: Integers) -> Assignment:
+    """One target for each symbol, with room for as many slots as clusters need."""
+    weights = np.zeros((3, *targets.shape))
+    weights[0] = 1.0
+    return Assignment(np.stack([targets] * 3), weights)
 
 
 def _next(marked: Mask) -> Integers:
