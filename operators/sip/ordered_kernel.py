@@ -115,7 +115,7 @@ class OrderedKernel:
 
     @cached_property
     def _medians(self) -> Floats:
-        """`_median` of each cluster (first axis) out of 1, 2, ...; after the last one, that again."""
+        """`_median` of each cluster (first axis) out of 1, 2, ...; after the last one, its own."""
         most = self._most_clusters
         return np.array(
             [

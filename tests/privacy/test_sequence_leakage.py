@@ -12,6 +12,7 @@ from operators.nats import in_nats
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
+from tests.operators.sip.choices import KERNELS
 from tests.privacy.chains import binary, random_chain
 from tests.privacy.leakage import ROUNDING, about_truth, all_sequences
 from tests.privacy.randomized_response import RandomizedResponse
@@ -66,6 +67,19 @@ def test_the_ledger_of_every_path_covers_what_it_leaked(symbols: int, steps: int
     for _ in range(60):
         epsilon = float(np.exp(rng.uniform(np.log(0.05), np.log(6.0))))
         mechanism = ConditionalRandomizedResponse(random_chain(rng, symbols), epsilon)
+        for paths in sequences(mechanism, steps):
+            leaked = about_truth(paths, mechanism.model)
+            assert (leaked <= paths.spent + ROUNDING).all()
+            assert (paths.spent <= paths.steps * in_nats(mechanism.largest_charge)).all()
+            assert (paths.about_streams() <= 2.0 * paths.spent + ROUNDING).all()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_so_it_does_with_every_kernel(name: str) -> None:
+    rng = np.random.default_rng(9)
+    for symbols, steps in [(2, 4), (3, 3), (3, 3)]:
+        epsilon = float(np.exp(rng.uniform(np.log(0.3), np.log(6.0))))
+        mechanism = KERNELS[name].configured(random_chain(rng, symbols), epsilon)
         for paths in sequences(mechanism, steps):
             leaked = about_truth(paths, mechanism.model)
             assert (leaked <= paths.spent + ROUNDING).all()
