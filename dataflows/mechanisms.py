@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dataflows.codec.fields import FieldTimestamp
 from dataflows.codec.numbers import Numbers
 from dataflows.codec.records import Codec, Domain
@@ -15,9 +17,11 @@ from dataflows.model_file import read_model
 from dataflows.operator_sections import (
     LaplaceOperator,
     MarkovOperator,
+    PlacedSymbols,
     RandomizedResponseOperator,
 )
 from dataflows.pipeline_file import PipelineFile
+from dataflows.points_file import read_points
 from dataflows.state.row_table import estimated_megabytes
 from operators.budget import Budgeted
 from operators.generalized_randomized_response import GeneralizedRandomizedResponse
@@ -25,6 +29,8 @@ from operators.laplace_release import LaplaceRelease
 from operators.mechanism import ChargingMechanism, Mechanism
 from operators.optimized_unary_encoding import OptimizedUnaryEncoding
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.distances import HAMMING, Distance, Ordered, Points
+from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
 
 _MILLISECONDS = {"epoch-ms": 1, "epoch-s": 1000}
@@ -62,7 +68,7 @@ def _configured(file: PipelineFile) -> tuple[ChargingMechanism, Domain]:
         case MarkovOperator():
             model = read_model(file.resolve(operator.model), operator.alphabet)
             symbols = Symbols(field, operator.alphabet, other=operator.other)
-            return _MARKOV[operator.kind](model, float(operator.epsilon)), symbols
+            return _markov(file, operator, model), symbols
         case RandomizedResponseOperator():
             form = SymbolSets if operator.releases_sets else PlainSymbols
             return _response(operator), form(field, operator.alphabet, other=operator.other)
@@ -78,6 +84,23 @@ def _response(operator: RandomizedResponseOperator) -> ChargingMechanism:
     if operator.kind == "grr":
         return GeneralizedRandomizedResponse(symbols, epsilon)
     return OptimizedUnaryEncoding(symbols, epsilon, operator.output or "bits")
+
+
+def _markov(
+    file: PipelineFile, operator: MarkovOperator, model: MarkovModel
+) -> ConditionalRandomizedResponse:
+    distance: Distance
+    match operator.distance:
+        case "hamming":
+            distance = HAMMING
+        case "ordered":
+            distance = Ordered()
+        case PlacedSymbols(points=str(path)):
+            distance = read_points(file.resolve(path), operator.alphabet)
+        case PlacedSymbols(points=points):
+            distance = Points(np.array(points))
+    kind = _MARKOV[operator.kind]
+    return kind(model, float(operator.epsilon), distance, operator.mode, operator.kernel)
 
 
 def _with_budget(mechanism: ChargingMechanism, budget: Budget | None) -> Mechanism:

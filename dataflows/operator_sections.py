@@ -4,9 +4,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
+from dataflows.points_file import problem_with
 from dataflows.section import Section
+from operators.sip.kernels import Mode, Search
+from operators.sip.linear_program_kernel import LARGEST_ALPHABET
 
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -35,6 +38,27 @@ def _decimal(number: object) -> object:
 
 Exact = Annotated[Decimal, BeforeValidator(_decimal), Field(allow_inf_nan=False)]
 """A number as it is written, digit by digit."""
+
+
+class PlacedSymbols(Section):
+    """Where each symbol lies: a points file, or one list of coordinates for each symbol."""
+
+    points: str | list[list[float]]
+
+
+def _distance(distance: object) -> object:
+    points = distance.get("points") if isinstance(distance, dict) else None
+    inline = isinstance(points, list) and all(
+        isinstance(point, list) and all(type(number) in (int, float) for number in point)
+        for point in points
+    )
+    placed = isinstance(distance, dict) and len(distance) == 1 and (inline or type(points) is str)
+    if distance not in ("hamming", "ordered") and not placed:
+        raise ValueError(
+            "write hamming, ordered, {points: FILE}, or {points: [[0, 0], [0, 1]]} with a list "
+            "of coordinates for each symbol"
+        )
+    return distance
 
 
 class SymbolOperator(Section):
@@ -69,7 +93,43 @@ class MarkovOperator(SymbolOperator):
 
     kind: Literal["crr", "paper_crr"]
     model: str
+    mode: Mode = "optimal"
+    distance: Annotated[
+        Literal["hamming", "ordered"] | PlacedSymbols, BeforeValidator(_distance)
+    ] = "hamming"
+    kernel: Search = "heuristic"
     accept_unsound: bool = False
+
+    @field_validator("distance")
+    @classmethod
+    def _check_points(
+        cls, distance: str | PlacedSymbols, before: ValidationInfo
+    ) -> str | PlacedSymbols:
+        if isinstance(distance, PlacedSymbols) and isinstance(distance.points, list):
+            symbols = before.data.get("alphabet", distance.points)
+            problem = problem_with(distance.points, len(symbols))
+            if problem is not None:
+                raise ValueError(problem)
+        return distance
+
+    @field_validator("mode", "distance", "kernel")
+    @classmethod
+    def _check_choice(cls, choice: object, before: ValidationInfo) -> object:
+        if before.data.get("kind") == "paper_crr":
+            raise ValueError("paper_crr has no such choice; delete it, or write kind: crr")
+        usual = choice in ("optimal", "full_support", "hamming", "heuristic")
+        if before.data.get("mode") == "full_support" and not usual:
+            raise ValueError(
+                "has no effect with mode: full_support, which always proposes the true symbol; "
+                "delete one of the two"
+            )
+        symbols = len(before.data.get("alphabet", []))
+        if choice == "linear_program" and symbols > LARGEST_ALPHABET:
+            raise ValueError(
+                f"linear_program takes at most {LARGEST_ALPHABET} symbols, and the alphabet has "
+                f"{symbols}; write heuristic"
+            )
+        return choice
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -82,7 +142,22 @@ class MarkovOperator(SymbolOperator):
 
     def parameters(self) -> dict[str, object]:
         """What people want to see of it."""
-        return {**super().parameters(), "model": self.model}
+        return {
+            **super().parameters(),
+            "model": self.model,
+            "mode": self.mode,
+            "distance": self._distance_in_words(),
+            "kernel": self.kernel,
+        }
+
+    def _distance_in_words(self) -> str:
+        match self.distance:
+            case PlacedSymbols(points=str(file)):
+                return f"Euclidean, between the points of {file}"
+            case PlacedSymbols():
+                return "Euclidean, between the listed points"
+            case name:
+                return name
 
     def how_to_read(self) -> list[str]:
         """What an analyst must know of the output."""

@@ -24,6 +24,7 @@ from operators.mechanism import Array, Mechanism
 from operators.optimized_unary_encoding import OptimizedUnaryEncoding
 from operators.randomized_response import LARGEST_ALPHABET
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.distances import Ordered, Points
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
 
@@ -64,9 +65,21 @@ def _markov_examples(kind: Callable[[MarkovModel, float], Mechanism]) -> tuple[E
 
 def _crr_examples(kind: type[ConditionalRandomizedResponse]) -> tuple[Example, ...]:
     examples = _markov_examples(kind)
+    walk = MarkovModel.smoothed([0.5, 0.3, 0.2], 0.7 * np.eye(3) + 0.1, smoothing=0.05)
+    places = Points(np.array([[0.0, 0.0], [0.5, 1.0], [4.0, 4.0]]))
+    kernels = [
+        kind(walk, 0.8, mode="full_support"),
+        kind(walk, 0.8, Ordered()),
+        kind(walk, 2.0, places),
+        kind(walk, 0.8, Ordered(), kernel="linear_program"),
+    ]
     mechanism = kind(_sticky(), epsilon=1.0)
     budgets = [Budgeted(mechanism, total=4.0), Budgeted(mechanism, total=2.5, window=4)]
-    return (*examples, *(Example(budgeted, np.arange(2)) for budgeted in budgets))
+    return (
+        *examples,
+        *(Example(budgeted, np.arange(2)) for budgeted in budgets),
+        *(Example(configured, np.arange(3)) for configured in kernels),
+    )
 
 
 def _laplace_examples(kind: type[LaplaceRelease]) -> tuple[Example, ...]:

@@ -7,7 +7,10 @@ satisfies Sequence Information Privacy (SIP) with E relative to the model, and 2
 or correlation, because every release is 2 epsilon-LDP. What was really spent is often less than
 `epsilon` per release; the state counts it as an integer of 2^-40 nats, rounded up.
 
-Parameters: `model`, strictly positive, n symbols; `epsilon` in nats, 0 < epsilon <= 50.
+Parameters: `model`, strictly positive, n symbols; `epsilon` in nats, 0 < epsilon <= 50. How useful
+releases are, never how private, is up to `distance` (what an error costs: `Hamming()`, `Ordered()`
+or `Points(coordinates)`), `mode` ("optimal", or "full_support": every symbol stays releasable) and
+`kernel` ("heuristic", or "linear_program" for at most 32 symbols).
 Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
 `confidence`, the probability that the released symbol is the true one given all releases.
 State: `belief (rows, n)`, `releases (rows,)`, `spent (rows,)`, and `history (rows,)`, a digest of
@@ -25,7 +28,7 @@ meets another law, and must not meet it with the same word. No private value is 
 
 Source: Jiang, Li, Tandon 2024, Definitions 1-2, Theorem 1, Algorithm 1 and equation 13. The paper's
 Theorem 4 is not private for beliefs below 1/(e^eps + 1); it is replaced by the repair theorem of
-`release_law` with the kernel of `hamming_kernel` (SIP specification sections 2 to 5).
+`release_law` with the kernels of `kernels` (SIP specification sections 2 to 5).
 """
 
 from collections.abc import Mapping
@@ -50,10 +53,12 @@ from operators.mechanism import (
 )
 from operators.nats import add_spent, charge_of_ratio, exact_exp, exact_expm1, in_nats, units_of
 from operators.randomness import binding_digest, encode_fields, unit_interval
+from operators.sip.distances import HAMMING, Distance
 from operators.sip.guarantees import crr_guarantees
-from operators.sip.hamming_kernel import HammingKernel
 from operators.sip.history import extended
+from operators.sip.kernels import Mode, Search, choose_kernel
 from operators.sip.markov_model import SUM_TOLERANCE, MarkovModel, ordered_sum
+from operators.sip.proposal import Kernel
 from operators.sip.release_law import ReleaseLaw
 
 LARGEST_EPSILON = 50.0
@@ -66,12 +71,16 @@ _CHARGE_ROUNDING = 4
 class ConditionalRandomizedResponse:
     """Bounded CRR; see the module for claim, parameters, shapes and source.
 
-    Raises `ValueError` for an epsilon that is not finite, not positive or above 50, and, in `step`,
-    for a symbol outside 0..n-1 or a belief that is not a distribution.
+    Raises `ValueError` for an epsilon that is not finite, not positive or above 50, for a distance,
+    mode or kernel that do not go together, and, in `step`, for a symbol outside 0..n-1 or a belief
+    that is not a distribution.
     """
 
     model: MarkovModel
     epsilon: float
+    distance: Distance = HAMMING
+    mode: Mode = "optimal"
+    kernel: Search = "heuristic"
 
     kind: ClassVar[str] = "crr"
     implementation: ClassVar[int] = 2
@@ -81,6 +90,7 @@ class ConditionalRandomizedResponse:
             raise ValueError(
                 f"epsilon: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {self.epsilon}"
             )
+        _ = self._chosen
 
     def start(self, rows: int) -> State:
         """Every stream begins with the prior as its belief and an empty ledger."""
@@ -155,7 +165,7 @@ class ConditionalRandomizedResponse:
 
     def law(self, belief: Floats) -> ReleaseLaw:
         """The release law a(y|x) for beliefs `(n, rows)`: public, since beliefs are."""
-        return ReleaseLaw.repaired(belief, self._kernel.propose(belief), self._gain, self._growth)
+        return ReleaseLaw.repaired(belief, self._chosen.propose(belief), self._gain, self._growth)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """SIP relative to the model, and LDP of a single release for every prior."""
@@ -170,12 +180,14 @@ class ConditionalRandomizedResponse:
         """The law of the first release, and the arithmetic's error bounds."""
         law = self.law(self.model.prior[:, None])
         rows = [law.probabilities(np.array([x]))[:, 0] for x in range(self.model.symbols)]
-        accuracy = sum(float(self.model.prior[x]) * float(row[x]) for x, row in enumerate(rows))
+        joint = self.model.prior[:, None] * np.array(rows)
+        far = self.distance.table(self.model.symbols)
         return {
             "first release: probabilities (row = truth, column = released)": [
                 row.tolist() for row in rows
             ],
-            "first release: expected accuracy": accuracy,
+            "first release: expected accuracy": float(np.trace(joint)),
+            "first release: expected distance": float((joint * far).sum()),
             "first release: actual leakage in nats": in_nats(int(self._charge(law)[0])),
             "rounding allowance per release in nats": (
                 None if self._rounding_charge is None else in_nats(self._rounding_charge)
@@ -184,13 +196,14 @@ class ConditionalRandomizedResponse:
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, epsilon and the exact smoothed model."""
+        """Identifies kind, implementation, epsilon, the exact smoothed model and the kernel."""
         content = encode_fields(
             self.kind,
             self.implementation,
             self.epsilon.hex(),
             self.model.prior.astype("<f8").tobytes(),
             self.model.transition.astype("<f8").tobytes(),
+            *self._chosen.identity(),
         )
         return blake2b(content, digest_size=32).digest()
 
@@ -203,8 +216,11 @@ class ConditionalRandomizedResponse:
         return exact_exp(self.epsilon)
 
     @cached_property
-    def _kernel(self) -> HammingKernel:
-        return HammingKernel(self._gain, self._growth)
+    def _chosen(self) -> Kernel:
+        symbols = self.model.symbols
+        return choose_kernel(
+            self.distance, self.mode, self.kernel, symbols, self._gain, self._growth
+        )
 
     @cached_property
     def _bindings(self) -> tuple[bytes, ...]:

@@ -15,7 +15,8 @@ import numpy as np
 
 from operators.mechanism import Floats, Integers
 from operators.sip.markov_model import ordered_sum
-from operators.sip.release_law import Mask, Proposal
+from operators.sip.proposal import Mask
+from operators.sip.stay_or_fill import StayOrFill
 
 TIE = 1e-12
 
@@ -27,7 +28,7 @@ class HammingKernel:
     gain: float
     growth: float
 
-    def propose(self, belief: Floats) -> Proposal:
+    def propose(self, belief: Floats) -> StayOrFill:
         """The best candidate for each column of `belief`."""
         ranked = _Ranked.of(belief, self.growth + 1.0)
         accuracy = self._accuracies(ranked)
@@ -38,12 +39,16 @@ class HammingKernel:
         better = partial_accuracy > best + TIE
         if not better.any():
             return whole
-        return Proposal(
+        return StayOrFill(
             *(
                 np.where(better, getattr(partial, name), getattr(whole, name))
-                for name in Proposal.__dataclass_fields__
+                for name in StayOrFill.__dataclass_fields__
             )
         )
+
+    def identity(self) -> tuple[str | int | bytes, ...]:
+        """Nothing: it is the default."""
+        return ()
 
     def _accuracies(self, ranked: "_Ranked") -> Floats:
         """P(released = true) for k = 1..n (first axis), closed forms of section 3.1."""
@@ -72,7 +77,7 @@ class HammingKernel:
         accuracy[0] = beliefs[0]
         return accuracy
 
-    def _partial_candidate(self, belief: Floats, ranked: "_Ranked") -> tuple[Proposal, Floats]:
+    def _partial_candidate(self, belief: Floats, ranked: "_Ranked") -> tuple[StayOrFill, Floats]:
         """Keep one more symbol with probability c s; its accuracy is -1 where it does not apply."""
         symbols, rows = belief.shape
         columns = np.arange(rows)
@@ -99,7 +104,7 @@ class HammingKernel:
         whole = ranked.rank < kept
         lift = np.where(whole, np.maximum(0.0, floor - belief), 0.0)
         lift = lift / np.where(applies, deficit, 1.0)
-        proposal = Proposal(
+        proposal = StayOrFill(
             support=whole | partial,
             own=np.where(partial, kept_by_partial, np.where(whole, 1.0, 0.0)),
             fill=np.where(partial, into_partial, (1.0 - into_partial) * lift),
@@ -138,7 +143,7 @@ class _Ranked:
         return cls(beliefs, rank, 1.0 / ratio, kept_mass, rest, deficit)
 
 
-def _whole_candidate(belief: Floats, ranked: _Ranked, kept: Integers) -> Proposal:
+def _whole_candidate(belief: Floats, ranked: _Ranked, kept: Integers) -> StayOrFill:
     """Keep the first `kept` symbols of each column; the others take a common fill row."""
     columns = np.arange(belief.shape[1])
     support: Mask = ranked.rank < kept
@@ -150,7 +155,7 @@ def _whole_candidate(belief: Floats, ranked: _Ranked, kept: Integers) -> Proposa
     fill = lift / np.where(scale > 0.0, scale, 1.0)
     fill = np.where(first, fill + np.maximum(0.0, 1.0 - ordered_sum(fill)), fill)
     constant = first & (kept == 1)
-    return Proposal(
+    return StayOrFill(
         support=support,
         own=np.where(support, 1.0, 0.0),
         fill=np.where(kept < len(belief), fill, 0.0),

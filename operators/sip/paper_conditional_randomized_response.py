@@ -7,8 +7,10 @@ Claim. None that holds. It is epsilon-private only if the smallest belief is at 
 It is here to be compared with, reports the leakage it really has, and is refused unless a pipeline
 says `accept_unsound: true`.
 
-Parameters: those of `conditional_randomized_response`, and the same input, release and state.
+Parameters: `model` and `epsilon` of `conditional_randomized_response`, and the same input, release
+and state.
 
+>>> import numpy as np
 >>> uniform = MarkovModel.smoothed([0.1] * 10, [[0.1] * 10] * 10, smoothing=0.0)
 >>> baseline = PaperConditionalRandomizedResponse(uniform, epsilon=1.0)
 >>> round(float(np.log(baseline.law(uniform.prior[:, None]).leakage_ratio[0])), 3)
@@ -23,13 +25,13 @@ from functools import cached_property
 from math import inf
 from typing import ClassVar
 
-import numpy as np
-
 from operators.mechanism import Floats, Guarantee
 from operators.nats import LARGEST_CHARGE
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.distances import HAMMING
+from operators.sip.identity_kernel import IdentityKernel
 from operators.sip.markov_model import MarkovModel
-from operators.sip.release_law import Proposal, ReleaseLaw
+from operators.sip.release_law import ReleaseLaw
 
 __all__ = ["MarkovModel", "PaperConditionalRandomizedResponse"]
 
@@ -40,19 +42,16 @@ class PaperConditionalRandomizedResponse(ConditionalRandomizedResponse):
 
     kind: ClassVar[str] = "paper_crr"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.distance, self.mode, self.kernel) != (HAMMING, "optimal", "heuristic"):
+            raise ValueError("paper_crr: has no distance, mode or kernel to choose; leave them out")
+
     def law(self, belief: Floats) -> ReleaseLaw:
         """a(y|x) of the paper; it is the unrepaired member of the family."""
-        nobody = np.zeros_like(belief, dtype=bool)
-        nothing = np.zeros_like(belief)
-        identity = Proposal(
-            support=~nobody,
-            own=np.ones_like(belief),
-            fill=nothing,
-            partial=nobody,
-            partial_fill=nothing,
-            constant=np.full_like(nobody, len(belief) == 1),
-        )
-        return ReleaseLaw(belief, identity, self._gain, marginal=belief, mass=belief)
+        identity = IdentityKernel().propose(belief)
+        marginal = identity.marginal(belief)
+        return ReleaseLaw(belief, identity, self._gain, marginal=marginal, mass=marginal)
 
     @cached_property
     def largest_charge(self) -> int:

@@ -10,69 +10,19 @@ row-stochastic proposal pi over a support S that depends on public data only, wi
 satisfies e^-eps q(y) <= a(y|x) <= e^eps q(y) with q(y) = [m(y) + g b(y)] / Z, for every x, also one
 with belief zero, and is 2 eps-LDP between any two inputs. The proposal affects utility only.
 
-Everything is `(n, rows)`: symbol first, one column per stream. Memory is O(n) per stream: the
-proposal keeps a symbol with probability `own`, and sends the rest to one of two shared fill rows.
+Everything is `(n, rows)`: symbol first, one column per stream. How a proposal is written down is
+its own affair (`operators.sip.proposal`): as two shared rows, as a few representatives per symbol,
+or as a matrix.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from operators.mechanism import Floats, Integers
 from operators.sip.markov_model import normalised, ordered_sum
-
-Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class Proposal:
-    """A kernel pi: x stays with probability `own[x]`, else it moves to a symbol drawn from a fill.
-
-    The fill is `partial_fill` for the symbol marked in `partial`, and `fill` for every other one.
-    `own` is 1 on at least two symbols, or `constant` marks the column as releasing one symbol.
-    """
-
-    support: Mask
-    own: Floats
-    fill: Floats
-    partial: Mask
-    partial_fill: Floats
-    constant: Mask
-
-    def marginal(self, belief: Floats) -> Floats:
-        """b(y) = sum_x beta(x) pi(y|x)."""
-        moved = belief * (1.0 - self.own)
-        from_partial = ordered_sum(np.where(self.partial, moved, 0.0))
-        from_others = ordered_sum(np.where(self.partial, 0.0, moved))
-        spread = belief * self.own + from_others * self.fill + from_partial * self.partial_fill
-        return np.where(self.constant, self.own, spread)
-
-    def largest(self) -> Floats:
-        """kappa(y) = max over all x of pi(y|x), as if one symbol surely moved by `fill`."""
-        stays = self.own + (1.0 - self.own) * np.where(self.partial, self.partial_fill, self.fill)
-        moved = ordered_sum(np.where(self.partial, 1.0 - self.own, 0.0))
-        return np.maximum(np.maximum(stays, self.fill), moved * self.partial_fill)
-
-    def row(self, symbols: Integers) -> Floats:
-        """pi(y|x) over y, for the one x of each column."""
-        columns = np.arange(len(symbols))
-        own = self.own[symbols, columns]
-        fill = np.where(self.partial[symbols, columns], self.partial_fill, self.fill)
-        row = (1.0 - own) * fill
-        row[symbols, columns] += own
-        return row
-
-    def column(self, symbols: Integers) -> Floats:
-        """pi(y|x) over x, for the one y of each column."""
-        columns = np.arange(len(symbols))
-        into = np.where(
-            self.partial, self.partial_fill[symbols, columns], self.fill[symbols, columns]
-        )
-        column = (1.0 - self.own) * into
-        column[symbols, columns] += self.own[symbols, columns]
-        return column
+from operators.sip.proposal import Proposal
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,18 +68,13 @@ class ReleaseLaw:
 
     @cached_property
     def leakage_ratio(self) -> Floats:
-        """e^IIL of the step: the largest of a(y|x)/q(y) and q(y)/a(y|x), over all x and all y.
-
-        The smallest pi(y|x) is 0 for every releasable y unless the output is constant, because a
-        symbol that keeps itself never moves and there are at least two of those, or one and y is
-        the partial symbol.
-        """
-        support = self.proposal.support
-        largest = np.where(support, self.mass + self.gain * self.proposal.largest(), 1.0)
+        """e^IIL of the step: the largest of a(y|x)/q(y) and q(y)/a(y|x), over all x and all y."""
+        proposal, support = self.proposal, self.proposal.support
+        largest = np.where(support, self.mass + self.gain * proposal.largest(), 1.0)
         released = np.where(support, self.mass + self.gain * self.marginal, 1.0)
-        smallest = np.where(support, self.mass, 1.0)
+        smallest = np.where(support, self.mass + self.gain * proposal.smallest(), 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             upper = np.where(released > 0.0, largest / released, np.inf)
             lower = np.where(smallest > 0.0, released / smallest, np.inf)
-        worst = np.maximum(upper, lower).max(axis=0)
-        return np.where(self.proposal.constant.any(axis=0), 1.0, worst)
+        worst: Floats = np.maximum(upper, lower).max(axis=0)
+        return worst

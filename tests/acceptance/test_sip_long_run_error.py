@@ -11,6 +11,7 @@ import pytest
 from tests.operators.sip.binary_chain import (
     BOUNDED,
     CASES,
+    FULL_SUPPORT,
     PAPER,
     PRINTED_STEPS,
     TABLE,
@@ -25,17 +26,21 @@ HEADER = [
     "specification (section 10) prints; leaks: the largest leakage of a step in nats.",
     "",
     "case  eps  GRR              paper_crr                  leaks        "
-    "bounded CRR                leaks",
+    "bounded CRR                leaks  full_support               leaks",
 ]
 
 
-def line(printed: Printed, response: float, paper: Measured, bounded: Measured) -> str:
+def line(
+    printed: Printed, response: float, paper: Measured, bounded: Measured, full: Measured
+) -> str:
     return (
         f"{printed.case:<4}  {printed.epsilon:.1f}  {response:.4f} [{printed.response:.4f}]"
         f"  {paper.error:.4f} +-{paper.standard_error:.4f} [{printed.paper:.4f}]"
         f"  {paper.leakage:.2f} [{printed.paper_leakage:.2f}]"
         f"  {bounded.error:.4f} +-{bounded.standard_error:.4f} [{printed.bounded:.4f}]"
-        f"  {bounded.leakage:.2f}"
+        f"  {bounded.leakage:.2f} "
+        f"  {full.error:.4f} +-{full.standard_error:.4f} [{printed.full_support:.4f}]"
+        f"  {full.leakage:.2f}"
     )
 
 
@@ -47,13 +52,16 @@ def test_long_run_errors_are_those_of_section_10() -> None:
         response = 1.0 / (exp(epsilon) + 1.0)
         paper = measure(PAPER, case, epsilon, steps=PRINTED_STEPS, seed=1)
         bounded = measure(BOUNDED, case, epsilon, steps=PRINTED_STEPS, seed=2)
-        lines.append(line(printed, response, paper, bounded))
+        full = measure(FULL_SUPPORT, case, epsilon, steps=PRINTED_STEPS, seed=3)
+        lines.append(line(printed, response, paper, bounded, full))
         agrees = (
             round(response, 4) == printed.response
             and paper.agrees_with(printed.paper, PRINTED_STEPS)
             and abs(paper.leakage - printed.paper_leakage) < 0.0051
             and bounded.agrees_with(printed.bounded, PRINTED_STEPS)
             and bounded.leakage <= epsilon + 1e-9
+            and full.agrees_with(printed.full_support, PRINTED_STEPS)
+            and full.leakage <= epsilon + 1e-9
         )
         if not agrees:
             wrong.append(lines[-1])

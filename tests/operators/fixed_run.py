@@ -1,10 +1,10 @@
-"""A fixed run of CRR as one digest; `python -m tests.operators.fixed_run` prints it.
+"""Fixed runs of CRR as digests; `python -m tests.operators.fixed_run` prints them.
 
-It prints the digest of all releases, annotations and states, and the instruction sets that numpy
-uses beyond its baseline.
+It prints the digests of all releases, annotations and states, with the kernel of the default and
+with the others, and the instruction sets that numpy uses beyond its baseline.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from importlib import import_module
 
@@ -13,13 +13,30 @@ import numpy as np
 from operators.mechanism import Inputs
 from operators.randomness import DrawScope, Secret, record_positions
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.distances import Ordered, Points
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
 
-ROWS, STEPS = 67, 8
+ROWS, FEW_ROWS, STEPS = 67, 9, 8
 
 
 def mechanisms() -> Iterator[ConditionalRandomizedResponse]:
+    """The default, and the paper's own."""
+    for model, epsilon in models():
+        yield ConditionalRandomizedResponse(model, epsilon)
+        yield PaperConditionalRandomizedResponse(model, epsilon)
+
+
+def other_kernels() -> Iterator[ConditionalRandomizedResponse]:
+    """All that are to give the same bytes on every platform: not the solver's."""
+    for model, epsilon in list(models())[:4]:
+        places = np.stack(np.divmod(np.arange(model.symbols), 7), axis=1) * 1.5
+        yield ConditionalRandomizedResponse(model, epsilon, mode="full_support")
+        yield ConditionalRandomizedResponse(model, epsilon, Ordered())
+        yield ConditionalRandomizedResponse(model, epsilon, Points(places))
+
+
+def models() -> Iterator[tuple[MarkovModel, float]]:
     """Alphabets of 2 to 40 symbols, with integer weights, so that no logarithm is needed here."""
     for symbols, epsilon in ((2, 0.7), (3, 1.0), (5, 2.5), (11, 0.2), (17, 4.0), (40, 8.0)):
         u, v = np.meshgrid(np.arange(symbols), np.arange(symbols), indexing="ij")
@@ -28,19 +45,18 @@ def mechanisms() -> Iterator[ConditionalRandomizedResponse]:
         model = MarkovModel.smoothed(
             first / first.sum(), weights / weights.sum(axis=1, keepdims=True), smoothing=0.01
         )
-        yield ConditionalRandomizedResponse(model, epsilon)
-        yield PaperConditionalRandomizedResponse(model, epsilon)
+        yield model, epsilon
 
 
-def digest() -> str:
+def digest(mechanisms: Iterable[ConditionalRandomizedResponse], rows: int = ROWS) -> str:
     """Of every byte that the run lets out or keeps."""
     hasher = blake2b(digest_size=32)
-    for mechanism in mechanisms():
+    for mechanism in mechanisms:
         scope = DrawScope(Secret(bytes(32)), "fixed", "run", 1, mechanism.law_digest())
-        state = mechanism.start(ROWS)
+        state = mechanism.start(rows)
         for step in range(STEPS):
-            values = (np.arange(ROWS) * (step + 3)) % mechanism.model.symbols
-            draws = scope.draws([b"key"] * ROWS, record_positions("t", step, range(ROWS)))
+            values = (np.arange(rows) * (step + 3)) % mechanism.model.symbols
+            draws = scope.draws([b"key"] * rows, record_positions("t", step, range(rows)))
             state, releases = mechanism.step(state, Inputs(values), draws)
             hasher.update(releases.values.tobytes() + releases.annotations["confidence"].tobytes())
             for name in sorted(state):
@@ -55,4 +71,4 @@ def dispatched_features() -> list[str]:
 
 
 if __name__ == "__main__":
-    print(digest(), *dispatched_features())
+    print(digest(mechanisms()), digest(other_kernels(), FEW_ROWS), *dispatched_features())

@@ -14,9 +14,12 @@ from operators.sip.release_law import ReleaseLaw
 from tests.operators import fixed_run
 from tests.operators.sip import dense
 from tests.operators.sip.beliefs import random_beliefs
+from tests.operators.sip.choices import KERNELS
 
 FIXED_RUN = "43ea2b963ecfee33c3f516a7bf6eb3c0b33004f93443cbdb874c68b24732d4d5"
 """If this changes, releases changed: raise `implementation`, which changes the law digest too."""
+OTHER_KERNELS = "3dc32876814429f2eb5af3b11f17ee60271a2d4b789b1dd07572fa991b7ea3f4"
+"""If this changes, a kernel changed: raise the number in its `identity`."""
 
 
 def bytes_of_rows(law: ReleaseLaw) -> list[list[bytes]]:
@@ -46,6 +49,25 @@ def test_a_row_has_the_same_bytes_whichever_rows_are_with_it(
     assert apart == [together[row] for row in chosen]
 
 
+@settings(derandomize=True, deadline=None, max_examples=25)
+@given(
+    name=st.sampled_from(sorted(KERNELS)),
+    symbols=st.integers(1, 9),
+    seed=st.integers(0, 10**6),
+    epsilon=st.floats(1e-3, 15.0),
+    data=st.data(),
+)
+def test_so_it_has_with_every_kernel(
+    name: str, symbols: int, seed: int, epsilon: float, data: st.DataObject
+) -> None:
+    belief = random_beliefs(np.random.default_rng(seed), symbols, 4)
+    together = bytes_of_rows(dense.law_of(KERNELS[name], belief, epsilon))
+    chosen = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=3, unique=True))
+    subset = np.ascontiguousarray(belief[:, chosen])
+    apart = bytes_of_rows(dense.law_of(KERNELS[name], subset, epsilon))
+    assert apart == [together[row] for row in chosen]
+
+
 @settings(derandomize=True, deadline=None, max_examples=30)
 @given(seed=st.integers(0, 10**6), data=st.data())
 def test_a_prediction_has_the_same_bytes_whichever_rows_are_with_it(
@@ -60,8 +82,8 @@ def test_a_prediction_has_the_same_bytes_whichever_rows_are_with_it(
         assert apart.tobytes() == np.ascontiguousarray(together[:, chosen]).tobytes()
 
 
-def run_elsewhere(disabled: list[str]) -> tuple[str, list[str]]:
-    """The fixed run in a new process with some of numpy's instruction sets switched off."""
+def run_elsewhere(disabled: list[str]) -> tuple[str, str, list[str]]:
+    """The fixed runs in a new process with some of numpy's instruction sets switched off."""
     environment = {**os.environ, "NPY_DISABLE_CPU_FEATURES": " ".join(disabled)}
     finished = subprocess.run(
         [sys.executable, "-m", "tests.operators.fixed_run"],
@@ -71,16 +93,17 @@ def run_elsewhere(disabled: list[str]) -> tuple[str, list[str]]:
         text=True,
         check=True,
     )
-    digest, *features = finished.stdout.split()
-    return digest, features
+    digest, others, *features = finished.stdout.split()
+    return digest, others, features
 
 
 def test_a_cpu_with_fewer_instruction_sets_gives_the_same_bytes() -> None:
     found = fixed_run.dispatched_features()
-    digest, features = run_elsewhere(disabled=found)
+    digest, others, features = run_elsewhere(disabled=found)
     assert features == []
-    assert digest == fixed_run.digest()
+    assert (digest, others) == (FIXED_RUN, OTHER_KERNELS)
 
 
-def test_the_fixed_run_is_pinned() -> None:
-    assert fixed_run.digest() == FIXED_RUN
+def test_the_fixed_runs_are_pinned() -> None:
+    assert fixed_run.digest(fixed_run.mechanisms()) == FIXED_RUN
+    assert fixed_run.digest(fixed_run.other_kernels(), fixed_run.FEW_ROWS) == OTHER_KERNELS

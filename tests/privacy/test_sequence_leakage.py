@@ -1,29 +1,23 @@
 """Sequence Information Privacy of CRR by exhaustive enumeration of truths and releases."""
 
-from math import exp, expm1
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 
 from operators.auditing.enumeration import sequences
-from operators.mechanism import Floats, Integers, State
+from operators.mechanism import Integers, State
 from operators.nats import in_nats
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
-from operators.sip.release_law import Proposal, ReleaseLaw
+from tests.operators.sip.choices import KERNELS
 from tests.privacy.chains import binary, random_chain
 from tests.privacy.leakage import ROUNDING, about_truth, all_sequences
 from tests.privacy.randomized_response import RandomizedResponse
 
-
-class IdentityKernelResponse(ConditionalRandomizedResponse):
-    """The mode `full_support` of section 3.6: every symbol proposes itself."""
-
-    def law(self, belief: Floats) -> ReleaseLaw:
-        nothing, nobody = np.zeros_like(belief), np.zeros_like(belief, dtype=bool)
-        ones = np.ones_like(belief)
-        proposal = Proposal(~nobody, ones, nothing, nobody, nothing, nobody)
-        return ReleaseLaw.repaired(belief, proposal, expm1(self.epsilon), exp(self.epsilon))
+FULL_SUPPORT = partial(ConditionalRandomizedResponse, mode="full_support")
 
 
 class ForgetfulResponse(ConditionalRandomizedResponse):
@@ -39,15 +33,17 @@ class ForgetfulResponse(ConditionalRandomizedResponse):
     ("kind", "epsilon", "worst"),
     [
         (PaperConditionalRandomizedResponse, 1.0, 4.466),
-        (IdentityKernelResponse, 1.0, 4.000),
+        (FULL_SUPPORT, 1.0, 4.000),
         (ConditionalRandomizedResponse, 1.0, 1.809),
         (PaperConditionalRandomizedResponse, 0.5, 2.867),
-        (IdentityKernelResponse, 0.5, 2.000),
+        (FULL_SUPPORT, 0.5, 2.000),
         (ConditionalRandomizedResponse, 0.5, 0.0),
     ],
 )
 def test_section_4_has_the_leakage_of_four_steps(
-    kind: type[ConditionalRandomizedResponse], epsilon: float, worst: float
+    kind: Callable[[MarkovModel, float], ConditionalRandomizedResponse],
+    epsilon: float,
+    worst: float,
 ) -> None:
     """To the printed digits; 2.867 is printed for 2.86650, rounded twice."""
     model = binary(stays=0.9, first=0.9)
@@ -71,6 +67,19 @@ def test_the_ledger_of_every_path_covers_what_it_leaked(symbols: int, steps: int
     for _ in range(60):
         epsilon = float(np.exp(rng.uniform(np.log(0.05), np.log(6.0))))
         mechanism = ConditionalRandomizedResponse(random_chain(rng, symbols), epsilon)
+        for paths in sequences(mechanism, steps):
+            leaked = about_truth(paths, mechanism.model)
+            assert (leaked <= paths.spent + ROUNDING).all()
+            assert (paths.spent <= paths.steps * in_nats(mechanism.largest_charge)).all()
+            assert (paths.about_streams() <= 2.0 * paths.spent + ROUNDING).all()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_so_it_does_with_every_kernel(name: str) -> None:
+    rng = np.random.default_rng(9)
+    for symbols, steps in [(2, 4), (3, 3), (3, 3)]:
+        epsilon = float(np.exp(rng.uniform(np.log(0.3), np.log(6.0))))
+        mechanism = KERNELS[name].configured(random_chain(rng, symbols), epsilon)
         for paths in sequences(mechanism, steps):
             leaked = about_truth(paths, mechanism.model)
             assert (leaked <= paths.spent + ROUNDING).all()

@@ -7,6 +7,7 @@ from operators.sip.conditional_randomized_response import ConditionalRandomizedR
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
 from operators.sip.release_law import ReleaseLaw
+from tests.operators.sip.choices import Choices
 
 ANY_MODEL = MarkovModel(np.array([0.5, 0.5]), np.full((2, 2), 0.5))
 """For tests of `law`, which depends on the belief and not on the model."""
@@ -15,6 +16,15 @@ ANY_MODEL = MarkovModel(np.array([0.5, 0.5]), np.full((2, 2), 0.5))
 def bounded_law(belief: Floats, epsilon: float) -> ReleaseLaw:
     """What bounded CRR does at the beliefs `(n, rows)`."""
     return ConditionalRandomizedResponse(ANY_MODEL, epsilon).law(belief)
+
+
+def law_of(choices: Choices, belief: Floats, epsilon: float) -> ReleaseLaw:
+    """What bounded CRR with another kernel does at the beliefs `(n, rows)`."""
+    symbols = len(belief)
+    model = MarkovModel.smoothed(
+        np.full(symbols, 1.0 / symbols), np.full((symbols, symbols), 1.0 / symbols), 0.0
+    )
+    return choices.configured(model, epsilon).law(belief)
 
 
 def paper_law(belief: Floats, epsilon: float) -> ReleaseLaw:
@@ -40,6 +50,12 @@ def leakages(belief: Floats, law: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.abs(np.log(law / marginal(belief, law)))
     return np.asarray(np.where(released, ratios, 0.0).max(axis=(0, 1)))
+
+
+def expected_distance(belief: Floats, law: Floats, table: Floats) -> Floats:
+    """sum of beta(x) a(y|x) D(x, y) for each row of a[x, y, row]."""
+    cost: Floats = np.einsum("xr,xyr,xy->r", belief, law, table)
+    return cost
 
 
 def distances(law: Floats) -> Floats:

@@ -125,3 +125,13 @@ def bounded(belief: Floats, epsilon: float) -> Floats:
     if len(laws) > whole and accuracies[whole] > best + TIE:
         return laws[whole]
     return laws[max(k for k in range(whole) if accuracies[k] >= best - TIE)]
+
+
+def least_error_of_two(least: float, epsilon: float) -> float:
+    """Section 3.5's closed form for two symbols, the less likely one of belief `least`."""
+    c = exp(epsilon) + 1.0
+    if least >= 1.0 / c:
+        return 2.0 * least * (1.0 - least) * exp(-epsilon)
+    if 2.0 * exp(epsilon) * least <= 1.0:
+        return least
+    return least - (2.0 * exp(epsilon) * least - 1.0) / c

@@ -1,4 +1,4 @@
-"""The least expected 0/1 error of any private release law: section 3.4 as a linear program."""
+"""The least expected distance of any private release law: section 3.4 as a linear program."""
 
 from math import exp
 
@@ -9,6 +9,11 @@ from operators.mechanism import Floats
 
 
 def least_error(belief: Floats, epsilon: float) -> float:
+    """With 0/1 distance."""
+    return least_cost(belief, epsilon, 1.0 - np.eye(len(belief)))
+
+
+def least_cost(belief: Floats, epsilon: float, table: Floats) -> float:
     """Variables a[x, y], row by row, then q[y]."""
     n = len(belief)
     identity, ones = np.eye(n), np.ones(n)
@@ -18,7 +23,7 @@ def least_error(belief: Floats, epsilon: float) -> float:
     above = np.hstack([to_a, -exp(epsilon) * to_q])
     below = np.hstack([-to_a, exp(-epsilon) * to_q])
     solved = linprog(
-        np.concatenate([(belief[:, None] * (1.0 - identity)).ravel(), np.zeros(n)]),
+        np.concatenate([(belief[:, None] * table).ravel(), np.zeros(n)]),
         A_ub=np.vstack([above, below]),
         b_ub=np.zeros(2 * n * n),
         A_eq=np.vstack([marginal, rows]),

@@ -69,14 +69,9 @@ def test_two_symbols_follow_the_closed_form() -> None:
         epsilon, least = rng.uniform(0.01, 5.0), 0.5 * rng.random()
         belief = np.array([1.0 - least, least])[:: rng.choice([-1, 1])]
         law = dense.matrix(dense.bounded_law(belief[:, None], epsilon))[:, :, 0]
-        c = exp(epsilon) + 1.0
-        if least >= 1.0 / c:
-            expected = 2.0 * least * (1.0 - least) * exp(-epsilon)
-        elif 2.0 * exp(epsilon) * least <= 1.0:
-            expected = least
+        expected = explicit_law.least_error_of_two(least, epsilon)
+        if least < 1.0 / (exp(epsilon) + 1.0) and 2.0 * exp(epsilon) * least <= 1.0:
             assert (law == law[0]).all()
-        else:
-            expected = least - (2.0 * exp(epsilon) * least - 1.0) / c
         error = 1.0 - explicit_law.accuracy(belief, law)
         assert error == pytest.approx(expected, abs=1e-12)
         assert error <= 1.0 / (2.0 * exp(epsilon)) + 1e-12

@@ -4,7 +4,15 @@ from math import log
 
 import pytest
 
-from tests.operators.sip.binary_chain import BOUNDED, CASES, PAPER, TABLE, Printed, measure
+from tests.operators.sip.binary_chain import (
+    BOUNDED,
+    CASES,
+    FULL_SUPPORT,
+    PAPER,
+    TABLE,
+    Printed,
+    measure,
+)
 
 STEPS = 1000
 """40 sequences of it: the standard error is about 0.003, the tolerance about 0.012."""
@@ -23,6 +31,14 @@ def test_the_error_is_that_of_section_10(printed: Printed) -> None:
     paper = measure(PAPER, case, printed.epsilon, steps=STEPS, seed=20)
     assert paper.agrees_with(printed.paper, STEPS)
     assert paper.leakage == pytest.approx(printed.paper_leakage, abs=0.0051)
+
+
+@pytest.mark.parametrize(("case", "epsilon"), [(1, 0.5), (2, 1.5)])
+def test_so_it_is_with_full_support(case: int, epsilon: float) -> None:
+    [printed] = [line for line in TABLE if (line.case, line.epsilon) == (case, epsilon)]
+    measured = measure(FULL_SUPPORT, CASES[case], epsilon, steps=STEPS, seed=40)
+    assert measured.agrees_with(printed.full_support, STEPS)
+    assert measured.leakage <= epsilon + 1e-9
 
 
 def test_independent_symbols_have_the_closed_form() -> None:

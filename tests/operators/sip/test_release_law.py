@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from operators.mechanism import Floats
-from operators.sip.release_law import Proposal, ReleaseLaw
+from operators.sip.identity_kernel import IdentityKernel
+from operators.sip.release_law import ReleaseLaw
+from operators.sip.stay_or_fill import StayOrFill
 from tests.operators.sip import dense, explicit_law
 from tests.operators.sip.beliefs import many_random_beliefs, random_beliefs
 
@@ -28,7 +30,7 @@ def test_ten_thousand_random_beliefs_never_leak_more_than_epsilon() -> None:
     assert beliefs == 10_080
 
 
-def random_proposals(rng: np.random.Generator, symbols: int, rows: int) -> Proposal:
+def random_proposals(rng: np.random.Generator, symbols: int, rows: int) -> StayOrFill:
     """Any proposal of the documented form: two symbols stay, others may, fills are arbitrary."""
     columns = np.arange(rows)
     order = rng.random((symbols, rows)).argsort(axis=0)
@@ -43,10 +45,10 @@ def random_proposals(rng: np.random.Generator, symbols: int, rows: int) -> Propo
         weights = np.where(support, rng.gamma(0.4, size=(symbols, rows)) + 1e-9, 0.0)
         fills.append(weights / weights.sum(axis=0))
     constant = np.zeros((symbols, rows), dtype=bool)
-    return Proposal(support, own, fills[0], partial, fills[1], constant)
+    return StayOrFill(support, own, fills[0], partial, fills[1], constant)
 
 
-def kernel(proposal: Proposal, row: int) -> Floats:
+def kernel(proposal: StayOrFill, row: int) -> Floats:
     """pi[x, y] of one row, from the proposal's description."""
     symbols = len(proposal.own)
     pi = np.zeros((symbols, symbols))
@@ -82,11 +84,6 @@ def test_arbitrary_proposals_are_repaired(symbols: int) -> None:
             np.testing.assert_allclose(law[:, :, row], rows, rtol=1e-12, atol=1e-14)
 
 
-def identity(belief: Floats) -> Proposal:
-    nothing, nobody = np.zeros_like(belief), np.zeros_like(belief, dtype=bool)
-    return Proposal(~nobody, np.ones_like(belief), nothing, nobody, nothing, nobody)
-
-
 @pytest.mark.parametrize("symbols", [2, 3, 6])
 def test_the_identity_proposal_is_the_papers_mechanism_where_that_is_private(symbols: int) -> None:
     rng = np.random.default_rng(5)
@@ -96,7 +93,9 @@ def test_the_identity_proposal_is_the_papers_mechanism_where_that_is_private(sym
             continue
         belief = floor + (1.0 - symbols * floor) * rng.dirichlet(np.ones(symbols), 50).T
         law = dense.matrix(
-            ReleaseLaw.repaired(belief, identity(belief), expm1(epsilon), exp(epsilon))
+            ReleaseLaw.repaired(
+                belief, IdentityKernel().propose(belief), expm1(epsilon), exp(epsilon)
+            )
         )
         for row in range(50):
             expected = explicit_law.paper(belief[:, row], epsilon)

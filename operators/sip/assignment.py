@@ -1,0 +1,108 @@
+"""A proposal that sends each symbol to a few representatives: deterministically, or by weights.
+
+Memory is O(n) per stream. `targets` and `weights` are `(slots, n, rows)`, everything else is
+`(n, rows)`. Sums run in symbol order within a slot, slot after slot, so a row alone and in a batch
+has the same bits.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from operators.mechanism import Array, Floats, Integers
+from operators.sip.proposal import Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """x goes to `targets[slot, x]` with probability `weights[slot, x]`.
+
+    No two slots of a symbol that have weight have the same target; `Assignment.merged` sees to it.
+    """
+
+    targets: Integers
+    weights: Floats
+
+    @classmethod
+    def to(cls, targets: Integers) -> "Assignment":
+        """Every symbol goes to its one target, `(n, rows)`."""
+        return cls(targets[None], np.ones((1, *targets.shape)))
+
+    @classmethod
+    def merged(cls, targets: Integers, weights: Floats) -> "Assignment":
+        """Weights of one symbol for one and the same target are added up in its first slot.
+
+        Where that leaves a symbol a single target, its weight is exactly 1.
+        """
+        weights = weights.copy()
+        for later in range(1, len(targets)):
+            for slot in range(later):
+                same = targets[slot] == targets[later]
+                weights[slot] += np.where(same, weights[later], 0.0)
+                weights[later][same] = 0.0
+        alone = (weights > 0.0).sum(axis=0) == 1
+        return cls(targets, np.where(alone & (weights > 0.0), 1.0, weights))
+
+    @cached_property
+    def support(self) -> Mask:
+        """Every symbol that another one, or it itself, goes to."""
+        return self._senders > 0
+
+    def marginal(self, belief: Floats) -> Floats:
+        """b(y) = sum_x beta(x) pi(y|x)."""
+        spread = np.zeros_like(belief)
+        for targets, weights in zip(self.targets, self.weights, strict=True):
+            spread = spread + _added(targets, belief * weights)
+        constant = self.support & (self.support.sum(axis=0) == 1)
+        return np.where(constant, 1.0, spread)
+
+    def largest(self) -> Floats:
+        """kappa(y) = max over all x of pi(y|x)."""
+        return self._extreme(np.maximum, np.zeros(self.targets.shape[1:]))
+
+    def smallest(self) -> Floats:
+        """min over all x of pi(y|x), which is 0 unless all symbols may go to y."""
+        everybody = self._senders == len(self._senders)
+        least = self._extreme(np.minimum, np.ones(self.targets.shape[1:]))
+        return np.where(everybody, least, 0.0)
+
+    def row(self, symbols: Integers) -> Floats:
+        """pi(y|x) over y, for the one x of each column."""
+        columns = np.arange(len(symbols))
+        row = np.zeros(self.targets.shape[1:])
+        for targets, weights in zip(self.targets, self.weights, strict=True):
+            row[targets[symbols, columns], columns] += weights[symbols, columns]
+        return row
+
+    def column(self, symbols: Integers) -> Floats:
+        """pi(y|x) over x, for the one y of each column."""
+        column = np.zeros(self.targets.shape[1:])
+        for targets, weights in zip(self.targets, self.weights, strict=True):
+            column = column + np.where(targets == symbols, weights, 0.0)
+        return column
+
+    @cached_property
+    def _senders(self) -> Integers:
+        """How many symbols may go to each."""
+        count = np.zeros(self.targets.shape[1:])
+        for targets, weights in zip(self.targets, self.weights, strict=True):
+            count = count + _added(targets, np.where(weights > 0.0, 1.0, 0.0))
+        return count.astype(np.int64)
+
+    def _extreme(self, extreme: Any, start: Floats) -> Floats:
+        """The largest or smallest weight that arrives anywhere."""
+        columns = np.broadcast_to(np.arange(start.shape[1]), start.shape)
+        for targets, weights in zip(self.targets, self.weights, strict=True):
+            sent = weights > 0.0
+            extreme.at(start, (targets[sent], columns[sent]), weights[sent])
+        return start
+
+
+def _added(targets: Integers, values: Floats) -> Floats:
+    """Each value added to its target, in symbol order: both `(n, rows)`."""
+    symbols, rows = targets.shape
+    place: Array = (targets * rows + np.arange(rows)).ravel()
+    total = np.bincount(place, weights=values.ravel(), minlength=symbols * rows)
+    return np.asarray(total, dtype=np.float64).reshape(symbols, rows)

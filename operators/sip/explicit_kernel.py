@@ -1,0 +1,52 @@
+"""A proposal written out as a matrix per stream: for kernels that a solver finds, and small n."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from operators.mechanism import Floats, Integers
+from operators.sip.markov_model import ordered_sum
+from operators.sip.proposal import Mask
+
+
+@dataclass(frozen=True, eq=False)
+class ExplicitKernel:
+    """pi(y|x) as `(n, n, rows)`: x first, then y."""
+
+    matrix: Floats
+
+    @classmethod
+    def stacked(cls, matrices: Sequence[Floats], symbols: int) -> "ExplicitKernel":
+        """One matrix `(x, y)` for each row."""
+        stacked = np.zeros((symbols, symbols, len(matrices)))
+        for row, matrix in enumerate(matrices):
+            stacked[:, :, row] = matrix
+        return cls(stacked)
+
+    @property
+    def support(self) -> Mask:
+        """Every symbol that some x goes to."""
+        return np.asarray(self.largest() > 0.0)
+
+    def marginal(self, belief: Floats) -> Floats:
+        """b(y) = sum_x beta(x) pi(y|x)."""
+        spread = ordered_sum(belief[:, None] * self.matrix)
+        support = self.support
+        return np.where(support & (support.sum(axis=0) == 1), 1.0, spread)
+
+    def largest(self) -> Floats:
+        """kappa(y) = max over all x of pi(y|x)."""
+        return np.asarray(self.matrix.max(axis=0))
+
+    def smallest(self) -> Floats:
+        """min over all x of pi(y|x)."""
+        return np.asarray(self.matrix.min(axis=0))
+
+    def row(self, symbols: Integers) -> Floats:
+        """pi(y|x) over y, for the one x of each column."""
+        return np.ascontiguousarray(self.matrix[symbols, :, np.arange(len(symbols))].T)
+
+    def column(self, symbols: Integers) -> Floats:
+        """pi(y|x) over x, for the one y of each column."""
+        return np.ascontiguousarray(self.matrix[:, symbols, np.arange(len(symbols))])

@@ -1,0 +1,66 @@
+"""A proposal that keeps a symbol with some probability and otherwise draws from a shared fill row.
+
+It has rank two, so memory is O(n) per stream. All arrays are `(n, rows)`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from operators.mechanism import Floats, Integers
+from operators.sip.markov_model import ordered_sum
+from operators.sip.proposal import Mask
+
+
+@dataclass(frozen=True, eq=False)
+class StayOrFill:
+    """x stays with probability `own[x]`, else it moves to a symbol drawn from a fill.
+
+    The fill is `partial_fill` for the symbol marked in `partial`, and `fill` for every other one.
+    `own` is 1 on at least two symbols, or on one while another has a `partial` of its own, or
+    `constant` marks the one symbol that the column releases.
+    """
+
+    support: Mask
+    own: Floats
+    fill: Floats
+    partial: Mask
+    partial_fill: Floats
+    constant: Mask
+
+    def marginal(self, belief: Floats) -> Floats:
+        """b(y) = sum_x beta(x) pi(y|x)."""
+        moved = belief * (1.0 - self.own)
+        from_partial = ordered_sum(np.where(self.partial, moved, 0.0))
+        from_others = ordered_sum(np.where(self.partial, 0.0, moved))
+        spread = belief * self.own + from_others * self.fill + from_partial * self.partial_fill
+        return np.where(self.constant, self.own, spread)
+
+    def largest(self) -> Floats:
+        """kappa(y) = max over all x of pi(y|x), as if one symbol surely moved by `fill`."""
+        stays = self.own + (1.0 - self.own) * np.where(self.partial, self.partial_fill, self.fill)
+        moved = ordered_sum(np.where(self.partial, 1.0 - self.own, 0.0))
+        return np.maximum(np.maximum(stays, self.fill), moved * self.partial_fill)
+
+    def smallest(self) -> Floats:
+        """0, unless the output is constant: a symbol that stays moves to none of the others."""
+        return np.where(self.constant, self.own, 0.0)
+
+    def row(self, symbols: Integers) -> Floats:
+        """pi(y|x) over y, for the one x of each column."""
+        columns = np.arange(len(symbols))
+        own = self.own[symbols, columns]
+        fill = np.where(self.partial[symbols, columns], self.partial_fill, self.fill)
+        row = (1.0 - own) * fill
+        row[symbols, columns] += own
+        return row
+
+    def column(self, symbols: Integers) -> Floats:
+        """pi(y|x) over x, for the one y of each column."""
+        columns = np.arange(len(symbols))
+        into = np.where(
+            self.partial, self.partial_fill[symbols, columns], self.fill[symbols, columns]
+        )
+        column = (1.0 - self.own) * into
+        column[symbols, columns] += self.own[symbols, columns]
+        return column
