@@ -7,12 +7,14 @@ satisfies Sequence Information Privacy (SIP) with E relative to the model, and 2
 or correlation, because every release is 2 epsilon-LDP. What was really spent is often less than
 `epsilon` per release; the state counts it as an integer of 2^-40 nats, rounded up.
 
-Parameters: `model`, strictly positive, n symbols; `epsilon` in nats, 0 < epsilon <= 50.
-Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
-`confidence`, the probability that the released symbol is the true one given all releases.
-State: `belief (rows, n)`, `releases (rows,)`, `spent (rows,)`; no private value is in it.
+Parameters: `model`, a chain over n symbols that gives every one of them a chance at any time;
+`epsilon` in nats, 0 < epsilon <= 50. Input: symbol indices `(rows,)`, 0..n-1. Release: symbol
+indices `(rows,)`, annotated with `confidence`, the probability that the released symbol is the true
+one given all releases. State: `belief (rows, states of the chain)`, `releases (rows,)`,
+`spent (rows,)`; no private value is in it.
 
 >>> from operators.randomness import DrawScope, Secret, record_positions
+>>> from operators.sip.markov_model import MarkovModel
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
 >>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "crr", 1, crr.law_digest())
@@ -38,9 +40,10 @@ import numpy as np
 from operators.mechanism import Array, Draws, Floats, Guarantee, Inputs, Integers, Releases, State
 from operators.nats import add_spent, charge_of_ratio, exact_exp, exact_expm1, in_nats, units_of
 from operators.randomness import binding_digest, encode_fields, unit_interval
+from operators.sip.chain import Chain
 from operators.sip.guarantees import crr_guarantees
 from operators.sip.hamming_kernel import HammingKernel
-from operators.sip.markov_model import SUM_TOLERANCE, MarkovModel, ordered_sum
+from operators.sip.markov_model import SUM_TOLERANCE, ordered_sum
 from operators.sip.release_law import ReleaseLaw
 
 LARGEST_EPSILON = 50.0
@@ -57,7 +60,7 @@ class ConditionalRandomizedResponse:
     for a symbol outside 0..n-1 or a belief that is not a distribution.
     """
 
-    model: MarkovModel
+    model: Chain
     epsilon: float
 
     kind: ClassVar[str] = "crr"
@@ -72,7 +75,7 @@ class ConditionalRandomizedResponse:
     def start(self, rows: int) -> State:
         """Every stream begins with the prior as its belief and an empty ledger."""
         return {
-            "belief": np.tile(self.model.prior, (rows, 1)),
+            "belief": np.tile(self.model.start, (rows, 1)),
             "releases": np.zeros(rows, dtype=np.int64),
             "spent": np.zeros(rows, dtype=np.int64),
         }
@@ -80,8 +83,7 @@ class ConditionalRandomizedResponse:
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Release one symbol per row, then update belief and ledger from the release alone."""
         symbols = self._checked_symbols(inputs)
-        belief = _checked_belief(state["belief"])
-        law = self.law(belief)
+        law = self._law_at(state)
         words = draws.words("release", [self._bindings[symbol] for symbol in symbols])
         released = law.sample(symbols, unit_interval(words[:, 0, 0]))
         after, posterior = self._after_release(state, law, released)
@@ -94,7 +96,7 @@ class ConditionalRandomizedResponse:
         It needs the model and the releases, nothing else; its state is the state of `step`. The
         mean over many records estimates the true shares of the symbols.
         """
-        law = self.law(_checked_belief(state["belief"]))
+        law = self._law_at(state)
         after, posterior = self._after_release(state, law, released)
         return after, posterior.T
 
@@ -105,7 +107,7 @@ class ConditionalRandomizedResponse:
 
     def release_law(self, state: State) -> Floats:
         """a(y|x), `(rows, x, y)`."""
-        law = self.law(_checked_belief(state["belief"]))
+        law = self._law_at(state)
         truths = np.indices((self.model.symbols, len(state["belief"])))[0]
         return np.stack([law.probabilities(truth).T for truth in truths], axis=1)
 
@@ -116,13 +118,13 @@ class ConditionalRandomizedResponse:
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """Predict only; the confidence of `instead` is its probability given earlier releases."""
         belief = _checked_belief(state["belief"])
-        after = {**state, "belief": np.ascontiguousarray(self.model.predict(belief).T)}
-        confidence = belief[instead, np.arange(len(instead))]
+        after = {**state, "belief": np.ascontiguousarray(self.model.skip(belief).T)}
+        confidence = self.model.marginal(belief)[instead, np.arange(len(instead))]
         return after, Releases(instead, {"confidence": confidence})
 
     def next_charge(self, state: State) -> Integers:
         """The actual leakage of the next release: a function of the belief."""
-        return self._charge(self.law(_checked_belief(state["belief"])))
+        return self._charge(self._law_at(state))
 
     @cached_property
     def largest_charge(self) -> int:
@@ -171,8 +173,7 @@ class ConditionalRandomizedResponse:
             self.kind,
             self.implementation,
             self.epsilon.hex(),
-            self.model.prior.astype("<f8").tobytes(),
-            self.model.transition.astype("<f8").tobytes(),
+            *self.model.identity(),
         )
         return blake2b(content, digest_size=32).digest()
 
@@ -196,11 +197,13 @@ class ConditionalRandomizedResponse:
     def _rounding_charge(self) -> int | None:
         """Units per release that cover a belief computed in doubles; None: twice the leakage does.
 
-        One step errs by a relative 3 n + 40 roundings; the chain contracts what came before
-        (`forgetting_ratio`), so beliefs stay within `distance` in total variation of the exact
-        posterior. Section 4: the leakage grows by at most -ln(1 - 2 sinh(eps) distance).
+        One step errs by a relative 2 n + 40 roundings and those of the chain, which contracts what
+        came before (`forgetting_ratio`), so beliefs stay within `distance` in total variation of
+        the exact posterior. (Errors of a relative e, two distributions apart by 2 e in Hilbert's
+        distance, add up to 2 e (R + 1) over pairs of steps, and 2 e more; total variation is at
+        most a quarter of that.) Section 4: leakage grows by at most -ln(1 - 2 sinh(eps) distance).
         """
-        per_step = (3 * self.model.symbols + 40) * _UNIT_ROUNDOFF
+        per_step = (2 * self.model.symbols + 40 + self.model.roundings) * _UNIT_ROUNDOFF
         distance = per_step * (self.model.forgetting_ratio + 1.0)
         loss = (self._growth - 1.0 / self._growth) * distance
         if loss >= 0.5:
@@ -212,12 +215,16 @@ class ConditionalRandomizedResponse:
         """Total variation between the law above and its draw by 53-bit inversion."""
         return self.model.symbols * (self.model.symbols + 16) * _UNIT_ROUNDOFF
 
+    def _law_at(self, state: State) -> ReleaseLaw:
+        return self.law(self.model.marginal(_checked_belief(state["belief"])))
+
     def _after_release(
         self, state: State, law: ReleaseLaw, released: Integers
     ) -> tuple[State, Floats]:
         posterior = law.posterior(released)
+        belief = self.model.advance(np.ascontiguousarray(state["belief"].T), posterior)
         after: State = {
-            "belief": np.ascontiguousarray(self.model.predict(posterior).T),
+            "belief": np.ascontiguousarray(belief.T),
             "releases": state["releases"] + 1,
             "spent": add_spent(state["spent"], self._charge(law)),
         }
