@@ -91,14 +91,16 @@ class SparseRows:
         return arrived
 
     def column_range(self) -> tuple[Floats, Floats]:
-        """The largest and the smallest probability of each symbol over all rows, or less."""
+        """The largest probability of each symbol over all rows, or more; the smallest, or less.
+
+        A row that does not list a symbol restarts.
+        """
         spread = self.restart / self.symbols
         largest = np.full(self.symbols, spread.max())
         smallest = np.full(self.symbols, np.inf)
         np.maximum.at(largest, self.columns, self.probabilities)
         np.minimum.at(smallest, self.columns, self.probabilities)
-        everywhere = np.bincount(self.columns, minlength=self.symbols) == len(self)
-        return largest, np.where(everywhere, smallest, np.minimum(smallest, spread.min()))
+        return largest, np.minimum(smallest, spread[spread > 0.0].min(initial=np.inf))
 
     def dense(self) -> Floats:
         """The rows as a matrix."""

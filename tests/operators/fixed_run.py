@@ -1,12 +1,13 @@
-"""A fixed run of CRR as one digest; `python -m tests.operators.fixed_run` prints it.
+"""Fixed runs of CRR as digests; `python -m tests.operators.fixed_run` prints them.
 
-It prints the digest of all releases, annotations and states, and the instruction sets that numpy
+It prints the digests of all releases, annotations and states, and the instruction sets that numpy
 uses beyond its baseline.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from importlib import import_module
+from math import fsum
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from operators.randomness import DrawScope, Secret, record_positions
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
+from operators.sip.second_order_model import SecondOrderModel
+from operators.sip.sparse_markov_model import SparseMarkovModel
+from operators.sip.sparse_rows import SparseRows
 
 ROWS, STEPS = 67, 8
 
@@ -32,10 +36,30 @@ def mechanisms() -> Iterator[ConditionalRandomizedResponse]:
         yield PaperConditionalRandomizedResponse(model, epsilon)
 
 
-def digest() -> str:
+def other_chains() -> Iterator[ConditionalRandomizedResponse]:
+    """Sparse chains and chains of second order, with several entries for each state."""
+    for symbols, epsilon in ((3, 1.0), (23, 2.0), (40, 4.0)):
+        rows = [
+            ({(v * v + k) % symbols: (k + 1) / (48 + v % 5) for k in range(min(8, symbols))})
+            for v in range(symbols)
+        ]
+        first = np.full(symbols, 1.0 / symbols)
+        sparse = SparseRows.smoothed(map(_whole, rows), symbols, smoothing=0.01)
+        yield ConditionalRandomizedResponse(SparseMarkovModel(first, sparse), epsilon)
+        pairs = np.array([[u, (u * u + 1) % symbols] for u in range(symbols)])
+        both = SparseRows.smoothed(map(_whole, [*rows, *rows[::-1]]), symbols, smoothing=0.01)
+        yield ConditionalRandomizedResponse(SecondOrderModel(first, pairs, both), epsilon)
+
+
+def _whole(entries: dict[int, float]) -> tuple[dict[int, float], float]:
+    """What the entries lack is spread over all symbols."""
+    return entries, 1.0 - fsum(entries.values())
+
+
+def digest(mechanisms: Iterable[ConditionalRandomizedResponse]) -> str:
     """Of every byte that the run lets out or keeps."""
     hasher = blake2b(digest_size=32)
-    for mechanism in mechanisms():
+    for mechanism in mechanisms:
         scope = DrawScope(Secret(bytes(32)), "fixed", "run", 1, mechanism.law_digest())
         state = mechanism.start(ROWS)
         for step in range(STEPS):
@@ -55,4 +79,4 @@ def dispatched_features() -> list[str]:
 
 
 if __name__ == "__main__":
-    print(digest(), *dispatched_features())
+    print(digest(mechanisms()), digest(other_chains()), *dispatched_features())

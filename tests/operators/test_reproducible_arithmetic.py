@@ -16,7 +16,8 @@ from tests.operators.sip import dense
 from tests.operators.sip.beliefs import random_beliefs
 
 FIXED_RUN = "80aa75561645f8de0dd3f89d58c71d78b7730fb2068daccb7291fe96a8c22a92"
-"""If this changes, releases changed: raise `implementation`, which changes the law digest too."""
+FIXED_RUN_OF_OTHER_CHAINS = "2ff0aad39684f2b1aaad3efdec8165bad1b724b4c551a8987a39b0b560e2b6be"
+"""If one changes, releases changed: raise `implementation`, which changes the law digest too."""
 
 
 def bytes_of_rows(law: ReleaseLaw) -> list[list[bytes]]:
@@ -51,17 +52,20 @@ def test_a_row_has_the_same_bytes_whichever_rows_are_with_it(
 def test_a_prediction_has_the_same_bytes_whichever_rows_are_with_it(
     seed: int, data: st.DataObject
 ) -> None:
-    for mechanism in fixed_run.mechanisms():
-        rng = np.random.default_rng(seed)
-        posterior = random_beliefs(rng, mechanism.model.symbols, 20)
-        together = mechanism.model.predict(posterior)
+    for mechanism in (*fixed_run.mechanisms(), *fixed_run.other_chains()):
+        rng, model = np.random.default_rng(seed), mechanism.model
+        belief = random_beliefs(rng, len(model.start), 20)
+        posterior = random_beliefs(rng, model.symbols, 20)
         chosen = data.draw(st.permutations(range(20)))[: data.draw(st.integers(1, 20))]
-        apart = mechanism.model.predict(np.ascontiguousarray(posterior[:, chosen]))
-        assert apart.tobytes() == np.ascontiguousarray(together[:, chosen]).tobytes()
+        some = np.ascontiguousarray(belief[:, chosen])
+        apart = [model.marginal(some), model.advance(some, posterior[:, chosen]), model.skip(some)]
+        whole = [model.marginal(belief), model.advance(belief, posterior), model.skip(belief)]
+        for one, together in zip(apart, whole, strict=True):
+            assert one.tobytes() == np.ascontiguousarray(together[:, chosen]).tobytes()
 
 
-def run_elsewhere(disabled: list[str]) -> tuple[str, list[str]]:
-    """The fixed run in a new process with some of numpy's instruction sets switched off."""
+def run_elsewhere(disabled: list[str]) -> tuple[list[str], list[str]]:
+    """The fixed runs in a new process with some of numpy's instruction sets switched off."""
     environment = {**os.environ, "NPY_DISABLE_CPU_FEATURES": " ".join(disabled)}
     finished = subprocess.run(
         [sys.executable, "-m", "tests.operators.fixed_run"],
@@ -71,16 +75,23 @@ def run_elsewhere(disabled: list[str]) -> tuple[str, list[str]]:
         text=True,
         check=True,
     )
-    digest, *features = finished.stdout.split()
-    return digest, features
+    first, second, *features = finished.stdout.split()
+    return [first, second], features
 
 
 def test_a_cpu_with_fewer_instruction_sets_gives_the_same_bytes() -> None:
     found = fixed_run.dispatched_features()
-    digest, features = run_elsewhere(disabled=found)
+    digests, features = run_elsewhere(disabled=found)
     assert features == []
-    assert digest == fixed_run.digest()
+    assert digests == digests_here()
 
 
-def test_the_fixed_run_is_pinned() -> None:
-    assert fixed_run.digest() == FIXED_RUN
+def test_the_fixed_runs_are_pinned() -> None:
+    assert digests_here() == [FIXED_RUN, FIXED_RUN_OF_OTHER_CHAINS]
+
+
+def digests_here() -> list[str]:
+    return [
+        fixed_run.digest(fixed_run.mechanisms()),
+        fixed_run.digest(fixed_run.other_chains()),
+    ]
