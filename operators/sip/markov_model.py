@@ -152,10 +152,10 @@ def check_smoothing(smoothing: float) -> None:
         raise ValueError(f"smoothing: must be at least 0 and below 1, not {smoothing}")
 
 
-def check_entries(name: str, values: Sequence[float], columns: Sequence[int] = ()) -> None:
+def check_entries(name: str, values: Sequence[float], columns: Sequence[object] = ()) -> None:
     """Raise `ValueError` unless the values are a distribution, up to rounding by hand.
 
-    `columns` says which column each of the first values is in, if not in that of its number.
+    `columns` names the column of each of the first values, if it is not that of its number.
     """
     if len(values) == 0:
         raise ValueError(f"{name}: needs at least one symbol")
