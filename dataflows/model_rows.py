@@ -78,9 +78,9 @@ def _entries(
     if not 0.0 <= row.uniform <= 1.0:
         raise ValueError(f"{name}: uniform must be at least 0 and at most 1")
     check_entries(name, [*row.to.values(), row.uniform], list(row.to))
-    unknown = row.to.keys() - columns.keys()
-    if unknown:
-        raise ValueError(f"{name}, column {min(unknown)}: is not in the alphabet")
+    unknown = next((symbol for symbol in row.to if symbol not in columns), None)
+    if unknown is not None:
+        raise ValueError(f"{name}, column {unknown}: is not in the alphabet")
     if sure and row.uniform == 0.0:
         impossible = [symbol for symbol in columns if not row.to.get(symbol)]
         if impossible:

@@ -48,6 +48,7 @@ from operators.sip.release_law import ReleaseLaw
 
 LARGEST_EPSILON = 50.0
 _UNIT_ROUNDOFF = 2.0**-53
+_LARGEST_SHOWN = 32
 _CHARGE_ROUNDING = 4
 """Units above `epsilon` that rounding up can add to the charge of one release."""
 
@@ -151,14 +152,19 @@ class ConditionalRandomizedResponse:
         )
 
     def audit(self) -> Mapping[str, object]:
-        """The law of the first release, and the arithmetic's error bounds."""
+        """The law of the first release, and the arithmetic's error bounds.
+
+        The whole law is there for alphabets of up to 32 symbols.
+        """
         law = self.law(self.model.prior[:, None])
-        rows = [law.probabilities(np.array([x]))[:, 0] for x in range(self.model.symbols)]
-        accuracy = sum(float(self.model.prior[x]) * float(row[x]) for x, row in enumerate(rows))
+        rows, accuracy = [], 0.0
+        for x, probability in enumerate(self.model.prior.tolist()):
+            row = law.probabilities(np.array([x]))[:, 0]
+            accuracy += probability * float(row[x])
+            if self.model.symbols <= _LARGEST_SHOWN:
+                rows.append(row.tolist())
         return {
-            "first release: probabilities (row = truth, column = released)": [
-                row.tolist() for row in rows
-            ],
+            "first release: probabilities (row = truth, column = released)": rows or None,
             "first release: expected accuracy": accuracy,
             "first release: actual leakage in nats": in_nats(int(self._charge(law)[0])),
             "rounding allowance per release in nats": (

@@ -160,11 +160,12 @@ def check_entries(name: str, values: Sequence[float], columns: Sequence[object] 
     if len(values) == 0:
         raise ValueError(f"{name}: needs at least one symbol")
     for number, value in enumerate(values):
+        if value >= 0.0 and isfinite(value):
+            continue
         column = columns[number] if number < len(columns) else number
         if not isfinite(value):
             raise ValueError(f"{name}: every entry must be a finite number (column {column})")
-        if value < 0.0:
-            raise ValueError(f"{name}: probabilities must not be negative (column {column})")
+        raise ValueError(f"{name}: probabilities must not be negative (column {column})")
     total = fsum(values)
     if abs(total - 1.0) > SUM_TOLERANCE:
         raise ValueError(f"{name}: probabilities must sum to 1, they sum to {total:.6g}")

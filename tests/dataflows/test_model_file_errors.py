@@ -147,7 +147,7 @@ def test_the_order_of_rows_and_of_entries_is_no_part_of_the_law(tmp_path: Path) 
 
 def test_any_number_that_changes_changes_the_law(tmp_path: Path) -> None:
     """A state goes on with the model it began with only: the digest is in its fingerprint."""
-    changes = [
+    changes: list[dict[str, Any]] = [
         {},
         {"smoothing": 0.002},
         {"prior": [0.5, 0.2, 0.3]},
