@@ -28,7 +28,7 @@ def written(
             for memory, (followers, spread) in learned.rows.items()
         )
     else:
-        rows = (list(map(_rounded, row)) for row in learned.dense().transition.tolist())
+        rows = (list(map(_rounded, row)) for row in learned.matrix().tolist())
     header = {
         "format": FORMAT,
         "format_version": 2,

@@ -13,7 +13,7 @@ from dataflows.codec.symbols import Symbols
 from dataflows.errors import ConfigurationError, KafkaUnavailable
 from dataflows.history import Alphabet, History, Symbol
 from dataflows.kafka.kafka_python import KafkaPythonClient
-from dataflows.model_file import read_model
+from dataflows.model_file import read_model_file
 from dataflows.model_writing import written
 from dataflows.operator_sections import MarkovOperator
 from dataflows.pipeline_file import PipelineFile
@@ -76,7 +76,7 @@ def learn(path: Path, pipeline: PipelineFile | None, options: Options) -> None:
         date=options.date,
         description=options.description,
     )
-    _write(path, content, alphabet)
+    _write(path, content)
     about = f"{len(alphabet)} symbols" + (f", {pairs} pairs" if pairs else "")
     console.print(
         f"{path}: {about}, from {len(history.stream_of):,} records of "
@@ -171,13 +171,15 @@ def _like(symbol: str | None, integers: bool) -> Symbol | None:
     return int(symbol) if symbol is not None and integers else symbol
 
 
-def _write(path: Path, content: bytes, alphabet: Alphabet) -> None:
+def _write(path: Path, content: bytes) -> None:
     """Under another name first: what is left at `path` can be read as a model."""
     beside = path.with_name(path.name + ".new")
     try:
         beside.write_bytes(content)
-        read_model(beside, alphabet)
+        read_model_file(beside).model()
         beside.rename(path)
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: {error}") from None
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be written ({error.strerror})") from None
     finally:

@@ -46,8 +46,8 @@ def show(path: Path, epsilons: list[float], rows: int, as_json: bool) -> None:
 def _effort(states: int) -> tuple[int, int]:
     """Streams and steps of a simulation: about a second for each epsilon."""
     if states <= 100:
-        return 100, 400
-    return (50, 80) if states <= 1_000 else (8, 40)
+        return 300, 100
+    return (50, 60) if states <= 1_000 else (8, 40)
 
 
 def _document(path: Path, content: ModelFile, model: Model, rows: int) -> dict[str, object]:

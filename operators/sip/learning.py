@@ -67,20 +67,28 @@ class Learned:
     prior: Floats
     rows: Mapping[Memory, tuple[Mapping[int, float], float]]
 
+    def matrix(self) -> Floats:
+        """The rows of symbols, dense."""
+        n = len(self.prior)
+        matrix = np.zeros((n, n))
+        for symbol in range(n):
+            followers, spread = self.rows[(symbol,)]
+            matrix[symbol, list(followers)] = list(followers.values())
+            matrix[symbol] += spread / n
+        return matrix
+
     def dense(self) -> MarkovModel:
         """As a matrix; of first order only."""
-        return MarkovModel.smoothed(self.prior, self._sparse_rows().dense(), smoothing=0.0)
+        return MarkovModel.smoothed(self.prior, self.matrix(), smoothing=0.0)
 
     def sparse(self) -> SparseMarkovModel | SecondOrderModel:
         """As sparse rows, of second order if any pair has one."""
         prior = np.asarray(self.prior / np.sum(self.prior))
+        rows = SparseRows.smoothed(self.rows.values(), len(prior), smoothing=0.0)
         pairs = [memory for memory in self.rows if len(memory) == 2]
         if pairs:
-            return SecondOrderModel(prior, np.array(pairs), self._sparse_rows())
-        return SparseMarkovModel(prior, self._sparse_rows())
-
-    def _sparse_rows(self) -> SparseRows:
-        return SparseRows.smoothed(self.rows.values(), len(self.prior), smoothing=0.0)
+            return SecondOrderModel(prior, np.array(pairs), rows)
+        return SparseMarkovModel(prior, rows)
 
 
 def learned(counts: Counts, alpha: float = 1.0) -> Learned:

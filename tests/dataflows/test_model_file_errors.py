@@ -10,6 +10,7 @@ from dataflows.errors import ConfigurationError
 from operators.sip.second_order_model import SecondOrderModel
 from operators.sip.sparse_markov_model import SparseMarkovModel
 from tests.dataflows.pipeline_files import MODEL, configured, with_change
+from tests.dataflows.sparse_models import AFTER_TWO, LIGHT, REST, SPARSE, VIGOROUS
 
 FIRST, SECOND, THIRD = MODEL["transition"]
 
@@ -47,13 +48,6 @@ def test_a_mistake_in_the_model_is_named(change: dict[str, Any], says: str, tmp_
         configured(tmp_path, MODEL | change)
 
 
-REST: dict[str, Any] = {"from": "rest", "to": {"rest": 0.8, "light": 0.15}, "uniform": 0.05}
-LIGHT: dict[str, Any] = {"from": "light", "to": {"light": 1.0}}
-VIGOROUS: dict[str, Any] = {"from": "vigorous", "to": {}, "uniform": 1.0}
-AFTER_TWO: dict[str, Any] = {"from": ["rest", "light"], "to": {"light": 0.5, "vigorous": 0.5}}
-SPARSE = MODEL | {"format_version": 2, "transition": [REST, LIGHT, VIGOROUS, AFTER_TWO]}
-
-
 @pytest.mark.parametrize(
     ("number", "row", "says"),
     [
@@ -86,7 +80,7 @@ def test_a_mistake_in_a_sparse_row_is_named_with_its_column(
 
 def test_a_sparse_row_with_a_zero_needs_smoothing(tmp_path: Path) -> None:
     with pytest.raises(
-        ConfigurationError, match=r"row 1 .from \"light\".: has a zero .column rest"
+        ConfigurationError, match=r"row 1 .from \"light\".: has a zero .column vigor"
     ):
         configured(tmp_path, SPARSE | {"smoothing": 0.0})
 
@@ -119,7 +113,7 @@ def test_sparse_rows_are_a_chain_of_first_or_of_second_order(tmp_path: Path) -> 
     assert second.pairs.tolist() == [[0, 1]]
     first = model_of(tmp_path, SPARSE | {"transition": [VIGOROUS, REST, LIGHT]})
     assert isinstance(first, SparseMarkovModel)
-    expected = [[0.8, 0.15, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    expected = [[0.8, 0.15, 0.0], [0.25, 0.75, 0.0], [0.0, 0.0, 0.0]]
     spread = np.array([[0.05], [0.0], [1.0]]) / 3
     wanted = 0.999 * (np.array(expected) + spread) + 0.001 / 3
     np.testing.assert_allclose(first.rows.dense(), wanted, atol=1e-15)
