@@ -46,8 +46,8 @@ def test_chains_of_every_kind_come_out_the_same_for_every_batch_size(
 ) -> None:
     """From the model file to the published bytes."""
     mechanism = configured(tmp_path, MODELS[name]).mechanism
-    messages = stream()[:600]
-    whole = everything(messages, 600, mechanism=mechanism)
+    messages = stream()[:300]
+    whole = everything(messages, 300, mechanism=mechanism)
     assert everything(messages, 7, mechanism=mechanism) == whole
     assert everything(messages, 100, encode_between=True, mechanism=mechanism) == whole
     assert len({value for _, value, *_ in whole[0]}) > 50
