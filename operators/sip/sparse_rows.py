@@ -164,8 +164,10 @@ def gathered(
     result = np.empty((size, columns))
     for first in range(0, columns, at_once):
         chosen = np.ascontiguousarray(masses[:, first : first + at_once].T)
-        moved = chosen[:, sources] if weights is None else chosen[:, sources] * weights
-        cells = targets + size * np.arange(len(chosen))[:, None]
+        moved = chosen[:, sources]
+        if weights is not None:
+            moved *= weights
+        cells = targets + size * np.arange(len(chosen))[:, None] if len(chosen) > 1 else targets
         sums: Array = np.bincount(cells.ravel(), moved.ravel(), minlength=size * len(chosen))
         result[:, first : first + at_once] = sums.reshape(len(chosen), size).T
     return result
