@@ -14,6 +14,7 @@ from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.model_file import read_model
 from dataflows.operator_sections import MarkovOperator
 from dataflows.pipeline_file import PipelineFile
+from operators.sip.markov_model import MarkovModel
 
 EXAMPLE = ROOT / "deploy" / "examples" / "heart-zones.yaml"
 _SECRET = "ab" * 32
@@ -57,4 +58,5 @@ def example_stream(users: int, partitions: int = 1) -> Stream:
     operator = file.pipeline.operator
     assert isinstance(operator, MarkovOperator)
     model = read_model(file.resolve(operator.model), operator.alphabet)
+    assert isinstance(model, MarkovModel)
     return Stream(model, [str(symbol) for symbol in operator.alphabet], users, partitions)

@@ -28,9 +28,9 @@ from operators.generalized_randomized_response import GeneralizedRandomizedRespo
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import ChargingMechanism, Mechanism
 from operators.optimized_unary_encoding import OptimizedUnaryEncoding
+from operators.sip.chain import Chain
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.distances import HAMMING, Distance, Ordered, Points
-from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
 
 _MILLISECONDS = {"epoch-ms": 1, "epoch-s": 1000}
@@ -87,7 +87,7 @@ def _response(operator: RandomizedResponseOperator) -> ChargingMechanism:
 
 
 def _markov(
-    file: PipelineFile, operator: MarkovOperator, model: MarkovModel
+    file: PipelineFile, operator: MarkovOperator, model: Chain
 ) -> ConditionalRandomizedResponse:
     distance: Distance
     match operator.distance:

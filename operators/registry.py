@@ -27,6 +27,9 @@ from operators.sip.conditional_randomized_response import ConditionalRandomizedR
 from operators.sip.distances import Ordered, Points
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
+from operators.sip.second_order_model import SecondOrderModel
+from operators.sip.sparse_markov_model import SparseMarkovModel
+from operators.sip.sparse_rows import SparseRows
 
 
 @dataclass(frozen=True)
@@ -63,22 +66,38 @@ def _markov_examples(kind: Callable[[MarkovModel, float], Mechanism]) -> tuple[E
     )
 
 
+def _sparse() -> SparseMarkovModel:
+    rows = [({0: 0.9, 2: 0.1}, 0.0), ({2: 0.5}, 0.5), ({}, 1.0), ({0: 0.75, 3: 0.25}, 0.0)]
+    return SparseMarkovModel(np.full(4, 0.25), SparseRows.smoothed(rows, 4, smoothing=0.01))
+
+
+def _second_order() -> SecondOrderModel:
+    after_one = [({0: 0.5, 1: 0.5}, 0.0), ({1: 0.6, 2: 0.2}, 0.2), ({0: 1.0}, 0.0)]
+    after_two = [({2: 1.0}, 0.0), ({0: 0.1, 1: 0.8}, 0.1)]
+    rows = SparseRows.smoothed([*after_one, *after_two], 3, smoothing=0.01)
+    return SecondOrderModel(np.array([0.5, 0.3, 0.2]), np.array([[0, 1], [1, 1]]), rows)
+
+
 def _crr_examples(kind: type[ConditionalRandomizedResponse]) -> tuple[Example, ...]:
-    examples = _markov_examples(kind)
     walk = MarkovModel.smoothed([0.5, 0.3, 0.2], 0.7 * np.eye(3) + 0.1, smoothing=0.05)
     places = Points(np.array([[0.0, 0.0], [0.5, 1.0], [4.0, 4.0]]))
-    kernels = [
+    mechanism, sparse, second_order = (
+        kind(model, epsilon=1.0) for model in (_sticky(), _sparse(), _second_order())
+    )
+    others: list[ConditionalRandomizedResponse | Budgeted] = [
+        Budgeted(mechanism, total=4.0),
+        Budgeted(mechanism, total=2.5, window=4),
         kind(walk, 0.8, mode="full_support"),
         kind(walk, 0.8, Ordered()),
         kind(walk, 2.0, places),
         kind(walk, 0.8, Ordered(), kernel="linear_program"),
+        sparse,
+        second_order,
+        Budgeted(second_order, total=4.0),
     ]
-    mechanism = kind(_sticky(), epsilon=1.0)
-    budgets = [Budgeted(mechanism, total=4.0), Budgeted(mechanism, total=2.5, window=4)]
     return (
-        *examples,
-        *(Example(budgeted, np.arange(2)) for budgeted in budgets),
-        *(Example(configured, np.arange(3)) for configured in kernels),
+        *_markov_examples(kind),
+        *(Example(other, np.arange(other.outcomes[0])) for other in others),
     )
 
 

@@ -10,7 +10,7 @@ from dataflows.auditing.subject import Subject
 from operators.auditing.observation import observe
 from operators.mechanism import Array, Floats
 from operators.randomness import Secret
-from operators.sip.markov_model import MarkovModel
+from operators.sip.chain import Chain
 
 Source = Stream | int
 """What is run: one stream, or streams of so many positions drawn from the declared model."""
@@ -42,11 +42,10 @@ def run(
     return np.concatenate(seen)
 
 
-def _drawn(model: MarkovModel, rows: int, steps: int, rng: np.random.Generator) -> Array:
-    laws = np.tile(model.prior, (rows, 1))
-    columns = []
+def _drawn(model: Chain, rows: int, steps: int, rng: np.random.Generator) -> Array:
+    belief, columns = np.tile(model.start[:, None], rows), []
     for _ in range(steps):
-        reached = np.cumsum(laws, axis=1)[:, :-1]
-        columns.append((reached <= rng.random((rows, 1))).sum(axis=1))
-        laws = model.transition[columns[-1]]
+        reached = np.cumsum(model.marginal(belief), axis=0)[:-1]
+        columns.append((reached <= rng.random(rows)).sum(axis=0))
+        belief = model.advance(belief, np.eye(model.symbols)[:, columns[-1]])
     return np.stack(columns, axis=1)

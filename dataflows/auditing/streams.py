@@ -9,7 +9,7 @@ import numpy as np
 from dataflows.auditing.subject import Subject
 from operators.auditing.enumeration import Sequences, log_mixture, stream_probabilities
 from operators.mechanism import Floats
-from operators.sip.markov_model import MarkovModel
+from operators.sip.chain import Chain
 
 Stream = tuple[int, ...]
 """The input at each position."""
@@ -49,7 +49,7 @@ class KnownStreams:
     """With all sequences of 1 release, 2, ... known: the largest Kullback-Leibler divergence."""
 
     paths: tuple[Sequences, ...]
-    model: MarkovModel | None
+    model: Chain | None
 
     @property
     def steps(self) -> int:
@@ -129,10 +129,12 @@ class GuessedStreams:
 
     def against_model(self, length: int) -> Stream:
         """The one that always goes to the least likely symbol."""
-        assert self.subject.model is not None
-        symbols = [int(np.argmin(self.subject.model.prior))]
-        while len(symbols) < length:
-            symbols.append(int(np.argmin(self.subject.model.transition[symbols[-1]])))
+        model = self.subject.model
+        assert model is not None
+        belief, symbols = model.start[:, None], []
+        for _ in range(length):
+            symbols.append(int(np.argmin(model.marginal(belief))))
+            belief = model.advance(belief, np.eye(model.symbols)[:, symbols[-1:]])
         return tuple(symbols)
 
     def exact(self, one: Stream, other: Stream | None) -> None:

@@ -10,8 +10,8 @@ from operators.budget import Budgeted
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, EnumerableMechanism, Mechanism, Notion
 from operators.randomized_response import RandomizedResponse
+from operators.sip.chain import Chain
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
 
 ATTACKED: tuple[Notion, ...] = ("sip", "ldp")
 
@@ -37,7 +37,7 @@ class Subject:
     mechanism: Mechanism
     claims: tuple[Claim, ...]
     inputs: Array
-    model: MarkovModel | None = None
+    model: Chain | None = None
     sound: bool = True
 
     @classmethod
@@ -81,7 +81,7 @@ def _inside(mechanism: Mechanism) -> Mechanism:
     return mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism
 
 
-def _inputs(inside: Mechanism, model: MarkovModel | None) -> Array:
+def _inputs(inside: Mechanism, model: Chain | None) -> Array:
     if isinstance(inside, LaplaceRelease):
         return np.array([inside.lower, inside.upper])
     if model is not None:

@@ -33,6 +33,7 @@ from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import RELEASE_HEADER
 from operators.mechanism import Integers
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.markov_model import MarkovModel
 
 _PATIENCE_SECONDS = 120
 _SECRET = "FUGU_DEMO_SECRET"
@@ -49,6 +50,7 @@ def demo(users: int, records: int) -> None:
         mechanism = configure(file).mechanism
         assert isinstance(mechanism, ConditionalRandomizedResponse)
         model = read_model(file.resolve(operator.model), operator.alphabet)
+        assert isinstance(model, MarkovModel)
         client = KafkaPythonClient(file.connection())
         stream = DemoStream(model, alphabet, users, records)
         console.print(

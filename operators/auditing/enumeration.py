@@ -24,7 +24,7 @@ import numpy as np
 
 from operators.mechanism import EnumerableMechanism, Floats, State
 from operators.nats import UNITS_PER_NAT
-from operators.sip.markov_model import MarkovModel
+from operators.sip.chain import Chain
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,12 +93,15 @@ def deepest(mechanism: EnumerableMechanism, *, entries: int) -> int:
     return steps
 
 
-def stream_probabilities(model: MarkovModel, steps: int) -> Floats:
+def stream_probabilities(model: Chain, steps: int) -> Floats:
     """How likely each truth of `steps` symbols is, in lexicographic order."""
-    probabilities = model.prior
-    for _ in range(steps - 1):
-        last = np.arange(len(probabilities)) % model.symbols
-        probabilities = (probabilities[:, None] * model.transition[last]).ravel()
+    belief, probabilities = model.start[:, None], np.ones(1)
+    for step in range(steps):
+        marginal = model.marginal(belief)
+        probabilities = (probabilities[:, None] * marginal.T).ravel()
+        if step + 1 < steps:
+            told = np.tile(np.eye(model.symbols), marginal.shape[1])
+            belief = model.advance(np.repeat(belief, model.symbols, axis=1), told)
     return probabilities
 
 

@@ -7,17 +7,20 @@ satisfies Sequence Information Privacy (SIP) with E relative to the model, and 2
 or correlation, because every release is 2 epsilon-LDP. What was really spent is often less than
 `epsilon` per release; the state counts it as an integer of 2^-40 nats, rounded up.
 
-Parameters: `model`, strictly positive, n symbols; `epsilon` in nats, 0 < epsilon <= 50. How useful
-releases are, never how private, is up to `distance` (what an error costs: `Hamming()`, `Ordered()`
-or `Points(coordinates)`), `mode` ("optimal", or "full_support": every symbol stays releasable) and
-`kernel` ("heuristic", or "linear_program" for at most 32 symbols).
+Parameters: `model`, a chain over n symbols that gives every one of them a chance at any time;
+`epsilon` in nats, 0 < epsilon <= 50. How useful releases are, never how private, is up to
+`distance` (what an error costs: `Hamming()`, `Ordered()` or `Points(coordinates)`), `mode`
+("optimal", or "full_support": every symbol stays releasable) and `kernel` ("heuristic", or
+"linear_program" for at most 32 symbols).
 Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
 `confidence`, the probability that the released symbol is the true one given all releases.
-State: `belief (rows, n)`, `releases (rows,)`, `spent (rows,)`, and `history (rows,)`, a digest of
-what was released, to which draws are bound: the same truth at the same place after other releases
-meets another law, and must not meet it with the same word. No private value is in the state.
+State: `belief (rows, states of the chain)`, `releases (rows,)`, `spent (rows,)`, and
+`history (rows,)`, a digest of what was released, to which draws are bound: the same truth at the
+same place after other releases meets another law, and must not meet it with the same word. No
+private value is in the state.
 
 >>> from operators.randomness import DrawScope, Secret, record_positions
+>>> from operators.sip.markov_model import MarkovModel
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
 >>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "crr", 1, crr.law_digest())
@@ -53,16 +56,18 @@ from operators.mechanism import (
 )
 from operators.nats import add_spent, charge_of_ratio, exact_exp, exact_expm1, in_nats, units_of
 from operators.randomness import binding_digest, encode_fields, unit_interval
+from operators.sip.chain import Chain
 from operators.sip.distances import HAMMING, Distance
 from operators.sip.guarantees import crr_guarantees
 from operators.sip.history import extended
 from operators.sip.kernels import Mode, Search, choose_kernel
-from operators.sip.markov_model import SUM_TOLERANCE, MarkovModel, ordered_sum
+from operators.sip.markov_model import SUM_TOLERANCE, ordered_sum
 from operators.sip.proposal import Kernel
 from operators.sip.release_law import ReleaseLaw
 
 LARGEST_EPSILON = 50.0
 _UNIT_ROUNDOFF = 2.0**-53
+_LARGEST_SHOWN = 32
 _CHARGE_ROUNDING = 4
 """Units above `epsilon` that rounding up can add to the charge of one release."""
 
@@ -76,7 +81,7 @@ class ConditionalRandomizedResponse:
     that is not a distribution.
     """
 
-    model: MarkovModel
+    model: Chain
     epsilon: float
     distance: Distance = HAMMING
     mode: Mode = "optimal"
@@ -95,7 +100,7 @@ class ConditionalRandomizedResponse:
     def start(self, rows: int) -> State:
         """Every stream begins with the prior as its belief and an empty ledger."""
         return {
-            "belief": np.tile(self.model.prior, (rows, 1)),
+            "belief": np.tile(self.model.start, (rows, 1)),
             "releases": np.zeros(rows, dtype=np.int64),
             "spent": np.zeros(rows, dtype=np.int64),
             "history": np.zeros(rows, dtype=np.uint64),
@@ -104,8 +109,7 @@ class ConditionalRandomizedResponse:
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Release one symbol per row, then update belief and ledger from the release alone."""
         symbols = self._checked_symbols(inputs)
-        belief = _checked_belief(state["belief"])
-        law = self.law(belief)
+        law = self._law_at(state)
         words = draws.words("release", self._bound_to(symbols, state["history"]))
         released = law.sample(symbols, unit_interval(words[:, 0, 0]))
         after, posterior = self._after_release(state, law, released)
@@ -118,7 +122,7 @@ class ConditionalRandomizedResponse:
         It needs the model and the releases, nothing else; its state is the state of `step`. The
         mean over many records estimates the true shares of the symbols.
         """
-        law = self.law(_checked_belief(state["belief"]))
+        law = self._law_at(state)
         after, posterior = self._after_release(state, law, released)
         return after, posterior.T
 
@@ -129,7 +133,7 @@ class ConditionalRandomizedResponse:
 
     def release_law(self, state: State) -> Floats:
         """a(y|x), `(rows, x, y)`."""
-        law = self.law(_checked_belief(state["belief"]))
+        law = self._law_at(state)
         truths = np.indices((self.model.symbols, len(state["belief"])))[0]
         return np.stack([law.probabilities(truth).T for truth in truths], axis=1)
 
@@ -142,15 +146,15 @@ class ConditionalRandomizedResponse:
         belief = _checked_belief(state["belief"])
         after = {
             **state,
-            "belief": np.ascontiguousarray(self.model.predict(belief).T),
+            "belief": np.ascontiguousarray(self.model.skip(belief).T),
             "history": extended(state["history"], np.zeros(len(instead), dtype=np.int64)),
         }
-        confidence = belief[instead, np.arange(len(instead))]
+        confidence = self.model.marginal(belief)[instead, np.arange(len(instead))]
         return after, Releases(instead, {"confidence": confidence})
 
     def next_charge(self, state: State) -> Integers:
         """The actual leakage of the next release: a function of the belief."""
-        return self._charge(self.law(_checked_belief(state["belief"])))
+        return self._charge(self._law_at(state))
 
     @cached_property
     def largest_charge(self) -> int:
@@ -177,17 +181,27 @@ class ConditionalRandomizedResponse:
         )
 
     def audit(self) -> Mapping[str, object]:
-        """The law of the first release, and the arithmetic's error bounds."""
+        """The law of the first release, and the arithmetic's error bounds.
+
+        The whole law is there for alphabets of up to 32 symbols.
+        """
         law = self.law(self.model.prior[:, None])
-        rows = [law.probabilities(np.array([x]))[:, 0] for x in range(self.model.symbols)]
-        joint = self.model.prior[:, None] * np.array(rows)
-        far = self.distance.table(self.model.symbols)
+        rows, accuracy, distance = [], 0.0, 0.0
+        far = (
+            self.distance.table(self.model.symbols)
+            if self.model.symbols <= _LARGEST_SHOWN
+            else None
+        )
+        for x, probability in enumerate(self.model.prior.tolist()):
+            row = law.probabilities(np.array([x]))[:, 0]
+            accuracy += probability * float(row[x])
+            if far is not None:
+                rows.append(row.tolist())
+                distance += probability * float((row * far[x]).sum())
         return {
-            "first release: probabilities (row = truth, column = released)": [
-                row.tolist() for row in rows
-            ],
-            "first release: expected accuracy": float(np.trace(joint)),
-            "first release: expected distance": float((joint * far).sum()),
+            "first release: probabilities (row = truth, column = released)": rows or None,
+            "first release: expected accuracy": accuracy,
+            "first release: expected distance": None if far is None else distance,
             "first release: actual leakage in nats": in_nats(int(self._charge(law)[0])),
             "rounding allowance per release in nats": (
                 None if self._rounding_charge is None else in_nats(self._rounding_charge)
@@ -201,8 +215,7 @@ class ConditionalRandomizedResponse:
             self.kind,
             self.implementation,
             self.epsilon.hex(),
-            self.model.prior.astype("<f8").tobytes(),
-            self.model.transition.astype("<f8").tobytes(),
+            *self.model.identity(),
             *self._chosen.identity(),
         )
         return blake2b(content, digest_size=32).digest()
@@ -230,11 +243,13 @@ class ConditionalRandomizedResponse:
     def _rounding_charge(self) -> int | None:
         """Units per release that cover a belief computed in doubles; None: twice the leakage does.
 
-        One step errs by a relative 3 n + 40 roundings; the chain contracts what came before
-        (`forgetting_ratio`), so beliefs stay within `distance` in total variation of the exact
-        posterior. Section 4: the leakage grows by at most -ln(1 - 2 sinh(eps) distance).
+        One step errs by a relative 2 n + 40 roundings and those of the chain, which contracts what
+        came before (`forgetting_ratio`), so beliefs stay within `distance` in total variation of
+        the exact posterior. (Errors of a relative e, two distributions apart by 2 e in Hilbert's
+        distance, add up to 2 e (R + 1) over pairs of steps, and 2 e more; total variation is at
+        most a quarter of that.) Section 4: leakage grows by at most -ln(1 - 2 sinh(eps) distance).
         """
-        per_step = (3 * self.model.symbols + 40) * _UNIT_ROUNDOFF
+        per_step = (2 * self.model.symbols + 40 + self.model.roundings) * _UNIT_ROUNDOFF
         distance = per_step * (self.model.forgetting_ratio + 1.0)
         loss = (self._growth - 1.0 / self._growth) * distance
         if loss >= 0.5:
@@ -254,12 +269,16 @@ class ConditionalRandomizedResponse:
             for row, symbol in enumerate(symbols.tolist())
         ]
 
+    def _law_at(self, state: State) -> ReleaseLaw:
+        return self.law(self.model.marginal(_checked_belief(state["belief"])))
+
     def _after_release(
         self, state: State, law: ReleaseLaw, released: Integers
     ) -> tuple[State, Floats]:
         posterior = law.posterior(released)
+        belief = self.model.advance(np.ascontiguousarray(state["belief"].T), posterior)
         after: State = {
-            "belief": np.ascontiguousarray(self.model.predict(posterior).T),
+            "belief": np.ascontiguousarray(belief.T),
             "releases": state["releases"] + 1,
             "spent": add_spent(state["spent"], self._charge(law)),
             "history": extended(state["history"], released + 1),

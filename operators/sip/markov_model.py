@@ -21,7 +21,7 @@ import numpy as np
 from operators.mechanism import Floats
 
 SUM_TOLERANCE = 1e-6
-_ROUNDED_SUM = 1e-12
+ROUNDED_SUM = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +48,9 @@ class MarkovModel:
                 f"transition: shape is {self.transition.shape}, "
                 f"but {symbols} symbols need ({symbols}, {symbols})"
             )
-        _check_distribution("prior", self.prior)
+        check_distribution("prior", self.prior)
         for row in range(symbols):
-            _check_distribution(f"transition row {row}", self.transition[row])
+            check_distribution(f"transition row {row}", self.transition[row])
         self.prior.setflags(write=False)
         self.transition.setflags(write=False)
 
@@ -62,11 +62,10 @@ class MarkovModel:
         smoothing: float,
     ) -> "MarkovModel":
         """Mix every distribution with the uniform one: `(1 - smoothing) p + smoothing / n`."""
-        if not 0.0 <= smoothing < 1.0:
-            raise ValueError(f"smoothing: must be at least 0 and below 1, not {smoothing}")
-        first = _normalised("prior", prior, smoothing)
+        check_smoothing(smoothing)
+        first = smoothed_row("prior", prior, smoothing)
         rows = [
-            _normalised(f"transition row {index}", row, smoothing)
+            smoothed_row(f"transition row {index}", row, smoothing)
             for index, row in enumerate(transition)
         ]
         for index, row in enumerate(rows):
@@ -81,6 +80,23 @@ class MarkovModel:
     def symbols(self) -> int:
         """n, the size of the alphabet."""
         return len(self.prior)
+
+    @property
+    def start(self) -> Floats:
+        """The chain remembers the current symbol and nothing else."""
+        return self.prior
+
+    def marginal(self, belief: Floats) -> Floats:
+        """The belief itself."""
+        return belief
+
+    def advance(self, belief: Floats, posterior: Floats) -> Floats:
+        """Predict from the posterior."""
+        return self.predict(posterior)
+
+    def skip(self, belief: Floats) -> Floats:
+        """Predict from the belief."""
+        return self.predict(belief)
 
     def predict(self, posterior: Floats) -> Floats:
         """P(next symbol) from P(current symbol), both `(n, rows)`."""
@@ -98,6 +114,15 @@ class MarkovModel:
         """
         return float(np.max(self.transition.max(axis=0) / self.transition.min(axis=0)))
 
+    @property
+    def roundings(self) -> int:
+        """A prediction adds n products."""
+        return self.symbols
+
+    def identity(self) -> tuple[bytes, ...]:
+        """Prior and transition matrix."""
+        return self.prior.astype("<f8").tobytes(), self.transition.astype("<f8").tobytes()
+
 
 def normalised(columns: Floats) -> Floats:
     """Divide each column of `(n, rows)` by its sum, added in symbol order."""
@@ -110,32 +135,50 @@ def ordered_sum(columns: Floats) -> Floats:
     return total
 
 
-def _normalised(
+def smoothed_row(
     name: str, probabilities: Sequence[float] | Floats, smoothing: float
 ) -> list[float]:
+    """The probabilities, normalised and mixed with uniform ones; `name` is for errors."""
     values = [float(value) for value in probabilities]
-    _check_entries(name, values)
+    check_entries(name, values)
     total = fsum(values)
     uniform = smoothing / len(values)
     return [(1.0 - smoothing) * value / total + uniform for value in values]
 
 
-def _check_entries(name: str, values: Sequence[float]) -> None:
+def check_smoothing(smoothing: float) -> None:
+    """Raise `ValueError` for a share that is none."""
+    if not 0.0 <= smoothing < 1.0:
+        raise ValueError(f"smoothing: must be at least 0 and below 1, not {smoothing}")
+
+
+def check_entries(name: str, values: Sequence[float], columns: Sequence[object] = ()) -> None:
+    """Raise `ValueError` unless the values are a distribution, up to rounding by hand.
+
+    `columns` names the column of each of the first values, if it is not that of its number.
+    """
     if len(values) == 0:
         raise ValueError(f"{name}: needs at least one symbol")
-    if not all(isfinite(value) for value in values):
-        raise ValueError(f"{name}: every entry must be a finite number")
-    if any(value < 0.0 for value in values):
-        raise ValueError(f"{name}: probabilities must not be negative")
+    for number, value in enumerate(values):
+        if value >= 0.0 and isfinite(value):
+            continue
+        column = columns[number] if number < len(columns) else number
+        if not isfinite(value):
+            raise ValueError(f"{name}: every entry must be a finite number (column {column})")
+        raise ValueError(f"{name}: probabilities must not be negative (column {column})")
     total = fsum(values)
     if abs(total - 1.0) > SUM_TOLERANCE:
         raise ValueError(f"{name}: probabilities must sum to 1, they sum to {total:.6g}")
 
 
-def _check_distribution(name: str, values: Floats) -> None:
-    _check_entries(name, values.tolist())
+def check_distribution(name: str, values: Floats) -> None:
+    """Raise `ValueError` unless the values are strictly positive and sum to 1."""
+    check_entries(name, values.tolist())
     if not (values > 0.0).all():
-        raise ValueError(f"{name}: has a zero; set smoothing above 0 (for example 0.001)")
+        column = int(np.argmin(values))
+        raise ValueError(
+            f"{name}: has a zero (column {column}); set smoothing above 0 (for example 0.001)"
+        )
     excess = fsum(values.tolist()) - 1.0
-    if abs(excess) > _ROUNDED_SUM:
+    if abs(excess) > ROUNDED_SUM:
         raise ValueError(f"{name}: sums to 1 {excess:+.0e}; MarkovModel.smoothed normalises")

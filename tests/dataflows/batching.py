@@ -10,6 +10,7 @@ from random import Random
 import numpy as np
 
 from dataflows.state.row_table import RowTable
+from operators.mechanism import Mechanism
 from tests.dataflows.columns import (
     ALPHABET,
     CRR,
@@ -17,7 +18,6 @@ from tests.dataflows.columns import (
     batch_of,
     codec,
     lift,
-    new_table,
     publisher,
     rows_of,
 )
@@ -41,23 +41,27 @@ def stream(seed: int = 1) -> list[Message]:
 
 
 def everything(
-    messages: list[Message], batch_size: int, *, encode_between: bool = False
+    messages: list[Message],
+    batch_size: int,
+    *,
+    encode_between: bool = False,
+    mechanism: Mechanism = CRR,
 ) -> Everything:
     """All releases, all dead letters and the final state, from batches of one size.
 
     With `encode_between` the state goes through its bytes after every batch, as in a recovery.
     """
     releases, dead_letters = [], []
-    table = new_table()
+    table = RowTable(mechanism.start)
     publish = publisher()
     for first in range(0, len(messages), batch_size):
         batch = batch_of(messages[first : first + batch_size], first_offset=first)
-        sanitized = lift()(codec().decode(batch), table)
+        sanitized = lift(mechanism=mechanism)(codec().decode(batch), table)
         releases += rows_of(publish.releases(sanitized))
         dead_letters += rows_of(publish.dead_letters(sanitized))
         if encode_between:
             block = table.take_everything()
-            table = RowTable(CRR.start)
+            table = RowTable(mechanism.start)
             table.apply(block)
     return releases, dead_letters, table.take_everything()
 

@@ -9,7 +9,13 @@ import pytest
 
 from tests.dataflows import batching
 from tests.dataflows.batching import HOT_KEY, Everything, everything, stream
+from tests.dataflows.pipeline_files import configured
+from tests.dataflows.sparse_models import SPARSE
 
+MODELS = {
+    "sparse": SPARSE | {"transition": SPARSE["transition"][:3]},
+    "second order": SPARSE,
+}
 ROOT = Path(__file__).parents[2]
 
 
@@ -32,6 +38,19 @@ def test_batches_of_any_size_give_identical_bytes(batch_size: int, records: int)
     assert releases == whole[0]
     assert dead_letters == whole[1]
     assert state == whole[2]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_chains_of_every_kind_come_out_the_same_for_every_batch_size(
+    name: str, tmp_path: Path
+) -> None:
+    """From the model file to the published bytes."""
+    mechanism = configured(tmp_path, MODELS[name]).mechanism
+    messages = stream()[:300]
+    whole = everything(messages, 300, mechanism=mechanism)
+    assert everything(messages, 7, mechanism=mechanism) == whole
+    assert everything(messages, 100, encode_between=True, mechanism=mechanism) == whole
+    assert len({value for _, value, *_ in whole[0]}) > 50
 
 
 def test_writing_and_reading_the_state_between_batches_changes_nothing(

@@ -1,12 +1,14 @@
 """Fixed runs of CRR as digests; `python -m tests.operators.fixed_run` prints them.
 
 It prints the digests of all releases, annotations and states, with the kernel of the default and
-with the others, and the instruction sets that numpy uses beyond its baseline.
+with the others, and with other chains, and the instruction sets that numpy uses beyond its
+baseline.
 """
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from importlib import import_module
+from math import fsum
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from operators.sip.conditional_randomized_response import ConditionalRandomizedR
 from operators.sip.distances import Ordered, Points
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
+from operators.sip.second_order_model import SecondOrderModel
+from operators.sip.sparse_markov_model import SparseMarkovModel
+from operators.sip.sparse_rows import SparseRows
 
 ROWS, FEW_ROWS, STEPS = 67, 9, 8
 
@@ -48,6 +53,26 @@ def models() -> Iterator[tuple[MarkovModel, float]]:
         yield model, epsilon
 
 
+def other_chains() -> Iterator[ConditionalRandomizedResponse]:
+    """Sparse chains and chains of second order, with several entries for each state."""
+    for symbols, epsilon in ((3, 1.0), (23, 2.0), (40, 4.0)):
+        rows = [
+            ({(v * v + k) % symbols: (k + 1) / (48 + v % 5) for k in range(min(8, symbols))})
+            for v in range(symbols)
+        ]
+        first = np.full(symbols, 1.0 / symbols)
+        sparse = SparseRows.smoothed(map(_whole, rows), symbols, smoothing=0.01)
+        yield ConditionalRandomizedResponse(SparseMarkovModel(first, sparse), epsilon)
+        pairs = np.array([[u, (u * u + 1) % symbols] for u in range(symbols)])
+        both = SparseRows.smoothed(map(_whole, [*rows, *rows[::-1]]), symbols, smoothing=0.01)
+        yield ConditionalRandomizedResponse(SecondOrderModel(first, pairs, both), epsilon)
+
+
+def _whole(entries: dict[int, float]) -> tuple[dict[int, float], float]:
+    """What the entries lack is spread over all symbols."""
+    return entries, 1.0 - fsum(entries.values())
+
+
 def digest(mechanisms: Iterable[ConditionalRandomizedResponse], rows: int = ROWS) -> str:
     """Of every byte that the run lets out or keeps."""
     hasher = blake2b(digest_size=32)
@@ -64,6 +89,15 @@ def digest(mechanisms: Iterable[ConditionalRandomizedResponse], rows: int = ROWS
     return hasher.hexdigest()
 
 
+def digests() -> list[str]:
+    """Of the default, of the other kernels, of the other chains."""
+    return [
+        digest(mechanisms()),
+        digest(other_kernels(), FEW_ROWS),
+        digest(other_chains(), FEW_ROWS),
+    ]
+
+
 def dispatched_features() -> list[str]:
     """Instruction sets beyond the baseline that numpy found; publicly it only prints them."""
     core = import_module("numpy._core._multiarray_umath")
@@ -71,4 +105,4 @@ def dispatched_features() -> list[str]:
 
 
 if __name__ == "__main__":
-    print(digest(mechanisms()), digest(other_kernels(), FEW_ROWS), *dispatched_features())
+    print(*digests(), *dispatched_features())

@@ -2,7 +2,7 @@
 
 from operators.auditing.enumeration import Sequences, sequences, stream_probabilities
 from operators.mechanism import EnumerableMechanism, Floats
-from operators.sip.markov_model import MarkovModel
+from operators.sip.chain import Chain
 
 ROUNDING = 1e-12
 """Of the doubles that the enumeration adds up; of ledgers, which are rounded up, it is one unit."""
@@ -24,6 +24,6 @@ def together(first: Sequences, second: Sequences) -> Sequences:
     )
 
 
-def about_truth(paths: Sequences, reader: MarkovModel) -> Floats:
+def about_truth(paths: Sequences, reader: Chain) -> Floats:
     """What each sequence of releases told a reader who believes in a model."""
     return paths.about_truth(stream_probabilities(reader, paths.steps))

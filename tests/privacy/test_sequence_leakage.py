@@ -2,22 +2,25 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
 
-from operators.auditing.enumeration import sequences
+from operators.auditing.enumeration import sequences, stream_probabilities
 from operators.mechanism import Integers, State
 from operators.nats import in_nats
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
+from tests.operators.sip.chains import SecondOrder, random_second_order, truth_law
 from tests.operators.sip.choices import KERNELS
 from tests.privacy.chains import binary, random_chain
 from tests.privacy.leakage import ROUNDING, about_truth, all_sequences
 from tests.privacy.randomized_response import RandomizedResponse
 
 FULL_SUPPORT = partial(ConditionalRandomizedResponse, mode="full_support")
+HALVES, STAYS, TURNS = np.full(2, 0.5), np.array([0.95, 0.05]), np.array([0.05, 0.95])
 
 
 class ForgetfulResponse(ConditionalRandomizedResponse):
@@ -85,6 +88,43 @@ def test_so_it_does_with_every_kernel(name: str) -> None:
             assert (leaked <= paths.spent + ROUNDING).all()
             assert (paths.spent <= paths.steps * in_nats(mechanism.largest_charge)).all()
             assert (paths.about_streams() <= 2.0 * paths.spent + ROUNDING).all()
+
+
+@pytest.mark.parametrize(("symbols", "listed"), [(2, 2), (2, 4), (3, 4), (3, 9)])
+def test_the_ledger_of_a_second_order_chain_covers_what_every_path_leaked(
+    symbols: int, listed: int
+) -> None:
+    rng = np.random.default_rng([symbols, listed])
+    worst = 0.0
+    for seed in range(25):
+        epsilon = float(np.exp(rng.uniform(np.log(0.05), np.log(6.0))))
+        chain = random_second_order(symbols, listed, seed)
+        mechanism = ConditionalRandomizedResponse(chain.model(), epsilon)
+        truths = [truth_law(chain)(truth) for truth in product(range(symbols), repeat=4)]
+        paths = all_sequences(mechanism, 4)
+        leaked = paths.about_truth(np.array(truths))
+        assert (leaked <= paths.spent + ROUNDING).all()
+        assert (paths.spent <= 4 * in_nats(mechanism.largest_charge)).all()
+        assert (paths.about_streams() <= 2.0 * paths.spent + ROUNDING).all()
+        np.testing.assert_allclose(stream_probabilities(mechanism.model, 4), truths, rtol=1e-12)
+        worst = max(worst, float((leaked / epsilon).max()))
+    assert worst > 2.0
+
+
+def test_a_first_order_belief_about_a_second_order_stream_leaks_more_than_its_ledger_says() -> None:
+    """What the second symbol remembered is worth."""
+    chain = SecondOrder(
+        prior=np.full(2, 0.5),
+        rows={(0,): HALVES, (1,): HALVES}
+        | {(0, 0): TURNS, (1, 0): STAYS, (0, 1): TURNS[::-1], (1, 1): STAYS[::-1]},
+        restart=dict.fromkeys([(0,), (1,), (0, 0), (1, 0), (0, 1), (1, 1)], 0.001),
+    )
+    truths = np.array([truth_law(chain)(truth) for truth in product(range(2), repeat=4)])
+    first = ConditionalRandomizedResponse(binary(stays=0.5, first=0.5), epsilon=1.0)
+    wrong = all_sequences(first, 4)
+    assert wrong.about_truth(truths).max() > wrong.spent.max() + 0.2
+    right = all_sequences(ConditionalRandomizedResponse(chain.model(), epsilon=1.0), 4)
+    assert (right.about_truth(truths) <= right.spent + ROUNDING).all()
 
 
 def test_the_papers_mechanism_exceeds_its_budget_by_far_and_says_so() -> None:

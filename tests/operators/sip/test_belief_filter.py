@@ -2,6 +2,7 @@
 
 from decimal import Decimal, localcontext
 from functools import partial
+from itertools import product
 from math import log1p, sinh
 from operator import mul, sub
 
@@ -12,9 +13,18 @@ from operators.mechanism import Floats, Inputs, State
 from operators.nats import UNITS_PER_NAT
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
+from operators.sip.second_order_model import SecondOrderModel
+from operators.sip.sparse_markov_model import SparseMarkovModel
 from tests.operators.chosen_draws import simulated, towards
 from tests.operators.sip import explicit_law
-from tests.operators.sip.brute_force import Enumeration, Path
+from tests.operators.sip.brute_force import Enumeration, Path, first_order
+from tests.operators.sip.chains import (
+    moves,
+    random_second_order,
+    sparse,
+    sparse_rows,
+    truth_law,
+)
 
 STEPS = 4
 
@@ -25,10 +35,9 @@ def random_chain(symbols: int, seed: int) -> MarkovModel:
     return MarkovModel.smoothed(rng.dirichlet(np.ones(symbols)), transition, smoothing=1e-3)
 
 
-def enumerated(mechanism: ConditionalRandomizedResponse) -> Enumeration:
-    model = mechanism.model
-    law_of = partial(explicit_law.bounded, epsilon=mechanism.epsilon)
-    return Enumeration(model.prior, model.transition, law_of)
+def enumerated(model: MarkovModel, epsilon: float) -> Enumeration:
+    law_of = partial(explicit_law.bounded, epsilon=epsilon)
+    return Enumeration(model.symbols, first_order(model.prior, model.transition), law_of)
 
 
 def forced_run(
@@ -55,8 +64,46 @@ def forced_run(
 @pytest.mark.parametrize("symbols", [2, 3])
 def test_beliefs_are_bayes_rule_over_all_sequences(symbols: int, epsilon: float) -> None:
     """Every path of releases, from every truth: 4 steps, to 1e-12."""
-    mechanism = ConditionalRandomizedResponse(random_chain(symbols, seed=symbols), epsilon)
-    expected = enumerated(mechanism)
+    model = random_chain(symbols, seed=symbols)
+    expected = enumerated(model, epsilon)
+    compare(ConditionalRandomizedResponse(model, epsilon), expected)
+    compare(ConditionalRandomizedResponse(sparse(model), epsilon), expected)
+
+
+@pytest.mark.parametrize("epsilon", [0.4, 1.0, 2.5])
+@pytest.mark.parametrize(("symbols", "listed"), [(2, 0), (2, 3), (2, 4), (3, 5), (3, 9)])
+def test_beliefs_of_a_second_order_chain_are_bayes_rule(
+    symbols: int, listed: int, epsilon: float
+) -> None:
+    """With no pair listed, some, and all; with restarts, which the reference follows one by one."""
+    chain = random_second_order(symbols, listed, seed=listed)
+    law_of = partial(explicit_law.bounded, epsilon=epsilon)
+    expected = Enumeration(symbols, truth_law(chain), law_of)
+    compare(ConditionalRandomizedResponse(chain.model(), epsilon), expected)
+
+
+def test_with_all_pairs_and_no_restarts_the_chain_is_a_table_of_triples() -> None:
+    """Section 4: B'[v, w] = sum over u of B[u, v] T[u, v, w]."""
+    rng = np.random.default_rng(3)
+    prior, single = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), 3)
+    triples = rng.dirichlet(np.ones(3), (3, 3))
+
+    def table(truth: Path) -> float:
+        later = [triples[truth[k : k + 3]] for k in range(len(truth) - 2)]
+        second = [single[truth[:2]]] if len(truth) > 1 else []
+        return float(np.prod([prior[truth[0]], *second, *later]))
+
+    model = SecondOrderModel(
+        prior,
+        np.array(list(product(range(3), repeat=2))),
+        sparse_rows([*single, *triples.reshape(9, 3)], 0.0),
+    )
+    expected = Enumeration(3, table, partial(explicit_law.bounded, epsilon=1.0))
+    compare(ConditionalRandomizedResponse(model, 1.0), expected)
+
+
+def compare(mechanism: ConditionalRandomizedResponse, expected: Enumeration) -> None:
+    """Every truth and every path of releases."""
     pairs = [(x, y) for y in expected.releasable(STEPS) for x in expected.paths(STEPS)]
     pairs = [(x, y) for x, y in pairs if expected.release_probability(x, y) > 0.0]
     truth, paths = [x for x, _ in pairs], [y for _, y in pairs]
@@ -64,16 +111,39 @@ def test_beliefs_are_bayes_rule_over_all_sequences(symbols: int, epsilon: float)
     for k, state in enumerate(states):
         beliefs = {prefix: expected.belief(prefix) for prefix in expected.releasable(k)}
         wanted = np.array([beliefs[path[:k]] for path in paths])
-        np.testing.assert_allclose(state["belief"], wanted, rtol=0, atol=1e-12)
+        marginal = mechanism.model.marginal(state["belief"].T).T
+        np.testing.assert_allclose(marginal, wanted, rtol=0, atol=1e-12)
         assert len(np.unique(state["belief"], axis=0)) <= len(beliefs)
         assert (state["releases"] == k).all()
+
+
+def test_a_skipped_position_is_one_that_nobody_saw() -> None:
+    """Of every chain: the belief after a release and a skip sums over what was skipped."""
+    first = random_chain(3, seed=1)
+    second = random_second_order(3, 4, seed=1)
+    for model, law in (
+        (sparse(first), first_order(first.prior, first.transition)),
+        (second.model(), truth_law(second)),
+    ):
+        mechanism = ConditionalRandomizedResponse(model, 1.3)
+        state, _ = mechanism.observe(mechanism.start(3), np.arange(3))
+        state, _ = mechanism.skip(state, np.zeros(3, dtype=np.int64))
+        released = explicit_law.bounded(model.prior, 1.3)
+        for y in range(3):
+            joint = [
+                sum(law((x, skipped, v)) * released[x, y] for x in range(3) for skipped in range(3))
+                for v in range(3)
+            ]
+            if sum(joint) > 0.0:
+                marginal = model.marginal(state["belief"].T)[:, y]
+                np.testing.assert_allclose(marginal, np.divide(joint, sum(joint)), atol=1e-13)
 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("symbols", [2, 3])
 def test_the_ledger_covers_the_sequence_leakage_of_every_path(symbols: int, seed: int) -> None:
-    mechanism = ConditionalRandomizedResponse(random_chain(symbols, seed), 0.3 + 0.4 * seed)
-    expected = enumerated(mechanism)
+    model, epsilon = random_chain(symbols, seed), 0.3 + 0.4 * seed
+    mechanism, expected = ConditionalRandomizedResponse(model, epsilon), enumerated(model, epsilon)
     paths = expected.releasable(STEPS)
     state = forced_run(mechanism, expected, [(0,) * STEPS] * len(paths), paths)[-1]
     for path, spent in zip(paths, state["spent"] / UNITS_PER_NAT, strict=True):
@@ -85,32 +155,46 @@ def decimals(doubles: Floats) -> list[Decimal]:
     return [Decimal(float(double)) for double in doubles]
 
 
-def test_the_rounding_allowance_covers_beliefs_kept_in_doubles() -> None:
-    """Against a filter of 60 digits over 400 releases of a chain that forgets slowly."""
-    model = MarkovModel.smoothed(np.full(3, 1 / 3), np.eye(3), smoothing=0.002)
+SLOW = MarkovModel.smoothed(np.full(3, 1 / 3), np.eye(3), smoothing=0.002)
+"""A chain that forgets slowly."""
+
+
+@pytest.mark.parametrize(
+    ("model", "steps"),
+    [(SLOW, 400), (sparse(SLOW), 100), (random_second_order(2, 3, seed=4).model(), 200)],
+    ids=["dense", "sparse", "second order"],
+)
+def test_the_rounding_allowance_covers_beliefs_kept_in_doubles(
+    model: MarkovModel | SparseMarkovModel | SecondOrderModel, steps: int
+) -> None:
+    """Against a filter of 60 digits."""
     mechanism = ConditionalRandomizedResponse(model, epsilon=1.0)
-    transition = [decimals(row) for row in model.transition]
-    rng, state, errors = np.random.default_rng(12), mechanism.start(1), []
+    last = np.argmax(model.marginal(np.eye(len(model.start))), axis=0).tolist()
+    n, rng, state, errors = model.symbols, np.random.default_rng(12), mechanism.start(1), []
     with localcontext() as context:
         context.prec = 60
-        exact = decimals(model.prior)
-        for _ in range(400):
+        exact = decimals(model.start)
+        for _ in range(steps):
             exact = [p / sum(exact) for p in exact]
             errors.append(sum(map(abs, map(sub, decimals(state["belief"][0]), exact))) / 2)
-            law = mechanism.law(state["belief"].T.copy())
-            rows = [decimals(law.probabilities(np.array([x]))[:, 0]) for x in range(3)]
+            law = mechanism.law(model.marginal(state["belief"].T.copy()))
+            rows = [decimals(law.probabilities(np.array([x]))[:, 0]) for x in range(n)]
             before = state["spent"]
             state, releases = mechanism.step(
-                state, Inputs(rng.integers(3, size=1)), simulated(rng, 1)
+                state, Inputs(rng.integers(n, size=1)), simulated(rng, 1)
             )
             charged = Decimal(int((state["spent"] - before)[0])) / UNITS_PER_NAT
-            for column in zip(*rows, strict=True):
-                q = sum(map(mul, exact, column))
+            for y in range(n):
+                column = [rows[x][y] for x in range(n)]
+                q = sum(map(mul, exact, [column[x] for x in last]))
                 leaked = max(abs((a / q).ln()) for a in column) if q > 0 else 0
                 assert leaked <= charged + Decimal("1e-50")
-            likelihood = [row[int(releases.values[0])] for row in rows]
-            posterior = list(map(mul, exact, likelihood))
-            exact = [sum(map(mul, posterior, into)) for into in zip(*transition, strict=True)]
+            posterior = [
+                p * rows[x][int(releases.values[0])] for p, x in zip(exact, last, strict=True)
+            ]
+            exact = [Decimal(0)] * len(posterior)
+            for source, target, probability in moves(model):
+                exact[target] += posterior[source] * probability
     allowance = mechanism.audit()["rounding allowance per release in nats"]
     assert isinstance(allowance, float)
     assert 0.0 < -log1p(-2.0 * sinh(mechanism.epsilon) * float(max(errors))) <= allowance

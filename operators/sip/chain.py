@@ -1,0 +1,66 @@
+"""What a mechanism needs of a model: a belief that it can correct by a release and predict from.
+
+A belief is a distribution over the *states* of the chain: what it remembers of a stream. A state
+knows its last symbol, so a belief over states has a marginal over symbols, which is all that a
+release depends on; a first-order chain remembers the symbol and nothing else. Beliefs are
+`(states, rows)` and marginals `(symbols, rows)`: one column per stream.
+
+`MarkovModel` (dense), `SparseMarkovModel` and `SecondOrderModel` are chains. All of them compute in
+a fixed order, so that one row alone and in a batch has the same bits.
+"""
+
+from typing import Protocol
+
+from operators.mechanism import Floats
+
+
+class Chain(Protocol):
+    """A frozen model in which every symbol can follow every history."""
+
+    @property
+    def symbols(self) -> int:
+        """n, the size of the alphabet."""
+        ...
+
+    @property
+    def prior(self) -> Floats:
+        """P(first symbol), `(symbols,)`."""
+        ...
+
+    @property
+    def start(self) -> Floats:
+        """The belief before the first release, `(states,)`."""
+        ...
+
+    def marginal(self, belief: Floats) -> Floats:
+        """P(current symbol)."""
+        ...
+
+    def advance(self, belief: Floats, posterior: Floats) -> Floats:
+        """The belief at the next position, after a release that made `posterior` of the marginal.
+
+        What a release says depends on the current symbol only, so every state is corrected by as
+        much as its symbol.
+        """
+        ...
+
+    def skip(self, belief: Floats) -> Floats:
+        """The belief at the next position, where nothing was released."""
+        ...
+
+    @property
+    def forgetting_ratio(self) -> float:
+        """R: two steps contract Hilbert's distance between beliefs to `1 - 2/(R + 1)` of it.
+
+        Whatever is released meanwhile. It is infinite where no such bound is known.
+        """
+        ...
+
+    @property
+    def roundings(self) -> int:
+        """By how many roundings, relatively, `marginal` and `advance` may err in one step."""
+        ...
+
+    def identity(self) -> tuple[bytes, ...]:
+        """Every number of the model, for digests."""
+        ...

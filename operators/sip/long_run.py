@@ -1,0 +1,117 @@
+"""What a model says before any data are seen: how it behaves in the long run, and what CRR makes
+of it. For people who judge a model; nothing here is on the way of a release.
+
+>>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.3, 0.7]], smoothing=0.0)
+>>> law = stationary(model)
+>>> law.round(4).tolist(), round(entropy_rate(model, law), 4)
+([0.75, 0.25], 0.3965)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from operators.mechanism import Floats, Inputs, Integers
+from operators.nats import in_nats
+from operators.randomness import DrawScope, Secret, record_positions, unit_interval
+from operators.sip.chain import Chain
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.markov_model import MarkovModel
+from operators.sip.second_order_model import SecondOrderModel
+from operators.sip.sparse_markov_model import SparseMarkovModel
+from operators.sip.sparse_rows import SparseRows
+
+Model = MarkovModel | SparseMarkovModel | SecondOrderModel
+_SETTLED = 1e-12
+_MOST_STEPS = 20_000
+
+
+def stationary(model: Chain) -> Floats:
+    """The share of time in each state, as far as it is reached within 20,000 steps."""
+    law = model.start[:, None]
+    for _ in range(_MOST_STEPS):
+        before, law = law, model.skip(law)
+        if np.abs(law - before).sum() < _SETTLED:
+            break
+    return law[:, 0]
+
+
+def rows_of(model: Model) -> SparseRows:
+    """P(next symbol given the state), one row per state."""
+    if not isinstance(model, MarkovModel):
+        return model.rows
+    n = model.symbols
+    columns = np.tile(np.arange(n), n)
+    starts = np.arange(0, n * n + 1, n)
+    return SparseRows(n, starts, columns, model.transition.ravel(), np.zeros(n))
+
+
+def entropy_rate(model: Model, law: Floats) -> float:
+    """Nats per record that are new to somebody who knows the state: sum over states of law times
+    the entropy of what follows."""
+    rows = rows_of(model)
+    unlisted = rows.symbols - np.diff(rows.starts)
+    spread = rows.restart / rows.symbols
+    told = unlisted * _surprise(spread)
+    told += np.bincount(rows.sources, _surprise(rows.probabilities), minlength=len(rows))
+    return float((law * told).sum())
+
+
+def strongest(model: Model, law: Floats, most: int) -> list[tuple[int, int, float, float]]:
+    """(state, next symbol, its probability, share of all records) of the most frequent moves."""
+    rows = rows_of(model)
+    shares = law[rows.sources] * rows.probabilities
+    chosen = np.argsort(-shares, kind="stable")[:most]
+    return [
+        (int(rows.sources[i]), int(rows.columns[i]), float(rows.probabilities[i]), float(shares[i]))
+        for i in chosen
+    ]
+
+
+@dataclass(frozen=True)
+class LongRun:
+    """Means over all simulated releases but those of the first quarter, and how many they are."""
+
+    accuracy: float
+    nats_per_release: float
+    releases: int
+
+
+def simulate(mechanism: ConditionalRandomizedResponse, streams: int, steps: int) -> LongRun:
+    """Streams drawn from the model, released by the mechanism, with a fixed seed.
+
+    The accuracy is the mean confidence, which is exact given the releases.
+    """
+    model = mechanism.model
+    scope = DrawScope(Secret(bytes(32)), "simulation", "crr", 1, mechanism.law_digest())
+    keys = [b"stream %d" % stream for stream in range(streams)]
+    truth, state = np.tile(model.start[:, None], streams), mechanism.start(streams)
+    symbols = np.arange(model.symbols)[:, None]
+    confidences, spent = [], [state["spent"]]
+    for step in range(steps):
+        draws = scope.draws(keys, record_positions("simulation", 0, [step] * streams))
+        words = draws.words("truth", [b""] * streams)
+        value = _drawn(model.marginal(truth), unit_interval(words[:, 0, 0]))
+        truth = model.advance(truth, np.where(symbols == value, 1.0, 0.0))
+        state, releases = mechanism.step(state, Inputs(value), draws)
+        confidences.append(releases.annotations["confidence"])
+        spent.append(state["spent"])
+    first = steps // 4
+    return LongRun(
+        accuracy=float(np.mean(confidences[first:])),
+        nats_per_release=in_nats(int((spent[-1] - spent[first]).sum()))
+        / (streams * (steps - first)),
+        releases=streams * (steps - first),
+    )
+
+
+def _drawn(law: Floats, uniforms: Floats) -> Integers:
+    cumulative = np.cumsum(law, axis=0)
+    drawn: Integers = (cumulative <= uniforms * cumulative[-1]).sum(axis=0)
+    return drawn
+
+
+def _surprise(probabilities: Floats) -> Floats:
+    """-p ln p, nothing for 0."""
+    some = np.where(probabilities > 0.0, probabilities, 1.0)
+    return np.asarray(-some * np.log(some))

@@ -1,0 +1,59 @@
+"""From a public topic to a model, and from the model to releases."""
+
+from contextlib import closing
+from pathlib import Path
+
+import orjson
+from kafka import KafkaConsumer
+
+from dataflows.model_file import read_model
+from operators.sip.second_order_model import SecondOrderModel
+from tests.kafka.pipelines import ALPHABET, fugu, pipeline_document, running, write_pipeline
+from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_topic
+from tests.kafka.topics import TopicFactory
+
+USERS, EACH = 40, 30
+
+
+def test_a_model_learned_from_a_public_topic_runs_on_the_private_one(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    public, source = topics("public", partitions=2), topics("raw", partitions=2)
+    sink = topics("sanitized", partitions=2)
+    produce(bootstrap, public, [*readings(), Placed(0, Record(b"x", b"no JSON", timestamp=NOW))])
+    produce(bootstrap, source, readings())
+    document = pipeline_document(bootstrap, source, sink)
+    document["operator"] |= {"model": "learned.json", "epsilon": 2.0}
+    pipeline, model = write_pipeline(tmp_path, document), tmp_path / "learned.json"
+
+    options = ("--pipeline", pipeline, "--order", "2", "--topic")
+    said = fugu("model", "learn", model, *options, public)
+    assert f"{USERS * EACH:,} records of {USERS} streams" in " ".join(said.split())
+    assert "1 records were passed over" in said
+    learned = read_model(model, ALPHABET)
+    assert isinstance(learned, SecondOrderModel)
+
+    with (
+        running(pipeline) as process,
+        closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer,
+    ):
+        process.wait_until(lambda: sum(end_offsets(consumer, sink)) == USERS * EACH)
+        assert process.stop() == 0, process.stderr
+    released = [
+        orjson.loads(record.value or b"")
+        for records in read_topic(bootstrap, sink).values()
+        for record in records
+    ]
+    sure = [release for release in released if release["confidence"] > 0.9]
+    assert {release["zone"] for release in released} <= set(ALPHABET)
+    assert len(sure) > len(released) / 2, "what follows two symbols is nearly certain"
+
+
+def readings() -> list[Placed]:
+    """Everybody goes rest, rest, light, light, and again: only two symbols tell what comes."""
+    return [
+        Placed(user % 2, Record(b"user-%d" % user, b'{"zone": "%b"}' % zone, timestamp=NOW + step))
+        for step in range(EACH)
+        for user in range(USERS)
+        for zone in [b"light" if (step + user) % 4 > 1 else b"rest"]
+    ]
