@@ -110,7 +110,7 @@ class Budgeted:
     def start(self, rows: int) -> State:
         """The inner state, the last release (at first the constant), and whether the end has come,
         or the charges of a window."""
-        own: State = {_LAST: np.full(rows, self.mechanism.constant)}
+        own: State = {_LAST: self._constants(rows)}
         if self.window is None:
             own[_EXHAUSTED] = np.zeros(rows, dtype=bool)
         else:
@@ -227,22 +227,27 @@ class Budgeted:
     ) -> tuple[State, Releases]:
         """Keep the releases that are paid for, replace the others, and write the ledger."""
         allowed = self._allowed(state, inner)
+        fresh = releases.kinds
+        if fresh is None:
+            fresh = np.full(len(allowed), Kind.FRESH)
         if allowed.all():
-            values, annotations = releases.values, releases.annotations
+            values, annotations, kinds = releases.values, releases.annotations, fresh
             after = stepped
         else:
             skipped, instead = self._skip(inner, self._instead(state))
             after = _choose(allowed, stepped, skipped)
-            values = np.where(allowed, releases.values, instead.values)
+            chosen = _choose(allowed, {"": releases.values}, {"": instead.values})
+            values = chosen[""]
             annotations = _choose(allowed, releases.annotations, instead.annotations)
-        after[_LAST] = values.copy()
+            kinds = np.where(allowed, fresh, _KINDS[self.when_exhausted])
+        shown = kinds != Kind.SUPPRESSED
+        after[_LAST] = _choose(shown, {_LAST: values}, state)[_LAST]
         if self.window is None:
             after[_EXHAUSTED] = ~allowed
         else:
             charge = after["spent"] - inner["spent"]
             window = np.concatenate([state[_WINDOW], charge[:, None]], axis=1)
             after[_WINDOW] = np.ascontiguousarray(window[:, 1:])
-        kinds = np.where(allowed, Kind.FRESH, _KINDS[self.when_exhausted])
         return after, Releases(values, annotations, kinds)
 
     def _allowed(self, state: State, inner: State) -> Array:
@@ -274,8 +279,12 @@ class Budgeted:
 
     def _instead(self, state: State) -> Array:
         if self.when_exhausted == "constant":
-            return np.full(len(state[_LAST]), self.mechanism.constant)
+            return self._constants(len(state[_LAST]))
         return state[_LAST].copy()
+
+    def _constants(self, rows: int) -> Array:
+        constant = np.asarray(self.mechanism.constant)
+        return np.tile(constant, (rows, *[1] * constant.ndim))
 
 
 def _choose(allowed: Array, yes: Mapping[str, Array], no: Mapping[str, Array]) -> dict[str, Array]:

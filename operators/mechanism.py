@@ -157,7 +157,7 @@ class ChargingMechanism(Mechanism, Protocol):
         ...
 
     @property
-    def constant(self) -> int | float:
+    def constant(self) -> int | float | Array:
         """A value that may be published for free: a function of public parameters."""
         ...
 

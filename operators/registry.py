@@ -4,7 +4,7 @@ One line here brings a new mechanism under the conformance suite, and another on
 its parameters must refuse.
 
 >>> sorted(KINDS)
-['crr', 'laplace', 'paper_crr']
+['batched_crr', 'crr', 'laplace', 'paper_crr']
 >>> example = KINDS["crr"].examples()[0]
 >>> example.mechanism.start(2)["spent"].tolist(), example.accepted.tolist()
 ([0, 0], [0, 1])
@@ -20,6 +20,7 @@ import numpy as np
 from operators.budget import Budgeted
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, Mechanism
+from operators.sip.batched_release import BatchedRelease
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.distances import Ordered, Points
 from operators.sip.markov_model import MarkovModel
@@ -79,6 +80,24 @@ def _crr_examples(kind: type[ConditionalRandomizedResponse]) -> tuple[Example, .
     )
 
 
+def _batched_examples(kind: type[BatchedRelease]) -> tuple[Example, ...]:
+    sticky, only = _sticky(), MarkovModel.smoothed([1.0], [[1.0]], smoothing=0.0)
+    walk = MarkovModel.smoothed([0.3, 0.3, 0.2, 0.1, 0.1], 0.8 * np.eye(5) + 0.04, 0.05)
+    cycle = MarkovModel.smoothed([0.7, 0.2, 0.1], [[0, 1, 0], [0, 0, 1], [1, 0, 0]], 0.2)
+    pairs = kind(sticky, window=2, epsilon_per_batch=2.0)
+    two, five = np.arange(2), np.arange(5)
+    return (
+        Example(pairs, two),
+        Example(kind(sticky, 3, 3.0, kernel="heuristic"), two),
+        Example(kind(sticky, 1, 1.0), two),
+        Example(kind(only, 2, 1.0), np.arange(1)),
+        Example(kind(cycle, 4, 4.0, Ordered()), np.arange(3)),
+        Example(kind(walk, 6, 12.0, kernel="heuristic"), five),
+        Example(Budgeted(pairs, total=4.0), two),
+        Example(Budgeted(pairs, total=2.5, window=4, when_exhausted="suppress"), two),
+    )
+
+
 def _laplace_examples(kind: type[LaplaceRelease]) -> tuple[Example, ...]:
     tenths = kind(lower=0, upper=1000, epsilon=1.0, units_per_one=10)
     sign = kind(lower=-1, upper=1, epsilon=0.1)
@@ -91,6 +110,7 @@ def _laplace_examples(kind: type[LaplaceRelease]) -> tuple[Example, ...]:
 
 
 KINDS: Mapping[str, Kind] = {
+    "batched_crr": Kind(BatchedRelease, _batched_examples),
     "crr": Kind(ConditionalRandomizedResponse, _crr_examples),
     "laplace": Kind(LaplaceRelease, _laplace_examples),
     "paper_crr": Kind(PaperConditionalRandomizedResponse, _markov_examples),
@@ -99,6 +119,7 @@ KINDS: Mapping[str, Kind] = {
 _EPSILONS = (0.0, -1.0, nan, inf)
 
 UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
+    BatchedRelease: {"window": (0, -1, 33), "epsilon_per_batch": (*_EPSILONS, 50.1)},
     Budgeted: {"total": (0.0, -1.0, nan, inf, 1e30), "window": (0, -1)},
     ConditionalRandomizedResponse: {"epsilon": (*_EPSILONS, 50.1)},
     LaplaceRelease: {
