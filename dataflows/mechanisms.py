@@ -7,19 +7,26 @@ import numpy as np
 from dataflows.codec.fields import FieldTimestamp
 from dataflows.codec.numbers import Numbers
 from dataflows.codec.records import Codec, Domain
+from dataflows.codec.symbol_batches import SymbolBatches
 from dataflows.codec.symbols import Symbols
 from dataflows.config import Budget, Pipeline, TimestampField
 from dataflows.deduplication import Deduplication
 from dataflows.errors import ConfigurationError
 from dataflows.lift import row_columns
 from dataflows.model_file import read_model
-from dataflows.operator_sections import LaplaceOperator, MarkovOperator, PlacedSymbols
+from dataflows.operator_sections import (
+    BatchedMarkovOperator,
+    LaplaceOperator,
+    MarkovOperator,
+    PlacedSymbols,
+)
 from dataflows.pipeline_file import PipelineFile
 from dataflows.points_file import read_points
 from dataflows.state.row_table import estimated_megabytes
 from operators.budget import Budgeted
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import ChargingMechanism, Mechanism
+from operators.sip.batched_release import BatchedRelease
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.distances import HAMMING, Distance, Ordered, Points
 from operators.sip.markov_model import MarkovModel
@@ -61,6 +68,12 @@ def _configured(file: PipelineFile) -> tuple[ChargingMechanism, Domain]:
             model = read_model(file.resolve(operator.model), operator.alphabet)
             symbols = Symbols(field, operator.alphabet, other=operator.other)
             return _markov(file, operator, model), symbols
+        case BatchedMarkovOperator():
+            model = read_model(file.resolve(operator.model), operator.alphabet)
+            batches = SymbolBatches(field, operator.alphabet, other=operator.other)
+            epsilon, distance = float(operator.epsilon_per_batch), _distance(file, operator)
+            batched = BatchedRelease(model, operator.window, epsilon, distance, operator.kernel)
+            return batched, batches
         case LaplaceOperator():
             lower, upper = operator.in_units(operator.lower), operator.in_units(operator.upper)
             scale = operator.units_per_one
@@ -71,18 +84,21 @@ def _configured(file: PipelineFile) -> tuple[ChargingMechanism, Domain]:
 def _markov(
     file: PipelineFile, operator: MarkovOperator, model: MarkovModel
 ) -> ConditionalRandomizedResponse:
-    distance: Distance
-    match operator.distance:
-        case "hamming":
-            distance = HAMMING
-        case "ordered":
-            distance = Ordered()
-        case PlacedSymbols(points=str(path)):
-            distance = read_points(file.resolve(path), operator.alphabet)
-        case PlacedSymbols(points=points):
-            distance = Points(np.array(points))
+    distance = _distance(file, operator)
     kind = _MARKOV[operator.kind]
     return kind(model, float(operator.epsilon), distance, operator.mode, operator.kernel)
+
+
+def _distance(file: PipelineFile, operator: MarkovOperator | BatchedMarkovOperator) -> Distance:
+    match operator.distance:
+        case "hamming":
+            return HAMMING
+        case "ordered":
+            return Ordered()
+        case PlacedSymbols(points=str(path)):
+            return read_points(file.resolve(path), operator.alphabet)
+        case PlacedSymbols(points=points):
+            return Points(np.array(points))
 
 
 def _with_budget(mechanism: ChargingMechanism, budget: Budget | None) -> Mechanism:

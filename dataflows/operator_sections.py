@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 
 from dataflows.points_file import problem_with
 from dataflows.section import Section
+from operators.sip.batched_release import LARGEST_WINDOW
 from operators.sip.kernels import Mode, Search
 from operators.sip.linear_program_kernel import LARGEST_ALPHABET
 
@@ -61,6 +62,36 @@ def _distance(distance: object) -> object:
     return distance
 
 
+Placed = Annotated[Literal["hamming", "ordered"] | PlacedSymbols, BeforeValidator(_distance)]
+"""How far apart two symbols are."""
+
+
+def _fitting(distance: str | PlacedSymbols, before: ValidationInfo) -> str | PlacedSymbols:
+    if isinstance(distance, PlacedSymbols) and isinstance(distance.points, list):
+        symbols = before.data.get("alphabet", distance.points)
+        problem = problem_with(distance.points, len(symbols))
+        if problem is not None:
+            raise ValueError(problem)
+    return distance
+
+
+def _known(other: str | int | None, alphabet: list[str] | list[int]) -> None:
+    if other is not None and other not in alphabet:
+        raise ValueError(
+            "other must be one of the alphabet: it is the symbol released in place of unknown ones"
+        )
+
+
+def _in_words(distance: str | PlacedSymbols) -> str:
+    match distance:
+        case PlacedSymbols(points=str(file)):
+            return f"Euclidean, between the points of {file}"
+        case PlacedSymbols():
+            return "Euclidean, between the listed points"
+        case name:
+            return name
+
+
 class MarkovOperator(Section):
     """One symbol in, one symbol out, relative to a Markov model; epsilon in nats per release."""
 
@@ -72,9 +103,7 @@ class MarkovOperator(Section):
     model: str
     other: str | int | None = None
     mode: Mode = "optimal"
-    distance: Annotated[
-        Literal["hamming", "ordered"] | PlacedSymbols, BeforeValidator(_distance)
-    ] = "hamming"
+    distance: Placed = "hamming"
     kernel: Search = "heuristic"
     accept_unsound: bool = False
 
@@ -83,12 +112,7 @@ class MarkovOperator(Section):
     def _check_points(
         cls, distance: str | PlacedSymbols, before: ValidationInfo
     ) -> str | PlacedSymbols:
-        if isinstance(distance, PlacedSymbols) and isinstance(distance.points, list):
-            symbols = before.data.get("alphabet", distance.points)
-            problem = problem_with(distance.points, len(symbols))
-            if problem is not None:
-                raise ValueError(problem)
-        return distance
+        return _fitting(distance, before)
 
     @field_validator("mode", "distance", "kernel")
     @classmethod
@@ -111,11 +135,7 @@ class MarkovOperator(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.other is not None and self.other not in self.alphabet:
-            raise ValueError(
-                "other must be one of the alphabet: it is the symbol released in place of "
-                "unknown ones"
-            )
+        _known(self.other, self.alphabet)
         if self.kind == "paper_crr" and not self.accept_unsound:
             raise ValueError(
                 "paper_crr breaks its own privacy claim and is a baseline for comparison; "
@@ -131,18 +151,9 @@ class MarkovOperator(Section):
             "unknown symbols": "dead letter" if self.other is None else f"become {self.other}",
             "model": self.model,
             "mode": self.mode,
-            "distance": self._distance_in_words(),
+            "distance": _in_words(self.distance),
             "kernel": self.kernel,
         }
-
-    def _distance_in_words(self) -> str:
-        match self.distance:
-            case PlacedSymbols(points=str(file)):
-                return f"Euclidean, between the points of {file}"
-            case PlacedSymbols():
-                return "Euclidean, between the listed points"
-            case name:
-                return name
 
     def how_to_read(self) -> list[str]:
         """What an analyst must know of the output."""
@@ -151,6 +162,65 @@ class MarkovOperator(Section):
             "releases of the stream; 1 minus its mean is the expected share of wrong releases.",
             "released shares are biased towards likely symbols; average the posteriors instead "
             "(ConditionalRandomizedResponse.observe over the releases of each key, in order).",
+        ]
+
+
+class BatchedMarkovOperator(Section):
+    """Symbols in, `window` of them out at once; epsilon in nats for the whole batch."""
+
+    reads: ClassVar[frozenset[str]] = frozenset({"alphabet", "other"})
+
+    kind: Literal["batched_crr"]
+    alphabet: Annotated[list[str] | list[int], BeforeValidator(_alphabet)]
+    window: Annotated[int, Field(ge=1, le=LARGEST_WINDOW)]
+    epsilon_per_batch: Annotated[Epsilon, Field(le=50)]
+    model: str
+    other: str | int | None = None
+    distance: Placed = "hamming"
+    kernel: Search = "linear_program"
+
+    @field_validator("distance")
+    @classmethod
+    def _check_points(
+        cls, distance: str | PlacedSymbols, before: ValidationInfo
+    ) -> str | PlacedSymbols:
+        return _fitting(distance, before)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _known(self.other, self.alphabet)
+        return self
+
+    @property
+    def epsilon(self) -> float:
+        """Nats per release, and a release is a batch."""
+        return self.epsilon_per_batch
+
+    def parameters(self) -> dict[str, object]:
+        """What people want to see of it."""
+        each = self.epsilon_per_batch / self.window
+        return {
+            "epsilon": f"{self.epsilon_per_batch:g} nats per batch, {each:g} nats per record",
+            "window": f"{self.window} records are held back and released together",
+            "alphabet": ", ".join(str(symbol) for symbol in self.alphabet),
+            "unknown symbols": "dead letter" if self.other is None else f"become {self.other}",
+            "model": self.model,
+            "distance": _in_words(self.distance),
+            "kernel": self.kernel,
+        }
+
+    def how_to_read(self) -> list[str]:
+        """What an analyst must know of the output."""
+        return [
+            f"a release is a list: the symbols of {self.window} records of one key, oldest first. "
+            "It has the key and the time of the last of them; records before it have no output.",
+            "records of a stream that ends within a batch stay held back.",
+            "confidence is the expected share of true symbols in the list, given all releases of "
+            "the stream; 1 minus its mean is the expected share of wrong ones.",
+            "a repeated list is the last one again and says nothing new, and while a budget is "
+            "exhausted there is one for every record.",
+            "released shares are biased towards likely symbols; average the posteriors instead "
+            "(BatchedRelease.observe over the releases of each key, in order).",
         ]
 
 
@@ -204,4 +274,6 @@ class LaplaceOperator(Section):
         ]
 
 
-Operator = Annotated[MarkovOperator | LaplaceOperator, Field(discriminator="kind")]
+Operator = Annotated[
+    MarkovOperator | BatchedMarkovOperator | LaplaceOperator, Field(discriminator="kind")
+]
