@@ -12,9 +12,9 @@ from tests.operators.sip.binary_chain import PRINTED_STEPS
 
 RESULTS = Path(__file__).parent / "results" / "sip_batched_error.txt"
 HEADER = [
-    "Mean |x - y| of 40 binary sequences of 10,000 steps, in batches, +- standard error; in brackets,",
-    "what the specification (section 10) prints. b2, b3: 2 and 3 symbols with epsilon for each of",
-    "them; (e): for the whole batch.",
+    "Mean |x - y| of 40 binary sequences of 10,000 steps, in batches, +- standard error; in",
+    "brackets, what the specification (section 10) prints. b2, b3: 2 and 3 symbols with epsilon",
+    "for each of them; (e): for the whole batch.",
     "",
     "case  eps  " + "  ".join(f"{column.name:<25}" for column in COLUMNS),
 ]
