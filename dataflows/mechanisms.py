@@ -7,6 +7,7 @@ import numpy as np
 from dataflows.codec.fields import FieldTimestamp
 from dataflows.codec.numbers import Numbers
 from dataflows.codec.records import Codec, Domain
+from dataflows.codec.symbol_batches import SymbolBatches
 from dataflows.codec.symbol_reports import PlainSymbols, SymbolSets
 from dataflows.codec.symbols import Symbols
 from dataflows.config import Budget, Pipeline, TimestampField
@@ -15,6 +16,7 @@ from dataflows.errors import ConfigurationError
 from dataflows.lift import row_columns
 from dataflows.model_file import read_model
 from dataflows.operator_sections import (
+    BatchedMarkovOperator,
     LaplaceOperator,
     MarkovOperator,
     PlacedSymbols,
@@ -28,9 +30,11 @@ from operators.generalized_randomized_response import GeneralizedRandomizedRespo
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import ChargingMechanism, Mechanism
 from operators.optimized_unary_encoding import OptimizedUnaryEncoding
+from operators.sip.batched_release import BatchedRelease
 from operators.sip.chain import Chain
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.distances import HAMMING, Distance, Ordered, Points
+from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
 
 _MILLISECONDS = {"epoch-ms": 1, "epoch-s": 1000}
@@ -72,6 +76,17 @@ def _configured(file: PipelineFile) -> tuple[ChargingMechanism, Domain]:
         case RandomizedResponseOperator():
             form = SymbolSets if operator.releases_sets else PlainSymbols
             return _response(operator), form(field, operator.alphabet, other=operator.other)
+        case BatchedMarkovOperator():
+            model = read_model(file.resolve(operator.model), operator.alphabet)
+            if not isinstance(model, MarkovModel):
+                raise ValueError(
+                    "model: batched_crr takes first-order models with full rows only; write the "
+                    "rows in full, or kind: crr"
+                )
+            batches = SymbolBatches(field, operator.alphabet, other=operator.other)
+            epsilon, distance = float(operator.epsilon_per_batch), _distance(file, operator)
+            batched = BatchedRelease(model, operator.window, epsilon, distance, operator.kernel)
+            return batched, batches
         case LaplaceOperator():
             lower, upper = operator.in_units(operator.lower), operator.in_units(operator.upper)
             scale = operator.units_per_one
@@ -89,18 +104,21 @@ def _response(operator: RandomizedResponseOperator) -> ChargingMechanism:
 def _markov(
     file: PipelineFile, operator: MarkovOperator, model: Chain
 ) -> ConditionalRandomizedResponse:
-    distance: Distance
-    match operator.distance:
-        case "hamming":
-            distance = HAMMING
-        case "ordered":
-            distance = Ordered()
-        case PlacedSymbols(points=str(path)):
-            distance = read_points(file.resolve(path), operator.alphabet)
-        case PlacedSymbols(points=points):
-            distance = Points(np.array(points))
+    distance = _distance(file, operator)
     kind = _MARKOV[operator.kind]
     return kind(model, float(operator.epsilon), distance, operator.mode, operator.kernel)
+
+
+def _distance(file: PipelineFile, operator: MarkovOperator | BatchedMarkovOperator) -> Distance:
+    match operator.distance:
+        case "hamming":
+            return HAMMING
+        case "ordered":
+            return Ordered()
+        case PlacedSymbols(points=str(path)):
+            return read_points(file.resolve(path), operator.alphabet)
+        case PlacedSymbols(points=points):
+            return Points(np.array(points))
 
 
 def _with_budget(mechanism: ChargingMechanism, budget: Budget | None) -> Mechanism:

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 
 from dataflows.points_file import problem_with
 from dataflows.section import Section
+from operators.sip.batched_release import LARGEST_WINDOW
 from operators.sip.kernels import Mode, Search
 from operators.sip.linear_program_kernel import LARGEST_ALPHABET
 
@@ -61,13 +62,35 @@ def _distance(distance: object) -> object:
     return distance
 
 
-class SymbolOperator(Section):
-    """One symbol of an alphabet in; epsilon in nats per release."""
+Placed = Annotated[Literal["hamming", "ordered"] | PlacedSymbols, BeforeValidator(_distance)]
+"""How far apart two symbols are."""
+
+
+def _fitting(distance: str | PlacedSymbols, before: ValidationInfo) -> str | PlacedSymbols:
+    if isinstance(distance, PlacedSymbols) and isinstance(distance.points, list):
+        symbols = before.data.get("alphabet", distance.points)
+        problem = problem_with(distance.points, len(symbols))
+        if problem is not None:
+            raise ValueError(problem)
+    return distance
+
+
+def _in_words(distance: str | PlacedSymbols) -> str:
+    match distance:
+        case PlacedSymbols(points=str(file)):
+            return f"Euclidean, between the points of {file}"
+        case PlacedSymbols():
+            return "Euclidean, between the listed points"
+        case name:
+            return name
+
+
+class AlphabetOperator(Section):
+    """Symbols of an alphabet in."""
 
     reads: ClassVar[frozenset[str]] = frozenset({"alphabet", "other"})
 
     alphabet: Annotated[list[str] | list[int], BeforeValidator(_alphabet)]
-    epsilon: Annotated[Epsilon, Field(le=50)]
     other: str | int | None = None
 
     @model_validator(mode="after")
@@ -82,10 +105,19 @@ class SymbolOperator(Section):
     def parameters(self) -> dict[str, object]:
         """What people want to see of it."""
         return {
-            "epsilon": f"{self.epsilon:g} nats per release",
             "alphabet": ", ".join(str(symbol) for symbol in self.alphabet),
             "unknown symbols": "dead letter" if self.other is None else f"become {self.other}",
         }
+
+
+class SymbolOperator(AlphabetOperator):
+    """One symbol in; epsilon in nats per release."""
+
+    epsilon: Annotated[Epsilon, Field(le=50)]
+
+    def parameters(self) -> dict[str, object]:
+        """What people want to see of it."""
+        return {"epsilon": f"{self.epsilon:g} nats per release", **super().parameters()}
 
 
 class MarkovOperator(SymbolOperator):
@@ -94,9 +126,7 @@ class MarkovOperator(SymbolOperator):
     kind: Literal["crr", "paper_crr"]
     model: str
     mode: Mode = "optimal"
-    distance: Annotated[
-        Literal["hamming", "ordered"] | PlacedSymbols, BeforeValidator(_distance)
-    ] = "hamming"
+    distance: Placed = "hamming"
     kernel: Search = "heuristic"
     accept_unsound: bool = False
 
@@ -105,12 +135,7 @@ class MarkovOperator(SymbolOperator):
     def _check_points(
         cls, distance: str | PlacedSymbols, before: ValidationInfo
     ) -> str | PlacedSymbols:
-        if isinstance(distance, PlacedSymbols) and isinstance(distance.points, list):
-            symbols = before.data.get("alphabet", distance.points)
-            problem = problem_with(distance.points, len(symbols))
-            if problem is not None:
-                raise ValueError(problem)
-        return distance
+        return _fitting(distance, before)
 
     @field_validator("mode", "distance", "kernel")
     @classmethod
@@ -146,18 +171,9 @@ class MarkovOperator(SymbolOperator):
             **super().parameters(),
             "model": self.model,
             "mode": self.mode,
-            "distance": self._distance_in_words(),
+            "distance": _in_words(self.distance),
             "kernel": self.kernel,
         }
-
-    def _distance_in_words(self) -> str:
-        match self.distance:
-            case PlacedSymbols(points=str(file)):
-                return f"Euclidean, between the points of {file}"
-            case PlacedSymbols():
-                return "Euclidean, between the listed points"
-            case name:
-                return name
 
     def how_to_read(self) -> list[str]:
         """What an analyst must know of the output."""
@@ -207,6 +223,55 @@ class RandomizedResponseOperator(SymbolOperator):
             "do not compare released shares: count how many releases report each symbol, and undo "
             "the bias (operators.frequency_estimates, with error bars).",
             'leave out what is marked "repeated": it says nothing new.',
+        ]
+
+
+class BatchedMarkovOperator(AlphabetOperator):
+    """Symbols in, `window` of them out at once; epsilon in nats for the whole batch."""
+
+    kind: Literal["batched_crr"]
+    window: Annotated[int, Field(ge=1, le=LARGEST_WINDOW)]
+    epsilon_per_batch: Annotated[Epsilon, Field(le=50)]
+    model: str
+    distance: Placed = "hamming"
+    kernel: Search = "linear_program"
+
+    @field_validator("distance")
+    @classmethod
+    def _check_points(
+        cls, distance: str | PlacedSymbols, before: ValidationInfo
+    ) -> str | PlacedSymbols:
+        return _fitting(distance, before)
+
+    @property
+    def epsilon(self) -> float:
+        """Nats per release, and a release is a batch."""
+        return self.epsilon_per_batch
+
+    def parameters(self) -> dict[str, object]:
+        """What people want to see of it."""
+        each = self.epsilon_per_batch / self.window
+        return {
+            "epsilon": f"{self.epsilon_per_batch:g} nats per batch, {each:g} nats per record",
+            "window": f"{self.window} records are held back and released together",
+            **super().parameters(),
+            "model": self.model,
+            "distance": _in_words(self.distance),
+            "kernel": self.kernel,
+        }
+
+    def how_to_read(self) -> list[str]:
+        """What an analyst must know of the output."""
+        return [
+            f"a release is a list: the symbols of {self.window} records of one key, oldest first. "
+            "It has the key and the time of the last of them; records before it have no output.",
+            "records of a stream that ends within a batch stay held back.",
+            "confidence is the expected share of true symbols in the list, given all releases of "
+            "the stream; 1 minus its mean is the expected share of wrong ones.",
+            "a repeated list is the last one again and says nothing new, and while a budget is "
+            "exhausted there is one for every record.",
+            "released shares are biased towards likely symbols; average the posteriors instead "
+            "(BatchedRelease.observe over the releases of each key, in order).",
         ]
 
 
@@ -261,5 +326,6 @@ class LaplaceOperator(Section):
 
 
 Operator = Annotated[
-    MarkovOperator | RandomizedResponseOperator | LaplaceOperator, Field(discriminator="kind")
+    MarkovOperator | BatchedMarkovOperator | RandomizedResponseOperator | LaplaceOperator,
+    Field(discriminator="kind"),
 ]

@@ -229,22 +229,26 @@ class Budgeted:
     ) -> tuple[State, Releases]:
         """Keep the releases that are paid for, replace the others, and write the ledger."""
         allowed = self._allowed(state, inner)
+        fresh = releases.kinds
+        if fresh is None:
+            fresh = np.full(len(allowed), Kind.FRESH)
         if allowed.all():
-            values, annotations = releases.values, releases.annotations
+            values, annotations, kinds = releases.values, releases.annotations, fresh
             after = stepped
         else:
             skipped, instead = self._skip(inner, self._instead(state))
             after = _choose(allowed, stepped, skipped)
             values = _where(allowed, releases.values, instead.values)
             annotations = _choose(allowed, releases.annotations, instead.annotations)
-        after[_LAST] = values.copy()
+            kinds = np.where(allowed, fresh, _KINDS[self.when_exhausted])
+        shown = kinds != Kind.SUPPRESSED
+        after[_LAST] = _choose(shown, {_LAST: values}, state)[_LAST]
         if self.window is None:
             after[_EXHAUSTED] = ~allowed
         else:
             charge = after["spent"] - inner["spent"]
             window = np.concatenate([state[_WINDOW], charge[:, None]], axis=1)
             after[_WINDOW] = np.ascontiguousarray(window[:, 1:])
-        kinds = np.where(allowed, Kind.FRESH, _KINDS[self.when_exhausted])
         return after, Releases(values, annotations, kinds)
 
     def _allowed(self, state: State, inner: State) -> Array:

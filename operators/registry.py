@@ -4,7 +4,7 @@ One line here brings a new mechanism under the conformance suite, and another on
 its parameters must refuse.
 
 >>> sorted(KINDS)
-['crr', 'grr', 'laplace', 'oue', 'paper_crr']
+['batched_crr', 'crr', 'grr', 'laplace', 'oue', 'paper_crr']
 >>> example = KINDS["crr"].examples()[0]
 >>> example.mechanism.start(2)["spent"].tolist(), example.accepted.tolist()
 ([0, 0], [0, 1])
@@ -23,6 +23,7 @@ from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, Mechanism
 from operators.optimized_unary_encoding import OptimizedUnaryEncoding
 from operators.randomized_response import LARGEST_ALPHABET
+from operators.sip.batched_release import BatchedRelease
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.distances import Ordered, Points
 from operators.sip.markov_model import MarkovModel
@@ -101,6 +102,23 @@ def _crr_examples(kind: type[ConditionalRandomizedResponse]) -> tuple[Example, .
     )
 
 
+def _batched_examples(kind: type[BatchedRelease]) -> tuple[Example, ...]:
+    sticky, only = _sticky(), MarkovModel.smoothed([1.0], [[1.0]], smoothing=0.0)
+    walk = MarkovModel.smoothed([0.3, 0.3, 0.2, 0.1, 0.1], 0.8 * np.eye(5) + 0.04, 0.05)
+    threes = kind(sticky, 3, 3.0, kernel="heuristic")
+    two, five = np.arange(2), np.arange(5)
+    return (
+        Example(kind(sticky, 2, 2.0), two),
+        Example(threes, two),
+        Example(kind(sticky, 1, 1.0, kernel="heuristic"), two),
+        Example(kind(only, 2, 1.0), np.arange(1)),
+        Example(kind(walk, 2, 3.0, kernel="heuristic"), five),
+        Example(kind(walk, 6, 12.0, kernel="heuristic"), five),
+        Example(Budgeted(threes, total=6.0), two),
+        Example(Budgeted(threes, total=3.5, window=5, when_exhausted="suppress"), two),
+    )
+
+
 def _laplace_examples(kind: type[LaplaceRelease]) -> tuple[Example, ...]:
     tenths = kind(lower=0, upper=1000, epsilon=1.0, units_per_one=10)
     sign = kind(lower=-1, upper=1, epsilon=0.1)
@@ -141,6 +159,7 @@ def _oue_examples(kind: type[OptimizedUnaryEncoding]) -> tuple[Example, ...]:
 
 
 KINDS: Mapping[str, Kind] = {
+    "batched_crr": Kind(BatchedRelease, _batched_examples),
     "crr": Kind(ConditionalRandomizedResponse, _crr_examples),
     "grr": Kind(GeneralizedRandomizedResponse, _grr_examples),
     "laplace": Kind(LaplaceRelease, _laplace_examples),
@@ -156,6 +175,7 @@ _UNUSABLE_RESPONSE = {
 }
 
 UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
+    BatchedRelease: {"window": (0, -1, 33), "epsilon_per_batch": (*_EPSILONS, 50.1)},
     Budgeted: {"total": (0.0, -1.0, nan, inf, 1e30), "window": (0, -1)},
     ConditionalRandomizedResponse: {"epsilon": (*_EPSILONS, 50.1)},
     GeneralizedRandomizedResponse: _UNUSABLE_RESPONSE,

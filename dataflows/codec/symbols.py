@@ -32,13 +32,18 @@ class Symbols(Alphabet):
     def write(self, releases: Releases) -> list[bytes]:
         """One JSON object per release: the symbol, and the probability that it is the true one,
         null where nothing is said about it."""
+        return [
+            self._starts[symbol] + end
+            for symbol, end in zip(releases.values.tolist(), self._said(releases), strict=True)
+        ]
+
+    def _said(self, releases: Releases) -> list[bytes]:
+        """What follows the value in each record."""
         confidence = releases.annotations["confidence"]
         steps = np.where(np.isnan(confidence), _NO_CONFIDENCE, np.floor(confidence * _STEPS + 0.5))
         kinds = [Kind.FRESH] * len(steps) if releases.kinds is None else releases.kinds.tolist()
-        starts, ends = self._starts, self._ends
+        ends = self._ends
         return [
-            starts[symbol] + ends[kind][step]
-            for symbol, kind, step in zip(
-                releases.values.tolist(), kinds, steps.astype(np.int64).tolist(), strict=True
-            )
+            ends[kind][step]
+            for kind, step in zip(kinds, steps.astype(np.int64).tolist(), strict=True)
         ]

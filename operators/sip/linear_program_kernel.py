@@ -106,35 +106,42 @@ class LinearProgramKernel:
 
     def _solved(self, content: bytes) -> Floats:
         count = np.frombuffer(content, dtype=np.int64)
-        solution = self._minimum(count / count.sum())
-        return np.eye(self.symbols) if solution is None else _rounded(solution)
+        solution = solved_proposal(count / count.sum(), self._table, self.growth)
+        return np.eye(self.symbols) if solution is None else solution
 
-    def _minimum(self, belief: Floats) -> Floats | None:
-        """G(x,y) as the solver leaves it; None where it gives up."""
-        from scipy.optimize import linprog
-        from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
 
-        symbols = self.symbols
-        one, line = eye_array(symbols), np.ones((1, symbols))
-        nothing = csr_array((symbols, symbols))
-        above = hstack([eye_array(symbols**2) / (self.growth + 1.0), -kron(line.T, one)])
-        released = hstack([kron(belief[None], one), -one])
-        rows = hstack([kron(one, line), nothing])
-        weighted = np.maximum(belief, _IMPOSSIBLE)[:, None] * self._table
-        shrink = 1.0 / self.growth
-        cost = [((1.0 - shrink) * weighted).ravel(), shrink * ordered_sum(weighted)]
-        solved = linprog(
-            np.concatenate(cost),
-            A_ub=above,
-            b_ub=np.zeros(symbols**2),
-            A_eq=vstack([released, rows]),
-            b_eq=np.repeat([0.0, 1.0], symbols),
-            bounds=(0.0, None),
-            method="highs-ds",
-        )
-        if solved.status != 0:
-            return None
-        return np.asarray(solved.x[: symbols**2].reshape(symbols, symbols))
+def solved_proposal(belief: Floats, table: Floats, growth: float) -> Floats | None:
+    """The cheapest G(x,y) for costs `table` (x, y), rounded; None where the solver gives up."""
+    solution = _minimum(belief, table, growth)
+    return None if solution is None else _rounded(solution)
+
+
+def _minimum(belief: Floats, table: Floats, growth: float) -> Floats | None:
+    """G(x,y) as the solver leaves it."""
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
+
+    symbols = len(belief)
+    one, line = eye_array(symbols), np.ones((1, symbols))
+    nothing = csr_array((symbols, symbols))
+    above = hstack([eye_array(symbols**2) / (growth + 1.0), -kron(line.T, one)])
+    released = hstack([kron(belief[None], one), -one])
+    rows = hstack([kron(one, line), nothing])
+    weighted = np.maximum(belief, _IMPOSSIBLE)[:, None] * table
+    shrink = 1.0 / growth
+    cost = [((1.0 - shrink) * weighted).ravel(), shrink * ordered_sum(weighted)]
+    solved = linprog(
+        np.concatenate(cost),
+        A_ub=above,
+        b_ub=np.zeros(symbols**2),
+        A_eq=vstack([released, rows]),
+        b_eq=np.repeat([0.0, 1.0], symbols),
+        bounds=(0.0, None),
+        method="highs-ds",
+    )
+    if solved.status != 0:
+        return None
+    return np.asarray(solved.x[: symbols**2].reshape(symbols, symbols))
 
 
 def solver_version() -> str:

@@ -1,0 +1,68 @@
+"""What an algorithm for batches has to offer: a law a(r|o) over whole batches, one per stream.
+
+Batches are `(window, rows)`: position in the batch first, one column per stream. How an algorithm
+finds its law is its own affair; each of them goes through `ReleaseLaw.repaired`, which alone makes
+it private.
+"""
+
+from typing import Protocol
+
+from operators.mechanism import Floats, Integers
+
+
+class BatchLaw(Protocol):
+    """The law at one belief about the first symbol per column: public, since beliefs are."""
+
+    @property
+    def cost(self) -> Floats:
+        """The expected distance between batch and release: what algorithms are compared by."""
+        ...
+
+    @property
+    def charge(self) -> Integers:
+        """The actual leakage of the release, whatever it is, in units of 2^-40 nat."""
+        ...
+
+    def release(self, batches: Integers, uniforms: Floats) -> Integers:
+        """Draw r given o; `uniforms (draws, rows)` are in [0, 1)."""
+        ...
+
+    def probability(self, batches: Integers, released: Integers) -> Floats:
+        """a(r|o), the o and the r of each column."""
+        ...
+
+    def learned(self, released: Integers) -> Floats:
+        """P(symbol | everything released) for each position of the batch, `(window, n, rows)`."""
+        ...
+
+
+class Algorithm(Protocol):
+    """Makes a law for every belief; a pure function of the belief."""
+
+    @property
+    def draws(self) -> int:
+        """How many uniform numbers a release takes."""
+        ...
+
+    @property
+    def outcomes(self) -> int:
+        """How many outcomes a uniform number chooses among."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many numbers one column of the law takes, roughly: what limits columns at a time."""
+        ...
+
+    @property
+    def roundings(self) -> int:
+        """The relative error of one release and its posterior, in roundings of a double."""
+        ...
+
+    def law(self, belief: Floats) -> BatchLaw:
+        """The law for each column of `belief`, P(first symbol of the batch)."""
+        ...
+
+    def identity(self) -> tuple[str | int | bytes, ...]:
+        """What tells it apart in a law digest."""
+        ...

@@ -1,0 +1,297 @@
+"""Batches as sequences of groups of symbols: exact where there are few sequences, coarse elsewhere.
+
+Each position has groups of symbols (`clusters`), so that there are at most 36 sequences c of groups
+however many batches there are; where there are at most 36 batches, every symbol is a group of its
+own and nothing is lost. The release is one representative per group, drawn from a law a(r|c) over
+sequences of groups. It depends on the batch through c only, so the repair with the exact
+
+    b(c) = P(groups c) = sum over x of the joint probability of (X_i = x, c), forward and backward,
+
+makes it private. What is proposed is the solution of the linear program for the expected distance
+given c, or the cheapest projection onto the k most likely sequences. Groups and proposal are made
+for the belief rounded to multiples of 1/1024 and remembered by it: a function of it, and utility
+only. Everything is `(n, sequences, rows)`; sums run in symbol order.
+
+Source: SIP specification section 8, algorithms 1 and 3; section 3.4 for the linear program.
+"""
+
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import inf, prod
+
+import numpy as np
+
+from operators.mechanism import Floats, Integers
+from operators.nats import charge_of_ratio
+from operators.sip.batches.clusters import clusters, representatives
+from operators.sip.distances import Distance
+from operators.sip.explicit_kernel import ExplicitKernel
+from operators.sip.kernels import Search
+from operators.sip.linear_program_kernel import solved_proposal, solver_version
+from operators.sip.markov_model import MarkovModel, normalised, ordered_sum
+from operators.sip.release_law import ReleaseLaw
+
+MOST_SEQUENCES = 36
+TIE = 1e-12
+_BELIEF_GRID = 1024
+_UNLIKELY = np.float64(2.0**-10)
+"""What a rounded belief gets for every symbol, so that all of them go somewhere near."""
+_REMEMBERED = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSequences:
+    """The algorithm's constants; `gain` is e^eps - 1 and `growth` is e^eps of a whole batch.
+
+    Raises `ValueError` where a linear program is asked for and SciPy is not installed.
+    """
+
+    model: MarkovModel
+    window: int
+    distance: Distance
+    search: Search
+    gain: float
+    growth: float
+    most: int = MOST_SEQUENCES
+
+    def __post_init__(self) -> None:
+        if self.search == "linear_program":
+            solver_version()
+
+    @property
+    def draws(self) -> int:
+        """One for the whole batch."""
+        return 1
+
+    @property
+    def outcomes(self) -> int:
+        """How many outcomes a draw has."""
+        return prod(self.counts)
+
+    @property
+    def size(self) -> int:
+        """Joint probabilities at every position, and the law."""
+        sequences = self.outcomes
+        return sequences * (self.window * self.model.symbols + sequences)
+
+    @property
+    def roundings(self) -> int:
+        """n + 2 for each position, forward and backward, and the sums over sequences."""
+        sequences = self.outcomes
+        return 2 * self.window * (self.model.symbols + 2) + 3 * (sequences + self.model.symbols)
+
+    def identity(self) -> tuple[str | int | bytes, ...]:
+        """Name, version and size, and everything that its bits depend on."""
+        place: tuple[str, ...] = ()
+        if self.search == "linear_program":
+            place = (solver_version(), platform.system(), platform.machine())
+        return ("cluster_sequences", 1, self.most, self.search, *place)
+
+    def law(self, belief: Floats) -> "ClusterLaw":
+        """For each column of `belief`."""
+        keys = np.ascontiguousarray(np.floor(belief * _BELIEF_GRID + 0.5).astype(np.int64).T)
+        plans = [self._remembered(key.tobytes()) for key in keys]
+        grouped = np.empty((self.window, *belief.shape), dtype=np.int64)
+        shown = np.empty((self.window, max(self.counts), len(keys)), dtype=np.int64)
+        for row, plan in enumerate(plans):
+            grouped[:, :, row], shown[:, :, row] = plan.grouped, plan.shown
+        proposal = ExplicitKernel.stacked([plan.proposal for plan in plans], self.outcomes)
+        return self._law(belief, grouped, shown, proposal)
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """How many groups each position has: as many as fit, and as equally many as possible."""
+        counts = [1] * self.window
+        while True:
+            growing = [i for i in range(self.window) if counts[i] < self.model.symbols]
+            if not growing:
+                return tuple(counts)
+            smallest = min(growing, key=lambda i: counts[i])
+            counts[smallest] += 1
+            if prod(counts) > self.most:
+                counts[smallest] -= 1
+                return tuple(counts)
+
+    @cached_property
+    def digits(self) -> Integers:
+        """The group of each position in each sequence, `(window, sequences)`, the first slowest."""
+        return np.indices(self.counts).reshape(self.window, -1)
+
+    @cached_property
+    def table(self) -> Floats:
+        """D(x, y)."""
+        return self.distance.table(self.model.symbols)
+
+    @cached_property
+    def _remembered(self) -> "Callable[[bytes], _Plan]":
+        return lru_cache(_REMEMBERED)(self._plan)
+
+    def _plan(self, content: bytes) -> "_Plan":
+        """For a rounded belief, a little of it on every symbol."""
+        belief = normalised(np.frombuffer(content, dtype=np.int64) + _UNLIKELY)
+        mass = belief[:, None]
+        grouped = np.empty((self.window, len(belief)), dtype=np.int64)
+        shown = np.zeros((self.window, max(self.counts)), dtype=np.int64)
+        for position, groups in enumerate(self.counts):
+            grouped[position] = clusters(mass[:, 0], groups, self.distance)
+            shown[position, :groups] = representatives(
+                mass[:, 0], grouped[position], groups, self.table
+            )
+            mass = self.model.predict(mass)
+        everywhere = ExplicitKernel(np.eye(self.outcomes)[:, :, None])
+        law = self._law(belief[:, None], grouped[:, :, None], shown[:, :, None], everywhere)
+        prior = law.law.belief[:, 0]
+        apart = law.weighted[:, :, 0] / prior[:, None]
+        proposal = None
+        if self.search == "linear_program":
+            proposal = solved_proposal(prior, apart, self.growth)
+        if proposal is None:
+            proposal = self._projection(prior, apart)
+        return _Plan(grouped, shown, proposal)
+
+    def _projection(self, prior: Floats, apart: Floats) -> Floats:
+        """Everybody at the nearest of the k most likely sequences, for the cheapest k."""
+        ranked = np.argsort(-prior, kind="stable")
+        best, least = np.eye(len(prior)), inf
+        for kept in range(1, len(prior) + 1):
+            nearest = ranked[np.argmin(apart[:, ranked[:kept]], axis=1)]
+            matrix = np.eye(len(prior))[nearest]
+            law = ReleaseLaw.repaired(
+                prior[:, None], ExplicitKernel(matrix[:, :, None]), self.gain, self.growth
+            )
+            cost = float(_expected(law, (prior[:, None] * apart)[:, :, None])[0])
+            if cost < least - TIE:
+                best, least = matrix, cost
+        return best
+
+    def _law(
+        self, belief: Floats, grouped: Integers, shown: Integers, proposal: ExplicitKernel
+    ) -> "ClusterLaw":
+        joint = self._joint(belief, grouped)
+        prior = normalised(ordered_sum(joint[-1]))
+        law = ReleaseLaw.repaired(prior, proposal, self.gain, self.growth)
+        return ClusterLaw(self, grouped, shown, joint, law)
+
+    def _joint(self, belief: Floats, grouped: Integers) -> Floats:
+        """P(X_i = x, groups c), `(window, n, sequences, rows)`."""
+        inside = grouped[:, :, None, :] == self.digits[:, None, :, None]
+        joint = np.empty((self.window, *inside.shape[1:]))
+        forward = np.where(inside[0], belief[:, None, :], 0.0)
+        joint[0] = forward
+        for position in range(1, self.window):
+            forward = np.where(inside[position], _onward(forward, self.model.transition), 0.0)
+            joint[position] = forward
+        backward = np.ones(inside.shape[1:])
+        for position in range(self.window - 2, -1, -1):
+            later = np.where(inside[position + 1], backward, 0.0)
+            backward = _onward(later, self.model.transition.T)
+            joint[position] = joint[position] * backward
+        return joint
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """Groups, representatives and proposal for one rounded belief."""
+
+    grouped: Integers
+    shown: Integers
+    proposal: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterLaw:
+    """A law over sequences of groups, as a law over batches.
+
+    `grouped (window, n, rows)` is the group of each symbol, `shown (window, groups, rows)` the
+    symbol that is released for each group.
+    """
+
+    algorithm: ClusterSequences
+    grouped: Integers
+    shown: Integers
+    joint: Floats
+    law: ReleaseLaw
+
+    @cached_property
+    def cost(self) -> Floats:
+        """Exact: the joint probabilities of symbols and groups are."""
+        return _expected(self.law, self.weighted)
+
+    @cached_property
+    def charge(self) -> Integers:
+        """The largest leakage over all sequences of groups."""
+        return charge_of_ratio(self.law.leakage_ratio)
+
+    @cached_property
+    def weighted(self) -> Floats:
+        """P(c) E[D(o, r) | c], `(sequences of groups, released, rows)`."""
+        digits = self.algorithm.digits
+        total = np.zeros((digits.shape[1], digits.shape[1], self.joint.shape[3]))
+        for position, groups in enumerate(self.algorithm.counts):
+            for group in range(groups):
+                far = self.algorithm.table[:, self.shown[position, group]]
+                cost = ordered_sum(self.joint[position] * far[:, None, :])
+                total = total + np.where(
+                    (digits[position] == group)[None, :, None], cost[:, None, :], 0.0
+                )
+        return total
+
+    def release(self, batches: Integers, uniforms: Floats) -> Integers:
+        """The representatives of a sequence drawn given the batch's own."""
+        drawn = self.law.sample(self._sequences(batches), uniforms[0])
+        columns = np.arange(batches.shape[1])
+        return np.stack(
+            [
+                shown[digit[drawn], columns]
+                for shown, digit in zip(self.shown, self.algorithm.digits, strict=True)
+            ]
+        )
+
+    def probability(self, batches: Integers, released: Integers) -> Floats:
+        """0 where a released symbol represents nothing."""
+        columns = np.arange(batches.shape[1])
+        sequences = self._sequences(released)
+        law = self.law.probabilities(self._sequences(batches))[sequences, columns]
+        possible = np.ones(len(columns), dtype=bool)
+        for position, digit in enumerate(self.algorithm.digits):
+            shown = self.shown[position, digit[sequences], columns]
+            possible &= shown == released[position]
+        return np.where(possible, law, 0.0)
+
+    def learned(self, released: Integers) -> Floats:
+        """The posterior of the groups, and each symbol's probability in its group."""
+        prior = self.law.belief
+        posterior = self.law.posterior(self._sequences(released))
+        ratio = np.where(prior > 0.0, posterior / np.where(prior > 0.0, prior, 1.0), 0.0)
+        learned = np.empty((len(released), len(self.joint[0]), released.shape[1]))
+        for position, joint in enumerate(self.joint):
+            per_sequence = np.ascontiguousarray((joint * ratio).transpose(1, 0, 2))
+            learned[position] = normalised(ordered_sum(per_sequence))
+        return learned
+
+    def _sequences(self, batches: Integers) -> Integers:
+        """The number of each batch's sequence of groups."""
+        columns = np.arange(batches.shape[1])
+        number = np.zeros(len(columns), dtype=np.int64)
+        for position, groups in enumerate(self.algorithm.counts):
+            number = number * groups + self.grouped[position, batches[position], columns]
+        return number
+
+
+def _onward(columns: Floats, transition: Floats) -> Floats:
+    """sum over u of columns[u] transition[u, v], in the order of u; `(n, sequences, rows)`."""
+    total = np.zeros_like(columns)
+    for symbol in range(len(columns)):
+        total = total + columns[symbol] * transition[symbol][:, None, None]
+    return total
+
+
+def _expected(law: ReleaseLaw, weighted: Floats) -> Floats:
+    """sum over c and r of b(c) a(r|c) E[D | c], from the `weighted` distances."""
+    assert isinstance(law.proposal, ExplicitKernel)
+    moved = ordered_sum(ordered_sum(law.proposal.matrix * weighted))
+    spread = ordered_sum(law.mass * ordered_sum(weighted))
+    cost: Floats = (law.gain * moved + spread) / (law.gain + ordered_sum(law.mass))
+    return cost

@@ -1,0 +1,74 @@
+"""Groups of symbols of about equal mass, one representative in each: a coarser alphabet.
+
+Under `Ordered` and `Points` groups are neighbourhoods: the symbols are split along their widest
+axis, in proportion to the number of groups on both sides, and split again. Under `Hamming` the most
+likely symbols represent, and every other one joins the lightest group. Utility only: any grouping
+that depends on public data alone is private. Source: SIP specification section 8, algorithm 3.
+
+>>> clusters(np.full(6, 1 / 6), 3, Ordered()).tolist()
+[0, 0, 1, 1, 2, 2]
+>>> clusters(np.array([0.1, 0.5, 0.3, 0.1]), 2, Hamming()).tolist()
+[1, 0, 1, 1]
+"""
+
+import numpy as np
+
+from operators.mechanism import Floats, Integers
+from operators.sip.distances import Distance, Hamming, Ordered, Points
+from operators.sip.markov_model import ordered_sum
+
+
+def clusters(mass: Floats, count: int, distance: Distance) -> Integers:
+    """The group 0..count-1 of each symbol; none is empty, and `count` is at most n."""
+    symbols = len(mass)
+    if count == symbols:
+        return np.arange(symbols)
+    match distance:
+        case Hamming():
+            return _around_the_likeliest(mass, count)
+        case Ordered():
+            return _neighbourhoods(mass, count, np.arange(symbols, dtype=np.float64)[:, None])
+        case Points():
+            return _neighbourhoods(mass, count, distance.coordinates)
+
+
+def representatives(mass: Floats, grouped: Integers, count: int, table: Floats) -> Integers:
+    """The member of each group that the others are nearest to, weighted by mass."""
+    chosen = np.empty(count, dtype=np.int64)
+    for group in range(count):
+        members = np.flatnonzero(grouped == group)
+        apart = ordered_sum(mass[members, None] * table[np.ix_(members, members)])
+        chosen[group] = members[int(np.argmin(apart))]
+    return chosen
+
+
+def _around_the_likeliest(mass: Floats, count: int) -> Integers:
+    ranked = np.argsort(-mass, kind="stable")
+    grouped = np.empty(len(mass), dtype=np.int64)
+    grouped[ranked[:count]] = np.arange(count)
+    heavy = mass[ranked[:count]].copy()
+    for symbol in ranked[count:]:
+        lightest = int(np.argmin(heavy))
+        grouped[symbol] = lightest
+        heavy[lightest] += mass[symbol]
+    return grouped
+
+
+def _neighbourhoods(mass: Floats, count: int, coordinates: Floats) -> Integers:
+    grouped = np.empty(len(mass), dtype=np.int64)
+    waiting, done = [(np.arange(len(mass)), count)], 0
+    while waiting:
+        members, parts = waiting.pop()
+        if parts == 1:
+            grouped[members] = done
+            done += 1
+            continue
+        placed = coordinates[members]
+        axis = int(np.argmax(placed.max(axis=0) - placed.min(axis=0)))
+        members = members[np.argsort(placed[:, axis], kind="stable")]
+        reached = np.cumsum(mass[members])
+        left = parts // 2
+        off = np.abs(reached * parts - reached[-1] * left)
+        cut = left + int(np.argmin(off[left - 1 : len(members) - (parts - left)]))
+        waiting += [(members[cut:], parts - left), (members[:cut], left)]
+    return grouped

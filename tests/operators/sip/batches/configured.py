@@ -1,0 +1,76 @@
+"""Every algorithm for batches by its name, also where the plan would choose another one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from operators.mechanism import Floats
+from operators.nats import exact_exp, exact_expm1
+from operators.sip.batched_release import BatchedRelease
+from operators.sip.batches.batch_law import Algorithm
+from operators.sip.batches.batch_plan import BatchPlan
+from operators.sip.batches.cluster_sequences import ClusterSequences
+from operators.sip.batches.likely_sequences import LikelySequences
+from operators.sip.batches.symbol_by_symbol import SymbolBySymbol
+from operators.sip.kernels import Search
+from operators.sip.markov_model import MarkovModel
+
+Make = Callable[[BatchPlan], Algorithm]
+
+
+def grouped(plan: BatchPlan, search: Search, most: int) -> ClusterSequences:
+    gain, growth = exact_expm1(plan.epsilon), exact_exp(plan.epsilon)
+    return ClusterSequences(plan.model, plan.window, plan.distance, search, gain, growth, most)
+
+
+def likely(plan: BatchPlan) -> LikelySequences:
+    gain, growth = exact_expm1(plan.epsilon), exact_exp(plan.epsilon)
+    return LikelySequences(plan.model, plan.window, plan.distance, gain, growth)
+
+
+def single(plan: BatchPlan) -> SymbolBySymbol:
+    return SymbolBySymbol(plan.model, plan.window, plan.distance, plan.epsilon / plan.window)
+
+
+ALGORITHMS: dict[str, Make] = {
+    "exact program": partial(grouped, search="linear_program", most=10_000),
+    "coarse program": partial(grouped, search="linear_program", most=5),
+    "coarse heuristic": partial(grouped, search="heuristic", most=5),
+    "likely sequences": likely,
+    "symbol by symbol": single,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class OneAlgorithm(BatchPlan):
+    """Always the same algorithm."""
+
+    make: Make
+
+    @cached_property
+    def algorithms(self) -> tuple[Algorithm, ...]:
+        return (self.make(self),)
+
+
+def released_by(make: Make) -> type[BatchedRelease]:
+    """Batched release with one algorithm."""
+
+    class Released(BatchedRelease):
+        def _plan_of(self, length: int) -> BatchPlan:
+            plan = super()._plan_of(length)
+            return OneAlgorithm(
+                plan.model, plan.window, plan.epsilon, plan.distance, plan.kernel, make
+            )
+
+    return Released
+
+
+def batch_probabilities(model: MarkovModel, belief: Floats, window: int) -> Floats:
+    """P(o) of every batch in lexicographic order, from P(first symbol)."""
+    probabilities = belief
+    for _ in range(window - 1):
+        last = np.arange(len(probabilities)) % model.symbols
+        probabilities = (probabilities[:, None] * model.transition[last]).ravel()
+    return probabilities

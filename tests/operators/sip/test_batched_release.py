@@ -1,0 +1,190 @@
+"""Batched release position by position: what is held back, released, erased and charged."""
+
+import numpy as np
+import pytest
+
+from operators.budget import Budgeted
+from operators.mechanism import AT_THE_END, Inputs, Integers, Kind, Releases, State
+from operators.nats import units_of
+from operators.randomness import DrawScope, Secret, record_positions
+from operators.sip.batched_release import BatchedRelease, epsilon_for
+from operators.sip.distances import Points
+from operators.sip.markov_model import MarkovModel
+from tests.conformance.streams import WatchedDraws
+from tests.privacy.chains import binary, random_chain
+
+MODEL = binary(stays=0.9, first=0.5)
+TRIPLES = BatchedRelease(MODEL, window=3, epsilon_per_batch=3.0)
+
+
+def run(
+    mechanism: BatchedRelease | Budgeted, truth: list[list[int]], *, first: int = 0
+) -> tuple[State, list[Releases], list[State]]:
+    """Feed `truth`, one list of rows per position; the states are those after each position."""
+    rows = len(truth[0])
+    state, releases, states = mechanism.start(rows), [], []
+    for position, symbols in enumerate(truth, start=first):
+        state, released = mechanism.step(state, Inputs(np.array(symbols)), draws(rows, position))
+        releases.append(released)
+        states.append(state)
+    return state, releases, states
+
+
+def draws(rows: int, position: int) -> WatchedDraws:
+    scope = DrawScope(Secret(bytes(32)), "p", "o", 1, TRIPLES.law_digest())
+    keys = [b"%d" % row for row in range(rows)]
+    return WatchedDraws(scope.draws(keys, record_positions("t", 0, [position] * rows)))
+
+
+def kinds(releases: Releases) -> Integers:
+    assert releases.kinds is not None
+    return releases.kinds
+
+
+def test_only_the_last_position_of_a_batch_publishes() -> None:
+    _, releases, states = run(TRIPLES, [[0, 1], [1, 1], [1, 1], [0, 0]])
+    published = [kinds(released).tolist() for released in releases]
+    silent, fresh = [Kind.SUPPRESSED] * 2, [Kind.FRESH] * 2
+    assert published == [silent, silent, fresh, silent]
+    assert releases[2].values.shape == (2, 3)
+    assert [state["held"].tolist() for state in states] == [[1, 1], [2, 2], [0, 0], [1, 1]]
+    assert states[0]["spent"].max() == states[1]["spent"].max() == 0
+    assert (states[2]["spent"] == states[3]["spent"]).all()
+
+
+def test_what_was_held_back_is_erased_by_the_release() -> None:
+    _, _, states = run(TRIPLES, [[1], [1], [1]])
+    assert [state["pending"].tolist() for state in states] == [[[1, 0]], [[1, 1]], [[0, 0]]]
+
+
+def test_streams_may_stand_at_different_positions_of_a_batch() -> None:
+    one, _, _ = run(TRIPLES, [[1], [0]])
+    other, _, _ = run(TRIPLES, [[1]])
+    mixed = {name: np.concatenate([one[name], other[name]]) for name in one}
+    _, releases = TRIPLES.step(mixed, Inputs(np.array([1, 1])), draws(2, 2))
+    (alone,) = TRIPLES.step(one, Inputs(np.array([1])), draws(1, 2))[1:]
+    assert kinds(releases).tolist() == [Kind.FRESH, Kind.SUPPRESSED]
+    assert (releases.values[0] == alone.values[0]).all()
+
+
+def test_the_charge_is_known_at_every_position_of_the_batch_before_it() -> None:
+    state, _, states = run(TRIPLES, [[0], [1], [1], [0], [1], [1]])
+    start = TRIPLES.next_charge(TRIPLES.start(1))
+    assert (TRIPLES.next_charge(states[0]) == start).all()
+    assert (TRIPLES.next_charge(states[1]) == start).all()
+    assert (states[2]["spent"] == start).all()
+    assert (state["spent"] - start == TRIPLES.next_charge(states[2])).all()
+    assert start.max() <= TRIPLES.largest_charge
+
+
+def test_draws_are_bound_to_the_whole_batch_and_to_what_was_released_before() -> None:
+    bound = []
+    for earlier in ([0, 0, 0], [1, 1, 1]):
+        for batch in ([0, 0, 1], [1, 0, 1], [0, 0, 0]):
+            state, _, _ = run(TRIPLES, [[symbol] for symbol in [*earlier, *batch[:2]]])
+            watched = draws(1, 5)
+            TRIPLES.step(state, Inputs(np.array(batch[2:])), watched)
+            bound.append((watched.bindings[0][0], state["history"][0]))
+    assert len(set(bound)) == len(bound)
+    assert bound[0][1] == bound[1][1] != bound[3][1]
+
+
+def test_a_reader_follows_with_the_releases_alone() -> None:
+    state, releases, _ = run(TRIPLES, [[0, 1], [1, 1], [1, 0], [0, 0], [1, 0], [1, 0]])
+    reader = TRIPLES.start(2)
+    for released in releases:
+        if (kinds(released) == Kind.FRESH).all():
+            reader, learned = TRIPLES.observe(reader, released.values)
+            right = np.take_along_axis(learned, released.values[:, :, None], axis=2)
+            confidence = released.annotations["confidence"]
+            assert right.mean(axis=(1, 2)) == pytest.approx(confidence)
+    for name, column in state.items():
+        assert reader[name].tobytes() == column.tobytes()
+
+
+def test_a_final_batch_is_shorter_and_takes_its_share_of_epsilon() -> None:
+    """Rows hold 2, 1 and 0 symbols; what is released of 2 is what a mechanism for pairs does."""
+    quads = BatchedRelease(MODEL, window=4, epsilon_per_batch=4.0)
+    pairs = BatchedRelease(MODEL, window=2, epsilon_per_batch=2.0)
+    two, _, _ = run(quads, [[1], [1]])
+    one, _, _ = run(quads, [[1]])
+    state = {name: np.concatenate([two[name], one[name], quads.start(1)[name]]) for name in two}
+    after, releases = quads.finish(state, draws(3, 2))
+    assert kinds(releases).tolist() == [Kind.FRESH, Kind.FRESH, Kind.SUPPRESSED]
+    assert (releases.values[0, 2:] == -1).all()
+    assert (releases.values[1, 1:] == -1).all()
+    assert set(releases.values[0, :2].tolist()) <= {0, 1}
+    assert after["held"].tolist() == [0, 0, 0]
+    assert not after["pending"].any()
+    assert after["spent"][0] == pairs.next_charge(pairs.start(1))[0]
+    assert 0 < after["spent"][1] <= units_of(1.0) + 100
+    assert after["spent"][2] == 0
+    observed, _ = pairs.observe(pairs.start(1), releases.values[:1, :2])
+    assert observed["belief"].tobytes() == after["belief"][:1].tobytes()
+    assert observed["history"].tobytes() == after["history"][:1].tobytes()
+
+
+def test_a_skip_forgets_what_is_held_and_predicts_past_it() -> None:
+    state, _, _ = run(TRIPLES, [[0], [1], [1], [0]])
+    skipped, releases = TRIPLES.skip(state, np.array([[1, 1, 1]]))
+    belief = MODEL.predict(MODEL.predict(state["belief"].T))
+    assert skipped["belief"].tobytes() == belief.T.tobytes()
+    assert (skipped["held"].tolist(), skipped["pending"].tolist()) == ([0], [[0, 0]])
+    assert skipped["spent"].tolist() == state["spent"].tolist()
+    assert skipped["history"] != state["history"]
+    assert np.isnan(releases.annotations["confidence"]).all()
+
+
+def test_a_budget_ends_between_batches_and_repeats_the_last_one() -> None:
+    budgeted = Budgeted(TRIPLES, total=6.0)
+    state, releases, _ = run(budgeted, [[1]] * 12)
+    published = [kinds(released)[0] for released in releases]
+    batch = [Kind.SUPPRESSED, Kind.SUPPRESSED, Kind.FRESH]
+    assert published[:6] == batch * 2
+    ended = published.index(Kind.REPEATED)
+    assert published[:ended] == batch * (ended // 3)
+    assert set(published[ended:]) == {Kind.REPEATED}
+    for repeated in releases[ended:]:
+        assert (repeated.values == releases[ended - 1].values).all()
+    assert budgeted.level(state).tolist() == [AT_THE_END]
+    assert state["spent"].max() <= units_of(6.0 * (1 + 1e-9))
+    assert not state["pending"].any()
+
+
+def test_a_budget_over_a_window_of_positions_counts_batches() -> None:
+    budgeted = Budgeted(TRIPLES, total=3.5, window=5, when_exhausted="suppress")
+    _, _, states = run(budgeted, [[1]] * 30)
+    spent = np.array([0] * 5 + [int(state["spent"][0]) for state in states])
+    assert (spent[5:] - spent[:-5]).max() <= units_of(3.5 * (1 + 1e-9))
+    assert spent[-1] > 4 * units_of(2.0)
+
+
+@pytest.mark.parametrize("symbols", [7, 40])
+def test_large_alphabets_are_released_by_whichever_algorithm_is_cheapest(symbols: int) -> None:
+    rng = np.random.default_rng(symbols)
+    mechanism = BatchedRelease(random_chain(rng, symbols), 3, epsilon_for(3, 2.0))
+    truth = rng.integers(symbols, size=(3, 4))
+    state, releases, _ = run(mechanism, truth.tolist())
+    assert (kinds(releases[-1]) == Kind.FRESH).all()
+    assert ((releases[-1].values >= 0) & (releases[-1].values < symbols)).all()
+    assert (state["spent"] <= mechanism.largest_charge).all()
+    assert state["belief"].sum(axis=1) == pytest.approx(1.0)
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^distance: has 3 points, but there are 2 symbols"):
+        BatchedRelease(MODEL, 2, 1.0, Points(np.zeros((3, 1))))
+    with pytest.raises(ValueError, match=r"a symbol index is outside 0\.\.1"):
+        TRIPLES.step(TRIPLES.start(1), Inputs(np.array([2])), draws(1, 0))
+    damaged, _, _ = run(TRIPLES, [[1], [1]])
+    damaged["belief"] = damaged["belief"] / 2
+    with pytest.raises(ValueError, match="the belief of row 0 is not a distribution"):
+        TRIPLES.step(damaged, Inputs(np.array([1])), draws(1, 2))
+
+
+def test_a_certain_alphabet_costs_nothing() -> None:
+    only = BatchedRelease(MarkovModel(np.ones(1), np.ones((1, 1))), 32, 1.0)
+    state, releases, _ = run(only, [[0]] * 32)
+    assert state["spent"].tolist() == [0]
+    assert releases[-1].values.tolist() == [[0] * 32]
+    assert releases[-1].annotations["confidence"].tolist() == [1.0]
