@@ -9,7 +9,8 @@ units of `exponent * ln 2` are added as integers.
 ([0, 762123384786], 1099511627776)
 """
 
-from decimal import Decimal, localcontext
+from decimal import ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
 from math import ceil
 
 import numpy as np
@@ -51,6 +52,20 @@ def units_of(nats: float) -> int:
 def in_nats(units: int) -> float:
     """Units as nats, for people to read."""
     return units / UNITS_PER_NAT
+
+
+def charge_of_exact_ratio(ratio: Fraction) -> int:
+    """ln(ratio) * 2^40, rounded up, of a rational number of at least 1.
+
+    >>> charge_of_exact_ratio(Fraction(2)), charge_of_exact_ratio(Fraction(1))
+    (762123384786, 0)
+    """
+    if ratio == 1:
+        return 0
+    with localcontext() as context:
+        context.prec, context.rounding = 60, ROUND_CEILING
+        logarithm = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+        return ceil(logarithm.next_plus() * UNITS_PER_NAT)
 
 
 def charge_of_ratio(ratio: Floats) -> Integers:

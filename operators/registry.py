@@ -4,7 +4,7 @@ One line here brings a new mechanism under the conformance suite, and another on
 its parameters must refuse.
 
 >>> sorted(KINDS)
-['crr', 'laplace', 'paper_crr']
+['adaptive_crr', 'crr', 'laplace', 'paper_crr']
 >>> example = KINDS["crr"].examples()[0]
 >>> example.mechanism.start(2)["spent"].tolist(), example.accepted.tolist()
 ([0, 0], [0, 1])
@@ -20,6 +20,7 @@ import numpy as np
 from operators.budget import Budgeted
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, Mechanism
+from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
@@ -101,7 +102,24 @@ def _laplace_examples(kind: type[LaplaceRelease]) -> tuple[Example, ...]:
     )
 
 
+def _adaptive_examples(kind: type[AdaptiveRelease]) -> tuple[Example, ...]:
+    cycle = MarkovModel.smoothed([0.7, 0.2, 0.1], [[0, 1, 0], [0, 0, 1], [1, 0, 0]], 0.2)
+    only = MarkovModel.smoothed([1.0], [[1.0]], smoothing=0.0)
+    right_or_wrong, apart = kind(_sticky(), 2.0, 1.0), kind(cycle, 0.7, 0.5, distance="steps")
+    mechanisms: list[AdaptiveRelease | Budgeted] = [
+        right_or_wrong,
+        apart,
+        kind(_sparse(), 1.0, 2.0),
+        kind(_second_order(), 30.0, 30.0),
+        kind(only, 1.0, 1.0),
+        Budgeted(right_or_wrong, total=6.0),
+        Budgeted(apart, total=1.5, window=4),
+    ]
+    return tuple(Example(one, np.arange(one.outcomes[0])) for one in mechanisms)
+
+
 KINDS: Mapping[str, Kind] = {
+    "adaptive_crr": Kind(AdaptiveRelease, _adaptive_examples),
     "crr": Kind(ConditionalRandomizedResponse, _crr_examples),
     "laplace": Kind(LaplaceRelease, _laplace_examples),
     "paper_crr": Kind(PaperConditionalRandomizedResponse, _markov_examples),
@@ -110,6 +128,10 @@ KINDS: Mapping[str, Kind] = {
 _EPSILONS = (0.0, -1.0, nan, inf)
 
 UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
+    AdaptiveRelease: {
+        "decision_epsilon": (*_EPSILONS, 50.1, 1e-20),
+        "release_epsilon": (*_EPSILONS, 50.1),
+    },
     Budgeted: {"total": (0.0, -1.0, nan, inf, 1e30), "window": (0, -1)},
     ConditionalRandomizedResponse: {"epsilon": (*_EPSILONS, 50.1)},
     LaplaceRelease: {
