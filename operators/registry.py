@@ -4,7 +4,7 @@ One line here brings a new mechanism under the conformance suite, and another on
 its parameters must refuse.
 
 >>> sorted(KINDS)
-['adaptive_crr', 'crr', 'laplace', 'paper_crr']
+['adaptive_crr', 'cold_start_crr', 'crr', 'laplace', 'paper_crr']
 >>> example = KINDS["crr"].examples()[0]
 >>> example.mechanism.start(2)["spent"].tolist(), example.accepted.tolist()
 ([0, 0], [0, 1])
@@ -21,6 +21,7 @@ from operators.budget import Budgeted
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, Mechanism
 from operators.sip.adaptive_release import AdaptiveRelease
+from operators.sip.cold_start import ColdStart
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
@@ -118,8 +119,25 @@ def _adaptive_examples(kind: type[AdaptiveRelease]) -> tuple[Example, ...]:
     return tuple(Example(one, np.arange(one.outcomes[0])) for one in mechanisms)
 
 
+def _cold_start_examples(kind: type[ColdStart]) -> tuple[Example, ...]:
+    two, three, never = (
+        kind(symbols, epsilon, positions, when_short="accept")
+        for symbols, epsilon, positions in ((2, 1.0, 2), (3, 2.0, 3), (4, 1.0, 200))
+    )
+    mechanisms: list[ColdStart | Budgeted] = [
+        two,
+        three,
+        never,
+        kind(2, 3.0),
+        Budgeted(two, total=4.0),
+        Budgeted(three, total=6.5, window=4),
+    ]
+    return tuple(Example(one, np.arange(one.outcomes[0])) for one in mechanisms)
+
+
 KINDS: Mapping[str, Kind] = {
     "adaptive_crr": Kind(AdaptiveRelease, _adaptive_examples),
+    "cold_start_crr": Kind(ColdStart, _cold_start_examples),
     "crr": Kind(ConditionalRandomizedResponse, _crr_examples),
     "laplace": Kind(LaplaceRelease, _laplace_examples),
     "paper_crr": Kind(PaperConditionalRandomizedResponse, _markov_examples),
@@ -131,6 +149,12 @@ UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
     AdaptiveRelease: {
         "decision_epsilon": (*_EPSILONS, 50.1, 1e-20),
         "release_epsilon": (*_EPSILONS, 50.1),
+    },
+    ColdStart: {
+        "symbols": (0, 1, -1, 17),
+        "epsilon": (*_EPSILONS, 50.1, 1e-20),
+        "positions": (-1, 2**20 + 1),
+        "alpha": (0.0, -1.0, nan, inf),
     },
     Budgeted: {"total": (0.0, -1.0, nan, inf, 1e30), "window": (0, -1)},
     ConditionalRandomizedResponse: {"epsilon": (*_EPSILONS, 50.1)},

@@ -146,11 +146,11 @@ class AdaptiveRelease:
         `outcomes` are numbers of releases: y of a fresh one, n + y of a repeated one. It needs the
         model and the releases, nothing else; its state is the state of `step`.
         """
-        releases = self.published(outcomes)
-        repeats: Mask = np.equal(releases.kinds, Kind.REPEATED)
+        again, values = np.divmod(outcomes, self.model.symbols)
+        repeats: Mask = again > 0
         decision = self._decision(state)
         law = self._fresh.law(self._after_decision(decision, repeats))
-        after, posterior = self._after_release(state, decision, law, repeats, releases.values)
+        after, posterior = self._after_release(state, decision, law, repeats, values)
         return after, posterior.T
 
     @property
@@ -160,8 +160,9 @@ class AdaptiveRelease:
 
     def outcome_of(self, releases: Releases) -> Integers:
         """y of a fresh release, n + y of a repeated one."""
-        again = np.not_equal(releases.kinds, Kind.FRESH)
-        return np.where(again, releases.values + self.model.symbols, releases.values)
+        values = releases.values
+        again = Kind.FRESH if releases.kinds is None else releases.kinds
+        return np.where(np.equal(again, Kind.FRESH), values, values + self.model.symbols)
 
     def published(self, outcomes: Integers) -> Releases:
         """Value and kind of a numbered release."""
@@ -296,16 +297,18 @@ class AdaptiveRelease:
 
     @cached_property
     def _decision_rounding(self) -> int | None:
-        return rounding_charge(self.model, self.decision_epsilon, self._roundings)
+        model = self.model
+        return rounding_charge(self.decision_epsilon, self._roundings, model.forgetting_ratio)
 
     @cached_property
     def _release_rounding(self) -> int | None:
-        return rounding_charge(self.model, self.release_epsilon, self._roundings)
+        model = self.model
+        return rounding_charge(self.release_epsilon, self._roundings, model.forgetting_ratio)
 
     @property
     def _roundings(self) -> int:
-        """Of two corrections, by the bit and by the release."""
-        return 3 * self.model.symbols + 60
+        """Of two corrections, by the bit and by the release, and of the chain."""
+        return 3 * self.model.symbols + 60 + self.model.roundings
 
     def _marginal(self, state: State) -> Floats:
         return self.model.marginal(checked_belief(state["belief"]))

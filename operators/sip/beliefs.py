@@ -8,7 +8,6 @@ import numpy as np
 
 from operators.mechanism import Floats, Integers
 from operators.nats import charge_of_ratio, exact_exp, units_of
-from operators.sip.chain import Chain
 from operators.sip.markov_model import SUM_TOLERANCE, ordered_sum
 
 _UNIT_ROUNDOFF = 2.0**-53
@@ -24,15 +23,15 @@ def checked_belief(rows: Floats) -> Floats:
     return belief
 
 
-def rounding_charge(model: Chain, epsilon: float, roundings: int) -> int | None:
+def rounding_charge(epsilon: float, roundings: int, forgetting_ratio: float) -> int | None:
     """Units by which rounding may raise the leakage of a law that is `epsilon`-private in doubles.
 
-    A correction errs by so many relative `roundings`; with those of the chain, which contracts what
-    came before (`forgetting_ratio`), beliefs stay within `distance` in total variation of the exact
+    A step errs by so many relative `roundings`, and the chain contracts what came before
+    (`Chain.forgetting_ratio`), so beliefs stay within `distance` in total variation of the exact
     posterior, and the leakage grows by at most -ln(1 - 2 sinh(epsilon) distance). None: there is no
     such bound, and twice the leakage, which needs no belief, has to be charged instead.
     """
-    distance = (roundings + model.roundings) * _UNIT_ROUNDOFF * (model.forgetting_ratio + 1.0)
+    distance = roundings * _UNIT_ROUNDOFF * (forgetting_ratio + 1.0)
     growth = exact_exp(epsilon)
     loss = (growth - 1.0 / growth) * distance
     if loss >= 0.5:
