@@ -11,12 +11,19 @@ from dataflows.deduplication import Deduplication
 from dataflows.errors import ConfigurationError
 from dataflows.lift import row_columns
 from dataflows.model_file import read_model
-from dataflows.operator_sections import LaplaceOperator, MarkovOperator
+from dataflows.operator_sections import (
+    AdaptiveOperator,
+    ColdStartOperator,
+    LaplaceOperator,
+    MarkovOperator,
+)
 from dataflows.pipeline_file import PipelineFile
 from dataflows.state.row_table import estimated_megabytes
 from operators.budget import Budgeted
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import ChargingMechanism, Mechanism
+from operators.sip.adaptive_release import AdaptiveRelease
+from operators.sip.cold_start import ColdStart
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
 
@@ -56,6 +63,20 @@ def _configured(file: PipelineFile) -> tuple[ChargingMechanism, Domain]:
             model = read_model(file.resolve(operator.model), operator.alphabet)
             symbols = Symbols(field, operator.alphabet, other=operator.other)
             return _MARKOV[operator.kind](model, float(operator.epsilon)), symbols
+        case AdaptiveOperator():
+            model = read_model(file.resolve(operator.model), operator.alphabet)
+            decision, fresh = float(operator.decision_epsilon), float(operator.epsilon)
+            adaptive = AdaptiveRelease(model, decision, fresh, operator.distance)
+            return adaptive, Symbols(field, operator.alphabet, other=operator.other)
+        case ColdStartOperator():
+            cold = ColdStart(
+                len(operator.alphabet),
+                float(operator.epsilon),
+                operator.positions or 0,
+                float(operator.alpha),
+                operator.when_short,
+            )
+            return cold, Symbols(field, operator.alphabet, other=operator.other)
         case LaplaceOperator():
             lower, upper = operator.in_units(operator.lower), operator.in_units(operator.upper)
             scale = operator.units_per_one

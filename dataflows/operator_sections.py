@@ -37,29 +37,21 @@ Exact = Annotated[Decimal, BeforeValidator(_decimal), Field(allow_inf_nan=False)
 """A number as it is written, digit by digit."""
 
 
-class MarkovOperator(Section):
-    """One symbol in, one symbol out, relative to a Markov model; epsilon in nats per release."""
+class SymbolOperator(Section):
+    """One symbol of an alphabet in; epsilon in nats per release."""
 
     reads: ClassVar[frozenset[str]] = frozenset({"alphabet", "other"})
 
-    kind: Literal["crr", "paper_crr"]
     alphabet: Annotated[list[str] | list[int], BeforeValidator(_alphabet)]
     epsilon: Annotated[Epsilon, Field(le=50)]
-    model: str
     other: str | int | None = None
-    accept_unsound: bool = False
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_other(self) -> Self:
         if self.other is not None and self.other not in self.alphabet:
             raise ValueError(
                 "other must be one of the alphabet: it is the symbol released in place of "
                 "unknown ones"
-            )
-        if self.kind == "paper_crr" and not self.accept_unsound:
-            raise ValueError(
-                "paper_crr breaks its own privacy claim and is a baseline for comparison; "
-                "write kind: crr, or accept_unsound: true if you know why you want it"
             )
         return self
 
@@ -69,8 +61,28 @@ class MarkovOperator(Section):
             "epsilon": f"{self.epsilon:g} nats per release",
             "alphabet": ", ".join(str(symbol) for symbol in self.alphabet),
             "unknown symbols": "dead letter" if self.other is None else f"become {self.other}",
-            "model": self.model,
         }
+
+
+class MarkovOperator(SymbolOperator):
+    """One symbol out, relative to a Markov model."""
+
+    kind: Literal["crr", "paper_crr"]
+    model: str
+    accept_unsound: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.kind == "paper_crr" and not self.accept_unsound:
+            raise ValueError(
+                "paper_crr breaks its own privacy claim and is a baseline for comparison; "
+                "write kind: crr, or accept_unsound: true if you know why you want it"
+            )
+        return self
+
+    def parameters(self) -> dict[str, object]:
+        """What people want to see of it."""
+        return {**super().parameters(), "model": self.model}
 
     def how_to_read(self) -> list[str]:
         """What an analyst must know of the output."""
@@ -132,4 +144,70 @@ class LaplaceOperator(Section):
         ]
 
 
-Operator = Annotated[MarkovOperator | LaplaceOperator, Field(discriminator="kind")]
+class AdaptiveOperator(SymbolOperator):
+    """Publish anew or repeat, relative to a Markov model; `epsilon` is that of a fresh symbol."""
+
+    kind: Literal["adaptive_crr"]
+    model: str
+    decision_epsilon: Annotated[Epsilon, Field(le=50)]
+    distance: Literal["symbol", "steps"] = "symbol"
+
+    def parameters(self) -> dict[str, object]:
+        """What people want to see of it."""
+        good_enough = {
+            "symbol": "if it is still the true symbol",
+            "steps": "if it is no further from the true symbol than a fresh one is expected to be",
+        }[self.distance]
+        return {
+            **super().parameters(),
+            "epsilon": f"{self.epsilon:g} nats per fresh release",
+            "decision": f"{self.decision_epsilon:g} nats per record, fresh or repeated",
+            "the last release is repeated": f"{good_enough}, up to noise",
+            "model": self.model,
+        }
+
+    def how_to_read(self) -> list[str]:
+        """What an analyst must know of the output."""
+        return [
+            'a release marked "repeated" says that the last one is, up to noise, still good enough:'
+            " that is information, and it is counted in the promise. Do not leave it out.",
+            "confidence is the probability that the published symbol is the true one, given "
+            "everything published; 1 minus its mean is the expected share of wrong symbols.",
+            "published shares are biased towards likely symbols and towards what was there before; "
+            "average the posteriors instead (AdaptiveRelease.observe, over all records in order).",
+        ]
+
+
+class ColdStartOperator(SymbolOperator):
+    """No model is declared: every stream learns one from its own first releases."""
+
+    kind: Literal["cold_start_crr"]
+    positions: Annotated[int, Field(ge=1)] | None = None
+    alpha: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    when_short: Literal["refuse", "accept"] = "refuse"
+
+    def parameters(self) -> dict[str, object]:
+        """What people want to see of it."""
+        first = "as many as are enough" if self.positions is None else f"{self.positions:,}"
+        return {
+            **super().parameters(),
+            "records before a model is learned": first,
+            "model": "each stream's own, learned once from its first releases and then frozen",
+        }
+
+    def how_to_read(self) -> list[str]:
+        """What an analyst must know of the output."""
+        return [
+            "confidence is null until a stream has learned its model; until then count releases as "
+            "those of randomized response, and undo the bias.",
+            "afterwards confidence is the probability that the released symbol is the true one "
+            "under that model, which is learned from noise: it is right as far as the model is.",
+            "how many records a stream has behind it tells which of the two applies; when the "
+            "switch comes depends on nothing but that number.",
+        ]
+
+
+Operator = Annotated[
+    MarkovOperator | AdaptiveOperator | ColdStartOperator | LaplaceOperator,
+    Field(discriminator="kind"),
+]
