@@ -8,8 +8,10 @@ import pytest
 
 from operators.auditing.enumeration import stream_probabilities
 from operators.mechanism import Floats, Inputs, Integers, Kind, Words
+from operators.nats import in_nats
 from operators.randomness import DrawScope, Secret, record_positions
 from operators.sip.adaptive_release import AdaptiveRelease
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 from operators.sip.repeat_decision import Distance, expected_steps, near
 from tests.operators.sip import dense
@@ -131,3 +133,46 @@ def test_without_a_release_the_next_question_is_about_what_was_published_instead
     assert state["spent"].tolist() == [0]
     expected = MODEL.predict(MODEL.prior[:, None])[:, 0]
     np.testing.assert_array_equal(state["belief"][0], expected)
+
+
+def long_run(
+    mechanism: AdaptiveRelease | ConditionalRandomizedResponse, streams: int, steps: int
+) -> tuple[float, float]:
+    """Mean share of wrong symbols and mean nats per record, of streams drawn from the model."""
+    rng, model = np.random.default_rng(1), mechanism.model
+    assert isinstance(model, MarkovModel)
+    reached = np.cumsum(model.transition, axis=1)
+    truth, state, wrong = rng.integers(model.symbols, size=streams), mechanism.start(streams), []
+    for _ in range(steps):
+        truth = (rng.random(streams)[:, None] > reached[truth, :-1]).sum(axis=1)
+        state, releases = mechanism.step(state, Inputs(truth), SimulatedByPurpose(rng))
+        wrong.append(float((releases.values != truth).mean()))
+    return float(np.mean(wrong)), in_nats(int(state["spent"].sum())) / (streams * steps)
+
+
+@dataclass(frozen=True)
+class SimulatedByPurpose:
+    """Words from a generator that is good enough for simulations."""
+
+    rng: np.random.Generator
+
+    def words(
+        self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
+    ) -> Words:
+        shape = (len(binding), coordinates, count)
+        return self.rng.integers(2**64, size=shape, dtype=np.uint64)
+
+
+def test_repeating_pays_off_for_large_epsilons_and_not_for_small_ones() -> None:
+    """20 symbols that stay nine times out of ten."""
+    transition = np.full((20, 20), 0.1 / 19)
+    np.fill_diagonal(transition, 0.9)
+    model = MarkovModel.smoothed(np.full(20, 0.05), transition, smoothing=0.0)
+    plain, cost = long_run(ConditionalRandomizedResponse(model, 4.0), 100, 100)
+    adaptive, adaptive_cost = long_run(AdaptiveRelease(model, 3.0, 3.0), 100, 100)
+    assert adaptive < 0.7 * plain
+    assert adaptive_cost < 0.95 * cost
+    plain, cost = long_run(ConditionalRandomizedResponse(model, 2.0), 100, 100)
+    adaptive, adaptive_cost = long_run(AdaptiveRelease(model, 1.0, 1.0), 100, 100)
+    assert adaptive > 1.5 * plain
+    assert adaptive_cost > 0.9 * cost
