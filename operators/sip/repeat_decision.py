@@ -73,16 +73,11 @@ def near(symbols: int, previous: Integers, within: Floats | int) -> Mask:
 
 
 def expected_steps(law: ReleaseLaw) -> Floats:
-    """E|x - y| of a fresh release, per column."""
-    proposal = law.proposal
-    fill = np.where(proposal.partial, _steps_to(proposal.partial_fill), _steps_to(proposal.fill))
-    moved = ordered_sum(law.belief * (1.0 - proposal.own) * fill)
-    spread = ordered_sum(law.mass * _steps_to(law.belief))
-    return (law.gain * moved + spread) / (law.gain + ordered_sum(law.mass))
-
-
-def _steps_to(weights: Floats) -> Floats:
-    """sum over y of weights(y) |x - y|, for every x: one step up moves away from what is below."""
-    below = np.cumsum(weights, axis=0)
-    first = ordered_sum(np.arange(len(weights))[:, None] * weights)[None]
-    return np.cumsum(np.concatenate([first, 2.0 * below[:-1] - below[-1]]), axis=0)
+    """E|x - y| of a fresh release, per column: n rows of the law, one after the other."""
+    symbols = np.arange(len(law.belief))
+    expected = np.zeros(law.belief.shape[1])
+    for symbol in symbols:
+        probabilities = law.probabilities(np.full(len(expected), symbol))
+        apart = np.abs(symbols - symbol)[:, None]
+        expected = expected + law.belief[symbol] * ordered_sum(probabilities * apart)
+    return expected
