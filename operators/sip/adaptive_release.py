@@ -41,7 +41,7 @@ section 7 (budgets that follow past releases).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from math import isfinite
@@ -59,7 +59,6 @@ from operators.mechanism import (
     Kind,
     Releases,
     State,
-    Words,
 )
 from operators.nats import add_spent, in_nats
 from operators.randomized_response import Odds
@@ -75,10 +74,11 @@ from operators.sip.conditional_randomized_response import (
     LARGEST_EPSILON,
     ConditionalRandomizedResponse,
 )
-from operators.sip.guarantees import crr_guarantees
+from operators.sip.guarantees import adaptive_guarantees
 from operators.sip.history import extended
 from operators.sip.release_law import Mask, ReleaseLaw
 from operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
+from operators.sip.symbol_inputs import bound_to, checked_symbols
 
 _UNIT_ROUNDOFF = 2.0**-53
 _CHARGE_ROUNDING = 8
@@ -126,13 +126,13 @@ class AdaptiveRelease:
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Decide, release where that is the decision, and update the state from both alone."""
-        symbols = self._checked_symbols(inputs)
+        symbols = checked_symbols(inputs, self.model.symbols)
         decision = self._decision(state)
         is_near = decision.near[symbols, np.arange(len(symbols))].astype(np.int64)
-        word = draws.words("decision", _bound_to(self._answers, is_near, state["history"]))
+        word = draws.words("decision", bound_to(self._answers, is_near, state["history"]))
         repeats = decision.repeats(symbols, word[:, 0, 0])
         law = self._fresh.law(self._after_decision(decision, repeats))
-        word = draws.words("release", _bound_to(self._symbols, symbols, state["history"]))
+        word = draws.words("release", bound_to(self._symbols, symbols, state["history"]))
         fresh = law.sample(symbols, unit_interval(word[:, 0, 0]))
         released = np.where(repeats, state["previous"], fresh)
         after, posterior = self._after_release(state, decision, law, repeats, released)
@@ -221,22 +221,11 @@ class AdaptiveRelease:
     def guarantees(self) -> tuple[Guarantee, ...]:
         """SIP relative to the model, and LDP for every prior, of a position with all it shows."""
         allowances = (self._decision_rounding, self._release_rounding)
-        promised = crr_guarantees(
+        return adaptive_guarantees(
             epsilon=self.decision_epsilon + self.release_epsilon,
             rounding_epsilon=in_nats(_CHARGE_ROUNDING + sum(units or 0 for units in allowances)),
             rounding_covered=None not in allowances,
             sampling_error=self.model.symbols * (self.model.symbols + 16) * _UNIT_ROUNDOFF,
-        )
-        return tuple(
-            replace(
-                guarantee,
-                assumptions=(
-                    *guarantee.assumptions,
-                    "every reader sees whether a release is fresh or repeated: that bit is charged",
-                ),
-                proof=f"{guarantee.proof}; section 9 (the decision is a release of its own)",
-            )
-            for guarantee in promised
         )
 
     def audit(self) -> Mapping[str, object]:
@@ -254,7 +243,7 @@ class AdaptiveRelease:
                 joint.tolist()
             ),
             "first position: probability of a repeated release": float(
-                (self._marginal(state)[:, 0] * repeated).sum()
+                (decision.belief[:, 0] * repeated).sum()
             ),
             "first position: actual leakage of the bit in nats": in_nats(int(bit[0])),
             "first position: actual leakage with a fresh release in nats": in_nats(int(total[0])),
@@ -297,24 +286,19 @@ class AdaptiveRelease:
 
     @cached_property
     def _decision_rounding(self) -> int | None:
-        model = self.model
-        return rounding_charge(self.decision_epsilon, self._roundings, model.forgetting_ratio)
+        return self._rounding(self.decision_epsilon)
 
     @cached_property
     def _release_rounding(self) -> int | None:
-        model = self.model
-        return rounding_charge(self.release_epsilon, self._roundings, model.forgetting_ratio)
+        return self._rounding(self.release_epsilon)
 
-    @property
-    def _roundings(self) -> int:
-        """Of two corrections, by the bit and by the release, and of the chain."""
-        return 3 * self.model.symbols + 60 + self.model.roundings
-
-    def _marginal(self, state: State) -> Floats:
-        return self.model.marginal(checked_belief(state["belief"]))
+    def _rounding(self, epsilon: float) -> int | None:
+        """After two corrections, by the bit and by the release, and what the chain adds."""
+        roundings = 3 * self.model.symbols + 60 + self.model.roundings
+        return rounding_charge(epsilon, roundings, self.model.forgetting_ratio)
 
     def _decision(self, state: State) -> RepeatDecision:
-        belief = self._marginal(state)
+        belief = self.model.marginal(checked_belief(state["belief"]))
         within = 0 if self.distance == "symbol" else expected_steps(self._fresh.law(belief))
         good_enough = near(len(belief), state["previous"], within)
         return RepeatDecision(belief, good_enough, self._odds)
@@ -343,17 +327,3 @@ class AdaptiveRelease:
         bit = charge_of_leakage(decision.leakage_ratio, self._decision_rounding)
         release = charge_of_leakage(law.leakage_ratio, self._release_rounding)
         return bit + np.where(repeats, 0, release)
-
-    def _checked_symbols(self, inputs: Inputs) -> Integers:
-        symbols = inputs.values.astype(np.int64, copy=False)
-        if ((symbols < 0) | (symbols >= self.model.symbols)).any():
-            raise ValueError(f"a symbol index is outside 0..{self.model.symbols - 1}")
-        return symbols
-
-
-def _bound_to(digests: tuple[bytes, ...], data: Integers, histories: Words) -> list[bytes]:
-    """What the draws are applied to: the data, and through the belief what was published."""
-    releases = histories.astype("<u8").tobytes()
-    return [
-        digests[item] + releases[8 * row : 8 * row + 8] for row, item in enumerate(data.tolist())
-    ]

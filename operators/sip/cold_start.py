@@ -76,6 +76,7 @@ from operators.sip.hamming_kernel import HammingKernel
 from operators.sip.history import extended
 from operators.sip.release_law import Mask, ReleaseLaw
 from operators.sip.stream_model import StreamModels
+from operators.sip.symbol_inputs import bound_to, checked_symbols
 
 LARGEST_ALPHABET = 16
 MOST_POSITIONS = 2**20
@@ -152,8 +153,8 @@ class ColdStart:
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Release one symbol per row, then update the state from the release alone."""
-        symbols = self._checked_symbols(inputs)
-        word = draws.words("release", self._bound_to(symbols, state["history"]))[:, 0, 0]
+        symbols = checked_symbols(inputs, self.symbols)
+        word = draws.words("release", bound_to(self._bindings, symbols, state["history"]))[:, 0, 0]
         released = self._response(symbols, word)
         warm = self._warm(state)
         law = self._law(state, warm)
@@ -326,17 +327,3 @@ class ColdStart:
         charge = np.full(len(warm), self.odds.charge, dtype=np.int64)
         charge[warm] = charge_of_leakage(law.leakage_ratio, self._rounding)
         return charge
-
-    def _checked_symbols(self, inputs: Inputs) -> Integers:
-        symbols = inputs.values.astype(np.int64, copy=False)
-        if ((symbols < 0) | (symbols >= self.symbols)).any():
-            raise ValueError(f"a symbol index is outside 0..{self.symbols - 1}")
-        return symbols
-
-    def _bound_to(self, symbols: Integers, histories: Words) -> list[bytes]:
-        """What the draws are applied to: the symbol, and through the belief what was released."""
-        releases = histories.astype("<u8").tobytes()
-        return [
-            self._bindings[symbol] + releases[8 * row : 8 * row + 8]
-            for row, symbol in enumerate(symbols.tolist())
-        ]

@@ -60,6 +60,29 @@ def crr_guarantees(
     return sip, ldp
 
 
+def adaptive_guarantees(
+    *, epsilon: float, rounding_epsilon: float, rounding_covered: bool, sampling_error: float
+) -> tuple[Guarantee, ...]:
+    """As `crr_guarantees`, of a decision and a release together."""
+    promised = crr_guarantees(
+        epsilon=epsilon,
+        rounding_epsilon=rounding_epsilon,
+        rounding_covered=rounding_covered,
+        sampling_error=sampling_error,
+    )
+    return tuple(
+        replace(
+            guarantee,
+            assumptions=(
+                *guarantee.assumptions,
+                "every reader sees whether a release is fresh or repeated: that bit is charged",
+            ),
+            proof=f"{guarantee.proof}; section 9 (the decision is a release of its own)",
+        )
+        for guarantee in promised
+    )
+
+
 def cold_start_guarantees(
     *,
     epsilon: float,
