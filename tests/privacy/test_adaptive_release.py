@@ -45,7 +45,7 @@ def test_the_ledger_of_every_path_covers_what_it_leaked(
 ) -> None:
     rng = np.random.default_rng([symbols, steps])
     worst = 0.0
-    for _ in range(25):
+    for _ in range(15):
         mechanism = random_adaptive(rng, symbols, distance)
         for paths in sequences(mechanism, steps):
             leaked = about_truth(paths, mechanism.model)
@@ -72,7 +72,7 @@ def test_a_belief_that_leaves_the_decision_out_leaks_more_than_its_ledger_says(
     """Theorem 1 needs the exact posterior; the decision is part of what was released."""
     rng = np.random.default_rng([symbols, steps, 1])
     excesses = []
-    for _ in range(25):
+    for _ in range(15):
         model, epsilons = random_chain(rng, symbols), random_epsilons(rng)
         paths = all_sequences(BitLeftOut(model, *epsilons), steps)
         excesses.append(float((about_truth(paths, model) - paths.spent).max()))
@@ -95,7 +95,7 @@ def test_with_the_decision_in_the_belief_the_ledger_is_exact_and_without_it_it_i
 @pytest.mark.parametrize("symbols", [2, 3])
 def test_no_other_prior_or_correlation_learns_more_than_twice_as_much(symbols: int) -> None:
     rng = np.random.default_rng([symbols, 2])
-    for _ in range(40):
+    for _ in range(20):
         mechanism = random_adaptive(rng, symbols)
         paths = all_sequences(mechanism, 3)
         leaked = about_truth(paths, random_chain(rng, symbols))

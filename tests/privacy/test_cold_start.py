@@ -103,7 +103,7 @@ def test_for_any_prior_early_releases_count_once_and_later_ones_twice(
             bound = bound_for_anybody(mechanism, paths.steps)
             assert paths.about_streams().max() <= bound + ROUNDING
             truths = symbols**paths.steps
-            for _ in range(60):
+            for _ in range(30):
                 prior = rng.dirichlet(np.full(truths, rng.choice([0.02, 0.2, 2.0])))
                 chain = stream_probabilities(random_chain(rng, symbols), paths.steps)
                 for probabilities in (prior, chain):
