@@ -16,7 +16,9 @@ from dataflows.errors import ConfigurationError
 from dataflows.lift import row_columns
 from dataflows.model_file import read_model
 from dataflows.operator_sections import (
+    AdaptiveOperator,
     BatchedMarkovOperator,
+    ColdStartOperator,
     LaplaceOperator,
     MarkovOperator,
     PlacedSymbols,
@@ -30,8 +32,10 @@ from operators.generalized_randomized_response import GeneralizedRandomizedRespo
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import ChargingMechanism, Mechanism
 from operators.optimized_unary_encoding import OptimizedUnaryEncoding
+from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.batched_release import BatchedRelease
 from operators.sip.chain import Chain
+from operators.sip.cold_start import ColdStart
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.distances import HAMMING, Distance, Ordered, Points
 from operators.sip.markov_model import MarkovModel
@@ -87,6 +91,20 @@ def _configured(file: PipelineFile) -> tuple[ChargingMechanism, Domain]:
             epsilon, distance = float(operator.epsilon_per_batch), _distance(file, operator)
             batched = BatchedRelease(model, operator.window, epsilon, distance, operator.kernel)
             return batched, batches
+        case AdaptiveOperator():
+            model = read_model(file.resolve(operator.model), operator.alphabet)
+            decision, fresh = float(operator.decision_epsilon), float(operator.epsilon)
+            adaptive = AdaptiveRelease(model, decision, fresh, operator.distance)
+            return adaptive, Symbols(field, operator.alphabet, other=operator.other)
+        case ColdStartOperator():
+            cold = ColdStart(
+                len(operator.alphabet),
+                float(operator.epsilon),
+                operator.positions or 0,
+                float(operator.alpha),
+                operator.when_short,
+            )
+            return cold, Symbols(field, operator.alphabet, other=operator.other)
         case LaplaceOperator():
             lower, upper = operator.in_units(operator.lower), operator.in_units(operator.upper)
             scale = operator.units_per_one

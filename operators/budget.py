@@ -60,6 +60,7 @@ from operators.mechanism import (
     Integers,
     Kind,
     Releases,
+    RepeatingMechanism,
     State,
 )
 from operators.nats import LARGEST_SPENT, UNITS_PER_NAT, in_nats
@@ -134,7 +135,9 @@ class Budgeted:
         """The law inside where the budget allows it; elsewhere one release, whatever the input."""
         inner = self._inner(state)
         law = self._enumerable.release_law(inner)
-        certain = np.arange(law.shape[2]) == self._instead(state)[:, None]
+        instead = self._instead(state)
+        kinds = np.full(len(instead), _KINDS[self.when_exhausted])
+        certain = np.arange(law.shape[2]) == self.outcome_of(Releases(instead, {}, kinds))[:, None]
         allowed = self._allowed(state, inner)
         return np.where(allowed[:, None, None], law, certain[:, None, :])
 
@@ -146,7 +149,19 @@ class Budgeted:
         before = {name: column[paid] for name, column in inner.items()}
         for name, column in self._enumerable.follow(before, released[paid]).items():
             stepped[name][paid] = column
-        return self._settle(state, inner, stepped, Releases(released))[0]
+        return self._settle(state, inner, stepped, self.published(released))[0]
+
+    def outcome_of(self, releases: Releases) -> Integers:
+        """The number inside, or the value where there is nothing else to a release."""
+        if isinstance(self.mechanism, RepeatingMechanism):
+            return self.mechanism.outcome_of(releases)
+        return releases.values
+
+    def published(self, outcomes: Integers) -> Releases:
+        """The release inside that has this number."""
+        if isinstance(self.mechanism, RepeatingMechanism):
+            return self.mechanism.published(outcomes)
+        return Releases(outcomes)
 
     @property
     def lasting(self) -> tuple[str, ...]:

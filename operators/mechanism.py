@@ -47,7 +47,8 @@ class Kind(IntEnum):
     FRESH = 0
     """It was drawn for this position."""
     REPEATED = 1
-    """The budget did not allow a fresh one: it says nothing new about this position."""
+    """An earlier one again, or a constant: the budget did not allow a fresh one, and it says
+    nothing new about this position; or the mechanism decided so, which does say something."""
     SUPPRESSED = 2
     """Nothing is published for this position."""
     STOPPED = 3
@@ -163,7 +164,7 @@ class ChargingMechanism(Mechanism, Protocol):
         ...
 
     def next_charge(self, state: State) -> Integers:
-        """What the next release of each row will cost, whatever it is."""
+        """What the next release of each row will cost at most, whatever it is."""
         ...
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
@@ -212,4 +213,17 @@ class EnumerableMechanism(Mechanism, Protocol):
 
     def follow(self, state: State, released: Integers) -> State:
         """The state after these releases: what `step` returns when it draws them."""
+        ...
+
+
+@runtime_checkable
+class RepeatingMechanism(EnumerableMechanism, Protocol):
+    """A mechanism that decides by itself to repeat, so that a release is a value *and* a kind."""
+
+    def outcome_of(self, releases: Releases) -> Integers:
+        """The number of each release in `release_law`."""
+        ...
+
+    def published(self, outcomes: Integers) -> Releases:
+        """Values and kinds of releases with these numbers."""
         ...

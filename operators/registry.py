@@ -4,7 +4,7 @@ One line here brings a new mechanism under the conformance suite, and another on
 its parameters must refuse.
 
 >>> sorted(KINDS)
-['batched_crr', 'crr', 'grr', 'laplace', 'oue', 'paper_crr']
+['adaptive_crr', 'batched_crr', 'cold_start_crr', 'crr', 'grr', 'laplace', 'oue', 'paper_crr']
 >>> example = KINDS["crr"].examples()[0]
 >>> example.mechanism.start(2)["spent"].tolist(), example.accepted.tolist()
 ([0, 0], [0, 1])
@@ -23,7 +23,9 @@ from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, Mechanism
 from operators.optimized_unary_encoding import OptimizedUnaryEncoding
 from operators.randomized_response import LARGEST_ALPHABET
+from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.batched_release import BatchedRelease
+from operators.sip.cold_start import ColdStart
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.distances import Ordered, Points
 from operators.sip.markov_model import MarkovModel
@@ -158,8 +160,42 @@ def _oue_examples(kind: type[OptimizedUnaryEncoding]) -> tuple[Example, ...]:
     )
 
 
+def _adaptive_examples(kind: type[AdaptiveRelease]) -> tuple[Example, ...]:
+    cycle = MarkovModel.smoothed([0.7, 0.2, 0.1], [[0, 1, 0], [0, 0, 1], [1, 0, 0]], 0.2)
+    only = MarkovModel.smoothed([1.0], [[1.0]], smoothing=0.0)
+    right_or_wrong, apart = kind(_sticky(), 2.0, 1.0), kind(cycle, 0.7, 0.5, distance="steps")
+    mechanisms: list[AdaptiveRelease | Budgeted] = [
+        right_or_wrong,
+        apart,
+        kind(_sparse(), 1.0, 2.0),
+        kind(_second_order(), 30.0, 30.0),
+        kind(only, 1.0, 1.0),
+        Budgeted(right_or_wrong, total=6.0),
+        Budgeted(apart, total=1.5, window=4),
+    ]
+    return tuple(Example(one, np.arange(one.outcomes[0])) for one in mechanisms)
+
+
+def _cold_start_examples(kind: type[ColdStart]) -> tuple[Example, ...]:
+    two, three, never = (
+        kind(symbols, epsilon, positions, when_short="accept")
+        for symbols, epsilon, positions in ((2, 1.0, 2), (3, 2.0, 3), (4, 1.0, 200))
+    )
+    mechanisms: list[ColdStart | Budgeted] = [
+        two,
+        three,
+        never,
+        kind(2, 3.0),
+        Budgeted(two, total=4.0),
+        Budgeted(three, total=6.5, window=4),
+    ]
+    return tuple(Example(one, np.arange(one.outcomes[0])) for one in mechanisms)
+
+
 KINDS: Mapping[str, Kind] = {
+    "adaptive_crr": Kind(AdaptiveRelease, _adaptive_examples),
     "batched_crr": Kind(BatchedRelease, _batched_examples),
+    "cold_start_crr": Kind(ColdStart, _cold_start_examples),
     "crr": Kind(ConditionalRandomizedResponse, _crr_examples),
     "grr": Kind(GeneralizedRandomizedResponse, _grr_examples),
     "laplace": Kind(LaplaceRelease, _laplace_examples),
@@ -176,6 +212,16 @@ _UNUSABLE_RESPONSE = {
 
 UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
     BatchedRelease: {"window": (0, -1, 33), "epsilon_per_batch": (*_EPSILONS, 50.1)},
+    AdaptiveRelease: {
+        "decision_epsilon": (*_EPSILONS, 50.1, 1e-20),
+        "release_epsilon": (*_EPSILONS, 50.1),
+    },
+    ColdStart: {
+        "symbols": (0, 1, -1, 17),
+        "epsilon": (*_EPSILONS, 50.1, 1e-20),
+        "positions": (-1, 2**20 + 1),
+        "alpha": (0.0, -1.0, nan, inf),
+    },
     Budgeted: {"total": (0.0, -1.0, nan, inf, 1e30), "window": (0, -1)},
     ConditionalRandomizedResponse: {"epsilon": (*_EPSILONS, 50.1)},
     GeneralizedRandomizedResponse: _UNUSABLE_RESPONSE,

@@ -99,7 +99,7 @@ def _ledger_covers(subject: Subject, paths: tuple[Sequences, ...]) -> bool | Non
             leaked = some.about_streams()
         else:
             leaked = some.about_truth(stream_probabilities(subject.model, some.steps))
-        if not (leaked <= some.spent + ROUNDING).all():
+        if not (leaked <= subject.ledger_factor * some.spent + ROUNDING).all():
             return False
     return True
 

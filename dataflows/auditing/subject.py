@@ -10,10 +10,13 @@ from operators.budget import Budgeted
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, EnumerableMechanism, Mechanism, Notion
 from operators.randomized_response import RandomizedResponse
+from operators.sip.adaptive_release import AdaptiveRelease
+from operators.sip.batched_release import BatchedRelease
 from operators.sip.chain import Chain
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
 ATTACKED: tuple[Notion, ...] = ("sip", "ldp")
+_RELATIVE_TO_A_MODEL = (ConditionalRandomizedResponse, AdaptiveRelease, BatchedRelease)
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,16 @@ class Subject:
     inputs: Array
     model: Chain | None = None
     sound: bool = True
+    ledger_factor: float = 1.0
+    """What the ledger counts once for readers with the model, it counts so often without one."""
 
     @classmethod
     def of(cls, mechanism: Mechanism, epsilon: float) -> "Subject":
         """`epsilon` is the configured one: the claim of a mechanism whose claim does not hold."""
         inside = _inside(mechanism)
+        model = inside.model if isinstance(inside, _RELATIVE_TO_A_MODEL) else None
+        without_one = model is None and any(g.notion == "sip" for g in inside.guarantees())
+        attacked = [notion for notion in ATTACKED if notion != "sip" or model is not None]
         totals = {
             guarantee.notion: guarantee.epsilon
             for guarantee in mechanism.guarantees()
@@ -57,16 +65,16 @@ class Subject:
                 totals.get(guarantee.notion, inf),
             )
             for guarantee in inside.guarantees()
-            if guarantee.notion in ATTACKED and guarantee.per == "release"
+            if guarantee.notion in attacked and guarantee.per == "release"
         )
         if not claims:
             raise FuguError(
                 f"operators of kind {mechanism.kind} promise nothing that fugu audit can attack; "
                 f"it knows the notions {' and '.join(ATTACKED)}. Read fugu explain instead"
             )
-        model = inside.model if isinstance(inside, ConditionalRandomizedResponse) else None
         sound = all(guarantee.sound for guarantee in inside.guarantees())
-        return cls(mechanism, claims, _inputs(inside, model), model, sound)
+        factor = 2.0 if without_one else 1.0
+        return cls(mechanism, claims, _inputs(inside, model), model, sound, factor)
 
     @property
     def enumerable(self) -> EnumerableMechanism | None:

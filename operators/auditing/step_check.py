@@ -6,6 +6,9 @@ narrow as a word can tell, so the length of the words that give a release, which
 is exact but for 2^-53 at each border. (A release is missed only if all its words lie between two
 neighbouring ones of the first `cells` words that both give one and the same other release.)
 
+A step may draw one word a row for each of two purposes. Then the first word is halved into pieces
+in which all words do the same to what some second words give, and in each piece the second word is.
+
 >>> from operators.registry import KINDS
 >>> crr = KINDS["crr"].examples()[2].mechanism
 >>> check = check_step(crr, crr.start(1))
@@ -13,8 +16,8 @@ neighbouring ones of the first `cells` words that both give one and the same oth
 (True, True, True)
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -25,6 +28,7 @@ from operators.mechanism import (
     Inputs,
     Integers,
     Releases,
+    RepeatingMechanism,
     State,
     Words,
 )
@@ -32,21 +36,30 @@ from operators.mechanism import (
 _FINEST = 2**11
 """Words closer than this can be one and the same double."""
 _LAST_WORD = np.uint64(2**64 - 1)
+_FIRST_CELLS, _SECOND_WORDS = 16, 8
+"""How finely the first of two words is looked at, and with how many second words."""
+
+Labels = Callable[[Integers, Words], Integers]
+"""What words give, `(words, labels)`, each in the case of its number."""
 
 
 @dataclass(frozen=True)
 class ChosenWords:
-    """Draws that somebody chose: one word for the one draw of a step, `(rows,)`."""
+    """Draws that somebody chose, `(rows, purposes)`: a word for each purpose of a step in turn."""
 
     chosen: Words
+    purposes: list[str] = field(default_factory=list)
 
     def words(
         self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
     ) -> Words:
         """The chosen ones, whatever they are for."""
-        if (coordinates, count, len(binding)) != (1, 1, len(self.chosen)):
-            raise ValueError("a step that draws more than one word a row cannot be checked")
-        return self.chosen[:, None, None]
+        expected = (1, 1, len(self.chosen), False, True)
+        drawn, left = purpose in self.purposes, len(self.purposes) < self.chosen.shape[1]
+        if (coordinates, count, len(binding), drawn, left) != expected:
+            raise ValueError("a step that draws more than two words a row cannot be checked")
+        self.purposes.append(purpose)
+        return self.chosen[:, len(self.purposes) - 1, None, None]
 
 
 @dataclass(frozen=True)
@@ -66,13 +79,21 @@ def check_step(mechanism: EnumerableMechanism, state: State, *, cells: int = 256
     driver = _Driver(mechanism, state)
     inputs, outputs = mechanism.outcomes
     law = mechanism.release_law(state).reshape(-1, outputs)
-    cases = len(law)
-    words = np.arange(cells + 1, dtype=np.uint64) * np.uint64(2**64 // cells)
-    words[-1] = _LAST_WORD
-    case = np.repeat(np.arange(cases), len(words))
-    after, releases = driver.step(case, np.tile(words, cases))
+    pieces = _pieces(driver, len(law))
+    words = _spread(cells)
+    piece = np.repeat(np.arange(len(pieces.case)), len(words))
+    case = pieces.case[piece]
+    after, releases = driver.step(case, pieces.words(piece, np.tile(words, len(pieces.case))))
     released = driver.indices(releases)
-    lengths = driver.lengths(words, released.reshape(cases, -1))
+
+    def released_by(piece: Integers, word: Words) -> Integers:
+        _, releases = driver.step(pieces.case[piece], pieces.words(piece, word))
+        return driver.indices(releases)[:, None]
+
+    intervals = _intervals(words, released.reshape(len(pieces.case), -1, 1), released_by)
+    lengths = np.zeros((len(law), outputs + 1))
+    at = pieces.case[intervals.case], intervals.label[:, 0]
+    np.add.at(lengths, at, pieces.share[intervals.case] * intervals.share)
     wrong = np.abs(lengths[:, :outputs] - law).sum(axis=1) + lengths[:, outputs]
     cause = case // inputs * (outputs + 1) + released
     _, first, same = np.unique(cause, return_index=True, return_inverse=True)
@@ -102,35 +123,95 @@ class _Driver:
         given = case % self.mechanism.outcomes[0]
         return self.mechanism.step(self.at(case), Inputs(given), ChosenWords(words))
 
+    def purposes(self) -> int:
+        """How many words a step draws for each row."""
+        draws = ChosenWords(np.zeros((1, 2), dtype=np.uint64))
+        self.mechanism.step(self.at(np.zeros(1, dtype=np.int64)), Inputs(np.zeros(1, int)), draws)
+        return len(draws.purposes)
+
     def indices(self, releases: Releases) -> Integers:
-        """The releases; whatever is none of the law counts as one more."""
-        outputs = self.mechanism.outcomes[1]
-        values = releases.values
-        return np.where((values >= 0) & (values < outputs), values, outputs)
+        """The numbers of the releases; whatever is none of the law counts as one more."""
+        outputs, outcomes = self.mechanism.outcomes[1], releases.values
+        if isinstance(self.mechanism, RepeatingMechanism):
+            outcomes = self.mechanism.outcome_of(releases)
+        return np.where((outcomes >= 0) & (outcomes < outputs), outcomes, outputs)
 
-    def lengths(self, words: Words, released: Integers) -> Floats:
-        """How much of the unit interval gives each release, `(cases, releases + 1)`.
 
-        `released (cases, words)` says what the first words give.
-        """
-        case = np.repeat(np.arange(len(released)), len(words) - 1)
-        left, right = np.tile(words[:-1], len(released)), np.tile(words[1:], len(released))
-        at_left, at_right = released[:, :-1].ravel(), released[:, 1:].ravel()
-        lengths = np.zeros((len(released), self.mechanism.outcomes[1] + 1))
-        while len(case):
-            settled = (at_left == at_right) | (right - left <= _FINEST)
-            length = (right - left)[settled].astype(np.float64) * 2.0**-64
-            np.add.at(lengths, (case[settled], at_left[settled]), length)
-            case, left, right, at_left, at_right = (
-                column[~settled] for column in (case, left, right, at_left, at_right)
-            )
-            middle = left + (right - left) // np.uint64(2)
-            at_middle = self.indices(self.step(case, middle)[1])
-            case = np.concatenate([case, case])
-            left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
-            at_left = np.concatenate([at_left, at_middle])
-            at_right = np.concatenate([at_middle, at_right])
-        return lengths
+@dataclass(frozen=True)
+class _Intervals:
+    """Of words that give the same, case by case: the first one, the share of all, and the label."""
+
+    case: Integers
+    word: Words
+    share: Floats
+    label: Integers
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Where all first words do the same: one of them `(pieces, 1)`, or none `(pieces, 0)`."""
+
+    case: Integers
+    first: Words
+    share: Floats
+
+    def words(self, piece: Integers, last: Words) -> Words:
+        """First and last words, `(words, purposes)`."""
+        return np.concatenate([self.first[piece], last[:, None]], axis=1)
+
+
+def _pieces(driver: _Driver, cases: int) -> _Pieces:
+    case = np.arange(cases)
+    if driver.purposes() < 2:
+        return _Pieces(case, np.zeros((cases, 0), dtype=np.uint64), np.ones(cases))
+    second = _spread(_SECOND_WORDS)
+
+    def released_by(case: Integers, word: Words) -> Integers:
+        both = np.stack([np.repeat(word, len(second)), np.tile(second, len(word))], axis=1)
+        _, releases = driver.step(np.repeat(case, len(second)), both)
+        return driver.indices(releases).reshape(len(case), len(second))
+
+    words = _spread(_FIRST_CELLS)
+    given = released_by(np.repeat(case, len(words)), np.tile(words, cases))
+    intervals = _intervals(words, given.reshape(cases, len(words), -1), released_by)
+    kind = np.concatenate([intervals.case[:, None], intervals.label], axis=1)
+    kinds, first, same = np.unique(kind, axis=0, return_index=True, return_inverse=True)
+    share = np.zeros(len(kinds))
+    np.add.at(share, same.ravel(), intervals.share)
+    return _Pieces(kinds[:, 0], intervals.word[first, None], share)
+
+
+def _spread(cells: int) -> Words:
+    """The ends of so many equal intervals of words."""
+    words = np.arange(cells + 1, dtype=np.uint64) * np.uint64(2**64 // cells)
+    words[-1] = _LAST_WORD
+    return words
+
+
+def _intervals(words: Words, given: Integers, labels: Labels) -> _Intervals:
+    """Halve what lies between neighbouring words until they give the same, or are neighbours.
+
+    `given (cases, words, labels)` says what the first words give in each case.
+    """
+    case = np.repeat(np.arange(len(given)), len(words) - 1)
+    left, right = np.tile(words[:-1], len(given)), np.tile(words[1:], len(given))
+    at_left = given[:, :-1].reshape(len(case), -1)
+    at_right = given[:, 1:].reshape(len(case), -1)
+    found = []
+    while len(case):
+        settled = (at_left == at_right).all(axis=1) | (right - left <= _FINEST)
+        share = (right - left)[settled].astype(np.float64) * 2.0**-64
+        found.append((case[settled], left[settled], share, at_left[settled]))
+        case, left, right, at_left, at_right = (
+            column[~settled] for column in (case, left, right, at_left, at_right)
+        )
+        middle = left + (right - left) // np.uint64(2)
+        at_middle = labels(case, middle)
+        case = np.concatenate([case, case])
+        left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
+        at_left = np.concatenate([at_left, at_middle])
+        at_right = np.concatenate([at_middle, at_right])
+    return _Intervals(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
 def _function_of(same: Integers, column: Array) -> bool:

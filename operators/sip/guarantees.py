@@ -60,6 +60,75 @@ def crr_guarantees(
     return sip, ldp
 
 
+def adaptive_guarantees(
+    *, epsilon: float, rounding_epsilon: float, rounding_covered: bool, sampling_error: float
+) -> tuple[Guarantee, ...]:
+    """As `crr_guarantees`, of a decision and a release together."""
+    promised = crr_guarantees(
+        epsilon=epsilon,
+        rounding_epsilon=rounding_epsilon,
+        rounding_covered=rounding_covered,
+        sampling_error=sampling_error,
+    )
+    return tuple(
+        replace(
+            guarantee,
+            assumptions=(
+                *guarantee.assumptions,
+                "every reader sees whether a release is fresh or repeated: that bit is charged",
+            ),
+            proof=f"{guarantee.proof}; section 9 (the decision is a release of its own)",
+        )
+        for guarantee in promised
+    )
+
+
+def cold_start_guarantees(
+    *,
+    epsilon: float,
+    rounding_epsilon: float,
+    rounding_covered: bool,
+    sampling_error: float,
+    positions: int,
+) -> tuple[Guarantee, ...]:
+    """As `crr_guarantees`, relative to a model learned from the first `positions` releases."""
+    sip, ldp = crr_guarantees(
+        epsilon=epsilon,
+        rounding_epsilon=rounding_epsilon,
+        rounding_covered=rounding_covered,
+        sampling_error=sampling_error,
+    )
+    not_covered = tuple(line for line in _NOT_COVERED if "learned" not in line)
+    learned = (
+        f"the model that is learned from the first {positions} releases of the stream itself, and "
+        "frozen from there on"
+    )
+    return (
+        replace(
+            sip,
+            relative_to=learned,
+            assumptions=(
+                "an adversary believes in the learned model, which nobody can know before the "
+                "stream begins: who believes in anything else is covered by the figure without a "
+                "model only",
+                _STREAMS,
+                _HASH,
+            ),
+            not_covered=not_covered,
+            proof="SIP specification, section 6 (cold start) and section 7 (Theorem 1)",
+        ),
+        replace(
+            ldp,
+            composition=(
+                f"each of the first {positions} releases of a stream is {epsilon:g}-private under "
+                f"every prior, each later one {ldp.epsilon:g}-private; together they add up"
+            ),
+            not_covered=not_covered,
+            proof="SIP specification, section 6 (cold start) and section 9 (GRR)",
+        ),
+    )
+
+
 def _delta(epsilon: float, sampling_error: float) -> float:
     """Noise specification, section 3: an error e in total variation costs (1 + e^epsilon) e."""
     return min(1.0, (1.0 + exact_exp(epsilon)) * sampling_error)

@@ -1,0 +1,330 @@
+"""Adaptive release: publish anew where the last release has become wrong, else repeat it.
+
+Every position has one bit, by randomized response with `decision_epsilon`: is the last release
+still good enough (`repeat_decision`)? The bit corrects the belief. If it says no, a symbol is
+released by bounded conditional randomized response with `release_epsilon`, under the corrected
+belief; if it says yes, the last release is published again, which costs nothing more.
+
+Claim. The bit and the release are two releases of one position. Each leaks at most its epsilon
+relative to the declared model, whatever was released before, and all leakages add up (Theorem 1),
+so a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E relative to the
+model, and 2 E for *any* prior or correlation. Charged is what the bit really leaks, and what the
+release really leaks where there is one. **The bit is visible**: a repeated release says that the
+answer was yes, a fresh one that it was no. That is why it is noisy, charged, and part of the
+belief: a belief that leaves it out is not the posterior, and Theorem 1 breaks.
+
+Parameters: `model`, a chain over n symbols that gives every one of them a chance at any time;
+`decision_epsilon` and `release_epsilon` in nats, both above 0 and at most 50; `distance`: `symbol`
+(right or wrong) or `steps` (how far apart in the alphabet). Both epsilons are fixed, so what a
+position may cost is a function of public data; a `Budgeted` total or window bounds the sum.
+Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)` of kind FRESH or
+REPEATED, annotated with `confidence`, the probability that the published symbol is the true one
+given everything published. Before anything was released, the last release is the most likely first
+symbol. State: `belief (rows, states of the chain)`, `previous (rows,)`, `spent (rows,)`, and
+`history (rows,)`, a digest of what was published, to which draws are bound. In audits release y is
+number y if it is fresh and n + y if it is repeated. No private value is in the state.
+
+>>> from operators.randomness import DrawScope, Secret, record_positions
+>>> from operators.sip.markov_model import MarkovModel
+>>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+>>> adaptive = AdaptiveRelease(model, decision_epsilon=2.0, release_epsilon=1.0)
+>>> scope = DrawScope(Secret(bytes(32)), "demo", "adaptive_crr", 1, adaptive.law_digest())
+>>> draws = scope.draws([b"alice", b"bob"], record_positions("vitals", 0, [0, 1]))
+>>> state, releases = adaptive.step(adaptive.start(2), Inputs(np.array([0, 1])), draws)
+>>> releases.values.tolist(), [Kind(kind).name for kind in releases.kinds]
+([0, 1], ['REPEATED', 'FRESH'])
+>>> releases.annotations["confidence"].round(3).tolist()
+[0.881, 0.881]
+
+Source: SIP specification, section 9 ("Adaptive SIP", from Jiang, Li, Tandon 2024, VI-B1) and
+section 7 (budgets that follow past releases).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from math import isfinite
+from typing import ClassVar, get_args
+
+import numpy as np
+
+from operators.mechanism import (
+    Array,
+    Draws,
+    Floats,
+    Guarantee,
+    Inputs,
+    Integers,
+    Kind,
+    Releases,
+    State,
+)
+from operators.nats import add_spent, in_nats
+from operators.randomized_response import Odds
+from operators.randomness import binding_digest, encode_fields, unit_interval
+from operators.sip.beliefs import (
+    charge_of_leakage,
+    checked_belief,
+    largest_charge,
+    rounding_charge,
+)
+from operators.sip.chain import Chain
+from operators.sip.conditional_randomized_response import (
+    LARGEST_EPSILON,
+    ConditionalRandomizedResponse,
+)
+from operators.sip.guarantees import adaptive_guarantees
+from operators.sip.history import extended
+from operators.sip.proposal import Mask
+from operators.sip.release_law import ReleaseLaw
+from operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
+from operators.sip.symbol_inputs import bound_to, checked_symbols
+
+_UNIT_ROUNDOFF = 2.0**-53
+_CHARGE_ROUNDING = 8
+"""Units above the epsilons that rounding up can add to the two charges of one position."""
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptiveRelease:
+    """Publish or repeat; see the module for claim, parameters, shapes and source.
+
+    Raises `ValueError` for an epsilon that is not finite, not positive or above 50, and, in `step`,
+    for a symbol outside 0..n-1 or a belief that is not a distribution.
+    """
+
+    model: Chain
+    decision_epsilon: float
+    release_epsilon: float
+    distance: Distance = "symbol"
+
+    kind: ClassVar[str] = "adaptive_crr"
+    implementation: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        for name in ("decision_epsilon", "release_epsilon"):
+            epsilon = getattr(self, name)
+            if not isfinite(epsilon) or not 0.0 < epsilon <= LARGEST_EPSILON:
+                raise ValueError(
+                    f"{name}: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {epsilon}"
+                )
+        try:
+            Odds.of(others=1, epsilon=self.decision_epsilon)
+        except ValueError as error:
+            raise ValueError(f"decision_{error}") from None
+        if self.distance not in get_args(Distance):
+            raise ValueError(f"distance: must be one of {', '.join(get_args(Distance))}")
+
+    def start(self, rows: int) -> State:
+        """Every stream begins with the prior as its belief and an empty ledger."""
+        return {
+            "belief": np.tile(self.model.start, (rows, 1)),
+            "previous": np.full(rows, self.constant, dtype=np.int64),
+            "spent": np.zeros(rows, dtype=np.int64),
+            "history": np.zeros(rows, dtype=np.uint64),
+        }
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """Decide, release where that is the decision, and update the state from both alone."""
+        symbols = checked_symbols(inputs, self.model.symbols)
+        decision = self._decision(state)
+        is_near = decision.near[symbols, np.arange(len(symbols))].astype(np.int64)
+        word = draws.words("decision", bound_to(self._answers, is_near, state["history"]))
+        repeats = decision.repeats(symbols, word[:, 0, 0])
+        law = self._fresh.law(self._after_decision(decision, repeats))
+        word = draws.words("release", bound_to(self._symbols, symbols, state["history"]))
+        fresh = law.sample(symbols, unit_interval(word[:, 0, 0]))
+        released = np.where(repeats, state["previous"], fresh)
+        after, posterior = self._after_release(state, decision, law, repeats, released)
+        confidence = posterior[released, np.arange(len(released))]
+        kinds = np.where(repeats, Kind.REPEATED, Kind.FRESH)
+        return after, Releases(released, {"confidence": confidence}, kinds)
+
+    def observe(self, state: State, outcomes: Integers) -> tuple[State, Floats]:
+        """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
+
+        `outcomes` are numbers of releases: y of a fresh one, n + y of a repeated one. It needs the
+        model and the releases, nothing else; its state is the state of `step`.
+        """
+        again, values = np.divmod(outcomes, self.model.symbols)
+        repeats: Mask = again > 0
+        decision = self._decision(state)
+        law = self._fresh.law(self._after_decision(decision, repeats))
+        after, posterior = self._after_release(state, decision, law, repeats, values)
+        return after, posterior.T
+
+    @property
+    def outcomes(self) -> tuple[int, int]:
+        """Symbols in; symbols out, fresh or repeated."""
+        return self.model.symbols, 2 * self.model.symbols
+
+    def outcome_of(self, releases: Releases) -> Integers:
+        """y of a fresh release, n + y of a repeated one."""
+        values = releases.values
+        again = Kind.FRESH if releases.kinds is None else releases.kinds
+        return np.where(np.equal(again, Kind.FRESH), values, values + self.model.symbols)
+
+    def published(self, outcomes: Integers) -> Releases:
+        """Value and kind of a numbered release."""
+        repeats, values = np.divmod(outcomes, self.model.symbols)
+        return Releases(values, kinds=np.where(repeats > 0, Kind.REPEATED, Kind.FRESH))
+
+    def release_law(self, state: State) -> Floats:
+        """P(bit given x), times a(y|x) for what is fresh, `(rows, x, 2 n)`."""
+        decision = self._decision(state)
+        n, rows = decision.belief.shape
+        law = self._fresh.law(self._after_decision(decision, np.zeros(rows, dtype=bool)))
+        is_last = np.arange(n)[:, None] == state["previous"]
+        joint = np.zeros((rows, n, 2 * n))
+        for truth in range(n):
+            repeat = decision.repeat_chance[truth]
+            publish = 1.0 - repeat
+            joint[:, truth, :n] = (publish * law.probabilities(np.full(rows, truth))).T
+            joint[:, truth, n:] = np.where(is_last, repeat, 0.0).T
+        return joint
+
+    def follow(self, state: State, released: Integers) -> State:
+        """Belief and ledger depend on what is published alone."""
+        return self.observe(state, released)[0]
+
+    def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
+        """Predict only: no bit is asked, and `instead` is what the next one will be about."""
+        belief = checked_belief(state["belief"])
+        after = {
+            **state,
+            "belief": np.ascontiguousarray(self.model.skip(belief).T),
+            "previous": instead.astype(np.int64),
+            "history": extended(state["history"], np.zeros(len(instead), dtype=np.int64)),
+        }
+        confidence = self.model.marginal(belief)[instead, np.arange(len(instead))]
+        return after, Releases(instead, {"confidence": confidence})
+
+    def next_charge(self, state: State) -> Integers:
+        """What the next position costs at most: that is, if the bit asks for a fresh release."""
+        decision = self._decision(state)
+        publishes = np.zeros(len(state["spent"]), dtype=bool)
+        law = self._fresh.law(self._after_decision(decision, publishes))
+        return self._charge(decision, law, publishes)
+
+    @cached_property
+    def largest_charge(self) -> int:
+        """Both epsilons with their rounding allowances."""
+        return largest_charge(self.decision_epsilon, self._decision_rounding) + largest_charge(
+            self.release_epsilon, self._release_rounding
+        )
+
+    @property
+    def constant(self) -> int:
+        """The most likely first symbol."""
+        return self._fresh.constant
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """SIP relative to the model, and LDP for every prior, of a position with all it shows."""
+        allowances = (self._decision_rounding, self._release_rounding)
+        return adaptive_guarantees(
+            epsilon=self.decision_epsilon + self.release_epsilon,
+            rounding_epsilon=in_nats(_CHARGE_ROUNDING + sum(units or 0 for units in allowances)),
+            rounding_covered=None not in allowances,
+            sampling_error=self.model.symbols * (self.model.symbols + 16) * _UNIT_ROUNDOFF,
+        )
+
+    def audit(self) -> Mapping[str, object]:
+        """The first position: how likely a fresh release is, and what bit and release leak."""
+        state = self.start(1)
+        decision = self._decision(state)
+        publishes = np.zeros(1, dtype=bool)
+        law = self._fresh.law(self._after_decision(decision, publishes))
+        total = self.next_charge(state)
+        bit = self._charge(decision, law, ~publishes)
+        joint = self.release_law(state)[0]
+        repeated = joint[:, self.model.symbols :].sum(axis=1)
+        return {
+            "first position: probabilities (row = truth, column = released, then repeated)": (
+                joint.tolist()
+            ),
+            "first position: probability of a repeated release": float(
+                (decision.belief[:, 0] * repeated).sum()
+            ),
+            "first position: actual leakage of the bit in nats": in_nats(int(bit[0])),
+            "first position: actual leakage with a fresh release in nats": in_nats(int(total[0])),
+            "one position to anybody, at most, in nats": (
+                self.decision_epsilon + 2.0 * self.release_epsilon
+            ),
+        }
+
+    def law_digest(self) -> bytes:
+        """Identifies kind, implementation, epsilons, distance and the exact smoothed model."""
+        content = encode_fields(
+            self.kind,
+            self.implementation,
+            self.decision_epsilon.hex(),
+            self.release_epsilon.hex(),
+            self.distance,
+            *self.model.identity(),
+        )
+        return blake2b(content, digest_size=32).digest()
+
+    def _after_decision(self, decision: RepeatDecision, repeats: Mask) -> Floats:
+        """The belief that what follows depends on."""
+        return decision.posterior(repeats)
+
+    @cached_property
+    def _fresh(self) -> ConditionalRandomizedResponse:
+        return ConditionalRandomizedResponse(self.model, self.release_epsilon)
+
+    @cached_property
+    def _odds(self) -> Odds:
+        return Odds.of(others=1, epsilon=self.decision_epsilon)
+
+    @cached_property
+    def _symbols(self) -> tuple[bytes, ...]:
+        return tuple(binding_digest(symbol) for symbol in range(self.model.symbols))
+
+    @cached_property
+    def _answers(self) -> tuple[bytes, ...]:
+        return binding_digest("far"), binding_digest("near")
+
+    @cached_property
+    def _decision_rounding(self) -> int | None:
+        return self._rounding(self.decision_epsilon)
+
+    @cached_property
+    def _release_rounding(self) -> int | None:
+        return self._rounding(self.release_epsilon)
+
+    def _rounding(self, epsilon: float) -> int | None:
+        """After two corrections, by the bit and by the release, and what the chain adds."""
+        roundings = 3 * self.model.symbols + 60 + self.model.roundings
+        return rounding_charge(epsilon, roundings, self.model.forgetting_ratio)
+
+    def _decision(self, state: State) -> RepeatDecision:
+        belief = self.model.marginal(checked_belief(state["belief"]))
+        within = 0 if self.distance == "symbol" else expected_steps(self._fresh.law(belief))
+        good_enough = near(len(belief), state["previous"], within)
+        return RepeatDecision(belief, good_enough, self._odds)
+
+    def _after_release(
+        self,
+        state: State,
+        decision: RepeatDecision,
+        law: ReleaseLaw,
+        repeats: Mask,
+        released: Integers,
+    ) -> tuple[State, Floats]:
+        releasable = np.where(repeats, law.mass.argmax(axis=0), released)
+        posterior = np.where(repeats, law.belief, law.posterior(releasable))
+        belief = self.model.advance(np.ascontiguousarray(state["belief"].T), posterior)
+        event = np.where(repeats, self.model.symbols, released) + 1
+        after: State = {
+            "belief": np.ascontiguousarray(belief.T),
+            "previous": released.copy(),
+            "spent": add_spent(state["spent"], self._charge(decision, law, repeats)),
+            "history": extended(state["history"], event),
+        }
+        return after, posterior
+
+    def _charge(self, decision: RepeatDecision, law: ReleaseLaw, repeats: Mask) -> Integers:
+        bit = charge_of_leakage(decision.leakage_ratio, self._decision_rounding)
+        release = charge_of_leakage(law.leakage_ratio, self._release_rounding)
+        return bit + np.where(repeats, 0, release)

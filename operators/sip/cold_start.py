@@ -1,0 +1,330 @@
+"""Conditional randomized response for streams without a model: each learns its own, and freezes it.
+
+The first `positions` of a stream are released by generalized randomized response (GRR), which needs
+no model. From these releases, and nothing else, a Markov chain is then learned (`stream_model`);
+the belief is what the chain says about the next position after all of them; and from there on the
+stream is released by bounded conditional randomized response (CRR) under that chain, which never
+changes again.
+
+Claim. It has two parts. (1) *Relative to the learned model*, every release leaks at most `epsilon`
+nats, and all leakages add up: GRR leaks no more under any prior, and the belief of CRR is the exact
+posterior under one model. Nobody can hold that model before the stream begins, so this is a
+statement about a reader who comes to believe in it. (2) *For any prior or correlation*, every one
+of the first releases leaks at most epsilon, and every later one at most 2 epsilon. A model that
+went on learning would leave only the second part, which is why it is frozen.
+
+Parameters: `symbols`, n from 2 to 16, because n^2 probabilities are learned and kept per stream;
+`epsilon` in nats, 0 < epsilon <= 50; `alpha`, above 0, added to the counts as n^2 equal parts;
+`positions`, by default `enough_positions`, 50 n^2 / (p - q)^4. Fewer learn mostly noise, and are
+refused unless `when_short` is "accept". Positions that a budget skips are counted, and learned from
+as gaps.
+Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
+`confidence`, the probability that the released symbol is the true one given all releases; NaN while
+there is no model. State: `begun (rows,)` counts positions up to the switch; `responses (rows,
+positions)`, one byte for each of the first positions, 0 after the switch; `transition (rows, n, n)`
+and `belief (rows, n)`, 0 before it; `spent (rows,)`; and `history (rows,)`, a digest of what was
+released, to which draws are bound. No private value is in it. A row takes 8 n^2 + 8 n + 24 bytes
+and one byte for each of the first positions, which the belief under a model that is known only
+afterwards cannot do without: it depends on the order of all of them.
+
+>>> from operators.randomness import DrawScope, Secret, record_positions
+>>> cold = ColdStart(symbols=2, epsilon=1.0, positions=3, when_short="accept")
+>>> scope = DrawScope(Secret(bytes(32)), "demo", "cold_start_crr", 1, cold.law_digest())
+>>> state, confidences = cold.start(1), []
+>>> for position in record_positions("vitals", 0, range(4)):
+...     draws = scope.draws([b"alice"], [position])
+...     state, releases = cold.step(state, Inputs(np.array([1])), draws)
+...     confidences += releases.annotations["confidence"].round(3).tolist()
+>>> confidences[:3], cold.enough_positions, ColdStart(symbols=2, epsilon=1.0).positions
+([nan, nan, nan], 4386, 4386)
+
+Source: SIP specification, section 6 (cold start; Jiang, Li, Tandon 2024, VIII) and section 9 (GRR).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from hashlib import blake2b
+from math import ceil, isfinite
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from operators.mechanism import (
+    Array,
+    Draws,
+    Floats,
+    Guarantee,
+    Inputs,
+    Integers,
+    Releases,
+    State,
+    Words,
+)
+from operators.nats import add_spent, exact_exp, exact_expm1, in_nats
+from operators.randomized_response import WORDS, Odds
+from operators.randomness import binding_digest, encode_fields, unit_interval
+from operators.sip.beliefs import (
+    charge_of_leakage,
+    checked_belief,
+    largest_charge,
+    rounding_charge,
+)
+from operators.sip.guarantees import cold_start_guarantees
+from operators.sip.hamming_kernel import HammingKernel
+from operators.sip.history import extended
+from operators.sip.proposal import Mask
+from operators.sip.release_law import ReleaseLaw
+from operators.sip.stream_model import StreamModels
+from operators.sip.symbol_inputs import bound_to, checked_symbols
+
+LARGEST_ALPHABET = 16
+MOST_POSITIONS = 2**20
+WhenShort = Literal["refuse", "accept"]
+
+_UNIT_ROUNDOFF = 2.0**-53
+_CHARGE_ROUNDING = 4
+"""Units above `epsilon` that rounding up can add to the charge of one release."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColdStart:
+    """GRR, then CRR under a learned model; see the module for claim, parameters, shapes and source.
+
+    Raises `ValueError` for parameters out of bounds, and, in `step`, for a symbol outside 0..n-1 or
+    a belief that is not a distribution.
+    """
+
+    symbols: int
+    epsilon: float
+    positions: int = 0
+    alpha: float = 1.0
+    when_short: WhenShort = "refuse"
+    odds: Odds = field(init=False, repr=False)
+
+    kind: ClassVar[str] = "cold_start_crr"
+    implementation: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.symbols <= LARGEST_ALPHABET:
+            raise ValueError(
+                f"symbols: must be 2 to {LARGEST_ALPHABET}, not {self.symbols}: every stream keeps "
+                "a square of so many probabilities, more of which its own noisy releases could not "
+                "settle; declare a model (crr), or release without one (grr)"
+            )
+        object.__setattr__(self, "odds", Odds.of(self.symbols - 1, self.epsilon))
+        if not isfinite(self.alpha) or self.alpha <= 0.0:
+            raise ValueError(f"alpha: must be a number above 0, not {self.alpha}")
+        if self.when_short not in get_args(WhenShort):
+            raise ValueError(f"when_short: must be one of {', '.join(get_args(WhenShort))}")
+        if self.positions == 0:
+            object.__setattr__(self, "positions", self.enough_positions)
+        if self.positions < 1:
+            raise ValueError(f"positions: must be at least 1, not {self.positions}")
+        if self.positions < self.enough_positions and self.when_short == "refuse":
+            raise ValueError(
+                f"positions: {self.positions} releases at epsilon {self.epsilon:g} are too few to "
+                f"learn {self.symbols} symbols from, {self.enough_positions} are enough; fewer are "
+                "accepted with when_short: accept"
+            )
+        if self.positions > MOST_POSITIONS:
+            raise ValueError(
+                f"positions: {self.positions} bytes would be kept for every stream, and at most "
+                f"{MOST_POSITIONS} are; raise epsilon, or release without a model (grr)"
+            )
+
+    @cached_property
+    def enough_positions(self) -> int:
+        """50 n^2 / (p - q)^4, rounded up."""
+        gap = Fraction(self.odds.favoured - self.odds.each, WORDS)
+        return ceil(50 * self.symbols**2 / gap**4)
+
+    def start(self, rows: int) -> State:
+        """Nothing is known and nothing is spent."""
+        n = self.symbols
+        return {
+            "begun": np.zeros(rows, dtype=np.int64),
+            "responses": np.zeros((rows, self.positions), dtype=np.uint8),
+            "transition": np.zeros((rows, n, n)),
+            "belief": np.zeros((rows, n)),
+            "spent": np.zeros(rows, dtype=np.int64),
+            "history": np.zeros(rows, dtype=np.uint64),
+        }
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """Release one symbol per row, then update the state from the release alone."""
+        symbols = checked_symbols(inputs, self.symbols)
+        word = draws.words("release", bound_to(self._bindings, symbols, state["history"]))[:, 0, 0]
+        released = self._response(symbols, word)
+        warm = self._warm(state)
+        law = self._law(state, warm)
+        released[warm] = law.sample(symbols[warm], unit_interval(word[warm]))
+        after, posterior = self._after_release(state, law, released)
+        confidence = posterior[released, np.arange(len(released))]
+        return after, Releases(released, {"confidence": confidence})
+
+    def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
+        """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
+
+        NaN while there is no model. It needs the releases, nothing else.
+        """
+        after, posterior = self._after_release(state, self._law(state, self._warm(state)), released)
+        return after, posterior.T
+
+    @property
+    def outcomes(self) -> tuple[int, int]:
+        """Symbols in, symbols out."""
+        return self.symbols, self.symbols
+
+    def release_law(self, state: State) -> Floats:
+        """p and q at first, then a(y|x), `(rows, x, y)`."""
+        warm = self._warm(state)
+        law = self._law(state, warm)
+        truth = np.eye(self.symbols, dtype=bool)
+        response = np.where(truth, self.odds.favoured / WORDS, self.odds.each / WORDS)
+        laws = np.tile(response, (len(warm), 1, 1))
+        for x in range(self.symbols):
+            laws[warm, x] = law.probabilities(np.full(int(warm.sum()), x)).T
+        return laws
+
+    def follow(self, state: State, released: Integers) -> State:
+        """The state depends on releases alone."""
+        return self.observe(state, released)[0]
+
+    def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
+        """A gap in what is learned from; later, predict only."""
+        warm = self._warm(state)
+        belief = np.full((self.symbols, len(warm)), np.nan)
+        belief[:, warm] = checked_belief(state["belief"][warm])
+        after = self._moved_on(state, warm, belief, np.full(len(warm), self.symbols))
+        after["spent"] = state["spent"].copy()
+        after["history"] = extended(state["history"], np.zeros(len(warm), dtype=np.int64))
+        confidence = belief[instead, np.arange(len(warm))]
+        return after, Releases(instead, {"confidence": confidence})
+
+    def next_charge(self, state: State) -> Integers:
+        """epsilon at first, then the actual leakage of the next release."""
+        warm = self._warm(state)
+        return self._charge(warm, self._law(state, warm))
+
+    @cached_property
+    def largest_charge(self) -> int:
+        """epsilon with its rounding allowance, or twice epsilon where there is none."""
+        return max(self.odds.charge, largest_charge(self.epsilon, self._rounding))
+
+    @property
+    def constant(self) -> int:
+        """The first symbol."""
+        return 0
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """SIP relative to the learned model, and LDP for every prior."""
+        return cold_start_guarantees(
+            epsilon=self.epsilon,
+            rounding_epsilon=in_nats(_CHARGE_ROUNDING + (self._rounding or 0)),
+            rounding_covered=self._rounding is not None,
+            sampling_error=self.symbols * (self.symbols + 16) * _UNIT_ROUNDOFF,
+            positions=self.positions,
+        )
+
+    def audit(self) -> Mapping[str, object]:
+        """The first phase, and how well it can be expected to learn."""
+        return {
+            "positions before a model is learned": self.positions,
+            "positions that are enough to learn from": self.enough_positions,
+            "probability that the true symbol is released, before": self.odds.favoured / WORDS,
+            "charge per release before, in nats": in_nats(self.odds.charge),
+            "rounding allowance per release after, in nats": (
+                None if self._rounding is None else in_nats(self._rounding)
+            ),
+            "state per stream in bytes": sum(c.nbytes for c in self.start(1).values()),
+        }
+
+    def law_digest(self) -> bytes:
+        """Identifies kind, implementation and everything the laws and the learning depend on."""
+        content = encode_fields(
+            self.kind,
+            self.implementation,
+            self.symbols,
+            self.epsilon.hex(),
+            self.positions,
+            float(self.alpha).hex(),
+        )
+        return blake2b(content, digest_size=32).digest()
+
+    @cached_property
+    def _kernel(self) -> HammingKernel:
+        return HammingKernel(exact_expm1(self.epsilon), exact_exp(self.epsilon))
+
+    @cached_property
+    def _bindings(self) -> tuple[bytes, ...]:
+        return tuple(binding_digest(symbol) for symbol in range(self.symbols))
+
+    @cached_property
+    def _rounding(self) -> int | None:
+        """Of the worst model that can be learned.
+
+        An entry of J_x is at most N / (p - q)^2 for N pairs, and none of the pairs is below
+        alpha / n^2, which bounds the ratio of two entries of the transition matrix.
+        """
+        n = self.symbols
+        gap = (self.odds.favoured - self.odds.each) / WORDS
+        most = n * self.positions / (gap * gap) + self.alpha / n
+        return rounding_charge(self.epsilon, 5 * n + 60, most * n * n / self.alpha)
+
+    def _warm(self, state: State) -> Mask:
+        warm: Mask = state["begun"] == self.positions
+        return warm
+
+    def _law(self, state: State, warm: Mask) -> ReleaseLaw:
+        """Of the streams that have a model, one column each."""
+        belief = checked_belief(state["belief"][warm])
+        proposal = self._kernel.propose(belief)
+        return ReleaseLaw.repaired(belief, proposal, self._kernel.gain, self._kernel.growth)
+
+    def _response(self, symbols: Integers, words: Words) -> Integers:
+        """GRR: the first words keep the symbol, and each other one gets as many."""
+        favoured = np.uint64(self.odds.favoured)
+        kept = words < favoured
+        beyond = np.where(kept, 0, words - favoured) // np.uint64(self.odds.each)
+        other = beyond.astype(np.int64)
+        return np.where(kept, symbols, other + (other >= symbols))
+
+    def _after_release(
+        self, state: State, law: ReleaseLaw, released: Integers
+    ) -> tuple[State, Floats]:
+        warm = self._warm(state)
+        posterior = np.full((self.symbols, len(released)), np.nan)
+        posterior[:, warm] = law.posterior(released[warm])
+        after = self._moved_on(state, warm, posterior, released)
+        after["spent"] = add_spent(state["spent"], self._charge(warm, law))
+        after["history"] = extended(state["history"], released + 1)
+        return after, posterior
+
+    def _moved_on(self, state: State, warm: Mask, posterior: Floats, event: Integers) -> State:
+        """One position later: predict, or remember the response and perhaps switch."""
+        begun, responses = state["begun"] + ~warm, state["responses"].copy()
+        cold = np.flatnonzero(~warm)
+        responses[cold, state["begun"][cold]] = event[cold]
+        transition, belief = state["transition"].copy(), state["belief"].copy()
+        frozen = StreamModels(np.empty(0), np.moveaxis(transition[warm], 0, -1))
+        belief[warm] = frozen.predict(posterior[:, warm]).T
+        switching = cold[begun[cold] == self.positions]
+        if len(switching):
+            told = responses[switching]
+            learned = StreamModels.learned(told, self.symbols, self.odds, self.alpha)
+            transition[switching] = np.moveaxis(learned.transition, -1, 0)
+            belief[switching] = learned.belief_after(told, self.odds).T
+            responses[switching] = 0
+        return {
+            "begun": begun,
+            "responses": responses,
+            "transition": transition,
+            "belief": belief,
+        }
+
+    def _charge(self, warm: Mask, law: ReleaseLaw) -> Integers:
+        charge = np.full(len(warm), self.odds.charge, dtype=np.int64)
+        charge[warm] = charge_of_leakage(law.leakage_ratio, self._rounding)
+        return charge

@@ -1,0 +1,84 @@
+"""The decision to publish anew or to repeat, itself a release: one bit by randomized response.
+
+The bit asks whether the last release is still good enough: is its distance from the truth at most
+the error to be expected of a fresh one? It is answered truthfully with odds of e^epsilon to 1,
+whatever the truth, so it is epsilon-private for every belief; relative to the belief it often leaks
+less, and nothing where the last release is good enough for every symbol.
+
+Distances are 0 or 1 (`symbol`), of which an expected error is never 1, so that only the last symbol
+itself is good enough for it; or how far apart two symbols are in the alphabet (`steps`).
+
+Everything is `(n, rows)`: symbol first, one column per stream. Source: SIP specification, section 9
+("Adaptive SIP").
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from operators.mechanism import Floats, Integers, Words
+from operators.randomized_response import WORDS, Odds
+from operators.sip.markov_model import normalised, ordered_sum
+from operators.sip.proposal import Mask
+from operators.sip.release_law import ReleaseLaw
+
+Distance = Literal["symbol", "steps"]
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatDecision:
+    """One question per column of `belief`: is the truth one of the symbols that are `near`?"""
+
+    belief: Floats
+    near: Mask
+    odds: Odds
+
+    @cached_property
+    def repeat_chance(self) -> Floats:
+        """P(repeat given x)."""
+        return np.where(self.near, self.odds.favoured / WORDS, self.odds.each / WORDS)
+
+    def repeats(self, symbols: Integers, words: Words) -> Mask:
+        """The answer for the one x of each column: the first words are those of the truth."""
+        truthful = words < np.uint64(self.odds.favoured)
+        repeats: Mask = truthful == self.near[symbols, np.arange(len(symbols))]
+        return repeats
+
+    def posterior(self, repeats: Mask) -> Floats:
+        """P(x given the answer and everything released before)."""
+        return normalised(self.belief * self._likelihood(repeats))
+
+    @cached_property
+    def leakage_ratio(self) -> Floats:
+        """e^IIL of the answer: the largest ratio of P(answer given x) and P(answer), either way."""
+        worst = np.ones(self.belief.shape[1])
+        for answer in (True, False):
+            likelihood = self._likelihood(np.full(self.belief.shape[1], answer))
+            released = ordered_sum(self.belief * likelihood)
+            worst = np.maximum(worst, likelihood.max(axis=0) / released)
+            worst = np.maximum(worst, released / likelihood.min(axis=0))
+        return np.where(self.near.all(axis=0), 1.0, worst)
+
+    def _likelihood(self, repeats: Mask) -> Floats:
+        agrees = self.near == repeats
+        return np.where(agrees, self.odds.favoured / WORDS, self.odds.each / WORDS)
+
+
+def near(symbols: int, previous: Integers, within: Floats | int) -> Mask:
+    """Which symbols are at most so many steps from the last release."""
+    apart = np.abs(np.arange(symbols)[:, None] - previous)
+    close: Mask = apart <= within
+    return close
+
+
+def expected_steps(law: ReleaseLaw) -> Floats:
+    """E|x - y| of a fresh release, per column: n rows of the law, one after the other."""
+    symbols = np.arange(len(law.belief))
+    expected = np.zeros(law.belief.shape[1])
+    for symbol in symbols:
+        probabilities = law.probabilities(np.full(len(expected), symbol))
+        apart = np.abs(symbols - symbol)[:, None]
+        expected = expected + law.belief[symbol] * ordered_sum(probabilities * apart)
+    return expected

@@ -1,0 +1,178 @@
+"""Publish or repeat, as a mechanism: the decision, the belief, the draws, and what is published."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from operators.auditing.enumeration import stream_probabilities
+from operators.mechanism import Floats, Inputs, Integers, Kind, Words
+from operators.nats import in_nats
+from operators.randomness import DrawScope, Secret, record_positions
+from operators.sip.adaptive_release import AdaptiveRelease
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.markov_model import MarkovModel
+from operators.sip.repeat_decision import Distance, expected_steps, near
+from tests.operators.sip import dense
+from tests.operators.sip.beliefs import random_beliefs
+from tests.operators.sip.chains import random_second_order
+from tests.operators.sip.test_sampler import agrees
+from tests.privacy.chains import random_chain
+from tests.privacy.leakage import all_sequences
+
+MODEL = MarkovModel.smoothed([0.6, 0.3, 0.1], [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0, 0, 1]], 0.01)
+ADAPTIVE = AdaptiveRelease(MODEL, decision_epsilon=1.5, release_epsilon=0.8)
+ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class ChosenByPurpose:
+    """Hands out a chosen word for each purpose, and remembers what it was bound to."""
+
+    decision: int = 0
+    release: int = 0
+    bindings: dict[str, Sequence[bytes]] = field(default_factory=dict)
+
+    def words(
+        self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
+    ) -> Words:
+        self.bindings[purpose] = binding
+        word = {"decision": self.decision, "release": self.release}[purpose]
+        return np.full((len(binding), coordinates, count), word, dtype=np.uint64)
+
+
+def predictive(model: MarkovModel, likelihood: Floats, steps: int) -> Floats:
+    """P(next symbol given releases) by Bayes' rule over all truths, `(paths, n)`."""
+    joint = stream_probabilities(model, steps + 1).reshape(-1, model.symbols)
+    weights = np.exp(likelihood).T @ joint
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("distance", ["symbol", "steps"])
+@pytest.mark.parametrize("symbols", [2, 3])
+def test_beliefs_are_bayes_rule_over_all_truths_and_decisions(
+    symbols: int, distance: Distance
+) -> None:
+    rng = np.random.default_rng(symbols)
+    for _ in range(10):
+        model = random_chain(rng, symbols)
+        decision, release = rng.uniform(0.1, 3.0, 2)
+        paths = all_sequences(AdaptiveRelease(model, decision, release, distance), 3)
+        expected = predictive(model, paths.log_likelihood, 3)
+        np.testing.assert_allclose(paths.state["belief"], expected, rtol=0, atol=1e-12)
+
+
+def test_a_second_order_belief_has_the_marginal_of_bayes_rule() -> None:
+    model = random_second_order(2, 3, seed=5).model()
+    paths = all_sequences(AdaptiveRelease(model, 1.0, 0.7), 3)
+    joint = stream_probabilities(model, 4).reshape(-1, 2)
+    weights = np.exp(paths.log_likelihood).T @ joint
+    expected = weights / weights.sum(axis=1, keepdims=True)
+    marginal = model.marginal(np.ascontiguousarray(paths.state["belief"].T)).T
+    np.testing.assert_allclose(marginal, expected, rtol=0, atol=1e-12)
+
+
+def test_a_truthful_word_repeats_what_is_still_right_and_replaces_what_is_not() -> None:
+    """The last release is symbol 0 before anything was released."""
+    truths, last = Inputs(np.array([0, 1, 2])), 2**64 - 1
+    for word, repeated in ((0, [True, False, False]), (last, [False, True, True])):
+        draws = ChosenByPurpose(decision=word)
+        state, releases = ADAPTIVE.step(ADAPTIVE.start(3), truths, draws)
+        assert releases.kinds is not None
+        assert ((releases.kinds == Kind.REPEATED) == repeated).all()
+        assert (releases.values[repeated] == 0).all()
+        assert (state["previous"] == releases.values).all()
+
+
+def test_decision_and_release_are_two_draws_bound_to_data_and_history() -> None:
+    truths = Inputs(np.array([0, 1, 2]))
+    fresh, later = ChosenByPurpose(), ChosenByPurpose()
+    state, _ = ADAPTIVE.step(ADAPTIVE.start(3), truths, fresh)
+    ADAPTIVE.step({**ADAPTIVE.start(3), "history": state["history"]}, truths, later)
+    assert len(set(fresh.bindings["release"])) == 3
+    asked = fresh.bindings["decision"]
+    assert asked[0] != asked[1] == asked[2]
+    for purpose in ("decision", "release"):
+        assert not set(fresh.bindings[purpose]) & set(later.bindings[purpose])
+
+
+@pytest.mark.parametrize("truth", range(3))
+def test_keyed_draws_give_the_law_of_every_truth(truth: int) -> None:
+    """10^5 streams that all published symbol 1 before; a sound sampler fails with 3 * 10^-4."""
+    scope = DrawScope(Secret(bytes(range(32))), "tests", "op", 1, ADAPTIVE.law_digest())
+    draws = scope.draws([b"key"] * ROWS, record_positions("topic", 0, range(ROWS)))
+    start = {name: np.repeat(column, ROWS, axis=0) for name, column in ADAPTIVE.start(1).items()}
+    state = ADAPTIVE.follow(start, np.ones(ROWS, dtype=np.int64))
+    one = {name: column[:1] for name, column in state.items()}
+    _, releases = ADAPTIVE.step(state, Inputs(np.full(ROWS, truth)), draws)
+    assert agrees(ADAPTIVE.outcome_of(releases), ROWS * ADAPTIVE.release_law(one)[0, truth])
+
+
+@pytest.mark.parametrize("symbols", [1, 2, 5, 9])
+def test_the_expected_steps_are_those_of_the_explicit_law(symbols: int) -> None:
+    belief = random_beliefs(np.random.default_rng(symbols), symbols, 50)
+    for epsilon in (0.3, 1.0, 4.0):
+        law = dense.bounded_law(belief, epsilon)
+        apart = np.abs(np.arange(symbols)[:, None] - np.arange(symbols))
+        expected = np.einsum("xr,xyr,xy->r", belief, dense.matrix(law), apart)
+        np.testing.assert_allclose(expected_steps(law), expected, rtol=0, atol=1e-12)
+
+
+def test_what_is_near_is_at_most_so_many_steps_away() -> None:
+    previous: Integers = np.array([0, 3])
+    close = near(5, previous, np.array([0.0, 1.4]))
+    assert close[:, 0].tolist() == [True, False, False, False, False]
+    assert close[:, 1].tolist() == [False, False, True, True, True]
+
+
+def test_without_a_release_the_next_question_is_about_what_was_published_instead() -> None:
+    instead = np.array([2])
+    state, releases = ADAPTIVE.skip(ADAPTIVE.start(1), instead)
+    assert state["previous"].tolist() == releases.values.tolist() == [2]
+    assert state["spent"].tolist() == [0]
+    expected = MODEL.predict(MODEL.prior[:, None])[:, 0]
+    np.testing.assert_array_equal(state["belief"][0], expected)
+
+
+def long_run(
+    mechanism: AdaptiveRelease | ConditionalRandomizedResponse, streams: int, steps: int
+) -> tuple[float, float]:
+    """Mean share of wrong symbols and mean nats per record, of streams drawn from the model."""
+    rng, model = np.random.default_rng(1), mechanism.model
+    assert isinstance(model, MarkovModel)
+    reached = np.cumsum(model.transition, axis=1)
+    truth, state, wrong = rng.integers(model.symbols, size=streams), mechanism.start(streams), []
+    for _ in range(steps):
+        truth = (rng.random(streams)[:, None] > reached[truth, :-1]).sum(axis=1)
+        state, releases = mechanism.step(state, Inputs(truth), SimulatedByPurpose(rng))
+        wrong.append(float((releases.values != truth).mean()))
+    return float(np.mean(wrong)), in_nats(int(state["spent"].sum())) / (streams * steps)
+
+
+@dataclass(frozen=True)
+class SimulatedByPurpose:
+    """Words from a generator that is good enough for simulations."""
+
+    rng: np.random.Generator
+
+    def words(
+        self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
+    ) -> Words:
+        shape = (len(binding), coordinates, count)
+        return self.rng.integers(2**64, size=shape, dtype=np.uint64)
+
+
+def test_repeating_pays_off_for_large_epsilons_and_not_for_small_ones() -> None:
+    """20 symbols that stay nine times out of ten."""
+    transition = np.full((20, 20), 0.1 / 19)
+    np.fill_diagonal(transition, 0.9)
+    model = MarkovModel.smoothed(np.full(20, 0.05), transition, smoothing=0.0)
+    plain, cost = long_run(ConditionalRandomizedResponse(model, 4.0), 100, 100)
+    adaptive, adaptive_cost = long_run(AdaptiveRelease(model, 3.0, 3.0), 100, 100)
+    assert adaptive < 0.7 * plain
+    assert adaptive_cost < 0.95 * cost
+    plain, cost = long_run(ConditionalRandomizedResponse(model, 2.0), 100, 100)
+    adaptive, adaptive_cost = long_run(AdaptiveRelease(model, 1.0, 1.0), 100, 100)
+    assert adaptive > 1.5 * plain
+    assert adaptive_cost > 0.9 * cost
