@@ -108,14 +108,13 @@ def _batched_examples(kind: type[BatchedRelease]) -> tuple[Example, ...]:
     sticky, only = _sticky(), MarkovModel.smoothed([1.0], [[1.0]], smoothing=0.0)
     walk = MarkovModel.smoothed([0.3, 0.3, 0.2, 0.1, 0.1], 0.8 * np.eye(5) + 0.04, 0.05)
     threes = kind(sticky, 3, 3.0, kernel="heuristic")
-    two, five = np.arange(2), np.arange(5)
+    two = np.arange(2)
     return (
         Example(kind(sticky, 2, 2.0), two),
         Example(threes, two),
         Example(kind(sticky, 1, 1.0, kernel="heuristic"), two),
         Example(kind(only, 2, 1.0), np.arange(1)),
-        Example(kind(walk, 2, 3.0, kernel="heuristic"), five),
-        Example(kind(walk, 6, 12.0, kernel="heuristic"), five),
+        Example(kind(walk, 6, 12.0, kernel="heuristic"), np.arange(5)),
         Example(Budgeted(threes, total=6.0), two),
         Example(Budgeted(threes, total=3.5, window=5, when_exhausted="suppress"), two),
     )

@@ -224,7 +224,9 @@ class BatchedRelease:
         allowance = self._plan.rounding_charge
         return {
             "batches of symbols": float(self.model.symbols) ** self.window,
-            "algorithms": [str(algorithm.identity()[0]) for algorithm in self._plan.algorithms],
+            "algorithms": ", ".join(
+                str(algorithm.identity()[0]) for algorithm in self._plan.algorithms
+            ),
             "first batch: expected distance per symbol": float(part.law.cost[0]) / self.window,
             "first batch: actual leakage in nats": in_nats(int(self._plan.charge(part.law)[0])),
             "rounding allowance per batch in nats": (

@@ -16,7 +16,7 @@ from tests.operators.sip.beliefs import random_beliefs
 from tests.privacy.chains import random_chain
 
 SHAPES = [(1, 3), (2, 1), (2, 2), (2, 3), (3, 2), (4, 2), (3, 3)]
-ROWS = 6
+ROWS = 4
 
 
 def all_batches(symbols: int, window: int) -> Integers:
