@@ -19,6 +19,8 @@ from dataflows.pipeline_file import PipelineFile
 from operators.budget import Budgeted
 from operators.mechanism import Guarantee, Mechanism, Notion
 
+_NOT_ONE_FOR_ONE = ("adaptive_crr", "batched_crr", "cold_start_crr")
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -111,10 +113,19 @@ def _sections() -> dict[str, type[Any]]:
 
 def _same_domain(file: PipelineFile) -> Iterator[str]:
     reads = file.pipeline.operator.reads
-    return (kind for kind, section in _sections().items() if section.reads == reads)
+    return (
+        kind
+        for kind, section in _sections().items()
+        if section.reads == reads and kind not in _NOT_ONE_FOR_ONE
+    )
 
 
 def _require_comparable(file: PipelineFile, kind: str) -> None:
+    if kind in _NOT_ONE_FOR_ONE:
+        raise FuguError(
+            f"fugu evaluate compares operators that release one symbol for each record by itself, "
+            f"and {kind} does not. Evaluate kind: crr, and read docs/guarantees.md on {kind}"
+        )
     if kind not in _same_domain(file):
         raise FuguError(
             f"--rivals {kind}: is no operator that reads the same values as "

@@ -72,7 +72,11 @@ def test_points_are_the_same_in_the_file_and_in_a_file_of_their_own(tmp_path: Pa
         ("distance: {points: [[0], [yes], [1]]}", 9, "operator.distance: write hamming"),
         ("distance: {places: a.json}", 9, "operator.distance: write hamming, ordered"),
         ("distance: {points: [[0], [1]]}", 9, "has 2 points, but the alphabet has 3 symbols"),
-        ("distance: {points: [[0], [1, 2], [3]]}", 9, "point 2 must have at least one coordinate, and as many"),
+        (
+            "distance: {points: [[0], [1, 2], [3]]}",
+            9,
+            "point 2 must have at least one coordinate, and as many",
+        ),
         ("distance: {points: [[0], [.inf], [3]]}", 9, "point 2: every coordinate must be"),
         ("mode: full_support\n  kernel: linear_program", 10, "operator.kernel: has no effect with"),
         ("mode: full_support\n  distance: ordered", 10, "operator.distance: has no effect with"),

@@ -11,6 +11,7 @@ from dataflows.errors import FuguError
 from operators.budget import Budgeted
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Draws, Guarantee, Inputs, Mechanism, Releases, State
+from operators.registry import KINDS
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
@@ -105,3 +106,11 @@ def test_inputs_to_attack_with_are_as_different_as_can_be() -> None:
     crr = ConditionalRandomizedResponse(skewed, 1.0)
     assert Subject.of(crr, 1.0).inputs.tolist() == [2, 0, 1]
     assert Subject.of(Budgeted(LaplaceRelease(-5, 9, 1.0), 2.0), 1.0).inputs.tolist() == [-5, 9]
+
+
+@pytest.mark.parametrize("kind", ["adaptive_crr", "cold_start_crr", "grr"])
+def test_every_kind_that_can_be_followed_is_covered_by_its_ledger(kind: str) -> None:
+    found = exact(KINDS[kind].examples()[0].mechanism)
+    assert found.ledger_covers
+    assert found.step_agrees
+    assert not any(case.broken for case in found.worst)

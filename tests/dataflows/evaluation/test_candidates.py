@@ -87,3 +87,9 @@ def test_what_cannot_be_compared_is_refused(
     with pytest.raises(FuguError) as caught:
         candidates(pipeline(tmp_path, text), [epsilon], [rival])
     assert says in str(caught.value)
+
+
+def test_operators_that_do_not_release_record_by_record_are_not_compared(tmp_path: Path) -> None:
+    assert "cold_start_crr" not in default_rivals(pipeline(tmp_path))
+    with pytest.raises(FuguError, match="cold_start_crr does not"):
+        candidates(pipeline(tmp_path), [1.0], ["cold_start_crr"])
