@@ -59,11 +59,13 @@ from operators.mechanism import (
 from operators.nats import add_spent, in_nats
 from operators.randomness import binding_digest, encode_fields, unit_interval
 from operators.sip.batches.batch_plan import BatchPlan
+from operators.sip.beliefs import checked_belief
 from operators.sip.distances import HAMMING, Distance, Points
 from operators.sip.guarantees import crr_guarantees
 from operators.sip.history import extended
 from operators.sip.kernels import Search
-from operators.sip.markov_model import MarkovModel, checked_belief
+from operators.sip.markov_model import MarkovModel
+from operators.sip.symbol_inputs import checked_symbols
 
 LARGEST_EPSILON = 50.0
 LARGEST_WINDOW = 32
@@ -121,7 +123,7 @@ class BatchedRelease:
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Hold a symbol back, or release the batch that it completes."""
-        symbols = self._checked_symbols(inputs)
+        symbols = checked_symbols(inputs, self.model.symbols)
         complete = state["held"] == self.window - 1
         held = np.concatenate([state["pending"], symbols[:, None]], axis=1)
         after = {name: column.copy() for name, column in state.items()}
@@ -310,12 +312,6 @@ class BatchedRelease:
         for symbols in released:
             history = extended(history, symbols)
         after["history"][rows] = history
-
-    def _checked_symbols(self, inputs: Inputs) -> Integers:
-        symbols = inputs.values.astype(np.int64, copy=False)
-        if ((symbols < 0) | (symbols >= self.model.symbols)).any():
-            raise ValueError(f"a symbol index is outside 0..{self.model.symbols - 1}")
-        return symbols
 
 
 def _bound_to(batches: Integers, histories: Words) -> list[bytes]:

@@ -52,18 +52,23 @@ from operators.mechanism import (
     Integers,
     Releases,
     State,
-    Words,
 )
-from operators.nats import add_spent, charge_of_ratio, exact_exp, exact_expm1, in_nats, units_of
+from operators.nats import add_spent, exact_exp, exact_expm1, in_nats
 from operators.randomness import binding_digest, encode_fields, unit_interval
+from operators.sip.beliefs import (
+    charge_of_leakage,
+    checked_belief,
+    largest_charge,
+    rounding_charge,
+)
 from operators.sip.chain import Chain
 from operators.sip.distances import HAMMING, Distance
 from operators.sip.guarantees import crr_guarantees
 from operators.sip.history import extended
 from operators.sip.kernels import Mode, Search, choose_kernel
-from operators.sip.markov_model import SUM_TOLERANCE, ordered_sum
 from operators.sip.proposal import Kernel
 from operators.sip.release_law import ReleaseLaw
+from operators.sip.symbol_inputs import bound_to, checked_symbols
 
 LARGEST_EPSILON = 50.0
 _UNIT_ROUNDOFF = 2.0**-53
@@ -108,9 +113,9 @@ class ConditionalRandomizedResponse:
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Release one symbol per row, then update belief and ledger from the release alone."""
-        symbols = self._checked_symbols(inputs)
+        symbols = checked_symbols(inputs, self.model.symbols)
         law = self._law_at(state)
-        words = draws.words("release", self._bound_to(symbols, state["history"]))
+        words = draws.words("release", bound_to(self._bindings, symbols, state["history"]))
         released = law.sample(symbols, unit_interval(words[:, 0, 0]))
         after, posterior = self._after_release(state, law, released)
         confidence = posterior[released, np.arange(len(released))]
@@ -143,7 +148,7 @@ class ConditionalRandomizedResponse:
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """Predict only; the confidence of `instead` is its probability given earlier releases."""
-        belief = _checked_belief(state["belief"])
+        belief = checked_belief(state["belief"])
         after = {
             **state,
             "belief": np.ascontiguousarray(self.model.skip(belief).T),
@@ -159,8 +164,7 @@ class ConditionalRandomizedResponse:
     @cached_property
     def largest_charge(self) -> int:
         """epsilon with its rounding allowance, or twice epsilon where there is none."""
-        bound = units_of(self.epsilon) + 1
-        return 2 * bound if self._rounding_charge is None else bound + self._rounding_charge
+        return largest_charge(self.epsilon, self._rounding_charge)
 
     @cached_property
     def constant(self) -> int:
@@ -243,34 +247,18 @@ class ConditionalRandomizedResponse:
     def _rounding_charge(self) -> int | None:
         """Units per release that cover a belief computed in doubles; None: twice the leakage does.
 
-        One step errs by a relative 2 n + 40 roundings and those of the chain, which contracts what
-        came before (`forgetting_ratio`), so beliefs stay within `distance` in total variation of
-        the exact posterior. (Errors of a relative e, two distributions apart by 2 e in Hilbert's
-        distance, add up to 2 e (R + 1) over pairs of steps, and 2 e more; total variation is at
-        most a quarter of that.) Section 4: leakage grows by at most -ln(1 - 2 sinh(eps) distance).
+        One step errs by a relative 2 n + 40 roundings and those of the chain.
         """
-        per_step = (2 * self.model.symbols + 40 + self.model.roundings) * _UNIT_ROUNDOFF
-        distance = per_step * (self.model.forgetting_ratio + 1.0)
-        loss = (self._growth - 1.0 / self._growth) * distance
-        if loss >= 0.5:
-            return None
-        return int(charge_of_ratio(np.array([1.0 / (1.0 - loss)]))[0])
+        roundings = 2 * self.model.symbols + 40 + self.model.roundings
+        return rounding_charge(self.epsilon, roundings, self.model.forgetting_ratio)
 
     @cached_property
     def _sampling_error(self) -> float:
         """Total variation between the law above and its draw by 53-bit inversion."""
         return self.model.symbols * (self.model.symbols + 16) * _UNIT_ROUNDOFF
 
-    def _bound_to(self, symbols: Integers, histories: Words) -> list[bytes]:
-        """What the draws are applied to: the symbol, and through the belief what was released."""
-        releases = histories.astype("<u8").tobytes()
-        return [
-            self._bindings[symbol] + releases[8 * row : 8 * row + 8]
-            for row, symbol in enumerate(symbols.tolist())
-        ]
-
     def _law_at(self, state: State) -> ReleaseLaw:
-        return self.law(self.model.marginal(_checked_belief(state["belief"])))
+        return self.law(self.model.marginal(checked_belief(state["belief"])))
 
     def _after_release(
         self, state: State, law: ReleaseLaw, released: Integers
@@ -286,23 +274,4 @@ class ConditionalRandomizedResponse:
         return after, posterior
 
     def _charge(self, law: ReleaseLaw) -> Integers:
-        leaked = charge_of_ratio(law.leakage_ratio)
-        if self._rounding_charge is None:
-            return 2 * leaked
-        return np.where(leaked > 0, leaked + self._rounding_charge, 0)
-
-    def _checked_symbols(self, inputs: Inputs) -> Integers:
-        symbols = inputs.values.astype(np.int64, copy=False)
-        if ((symbols < 0) | (symbols >= self.model.symbols)).any():
-            raise ValueError(f"a symbol index is outside 0..{self.model.symbols - 1}")
-        return symbols
-
-
-def _checked_belief(rows: Floats) -> Floats:
-    """The beliefs as `(n, rows)`; a belief that is not a distribution is a damaged state."""
-    belief = np.ascontiguousarray(rows.T)
-    total = ordered_sum(belief)
-    sound = (np.abs(total - 1.0) <= SUM_TOLERANCE) & (belief >= 0.0).all(axis=0)
-    if not sound.all():
-        raise ValueError(f"the belief of row {int(np.argmin(sound))} is not a distribution")
-    return belief
+        return charge_of_leakage(law.leakage_ratio, self._rounding_charge)

@@ -129,16 +129,6 @@ def normalised(columns: Floats) -> Floats:
     return columns / ordered_sum(columns)
 
 
-def checked_belief(rows: Floats) -> Floats:
-    """Beliefs `(rows, n)` as `(n, rows)`; one that is not a distribution is a damaged state."""
-    belief = np.ascontiguousarray(rows.T)
-    total = ordered_sum(belief)
-    sound = (np.abs(total - 1.0) <= SUM_TOLERANCE) & (belief >= 0.0).all(axis=0)
-    if not sound.all():
-        raise ValueError(f"the belief of row {int(np.argmin(sound))} is not a distribution")
-    return belief
-
-
 def ordered_sum(columns: Floats) -> Floats:
     """Sum over the first axis, one addition after the other: a running sum has no other order."""
     total: Floats = np.cumsum(columns, axis=0)[-1]
