@@ -1,4 +1,5 @@
-"""`python -m bench`: the path (`make bench`), the state store, and a flood of new keys."""
+"""`python -m bench`: the path (`make bench`), the state store, a flood of new keys,
+and steps of conditional randomized response."""
 
 import os
 import sys
@@ -20,6 +21,7 @@ from bench.path_report import path_page
 from bench.path_results import Settings
 from bench.pipeline import Workplace
 from bench.row_state_report import state_page
+from bench.sip_steps import measure_steps, sip_page
 from bench.throughput import measure_throughput
 from tests.kafka.broker import Broker, BrokerError
 from tests.kafka.topics import TopicFactory
@@ -90,6 +92,17 @@ def flood(
     with _kafka() as (folder, bootstrap, say):
         measured = key_flood.measure_flood(folder, bootstrap, settings, say)
     _publish(flood_page(measured), results)
+
+
+@app.command()
+def sip(results: Folder = _RESULTS) -> None:
+    """One step of conditional randomized response, by alphabet, model and users.
+
+    About half a minute.
+    """
+    page = sip_page(measure_steps(), ".venv/bin/python -m bench sip", os.getloadavg()[0])
+    page.write(results)
+    page.show(Console(), results)
 
 
 @app.command()
