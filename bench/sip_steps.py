@@ -71,8 +71,9 @@ def dense_model(symbols: int) -> MarkovModel:
 
 
 def _zipf(symbols: int) -> Floats:
-    weights: Floats = 1.0 / np.arange(1, symbols + 1)
-    return weights / weights.sum()
+    weights = 1.0 / np.arange(1, symbols + 1)
+    shares: Floats = weights / weights.sum()
+    return shares
 
 
 def _measure(model: Chain, name: str, rows: int, epsilon: float) -> SipStep:
