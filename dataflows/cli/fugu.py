@@ -2,7 +2,6 @@
 
 import os
 import sys
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,8 @@ from typing import Annotated
 import typer
 
 from dataflows import logs
+from dataflows.cli import model, state
+from dataflows.cli.arguments import AsJson, PipelinePath, PipelinePaths
 from dataflows.errors import FuguError, unexpected
 from dataflows.logs import LogFormat
 from dataflows.pipeline_file import PipelineFile
@@ -21,12 +22,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-
-PipelinePath = Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).")]
-PipelinePaths = Annotated[
-    list[Path], typer.Argument(metavar="PIPELINE", help="Pipeline files (YAML).")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -212,146 +207,8 @@ def ledger(
     show_ledger(PipelineFile.read(pipeline), streams, as_json)
 
 
-state = typer.Typer(no_args_is_help=True, help="Look at, check, move or rotate a stopped state.")
-app.add_typer(state, name="state")
-ArchivePath = Annotated[Path, typer.Argument(metavar="ARCHIVE", help="The archive (.tar.gz).")]
-
-
-@state.command("show")
-def state_show(pipeline: PipelinePath, as_json: AsJson = False) -> None:
-    """Show streams, bytes and spent budget of every partition."""
-    from dataflows.commands.state import show
-
-    show(PipelineFile.read(pipeline), as_json)
-
-
-@state.command("verify")
-def state_verify(pipeline: PipelinePath) -> None:
-    """Check the checksums of the whole state."""
-    from dataflows.commands.state import verify
-
-    verify(PipelineFile.read(pipeline))
-
-
-@state.command("export")
-def state_export(pipeline: PipelinePath, archive: ArchivePath) -> None:
-    """Write the state to one archive, to continue on another machine."""
-    from dataflows.commands.state import export
-
-    export(PipelineFile.read(pipeline), archive)
-
-
-@state.command("import")
-def state_import(pipeline: PipelinePath, archive: ArchivePath) -> None:
-    """Unpack an archive into the (empty) state directory of the pipeline file."""
-    from dataflows.commands.state import import_
-
-    import_(PipelineFile.read(pipeline), archive)
-
-
-@state.command("rotate")
-def state_rotate(
-    pipeline: PipelinePath,
-    keys: Annotated[Path, typer.Option(help="Where to write the new key file.")],
-) -> None:
-    """Continue with the next key; budgets, beliefs and pseudonyms stay as they are."""
-    from dataflows.commands.state import rotate
-
-    rotate(PipelineFile.read(pipeline), keys)
-
-
-model = typer.Typer(no_args_is_help=True, help="Make and look at models of streams.")
-app.add_typer(model, name="model")
-
-
-@model.command("learn")
-def model_learn(
-    path: Annotated[Path, typer.Argument(metavar="MODEL", help="The model file to write.")],
-    history: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="HISTORY", help="Files of JSON lines, the oldest record first."),
-    ] = None,
-    key: Annotated[str, typer.Option(help="The field that names the stream.")] = "key",
-    value: Annotated[str | None, typer.Option(help="The field that holds the symbol.")] = None,
-    pipeline: Annotated[
-        Path | None,
-        typer.Option(metavar="PIPELINE", help="Take value, alphabet, other and Kafka from it."),
-    ] = None,
-    topic: Annotated[
-        str | None, typer.Option(help="Read this topic of the pipeline's Kafka, not files.")
-    ] = None,
-    public: Annotated[
-        bool, typer.Option("--public", help="The pipeline's own source topic is public.")
-    ] = False,
-    alphabet: Annotated[
-        str | None, typer.Option(help="Symbols, with commas between; else those of the history.")
-    ] = None,
-    min_count: Annotated[
-        int, typer.Option(min=1, help="Rarer symbols become --other (text: OTHER).")
-    ] = 1,
-    other: Annotated[
-        str | None, typer.Option(help="What symbols become that are not in the alphabet.")
-    ] = None,
-    order: Annotated[int, typer.Option(min=1, max=2, help="How many symbols count.")] = 1,
-    alpha: Annotated[
-        float, typer.Option(min=0.0, max=1e6, help="Added to every count (Laplace).")
-    ] = 1.0,
-    smoothing: Annotated[
-        float, typer.Option(min=0.0, max=0.5, help="Mixed in from the uniform law, on top.")
-    ] = 0.0,
-    sparse: Annotated[
-        bool | None,
-        typer.Option("--sparse/--dense", help="Rows or a matrix; else by the alphabet's size."),
-    ] = None,
-    source: Annotated[
-        str | None, typer.Option(help="Where the history is from, to be written down.")
-    ] = None,
-    date: Annotated[
-        str | None, typer.Option(help="The day to be written down, today if not given.")
-    ] = None,
-    description: Annotated[str, typer.Option(help="A sentence for the file.")] = "",
-) -> None:
-    """Count public history, and write down how its symbols follow each other.
-
-    Safe are public data, and history whose release is itself accounted for. A model that was
-    counted from the private streams leaks them, outside every guarantee.
-    """
-    from dataflows.commands.model_learn import Options, learn
-
-    options = Options(
-        files=history or [],
-        topic=topic,
-        public=public,
-        key=key,
-        value=value,
-        alphabet=None if alphabet is None else alphabet.split(","),
-        min_count=min_count,
-        other=other,
-        order=order,
-        alpha=alpha,
-        smoothing=smoothing,
-        sparse=sparse,
-        source=source,
-        date=date or datetime.now(UTC).date().isoformat(),
-        description=description,
-    )
-    learn(path, None if pipeline is None else PipelineFile.read(pipeline), options)
-
-
-@model.command("show")
-def model_show(
-    path: Annotated[Path, typer.Argument(metavar="MODEL", help="The model file.")],
-    epsilon: Annotated[
-        list[float] | None,
-        typer.Option(help="Expect accuracy at this epsilon; several times if need be."),
-    ] = None,
-    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Of each table.")] = 10,
-    as_json: AsJson = False,
-) -> None:
-    """Show what a model says, and how accurate releases will be under it."""
-    from dataflows.commands.model_show import show
-
-    show(path, epsilon or [0.5, 1.0, 2.0, 4.0], rows, as_json)
+app.add_typer(state.app, name="state")
+app.add_typer(model.app, name="model")
 
 
 def main() -> None:

@@ -1,0 +1,55 @@
+"""`fugu state ...`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dataflows.cli.arguments import AsJson, PipelinePath
+from dataflows.pipeline_file import PipelineFile
+
+app = typer.Typer(no_args_is_help=True, help="Look at, check, move or rotate a stopped state.")
+ArchivePath = Annotated[Path, typer.Argument(metavar="ARCHIVE", help="The archive (.tar.gz).")]
+
+
+@app.command("show")
+def state_show(pipeline: PipelinePath, as_json: AsJson = False) -> None:
+    """Show streams, bytes and spent budget of every partition."""
+    from dataflows.commands.state import show
+
+    show(PipelineFile.read(pipeline), as_json)
+
+
+@app.command("verify")
+def state_verify(pipeline: PipelinePath) -> None:
+    """Check the checksums of the whole state."""
+    from dataflows.commands.state import verify
+
+    verify(PipelineFile.read(pipeline))
+
+
+@app.command("export")
+def state_export(pipeline: PipelinePath, archive: ArchivePath) -> None:
+    """Write the state to one archive, to continue on another machine."""
+    from dataflows.commands.state import export
+
+    export(PipelineFile.read(pipeline), archive)
+
+
+@app.command("import")
+def state_import(pipeline: PipelinePath, archive: ArchivePath) -> None:
+    """Unpack an archive into the (empty) state directory of the pipeline file."""
+    from dataflows.commands.state import import_
+
+    import_(PipelineFile.read(pipeline), archive)
+
+
+@app.command("rotate")
+def state_rotate(
+    pipeline: PipelinePath,
+    keys: Annotated[Path, typer.Option(help="Where to write the new key file.")],
+) -> None:
+    """Continue with the next key; budgets, beliefs and pseudonyms stay as they are."""
+    from dataflows.commands.state import rotate
+
+    rotate(PipelineFile.read(pipeline), keys)

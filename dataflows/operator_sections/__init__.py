@@ -1,0 +1,32 @@
+"""The `operator` section of a pipeline file: one typed section for each family of mechanisms."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from dataflows.operator_sections.adaptive import AdaptiveOperator, ColdStartOperator
+from dataflows.operator_sections.distances import PlacedSymbols
+from dataflows.operator_sections.markov import BatchedMarkovOperator, MarkovOperator
+from dataflows.operator_sections.numbers import LaplaceOperator
+from dataflows.operator_sections.responses import RandomizedResponseOperator
+
+Operator = Annotated[
+    MarkovOperator
+    | BatchedMarkovOperator
+    | AdaptiveOperator
+    | ColdStartOperator
+    | RandomizedResponseOperator
+    | LaplaceOperator,
+    Field(discriminator="kind"),
+]
+
+__all__ = [
+    "AdaptiveOperator",
+    "BatchedMarkovOperator",
+    "ColdStartOperator",
+    "LaplaceOperator",
+    "MarkovOperator",
+    "Operator",
+    "PlacedSymbols",
+    "RandomizedResponseOperator",
+]
