@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from operators.mechanism import Integers, Releases
+from operators.mechanism import Array, Releases
 
 Header = tuple[str, bytes]
 
@@ -26,6 +26,9 @@ class Reason(StrEnum):
     DUPLICATE = "duplicate"
     WRONG_PARTITION = "wrong_partition"
     TOO_MANY_KEYS = "too_many_keys"
+    LATE = "late"
+    TOO_FAR_AHEAD = "too_far_ahead"
+    SECOND_IN_TICK = "second_in_tick"
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class Decoded:
     offsets: list[int]
     timestamps: list[int]
     keys: list[bytes]
-    values: Integers
+    values: Array
     events: list[int] | None
     dead: DeadLetters
 
@@ -101,7 +104,8 @@ class Spending:
 class Sanitized:
     """Releases in input order, with the public coordinates they are published under.
 
-    Suppressed releases are left out; dead letters and spending are in input order too.
+    Suppressed releases are left out; dead letters and spending are in input order too. Releases of
+    ticks, and not of records, have `epochs`; their `offsets` are the ticks.
     """
 
     partition: int
@@ -111,13 +115,14 @@ class Sanitized:
     releases: Releases
     dead: DeadLetters
     spending: Spending = field(default_factory=Spending)
+    epochs: list[int] | None = None
 
 
 @dataclass(frozen=True)
 class Outgoing:
     """Records to be published: complete bytes, named by release id.
 
-    `positions` are the source offsets they come from; they are never published.
+    `positions` are the source offsets they come from, or their ticks; they are never published.
     """
 
     partition: int

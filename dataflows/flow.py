@@ -29,8 +29,11 @@ from dataflows.monitoring.metrics import STREAMS_LIMIT, Metrics
 from dataflows.publish import Publisher
 from dataflows.sanitize import Sanitize
 from dataflows.state.directory import StateDirectory
+from dataflows.tick_lift import TickLift
+from dataflows.ticks import Ticks
 from operators.mechanism import Mechanism
 from operators.randomness import DrawScope
+from operators.temporal.temporal_perturbation import TemporalPerturbation
 
 STEPS = ["source", "decode", "sanitize", "releases", "dead_letters", "sink", "dead_letter_sink"]
 """Names of the steps; bytewax identifies state by them, so they never change. With a ledger, there
@@ -53,6 +56,8 @@ class Plan:
     fingerprint: Fingerprint
     max_batch: int
     stop: StopFlag
+    ticks: Ticks | None
+    finishing: bool
     ledger: Topic | None
     metrics: Metrics = field(default_factory=Metrics)
 
@@ -77,10 +82,11 @@ def build(plan: Plan) -> Shard:
         with without_values("decode", topic, batch.partition, batch.offsets):
             return part_name(batch.partition), plan.codec.decode(batch)
 
-    lift = Lift(plan.mechanism, plan.scope, source, plan.admission, plan.deduplication)
+    lift = _lift(plan, source)
 
     def sanitize(pointer: bytes | None) -> Sanitize:
-        return Sanitize(lift, plan.directory.rows, topic, plan.metrics, pointer)
+        rows = plan.directory.rows
+        return Sanitize(lift, rows, topic, plan.metrics, pointer, plan.finishing)
 
     def releases(sanitized: Sanitized) -> Outgoing:
         with without_values("releases", topic, sanitized.partition, sanitized.offsets):
@@ -104,7 +110,7 @@ def build(plan: Plan) -> Shard:
             writer,
             fingerprint.sink_topic,
             _begin(fingerprint.sink_begin),
-            plan.publisher.release_ids,
+            plan.publisher.release_ids if plan.ticks is None and not plan.finishing else None,
             plan.metrics,
         ),
     )
@@ -123,6 +129,13 @@ def build(plan: Plan) -> Shard:
     if plan.ledger is not None:
         _report_spending(plan, plan.ledger, writer, sanitized)
     return Shard(flow, kafka_source)
+
+
+def _lift(plan: Plan, source: str) -> Lift | TickLift:
+    if plan.ticks is None:
+        return Lift(plan.mechanism, plan.scope, source, plan.admission, plan.deduplication)
+    assert isinstance(plan.mechanism, TemporalPerturbation)
+    return TickLift(plan.mechanism, plan.scope, source, plan.admission, plan.ticks)
 
 
 def _report_spending(

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dataflows.admission import Admission
-from dataflows.batches import Decoded, Reason, Sanitized, Spending
+from dataflows.batches import DeadLetters, Decoded, Reason, Sanitized, Spending
 from dataflows.deduplication import Deduplication
 from dataflows.errors import FuguError
 from dataflows.state.row_table import RowTable
+from dataflows.tick_releases import TickReleases, sanitized_ticks
+from dataflows.ticks import TIME
 from operators.mechanism import (
     Array,
     ExhaustibleMechanism,
@@ -27,6 +29,7 @@ from operators.mechanism import (
     State,
 )
 from operators.randomness import DrawScope, record_positions
+from operators.temporal.temporal_perturbation import TemporalPerturbation
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,33 @@ class Lift:
             table.scatter(row, {**stepped, **remembered})
             rounds.append((index, releases))
             levels.append((index, self._new_level(state, stepped)))
+        if self._temporal is not None and accepted:
+            latest = max(decoded.timestamps[i] for i in accepted)
+            table.clock = {TIME: max(latest, table.clock.get(TIME, latest))}
         return _sanitized(decoded, refused, levels, *_in_input_order(rounds))
+
+    def finish(self, partition: int, table: RowTable) -> Sanitized:
+        """Let out what streams hold back, and end their epochs; its time is the latest there was.
+
+        The releases of a stream follow each other, as its ticks do.
+        """
+        released: list[TickReleases] = []
+        if self._temporal is not None:
+            rows = np.flatnonzero(table.columns["tick"] > 0)
+            state, keys = table.gather(rows), table.keys
+            ended, leaving = self._temporal.finish({name: state[name] for name in self._columns})
+            table.scatter(rows, {**state, **ended})
+            names = [keys[row] for row in rows.tolist()]
+            times = [table.clock[TIME]] * len(names)
+            released = [
+                TickReleases(names, releases.annotations["tick"].tolist(), times, releases)
+                for releases in leaving
+            ]
+        return sanitized_ticks(partition, released, DeadLetters())
+
+    @property
+    def _temporal(self) -> TemporalPerturbation | None:
+        return self.mechanism if isinstance(self.mechanism, TemporalPerturbation) else None
 
     def _duplicates(self, state: State, decoded: Decoded, index: Integers) -> NDArray[np.bool_]:
         """Events seen before; in a stream that is exhausted for good nobody looks any more."""

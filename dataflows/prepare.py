@@ -13,7 +13,7 @@ from dataflows.kafka.topics import Topics, bounds_of, find_topics
 from dataflows.ledger.entries import PipelineEntry
 from dataflows.ledger.registration import register
 from dataflows.ledger.topic import find_ledger
-from dataflows.mechanisms import configure, deduplication_of, state_megabytes
+from dataflows.mechanisms import configure, deduplication_of, state_megabytes, ticks_of
 from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import Pseudonyms, Publisher
 from dataflows.secrets import read_keys
@@ -22,9 +22,12 @@ from operators.mechanism import Mechanism
 from operators.randomness import DrawScope
 
 
-def prepare(file: PipelineFile, shards: list[int] | None, stop: StopFlag) -> list[Plan]:
+def prepare(
+    file: PipelineFile, shards: list[int] | None, stop: StopFlag, *, finishing: bool = False
+) -> list[Plan]:
     """Plans of the given shards (of all, if none are given), whose state directories are now owned
-    by this process; nothing is read yet. All of them end when `stop` is requested."""
+    by this process; nothing is read yet. All of them end when `stop` is requested, and, if they are
+    `finishing`, let out what streams hold back."""
     pipeline = file.pipeline
     keys = read_keys(file)
     configured = configure(file)
@@ -72,6 +75,8 @@ def prepare(file: PipelineFile, shards: list[int] | None, stop: StopFlag) -> lis
             ),
             max_batch=pipeline.source.max_batch,
             stop=stop,
+            ticks=ticks_of(pipeline),
+            finishing=finishing,
             ledger=ledger if reports_spending(pipeline) else None,
         )
         for shard in chosen

@@ -65,7 +65,7 @@ class Publisher:
             partition=sanitized.partition,
             keys=self._keys(sanitized.keys),
             values=self.codec.encode(sanitized.releases),
-            headers=self._headers(self.release_ids(sanitized.partition, sanitized.offsets)),
+            headers=self._headers(self._names(sanitized)),
             timestamps=sanitized.timestamps,
             positions=sanitized.offsets,
         )
@@ -111,6 +111,13 @@ class Publisher:
     def dead_letter_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
         """The names of the dead letters about these source records."""
         return self.scope.release_ids("dead letter", self.source, partition, offsets)
+
+    def _names(self, sanitized: Sanitized) -> list[bytes]:
+        if sanitized.epochs is None:
+            return self.release_ids(sanitized.partition, sanitized.offsets)
+        return self.scope.tick_release_ids(
+            self.source, sanitized.keys, sanitized.epochs, sanitized.offsets
+        )
 
     def _keys(self, keys: list[bytes]) -> list[bytes | None]:
         if self.key_policy == "none":

@@ -36,18 +36,23 @@ log = logging.getLogger(__name__)
 _JOIN_SECONDS = 0.2
 
 
-def run(file: PipelineFile, shards: list[int] | None = None) -> None:
-    """Run some shards (or all) until told to stop; anything else raises and is safe to repeat."""
+def run(file: PipelineFile, shards: list[int] | None = None, *, finish: bool = False) -> None:
+    """Run some shards (or all) until told to stop; anything else raises and is safe to repeat.
+
+    To `finish` is to read nothing more, and to publish what streams hold back.
+    """
     os.umask(0o077)
     stop = StopFlag()
     for stop_signal in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop_signal, lambda *_: stop.request())
     with Monitor(file) as monitor:
-        _run(file, shards, stop, monitor)
+        _run(file, shards, stop, monitor, finish)
 
 
-def _run(file: PipelineFile, shards: list[int] | None, stop: StopFlag, monitor: Monitor) -> None:
-    plans = monitor.observe(prepare(file, shards, stop))
+def _run(
+    file: PipelineFile, shards: list[int] | None, stop: StopFlag, monitor: Monitor, finish: bool
+) -> None:
+    plans = monitor.observe(prepare(file, shards, stop, finishing=finish))
     pipeline = file.pipeline
     log.info(
         "pipeline %s: %s -> %s, %d partitions in %d shards, of which %d here, %s, state every %g s",
@@ -60,6 +65,8 @@ def _run(file: PipelineFile, shards: list[int] | None, stop: StopFlag, monitor: 
         plans[0].client.name,
         pipeline.state.every.total_seconds(),
     )
+    if finish:
+        stop.request()
     failures: list[FuguError] = []
     threads = [
         Thread(target=_run_shard, args=(file, plan, failures), daemon=True) for plan in plans
@@ -103,7 +110,7 @@ def flow(path: str) -> Dataflow:
 def _run_shard(file: PipelineFile, plan: Plan, failures: list[FuguError]) -> None:
     try:
         shard = build(plan)
-        plan.directory.note_start()
+        plan.directory.note_start(finishing=plan.finishing)
         forget_unfinished_epochs(plan.directory.recovery)
         cli_main(
             shard.dataflow,

@@ -10,18 +10,26 @@ from dataflows.errors import without_values
 from dataflows.lift import Lift, exhaustible
 from dataflows.monitoring.metrics import DEAD_LETTERS, STATE_BYTES, STREAMS, Metrics
 from dataflows.state.row_log import RowLog, partition_of
+from dataflows.tick_lift import TickLift
 
 
 class Sanitize(StatefulBatchLogic[Decoded, Sanitized, bytes]):
     """The mechanism over one partition; its state is a pointer into the partition's row log."""
 
     def __init__(
-        self, lift: Lift, directory: Path, topic: str, metrics: Metrics, pointer: bytes | None
+        self,
+        lift: Lift | TickLift,
+        directory: Path,
+        topic: str,
+        metrics: Metrics,
+        pointer: bytes | None,
+        finishing: bool = False,
     ) -> None:
         self._lift = lift
         self._directory = directory
         self._topic = topic
         self._metrics = metrics
+        self._finishing = finishing
         self._log: RowLog | None = None
         if pointer is not None:
             partition = partition_of(pointer)
@@ -40,6 +48,14 @@ class Sanitize(StatefulBatchLogic[Decoded, Sanitized, bytes]):
                 self._metrics.add(DEAD_LETTERS, count, self._topic, decoded.partition, reason)
             out.append(sanitized)
         return out, StatefulBatchLogic.RETAIN
+
+    def on_eof(self) -> tuple[list[Sanitized], bool]:
+        """Where the pipeline is to finish, what streams hold back follows the last record."""
+        if not self._finishing or self._log is None:
+            return [], StatefulBatchLogic.RETAIN
+        with without_values("finish", self._topic, self._log.partition, []):
+            finished = self._lift.finish(self._log.partition, self._log.table)
+        return [finished], StatefulBatchLogic.RETAIN
 
     def snapshot(self) -> bytes:
         """Write the rows that changed and point at them."""

@@ -157,6 +157,21 @@ class DrawScope:
         return ids
 
 
+    def tick_release_ids(
+        self, topic: str, stream_keys: Sequence[bytes], epochs: Sequence[int], ticks: Sequence[int]
+    ) -> list[bytes]:
+        """The same for releases that belong to a tick of an epoch of a stream."""
+        prefix = self.secret.hasher(
+            "fugu-tick-release-id-v1", self.pipeline, self.operator, self.version, topic
+        )
+        ids = []
+        for stream_key, epoch, tick in zip(stream_keys, epochs, ticks, strict=True):
+            hasher = prefix.copy()
+            hasher.update(encode_fields(stream_key, epoch, tick))
+            ids.append(hasher.digest()[:RELEASE_ID_BYTES].hex().encode())
+        return ids
+
+
 @dataclass(frozen=True)
 class KeyedDraws:
     """`Draws` for rows with public positions; see the module's word layout."""
@@ -232,6 +247,11 @@ def record_positions(topic: str, partition: int, offsets: Sequence[int]) -> list
     return [prefix + encoded for encoded in map(_encode_field, offsets)]
 
 
+def tick_position(topic: str, tick: int) -> bytes:
+    """The position of the releases of one tick, whatever record closed it."""
+    return encode_fields("tick", topic, tick)
+
+
 __all__ = [
     "DrawScope",
     "KeyedDraws",
@@ -240,5 +260,6 @@ __all__ = [
     "encode_fields",
     "integers_below",
     "record_positions",
+    "tick_position",
     "unit_interval",
 ]

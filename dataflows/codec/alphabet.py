@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import orjson
 
 from dataflows.batches import Reason
@@ -14,6 +15,8 @@ class Alphabet:
     >>> Alphabet("zone", ["rest", "light"], other="rest").read({"zone": "unheard of"})
     0
     """
+
+    dtype = np.dtype(np.int64)
 
     def __init__(
         self,

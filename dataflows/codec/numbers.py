@@ -3,6 +3,7 @@
 from decimal import Decimal
 from math import floor, isfinite
 
+import numpy as np
 import orjson
 
 from dataflows.batches import Reason
@@ -22,6 +23,8 @@ class Numbers:
     >>> tenths.read({"watts": 12.34}), tenths.read({"watts": -3})
     (123, -30)
     """
+
+    dtype = np.dtype(np.int64)
 
     def __init__(self, field: str, *, units_per_one: int) -> None:
         self.field = field

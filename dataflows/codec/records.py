@@ -11,8 +11,10 @@ from typing import Protocol
 
 import numpy as np
 import orjson
+from numpy.typing import DTypeLike
 
 from dataflows.batches import Batch, DeadLetters, Decoded, Reason
+from dataflows.codec.exact_numbers import rounded
 from dataflows.codec.fields import FieldTimestamp, Record, Refused, required
 from dataflows.deduplication import event_digest
 from operators.mechanism import Releases
@@ -29,7 +31,12 @@ class Domain(Protocol):
         """The field."""
         ...
 
-    def read(self, record: Record) -> int:
+    @property
+    def dtype(self) -> DTypeLike:
+        """Of a column of values."""
+        ...
+
+    def read(self, record: Record) -> int | bytes | None:
         """The value as the mechanism reads it; `Refused` if it is none."""
         ...
 
@@ -40,12 +47,16 @@ class Domain(Protocol):
 
 @dataclass(frozen=True)
 class Codec:
-    """Records of one pipeline: their values, times and, where duplicates are removed, event ids."""
+    """Records of one pipeline: their values, times and, where duplicates are removed, event ids.
+
+    Fields in `exact` may hold no number that reading would round.
+    """
 
     domain: Domain
     max_value_bytes: int
     timestamp: FieldTimestamp | None = None
     event: str | None = None
+    exact: tuple[str, ...] = ()
 
     def decode(self, batch: Batch) -> Decoded:
         """Split a batch into accepted columns and dead letters."""
@@ -78,7 +89,7 @@ class Codec:
             offsets,
             timestamps,
             keys,
-            np.array(values, dtype=np.int64),
+            np.array(values, dtype=self.domain.dtype),
             None if self.event is None else events,
             dead,
         )
@@ -98,6 +109,8 @@ class Codec:
             raise self._refusal(content) from None
         if type(record) is not dict:
             raise Refused(Reason.WRONG_TYPE)
+        if self.exact and rounded(content, self.exact):
+            raise Refused(Reason.OUTSIDE_DOMAIN, self.exact[0])
         return record
 
     def _refusal(self, content: bytes) -> Refused:

@@ -7,7 +7,7 @@ skipped if its digest is equal; a different digest stops the pipeline before any
 What was published and does not come back in the replay must have an explanation, too. Its release
 id is that of a later record (the predecessor's producer gave up one request and delivered the
 next), or of an earlier one (a request of the predecessor that arrived late: an identical copy of
-what was published since), or the pipeline stops.
+what was published since), or the pipeline stops. Releases of ticks have their own order: time.
 """
 
 import logging
@@ -28,6 +28,15 @@ log = logging.getLogger(__name__)
 _UNMATCHED_WINDOW = 500_000
 """How many source offsets before and after a replayed one an unmatched release may belong to."""
 
+@dataclass(frozen=True)
+class Published:
+    """A release that is there already."""
+
+    offset: int
+    digest: bytes
+    timestamp: int
+
+
 ReleaseIds = Callable[[int, Sequence[int]], list[bytes]]
 
 
@@ -45,6 +54,8 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
     `begin` holds their first offsets when the pipeline was created: where to look for releases if
     the process died before its first snapshot. `release_ids` names the releases of source records.
 
+    Where releases belong to ticks, and not to records, `release_ids` is None.
+
     A topic that other pipelines write to as well is `shared`: part i is then found in partition i
     modulo the topic's partitions, among the records that are its own.
     """
@@ -55,7 +66,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         writer: Writer,
         topic: str,
         begin: dict[int, int],
-        release_ids: ReleaseIds,
+        release_ids: ReleaseIds | None,
         metrics: Metrics | None = None,
         shared: Shared | None = None,
     ) -> None:
@@ -92,7 +103,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
                     "topic, or start a new pipeline with a new name, state directory and sink "
                     "topic."
                 )
-            published = {}
+            published: dict[bytes, Published] = {}
             for batch in reader.read_range(partition, start, bounds.end):
                 for offset, timestamp, key, value, headers in batch.records():
                     if self._shared is not None and not self._shared.is_own(part, key):
@@ -113,7 +124,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
                         )
                         continue
                     digest = record_digest(key, value, headers, timestamp)
-                    published[release_id] = (offset, digest)
+                    published[release_id] = Published(offset, digest, timestamp)
         finally:
             reader.close()
         return KafkaSinkPart(
@@ -138,8 +149,8 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         source: int,
         partition: int,
         end: int,
-        published: dict[bytes, tuple[int, bytes]],
-        release_ids: ReleaseIds,
+        published: dict[bytes, Published],
+        release_ids: ReleaseIds | None,
         metrics: Metrics | None = None,
     ) -> None:
         self._writer = writer
@@ -151,6 +162,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         self._release_ids = release_ids
         self._metrics = metrics or Metrics()
         self._explained = False
+        self._since: int | None = None
         self._replayed = 0
 
     def write_batch(self, values: list[Outgoing]) -> None:
@@ -167,7 +179,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         end = self._writer.acknowledged_end(self._topic, self._partition)
         if end is not None:
             self._end = end
-        return min((offset for offset, _ in self._published.values()), default=self._end)
+        return min((one.offset for one in self._published.values()), default=self._end)
 
     def _not_published(self, outgoing: Outgoing) -> Outgoing:
         fresh = []
@@ -175,14 +187,17 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             release_id = _release_id(headers)
             known = None if release_id is None else self._published.pop(release_id, None)
             if known is None:
-                self._explain_unmatched(outgoing.positions[index])
+                if self._release_ids is not None:
+                    self._explain_unmatched(self._release_ids, outgoing.positions[index])
                 fresh.append(index)
                 continue
-            offset, digest = known
+            offset, digest = known.offset, known.digest
             key, value = outgoing.keys[index], outgoing.values[index]
             if record_digest(key, value, headers, outgoing.timestamps[index]) != digest:
                 raise self._mismatch(offset, "with other content than its replay has now")
             self._replayed += 1
+        if self._release_ids is None:
+            self._explain_by_time(outgoing.timestamps)
         if not self._published:
             log.info(
                 "topic %s, partition %d: recognised %d releases published before the restart",
@@ -202,20 +217,31 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             positions=[outgoing.positions[i] for i in fresh],
         )
 
-    def _explain_unmatched(self, position: int) -> None:
+    def _explain_unmatched(self, release_ids: ReleaseIds, position: int) -> None:
         """Once, when the replay reaches a release that is not published while others still are."""
         if self._explained or not self._published:
             return
         self._explained = True
         first = max(0, position - _UNMATCHED_WINDOW)
-        earlier = set(self._release_ids(self._source, range(first, position)))
+        earlier = set(release_ids(self._source, range(first, position)))
         later = range(position, position + _UNMATCHED_WINDOW)
-        later_ids = set(self._release_ids(self._source, later))
-        for release_id, (offset, _) in list(self._published.items()):
+        later_ids = set(release_ids(self._source, later))
+        for release_id, one in list(self._published.items()):
             if release_id in earlier:
                 del self._published[release_id]
             elif release_id not in later_ids:
-                raise self._mismatch(offset, "and is no release of this pipeline as it is now")
+                raise self._mismatch(one.offset, "and is no release of this pipeline as it is now")
+
+    def _explain_by_time(self, timestamps: list[int]) -> None:
+        """Ticks are replayed in order: one that has passed without a release will not have it."""
+        if not timestamps:
+            return
+        self._since = timestamps[0] if self._since is None else self._since
+        for release_id, one in list(self._published.items()):
+            if one.timestamp < self._since:
+                del self._published[release_id]
+            elif one.timestamp < timestamps[-1]:
+                raise self._mismatch(one.offset, "and its tick has passed without it now")
 
     def _mismatch(self, offset: int, what: str) -> ReleaseMismatch:
         return ReleaseMismatch(

@@ -4,6 +4,7 @@ STATE/shard-0000/fingerprint.json   what the state belongs to
 STATE/shard-0000/recovery/          bytewax's store: offsets, and pointers into the row logs
 STATE/shard-0000/rows/              beliefs and ledgers, one row log per partition
 STATE/shard-0000/stopped.json       where each partition stood at the last graceful stop
+STATE/shard-0000/finishing          there while streams are being finished
 """
 
 import fcntl
@@ -25,6 +26,7 @@ _FILE = "fingerprint.json"
 _RECOVERY = "recovery"
 _ROWS = "rows"
 _STOPPED = "stopped.json"
+_FINISHING = "finishing"
 
 
 def shard_directories(file: PipelineFile) -> list["StateDirectory"]:
@@ -122,13 +124,30 @@ class StateDirectory:
         self._write(self._unfinished, fingerprint.model_dump())
         self._unfinished.rename(self._path / _FILE)
 
-    def note_start(self) -> None:
-        """From now on the shard is not gracefully stopped."""
+    def note_start(self, *, finishing: bool) -> None:
+        """From now on the shard is not gracefully stopped; finishing begins at a graceful stop.
+
+        What it lets out depends on where it began, so once begun it is repeated until it ends.
+        """
+        mark = self._path / _FINISHING
+        if mark.exists() and not finishing:
+            raise StartRefused(
+                f"{self._path}: streams were being finished when the pipeline ended, and some of "
+                "what they held back may be published. Run it with --finish once more."
+            )
+        if finishing and not mark.exists():
+            if self.stopped_at() is None:
+                raise StartRefused(
+                    f"{self._path}: --finish needs a graceful stop before: start the pipeline, "
+                    "stop it with SIGTERM or Ctrl-C, and run it with --finish."
+                )
+            self._write(mark, self.stopped_at())
         (self._path / _STOPPED).unlink(missing_ok=True)
 
     def note_stop(self, positions: dict[int, int]) -> None:
         """The shard stopped gracefully with these source offsets to be read next."""
         self._write(self._path / _STOPPED, {str(p): offset for p, offset in positions.items()})
+        (self._path / _FINISHING).unlink(missing_ok=True)
 
     def stopped_at(self) -> dict[str, int] | None:
         """The next source offset of every partition, if the last run stopped gracefully."""

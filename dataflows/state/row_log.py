@@ -39,7 +39,7 @@ class RowLog:
         exhaustible: ExhaustibleMechanism | None = None,
     ) -> None:
         self.directory = directory
-        self._partition = partition
+        self.partition = partition
         self._generation = 0
         self._length = 0
         self._first_block = 0
@@ -60,7 +60,7 @@ class RowLog:
             self.table.apply(block)
             self._first_block = self._first_block or len(block)
         os.truncate(path, self._length)
-        for newer in log_files(self.directory, self._partition):
+        for newer in log_files(self.directory, self.partition):
             if generation_of(newer) > self._generation:
                 newer.unlink()
         self._pointers_since_switch = 0
@@ -88,13 +88,13 @@ class RowLog:
             self._delete_old_generations()
         except OSError as error:
             raise FuguError(
-                f"the state of partition {self._partition} cannot be written under "
+                f"the state of partition {self.partition} cannot be written under "
                 f"{self.directory} ({error.strerror}). Make room or repair the disk and start "
                 "again: the pipeline continues from its last snapshot."
             ) from None
         return orjson.dumps(
             {
-                "partition": self._partition,
+                "partition": self.partition,
                 "generation": self._generation,
                 "length": self._length,
             }
@@ -125,12 +125,12 @@ class RowLog:
     def _delete_old_generations(self) -> None:
         if self._pointers_since_switch < _KEPT_POINTERS:
             return
-        for path in log_files(self.directory, self._partition):
+        for path in log_files(self.directory, self.partition):
             if generation_of(path) < self._generation:
                 path.unlink()
 
     def _path(self, generation: int) -> Path:
-        return self.directory / f"partition-{self._partition:06d}.{generation:08d}.rows"
+        return self.directory / f"partition-{self.partition:06d}.{generation:08d}.rows"
 
 
 def partition_of(pointer: bytes) -> int:

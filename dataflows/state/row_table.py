@@ -38,6 +38,8 @@ class RowTable:
         self._spent = SpentRows(self._lasting(self._columns))
         self.rows_taken = 0
         """Rows in all blocks taken so far."""
+        self.clock: dict[str, int] = {}
+        """Where the partition as a whole stands in event time, if anything depends on it."""
 
     def __len__(self) -> int:
         return len(self._keys) + len(self._spent)
@@ -72,6 +74,21 @@ class RowTable:
         )
         self._grow()
         return rows
+
+    @property
+    def keys(self) -> list[bytes]:
+        """The key of each row."""
+        return list(self._keys)
+
+    @property
+    def columns(self) -> State:
+        """All rows, not copied; rows that are written to must be `touch`ed."""
+        rows = len(self._keys)
+        return {name: column[:rows] for name, column in self._columns.items()}
+
+    def touch(self, rows: Integers | int) -> None:
+        """Rows that have changed and are to be written."""
+        self._changed[rows] = True
 
     def gather(self, rows: Integers) -> State:
         """Copies of the given rows."""
@@ -149,6 +166,7 @@ class RowTable:
         self._grow()
         for name, values in body.take_columns(self._columns, len(rows)).items():
             self._columns[name][rows] = values
+        self.clock = header.get("clock", {})
         if header["spent"]:
             columns = body.take_columns(self._spent.columns, header["spent"])
             [digests] = body.take_each([header["spent"] * DIGEST_BYTES])
@@ -167,6 +185,7 @@ class RowTable:
                 "columns": described(self._columns),
                 "lasting": list(spent.columns),
                 "spent": len(spent),
+                **({"clock": self.clock} if self.clock else {}),
             },
             [
                 rows.astype("<i8").tobytes(),

@@ -68,9 +68,9 @@ def _half_a_generation(original: Callable[..., Any], log: RowLog) -> None:
 
 
 def _deleted(original: Callable[..., Any], log: RowLog) -> None:
-    before = len(log_files(log.directory, log._partition))
+    before = len(log_files(log.directory, log.partition))
     original(log)
-    if len(log_files(log.directory, log._partition)) < before:
+    if len(log_files(log.directory, log.partition)) < before:
         _kill()
 
 

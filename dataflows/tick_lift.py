@@ -1,0 +1,145 @@
+"""Lift a mechanism to ticks of event time: all streams of a partition step when a tick closes.
+
+Records only say what a stream holds in a tick; a stream without one has no value there, which is a
+value like any other to the mechanism. What a record does depends on the records before it in its
+partition, never on how they were cut into batches.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dataflows.admission import Admission
+from dataflows.batches import DeadLetters, Decoded, Reason, Sanitized
+from dataflows.state.row_table import RowTable
+from dataflows.tick_releases import TickReleases, sanitized_ticks
+from dataflows.ticks import TIME, Ticks
+from operators.mechanism import Inputs, Integers, Releases, State
+from operators.randomness import DrawScope, tick_position
+from operators.temporal.temporal_perturbation import TemporalPerturbation
+
+_CLOSED = "closed tick"
+
+
+@dataclass(frozen=True)
+class TickLift:
+    """One mechanism over the streams of one partition of the topic identified by `source`."""
+
+    mechanism: TemporalPerturbation
+    scope: DrawScope
+    source: str
+    admission: Admission
+    ticks: Ticks
+    _columns: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_columns", tuple(self.mechanism.start(0)))
+
+    def start(self, rows: int) -> State:
+        """Streams without an epoch: the values of open ticks, and how long nothing was released."""
+        return {
+            **self.mechanism.start(rows),
+            "values": np.full((rows, self.ticks.open), None, dtype=object),
+            "present": np.zeros((rows, self.ticks.open), dtype=bool),
+            "running": np.zeros(rows, dtype=bool),
+            "quiet": np.zeros(rows, dtype=np.int64),
+        }
+
+    def __call__(self, decoded: Decoded, table: RowTable) -> Sanitized:
+        """Note what records say, and release whatever ticks they close."""
+        released: list[TickReleases] = []
+        for index, (key, time) in enumerate(zip(decoded.keys, decoded.timestamps, strict=True)):
+            reason = self._out_of_time(table, time) or self._refused(table, decoded, key)
+            if reason is None:
+                released += self._advance(table, time)
+                reason = self._note(table, key, self.ticks.of(time), decoded.values[index])
+            if reason is not None:
+                decoded.dead.add(decoded.offsets[index], time, reason)
+        return sanitized_ticks(decoded.partition, released, decoded.dead)
+
+    def finish(self, partition: int, table: RowTable) -> Sanitized:
+        """Close what is open, let out what is pending, and end every epoch."""
+        released: list[TickReleases] = []
+        if table.clock:
+            last = self.ticks.of(table.clock[TIME])
+            released += self._close(table, last)
+            rows = np.flatnonzero(table.columns["running"])
+            state = table.gather(rows)
+            ended, leaving = self.mechanism.finish({n: state[n] for n in self._columns})
+            table.scatter(rows, {**self.start(len(rows)), **ended})
+            keys = table.keys
+            names = [keys[row] for row in rows.tolist()]
+            released += [
+                self._released(last + later, names, releases)
+                for later, releases in enumerate(leaving, start=1)
+            ]
+        return sanitized_ticks(partition, released, DeadLetters())
+
+    def _out_of_time(self, table: RowTable, time: int) -> Reason | None:
+        if not table.clock:
+            return None
+        tick = self.ticks.of(time)
+        if tick <= table.clock[_CLOSED]:
+            return Reason.LATE
+        if tick - self.ticks.of(table.clock[TIME]) > self.ticks.max_jump:
+            return Reason.TOO_FAR_AHEAD
+        return None
+
+    def _refused(self, table: RowTable, decoded: Decoded, key: bytes) -> Reason | None:
+        return self.admission.refusals(table, decoded.partition, [key]).get(0)
+
+    def _advance(self, table: RowTable, time: int) -> list[TickReleases]:
+        """Move stream time, if it does move, and close what it has passed."""
+        if not table.clock:
+            table.clock = {TIME: time, _CLOSED: self.ticks.closed(time)}
+        if time <= table.clock[TIME]:
+            return []
+        table.clock[TIME] = time
+        return self._close(table, self.ticks.closed(time))
+
+    def _note(self, table: RowTable, key: bytes, tick: int, value: bytes | None) -> Reason | None:
+        """What the stream holds in a tick that is open."""
+        row, cell = int(table.rows_of([key])[0]), tick % self.ticks.open
+        columns = table.columns
+        values, present = columns["values"][row], columns["present"][row]
+        several = self.ticks.several
+        if present[cell] and several in ("first", "error"):
+            return Reason.SECOND_IN_TICK if several == "error" else None
+        if several == "list":
+            before = b"[" if not present[cell] else values[cell][:-1] + b","
+            value = before + (b"null" if value is None else value) + b"]"
+        values[cell], present[cell] = value, True
+        table.touch(row)
+        return None
+
+    def _close(self, table: RowTable, last: int) -> list[TickReleases]:
+        """Close every tick up to `last`, in order."""
+        first, closed = table.clock[_CLOSED] + 1, []
+        for tick in range(first, last + 1):
+            columns, cell = table.columns, tick % self.ticks.open
+            rows = np.flatnonzero(columns["running"] | columns["present"][:, cell])
+            if len(rows):
+                closed.append(self._step(table, rows, tick))
+        table.clock[_CLOSED] = max(table.clock[_CLOSED], last)
+        return closed
+
+    def _step(self, table: RowTable, rows: Integers, tick: int) -> TickReleases:
+        state, cell = table.gather(rows), tick % self.ticks.open
+        keys = table.keys
+        names = [keys[row] for row in rows.tolist()]
+        draws = self.scope.draws(names, [tick_position(self.source, tick)] * len(rows))
+        inner = {name: state[name] for name in self._columns}
+        after, releases = self.mechanism.step(inner, Inputs(state["values"][:, cell]), draws)
+        state["values"][:, cell] = None
+        state["present"][:, cell] = False
+        state["quiet"] = np.where(np.equal(releases.values, None), state["quiet"] + 1, 0)
+        fresh, pending = self.mechanism.discard(after)
+        ends = (state["quiet"] >= self.ticks.idle) & (pending == 0) & ~state["present"].any(axis=1)
+        for name, column in after.items():
+            column[ends] = fresh[name][ends]
+        state["quiet"][ends] = 0
+        table.scatter(rows, {**state, **after, "running": ~ends})
+        return self._released(tick, names, releases)
+
+    def _released(self, tick: int, keys: list[bytes], releases: Releases) -> TickReleases:
+        return TickReleases(keys, [tick] * len(keys), [self.ticks.end(tick)] * len(keys), releases)

@@ -1,0 +1,60 @@
+"""Releases that belong to ticks of streams, and not to records, on their way to the sink."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from dataflows.batches import DeadLetters, Sanitized
+from operators.mechanism import Array, Kind, Releases
+
+
+@dataclass(frozen=True)
+class TickReleases:
+    """What streams released, each at a tick, and with the timestamp that it is published with."""
+
+    keys: list[bytes]
+    ticks: list[int]
+    timestamps: list[int]
+    releases: Releases
+
+    def published(self) -> "TickReleases":
+        """Without the releases that are suppressed."""
+        releases = self.releases
+        if releases.kinds is None:
+            return self
+        shown = np.flatnonzero(releases.kinds != Kind.SUPPRESSED).tolist()
+        return TickReleases(
+            [self.keys[row] for row in shown],
+            [self.ticks[row] for row in shown],
+            [self.timestamps[row] for row in shown],
+            Releases(
+                releases.values[shown],
+                {name: note[shown] for name, note in releases.annotations.items()},
+            ),
+        )
+
+
+def sanitized_ticks(
+    partition: int, released: Sequence[TickReleases], dead: DeadLetters
+) -> Sanitized:
+    """Everything that is published, in order."""
+    parts = [part.published() for part in released]
+    notes = {
+        name: _joined([part.releases.annotations[name] for part in parts], np.int64)
+        for name in ("tick", "epoch", "phase")
+    }
+    return Sanitized(
+        partition,
+        [tick for part in parts for tick in part.ticks],
+        [timestamp for part in parts for timestamp in part.timestamps],
+        [key for part in parts for key in part.keys],
+        Releases(_joined([part.releases.values for part in parts], object), notes),
+        dead.in_order(),
+        epochs=notes["epoch"].tolist(),
+    )
+
+
+def _joined(parts: Sequence[Array], dtype: DTypeLike) -> Array:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)

@@ -1,0 +1,52 @@
+"""Ticks: intervals of event time that every stream of a partition goes through in step.
+
+The stream time of a partition is the latest event time seen in it. A tick closes when stream time
+has come to its end plus `grace`; ticks close in order and none is left out. No clock on a wall is
+looked at, so the same records always close the same ticks.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+TIME = "stream time"
+"""Its name in the clock of a partition."""
+
+Several = Literal["last", "first", "list", "error"]
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """`width` and `grace` in milliseconds; tick 0 begins at 1970-01-01 00:00 UTC.
+
+    A record more than `max_jump` ticks ahead of stream time is refused, and does not move it. Where
+    a tick has `several` records of a stream, one counts, or all as a list, or the first, and the
+    others are refused. A stream that released nothing in `idle` ticks in a row, and has nothing to
+    release, ends its epoch.
+
+    >>> minutes = Ticks(width=60_000, grace=5_000, max_jump=100, idle=40)
+    >>> minutes.of(119_999), minutes.closed(124_999), minutes.closed(125_000), minutes.open
+    (1, 0, 1, 2)
+    """
+
+    width: int
+    grace: int
+    max_jump: int
+    idle: int
+    several: Several = "last"
+
+    def of(self, timestamp: int) -> int:
+        """The tick that a time belongs to."""
+        return timestamp // self.width
+
+    def end(self, tick: int) -> int:
+        """The first millisecond after a tick."""
+        return (tick + 1) * self.width
+
+    def closed(self, stream_time: int) -> int:
+        """The last tick that is closed."""
+        return (stream_time - self.grace) // self.width - 1
+
+    @property
+    def open(self) -> int:
+        """The most ticks that are open at a time."""
+        return -(-self.grace // self.width) + 1
