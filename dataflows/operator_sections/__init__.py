@@ -9,6 +9,7 @@ from dataflows.operator_sections.distances import PlacedSymbols
 from dataflows.operator_sections.markov import BatchedMarkovOperator, MarkovOperator
 from dataflows.operator_sections.numbers import LaplaceOperator
 from dataflows.operator_sections.responses import RandomizedResponseOperator
+from dataflows.operator_sections.temporal import TemporalOperator
 
 Operator = Annotated[
     MarkovOperator
@@ -16,7 +17,8 @@ Operator = Annotated[
     | AdaptiveOperator
     | ColdStartOperator
     | RandomizedResponseOperator
-    | LaplaceOperator,
+    | LaplaceOperator
+    | TemporalOperator,
     Field(discriminator="kind"),
 ]
 
@@ -29,4 +31,5 @@ __all__ = [
     "Operator",
     "PlacedSymbols",
     "RandomizedResponseOperator",
+    "TemporalOperator",
 ]

@@ -1,0 +1,149 @@
+"""Operators that publish values unchanged, and displace them in time."""
+
+from datetime import timedelta
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from dataflows.codec.payloads import NullValue
+from dataflows.durations import between
+from dataflows.operator_sections.alphabets import Epsilon
+from dataflows.section import Section
+from dataflows.ticks import Several, Ticks
+from operators.temporal.costs import Costs
+from operators.temporal.dispatch_law import LARGEST_K
+
+Kind = Literal[
+    "temporal_perturbation",
+    "threshold_perturbation",
+    "extended_threshold_perturbation",
+    "backward_perturbation",
+    "forward_perturbation",
+]
+_MILLISECOND = timedelta(milliseconds=1)
+_JUMP_WINDOWS = 10
+_IDLE_WINDOWS = 4
+
+
+class Interval(Section):
+    """Ticks of event time; without `max_jump` and `idle`, 10 and 4 windows."""
+
+    width: Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
+    grace: Annotated[timedelta, BeforeValidator(between("0s", "30d"))] = timedelta(0)
+    max_jump: int | None = Field(default=None, ge=1)
+    several: Several = "last"
+    idle: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.width % _MILLISECOND or self.grace % _MILLISECOND:
+            raise ValueError("width and grace must be whole numbers of milliseconds")
+        return self
+
+
+class CostsSection(Section):
+    """What one missing, one repeated, one empty and one delayed tick cost."""
+
+    missing: float = Field(default=1.0, ge=0, allow_inf_nan=False, strict=False)
+    repeated: float = Field(default=1.0, ge=0, allow_inf_nan=False, strict=False)
+    empty: float = Field(default=1.0, ge=0, allow_inf_nan=False, strict=False)
+    delay: float = Field(default=1.0, gt=0, allow_inf_nan=False, strict=False)
+
+    @property
+    def costs(self) -> Costs:
+        """The same for the selection."""
+        return Costs(**self.model_dump())
+
+
+class TemporalOperator(Section):
+    """One payload in and at most one out at every tick; `window` is k.
+
+    `kind: temporal_perturbation` chooses the cheapest of the four mechanisms that keeps `require`.
+    """
+
+    reads: ClassVar[frozenset[str]] = frozenset({"ticks", "null"})
+
+    kind: Kind
+    window: Annotated[int, Field(ge=2, le=LARGEST_K)]
+    epsilon: Epsilon | None = None
+    threshold: int | None = None
+    acceptance: float | None = None
+    calibrate: Literal["nominal", "visible"] = "nominal"
+    costs: CostsSection | None = None
+    require: list[Literal["no_missing", "no_repeat", "no_empty"]] = []
+    extended_by: Literal["budget", "cost"] = "budget"
+    ticks: Literal["sequence"] | Interval = "sequence"
+    start: Literal["stationary", "cold"] = "stationary"
+    warm_up: Literal["suppress", "emit"] = "suppress"
+    end: Literal["drain", "discard"] = "drain"
+    empty: Literal["emit", "skip"] = "emit"
+    null: NullValue = "error"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        thresholds = self.kind.endswith("threshold_perturbation")
+        chosen = self.kind == "temporal_perturbation"
+        belongs = {
+            "threshold": thresholds,
+            "acceptance": self.kind == "extended_threshold_perturbation",
+            "calibrate": self.kind == "forward_perturbation",
+            "costs": chosen or self.extended_by == "cost",
+            "require": chosen,
+            "extended_by": chosen or self.kind == "extended_threshold_perturbation",
+            "start": thresholds,
+        }
+        for name, fits in belongs.items():
+            if name in self.model_fields_set and not fits:
+                raise ValueError(f"{name}: {self.kind} does not have it; delete it")
+        if self.epsilon is None and self.threshold is None:
+            raise ValueError("epsilon: is required; add it")
+        if self.threshold is not None and self.kind == "extended_threshold_perturbation":
+            if self.acceptance is None:
+                raise ValueError("acceptance: goes with threshold; add it, or write epsilon only")
+        elif self.acceptance is not None:
+            raise ValueError("threshold: goes with acceptance; add it, or write epsilon only")
+        if isinstance(self.ticks, Interval):
+            least = _IDLE_WINDOWS * self.window
+            if self.ticks.idle is not None and self.ticks.idle < least:
+                raise ValueError(f"ticks.idle: must be at least {least}, four windows")
+        return self
+
+    def in_ticks(self) -> Ticks | None:
+        """Ticks of event time; None where every record is a tick."""
+        if isinstance(self.ticks, str):
+            return None
+        return Ticks(
+            width=self.ticks.width // _MILLISECOND,
+            grace=self.ticks.grace // _MILLISECOND,
+            max_jump=self.ticks.max_jump or _JUMP_WINDOWS * self.window,
+            idle=self.ticks.idle or _IDLE_WINDOWS * self.window,
+            several=self.ticks.several,
+        )
+
+    def parameters(self) -> dict[str, object]:
+        """What people want to see of it."""
+        ticks = "every record of a key is one"
+        if isinstance(self.ticks, Interval):
+            ticks = f"{self.ticks.width} of event time, closed {self.ticks.grace} after their end"
+        return {
+            "window": f"{self.window} ticks: a value leaves at its own or a later one of them",
+            **({} if self.epsilon is None else {"epsilon": f"{self.epsilon:g} nats"}),
+            **({} if self.threshold is None else {"threshold": self.threshold}),
+            "ticks": ticks,
+            "empty ticks": "are published" if self.empty == "emit" else "are not published",
+            "first window of a stream": (
+                "is not published" if self.warm_up == "suppress" else "is published"
+            ),
+        }
+
+    def how_to_read(self) -> list[str]:
+        """What an analyst must know of the output."""
+        return [
+            "value is a true value, at a tick that is its own or up to window - 1 later; tick "
+            "counts those of one key and epoch.",
+            "move a series back by the mean delay above (mean_delay) before it is compared with "
+            "another one; running counts lag by as much, and are divided by the share of values "
+            "that leave (1 - missing).",
+            "empty ticks hold no value: leave them out of means.",
+            "phase: warmup and cooldown are the ends of an epoch, about which nothing is promised.",
+        ]
