@@ -18,7 +18,7 @@ from dataflows.admission import Partitioner
 from dataflows.durations import between
 from dataflows.kafka.connection import Kafka
 from dataflows.logs import LogFormat
-from dataflows.operator_sections import Operator
+from dataflows.operator_sections import Operator, TemporalOperator
 from dataflows.section import Section
 from operators.budget import WhenExhausted
 
@@ -45,7 +45,7 @@ class Source(Section):
     over the topic may add up to."""
 
     topic: TopicName
-    value: str
+    value: str | Annotated[list[str], Field(min_length=1)]
     partitioner: Partitioner = "murmur2"
     dedupe: Dedupe | None = None
     timestamp: Annotated[
@@ -57,6 +57,16 @@ class Source(Section):
     max_batch: int = Field(default=5_000, ge=1, le=100_000)
     generation: int = Field(default=0, ge=0)
     budget: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields whose content is released."""
+        return [self.value] if isinstance(self.value, str) else self.value
+
+    @property
+    def field(self) -> str:
+        """The field, where there is only one."""
+        return self.fields[0]
 
 
 class Sink(Section):
@@ -145,7 +155,31 @@ class Pipeline(Section):
         topics = [self.source.topic, self.sink.topic, self.sink.dead_letter_topic]
         if len(set(topics)) != len(topics):
             raise ValueError("source, sink and dead-letter topics must be three different topics")
+        if isinstance(self.operator, TemporalOperator):
+            self._check_temporal(self.operator)
+        elif not isinstance(self.source.value, str):
+            raise ValueError(f"source.value: {self.operator.kind} reads one field; name it")
         return self
+
+    def _check_temporal(self, operator: TemporalOperator) -> None:
+        source = self.source
+        if self.budget is not None or source.budget is not None:
+            raise ValueError(
+                f"budget: nothing is charged for displacing values in time; {operator.kind} has "
+                "no budget, and every stream may be released once only. Delete it"
+            )
+        if len(set(source.fields)) != len(source.fields):
+            raise ValueError("source.value: name every field once")
+        if isinstance(source.timestamp, TimestampField) and source.timestamp.field in source.fields:
+            raise ValueError(
+                f"source.value: {source.timestamp.field} is the time of a record, and would say "
+                "in every release where it came from"
+            )
+        if operator.in_ticks() is not None and source.dedupe is not None:
+            raise ValueError(
+                "source.dedupe: with ticks of event time a stream has one value in a tick, "
+                "however often it was sent; delete it"
+            )
 
 
 def reading_digest(pipeline: Pipeline) -> str:

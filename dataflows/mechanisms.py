@@ -1,11 +1,13 @@
 """From the operator section of a pipeline file to a mechanism and the codec of its domain."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from dataflows.codec.fields import FieldTimestamp
 from dataflows.codec.numbers import Numbers
+from dataflows.codec.payloads import Payloads
 from dataflows.codec.records import Codec, Domain
 from dataflows.codec.symbol_batches import SymbolBatches
 from dataflows.codec.symbol_reports import PlainSymbols, SymbolSets
@@ -18,19 +20,24 @@ from dataflows.model_file import read_model
 from dataflows.operator_sections import (
     AdaptiveOperator,
     BatchedMarkovOperator,
+    ChargedOperator,
     ColdStartOperator,
     LaplaceOperator,
     MarkovOperator,
     PlacedSymbols,
     RandomizedResponseOperator,
+    TemporalOperator,
 )
 from dataflows.pipeline_file import PipelineFile
 from dataflows.points_file import read_points
 from dataflows.state.row_table import estimated_megabytes
+from dataflows.temporal import temporal_mechanism
+from dataflows.tick_lift import tick_columns
+from dataflows.ticks import Ticks
 from operators.budget import Budgeted
 from operators.generalized_randomized_response import GeneralizedRandomizedResponse
 from operators.laplace_release import LaplaceRelease
-from operators.mechanism import ChargingMechanism, Mechanism
+from operators.mechanism import ChargingMechanism, Mechanism, State
 from operators.optimized_unary_encoding import OptimizedUnaryEncoding
 from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.batched_release import BatchedRelease
@@ -59,19 +66,29 @@ def configure(file: PipelineFile) -> Configured:
     """The mechanism that the pipeline file describes."""
     source = file.pipeline.source
     try:
-        charging, domain = _configured(file)
-        mechanism = _with_budget(charging, file.pipeline.budget)
+        mechanism, domain = _configured(file)
     except ValueError as error:
         raise ConfigurationError(f"operator or budget: {error}") from None
     timestamp = None
     if isinstance(source.timestamp, TimestampField):
         timestamp = FieldTimestamp(source.timestamp.field, _MILLISECONDS[source.timestamp.format])
     event = None if source.dedupe is None else source.dedupe.field
-    return Configured(mechanism, Codec(domain, source.max_value_bytes, timestamp, event))
+    exact = tuple(domain.fields) if isinstance(domain, Payloads) else ()
+    return Configured(mechanism, Codec(domain, source.max_value_bytes, timestamp, event, exact))
 
 
-def _configured(file: PipelineFile) -> tuple[ChargingMechanism, Domain]:
-    operator, field = file.pipeline.operator, file.pipeline.source.value
+def _configured(file: PipelineFile) -> tuple[Mechanism, Domain]:
+    operator = file.pipeline.operator
+    if isinstance(operator, TemporalOperator):
+        return temporal_mechanism(operator), Payloads(
+            file.pipeline.source.fields, null=operator.null
+        )
+    charging, domain = _charging(file, operator)
+    return _with_budget(charging, file.pipeline.budget), domain
+
+
+def _charging(file: PipelineFile, operator: ChargedOperator) -> tuple[ChargingMechanism, Domain]:
+    field = file.pipeline.source.field
     match operator:
         case MarkovOperator():
             model = read_model(file.resolve(operator.model), operator.alphabet)
@@ -148,7 +165,7 @@ def _with_budget(mechanism: ChargingMechanism, budget: Budget | None) -> Mechani
 
 def state_megabytes(pipeline: Pipeline, mechanism: Mechanism) -> float:
     """Memory that the state takes when `max_keys` keys are there; refused above the limit."""
-    start = row_columns(mechanism, deduplication_of(pipeline))
+    start = columns_of(pipeline, mechanism)
     megabytes = estimated_megabytes(start, pipeline.state.max_keys)
     if megabytes > pipeline.state.max_megabytes:
         raise ConfigurationError(
@@ -163,3 +180,17 @@ def deduplication_of(pipeline: Pipeline) -> Deduplication | None:
     """How the pipeline recognises records that were sent twice."""
     dedupe = pipeline.source.dedupe
     return None if dedupe is None else Deduplication(dedupe.remember)
+
+
+def ticks_of(pipeline: Pipeline) -> Ticks | None:
+    """The ticks of event time that streams go through together; None without any."""
+    operator = pipeline.operator
+    return operator.in_ticks() if isinstance(operator, TemporalOperator) else None
+
+
+def columns_of(pipeline: Pipeline, mechanism: Mechanism) -> Callable[[int], State]:
+    """The columns of a row."""
+    ticks = ticks_of(pipeline)
+    if ticks is not None:
+        return tick_columns(mechanism, ticks)
+    return row_columns(mechanism, deduplication_of(pipeline))

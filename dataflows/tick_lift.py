@@ -5,6 +5,7 @@ value like any other to the mechanism. What a record does depends on the records
 partition, never on how they were cut into batches.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,8 +15,9 @@ from dataflows.batches import DeadLetters, Decoded, Reason, Sanitized
 from dataflows.state.row_table import RowTable
 from dataflows.tick_releases import TickReleases, sanitized_ticks
 from dataflows.ticks import TIME, Ticks
-from operators.mechanism import Inputs, Integers, Releases, State
+from operators.mechanism import Inputs, Integers, Mechanism, Releases, State
 from operators.randomness import DrawScope, tick_position
+from operators.temporal.payloads import absent
 from operators.temporal.temporal_perturbation import TemporalPerturbation
 
 _CLOSED = "closed tick"
@@ -36,14 +38,8 @@ class TickLift:
         object.__setattr__(self, "_columns", tuple(self.mechanism.start(0)))
 
     def start(self, rows: int) -> State:
-        """Streams without an epoch: the values of open ticks, and how long nothing was released."""
-        return {
-            **self.mechanism.start(rows),
-            "values": np.full((rows, self.ticks.open), None, dtype=object),
-            "present": np.zeros((rows, self.ticks.open), dtype=bool),
-            "running": np.zeros(rows, dtype=bool),
-            "quiet": np.zeros(rows, dtype=np.int64),
-        }
+        """The columns of fresh rows."""
+        return tick_columns(self.mechanism, self.ticks)(rows)
 
     def __call__(self, decoded: Decoded, table: RowTable) -> Sanitized:
         """Note what records say, and release whatever ticks they close."""
@@ -132,7 +128,7 @@ class TickLift:
         after, releases = self.mechanism.step(inner, Inputs(state["values"][:, cell]), draws)
         state["values"][:, cell] = None
         state["present"][:, cell] = False
-        state["quiet"] = np.where(np.equal(releases.values, None), state["quiet"] + 1, 0)
+        state["quiet"] = np.where(absent(releases.values), state["quiet"] + 1, 0)
         fresh, pending = self.mechanism.discard(after)
         ends = (state["quiet"] >= self.ticks.idle) & (pending == 0) & ~state["present"].any(axis=1)
         for name, column in after.items():
@@ -143,3 +139,19 @@ class TickLift:
 
     def _released(self, tick: int, keys: list[bytes], releases: Releases) -> TickReleases:
         return TickReleases(keys, [tick] * len(keys), [self.ticks.end(tick)] * len(keys), releases)
+
+
+def tick_columns(mechanism: Mechanism, ticks: Ticks) -> Callable[[int], State]:
+    """The columns of a row: the mechanism's, the values of open ticks, whether an epoch goes on,
+    and in how many ticks nothing was released."""
+
+    def start(rows: int) -> State:
+        return {
+            **mechanism.start(rows),
+            "values": np.full((rows, ticks.open), None, dtype=object),
+            "present": np.zeros((rows, ticks.open), dtype=bool),
+            "running": np.zeros(rows, dtype=bool),
+            "quiet": np.zeros(rows, dtype=np.int64),
+        }
+
+    return start

@@ -19,7 +19,8 @@ Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 State = dict[str, Array]
-"""Named columns, first axis = row; fixed-width dtypes only, so that a state is bytes."""
+"""Named columns, first axis = row: fixed-width dtypes, or object columns whose cells are bytes or
+None, so that a state is bytes."""
 
 Notion = Literal[
     "sip", "ldp", "w-event-dp", "w-event-ldp", "swellfish", "dp", "delay-law", "anonymity"
@@ -35,7 +36,8 @@ class Inputs:
     """One position of each of several distinct streams.
 
     `values` holds what the mechanism's domain asks for: symbol indices `(rows,)`, fixed-point
-    numbers `(rows,)`, or integer vectors `(rows, coordinates)`.
+    numbers `(rows,)`, integer vectors `(rows, coordinates)`, or payloads `(rows,)`, objects that
+    are bytes or None.
     """
 
     values: Array
@@ -64,7 +66,7 @@ class Releases:
     """
 
     values: Array
-    annotations: Mapping[str, Floats] = field(default_factory=dict)
+    annotations: Mapping[str, Array] = field(default_factory=dict)
     kinds: Integers | None = None
 
 

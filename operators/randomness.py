@@ -31,13 +31,13 @@ Secret(hidden)
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
 
-from operators.mechanism import Integers, Words
+from operators.mechanism import Draws, Integers, Words
 
 WORDS_PER_BLOCK = 8
 RELEASE_IDS_PER_BLOCK = 4
@@ -156,7 +156,6 @@ class DrawScope:
             ids.append(block[start : start + RELEASE_ID_BYTES].hex().encode())
         return ids
 
-
     def tick_release_ids(
         self, topic: str, stream_keys: Sequence[bytes], epochs: Sequence[int], ticks: Sequence[int]
     ) -> list[bytes]:
@@ -218,6 +217,32 @@ class KeyedDraws:
         return words.reshape(shape)[:, :, :count].astype(np.uint64)
 
 
+@dataclass(frozen=True)
+class _SomeDraws:
+    """See `draws_of`."""
+
+    draws: Draws
+    rows: Integers
+    all_rows: int
+
+    def words(
+        self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
+    ) -> Words:
+        """Those of all rows are drawn, and these are picked."""
+        bindings = dict(zip(self.rows.tolist(), binding, strict=True))
+        everywhere = [bindings.get(row, b"") for row in range(self.all_rows)]
+        words = self.draws.words(purpose, everywhere, coordinates=coordinates, count=count)
+        return words[self.rows]
+
+
+def draws_of(draws: Draws, rows: Integers, all_rows: int) -> Draws:
+    """The draws of some of `all_rows` rows: the same words, and (if keyed) no work for others."""
+    if isinstance(draws, KeyedDraws):
+        keys = [draws.stream_keys[row] for row in rows]
+        return replace(draws, stream_keys=keys, positions=[draws.positions[row] for row in rows])
+    return _SomeDraws(draws, rows, all_rows)
+
+
 def unit_interval(words: Words) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """The top 53 bits of each word as an exact double in [0, 1).
 
@@ -257,6 +282,7 @@ __all__ = [
     "KeyedDraws",
     "Secret",
     "binding_digest",
+    "draws_of",
     "encode_fields",
     "integers_below",
     "record_positions",

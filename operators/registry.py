@@ -4,7 +4,9 @@ One line here brings a new mechanism under the conformance suite, and another on
 its parameters must refuse.
 
 >>> sorted(KINDS)
-['adaptive_crr', 'batched_crr', 'cold_start_crr', 'crr', 'grr', 'laplace', 'oue', 'paper_crr']
+['adaptive_crr', 'backward_perturbation', 'batched_crr', 'cold_start_crr', 'crr', \
+'extended_threshold_perturbation', 'forward_perturbation', 'grr', 'laplace', 'oue', 'paper_crr', \
+'threshold_perturbation']
 >>> example = KINDS["crr"].examples()[0]
 >>> example.mechanism.start(2)["spent"].tolist(), example.accepted.tolist()
 ([0, 0], [0, 1])
@@ -34,6 +36,11 @@ from operators.sip.paper_conditional_randomized_response import PaperConditional
 from operators.sip.second_order_model import SecondOrderModel
 from operators.sip.sparse_markov_model import SparseMarkovModel
 from operators.sip.sparse_rows import SparseRows
+from operators.temporal.backward import BackwardPerturbation
+from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from operators.temporal.forward import ForwardPerturbation
+from operators.temporal.random_lag import RandomLag
+from operators.temporal.threshold import ThresholdPerturbation
 
 
 @dataclass(frozen=True)
@@ -196,15 +203,56 @@ def _cold_start_examples(kind: type[ColdStart]) -> tuple[Example, ...]:
     return tuple(Example(one, np.arange(one.outcomes[0])) for one in mechanisms)
 
 
+_PAYLOADS = np.array([b"72", None, b"", b'{"rate":72,"zone":"light"}'], dtype=object)
+
+
+def _lag_examples(kind: type[RandomLag]) -> tuple[Example, ...]:
+    mechanisms = [
+        kind(k=2, epsilon=1.0),
+        kind(k=10, epsilon=4.0),
+        kind(k=4, epsilon=2.0, warm_up="emit"),
+    ]
+    return tuple(Example(one, _PAYLOADS) for one in mechanisms)
+
+
+def _forward_examples(kind: type[ForwardPerturbation]) -> tuple[Example, ...]:
+    visible = kind(k=5, epsilon=4.0, calibrate="visible", warm_up="emit")
+    return (*_lag_examples(kind), Example(visible, _PAYLOADS))
+
+
+def _threshold_examples(kind: type[ThresholdPerturbation]) -> tuple[Example, ...]:
+    mechanisms = [
+        kind(k=3, c0=2),
+        kind.for_budget(k=5, epsilon=3.0),
+        kind(k=5, c0=3, warm_up="emit"),
+        kind(k=6, c0=2, start_mode="cold", warm_up="emit"),
+    ]
+    return tuple(Example(one, _PAYLOADS) for one in mechanisms)
+
+
+def _extended_examples(kind: type[ExtendedThresholdPerturbation]) -> tuple[Example, ...]:
+    mechanisms = [
+        kind.for_budget(k=5, epsilon=1.0),
+        kind(k=4, c0=2, acceptance=0.5, warm_up="emit"),
+        kind(k=4, c0=3, acceptance=1.0),
+        kind(k=6, c0=4, acceptance=0.25, start_mode="cold", warm_up="emit"),
+    ]
+    return tuple(Example(one, _PAYLOADS) for one in mechanisms)
+
+
 KINDS: Mapping[str, Kind] = {
     "adaptive_crr": Kind(AdaptiveRelease, _adaptive_examples),
+    "backward_perturbation": Kind(BackwardPerturbation, _lag_examples),
     "batched_crr": Kind(BatchedRelease, _batched_examples),
     "cold_start_crr": Kind(ColdStart, _cold_start_examples),
     "crr": Kind(ConditionalRandomizedResponse, _crr_examples),
+    "extended_threshold_perturbation": Kind(ExtendedThresholdPerturbation, _extended_examples),
+    "forward_perturbation": Kind(ForwardPerturbation, _forward_examples),
     "grr": Kind(GeneralizedRandomizedResponse, _grr_examples),
     "laplace": Kind(LaplaceRelease, _laplace_examples),
     "oue": Kind(OptimizedUnaryEncoding, _oue_examples),
     "paper_crr": Kind(PaperConditionalRandomizedResponse, _markov_examples),
+    "threshold_perturbation": Kind(ThresholdPerturbation, _threshold_examples),
 }
 
 _EPSILONS = (0.0, -1.0, nan, inf)
@@ -213,6 +261,9 @@ _UNUSABLE_RESPONSE = {
     "symbols": (0, 1, -1, LARGEST_ALPHABET + 1),
     "epsilon": (*_EPSILONS, 50.1, 1e-20),
 }
+
+_UNUSABLE_LAG = {"k": (0, 1, -1, 2.5, 1001), "epsilon": (*_EPSILONS, 50.1, 1e-20)}
+_UNUSABLE_THRESHOLD = {"k": (0, 2, -1, 3.5, 1001), "c0": (0, 1, -1, 1000), "epsilon": _EPSILONS}
 
 UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
     BatchedRelease: {"window": (0, -1, 33), "epsilon_per_batch": (*_EPSILONS, 50.1)},
@@ -237,5 +288,12 @@ UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
     },
     OptimizedUnaryEncoding: _UNUSABLE_RESPONSE,
     PaperConditionalRandomizedResponse: {"epsilon": (*_EPSILONS, 50.1)},
+    BackwardPerturbation: _UNUSABLE_LAG,
+    ForwardPerturbation: _UNUSABLE_LAG,
+    ThresholdPerturbation: _UNUSABLE_THRESHOLD,
+    ExtendedThresholdPerturbation: {
+        **_UNUSABLE_THRESHOLD,
+        "acceptance": (0.0, -1.0, 1.1, nan, inf, 1e-20),
+    },
 }
 """For every number that configures a mechanism, values that no example may be given instead."""

@@ -64,6 +64,10 @@ def run(
         list[str] | None,
         typer.Option(help="Run this shard only, such as 0/4; may be given several times."),
     ] = None,
+    finish: Annotated[
+        bool,
+        typer.Option("--finish", help="Read nothing more; publish what is held back, and stop."),
+    ] = False,
     log_format: Annotated[
         LogFormat | None,
         typer.Option(help="How to log to stderr; otherwise as the pipeline file says."),
@@ -80,7 +84,8 @@ def run(
     logs.configure(log_format or "plain")
     file = PipelineFile.read(pipeline)
     logs.configure(log_format or file.pipeline.logs)
-    run_pipeline(file, shard_numbers(shard or [], file.pipeline.state.shards))
+    chosen = shard_numbers(shard or [], file.pipeline.state.shards)
+    run_pipeline(file, chosen, finish=finish)
 
 
 @app.command()

@@ -10,6 +10,7 @@ from rich.console import Console
 from dataflows.commands.progress import progress
 from dataflows.errors import FuguError
 from dataflows.mechanisms import configure
+from dataflows.operator_sections import TemporalOperator
 from dataflows.pipeline_file import PipelineFile
 
 _PICTURES = (".png", ".svg")
@@ -38,6 +39,11 @@ def audit(file: PipelineFile, options: Options) -> bool:
     from dataflows.auditing.tables import print_report
 
     mechanism = configure(file).mechanism
+    if isinstance(file.pipeline.operator, TemporalOperator):
+        raise FuguError(
+            f"fugu audit attacks claims about values, and {mechanism.kind} makes one about times; "
+            "fugu explain --json has its exact law and what follows from it"
+        )
     subject = Subject.of(mechanism, float(file.pipeline.operator.epsilon))
     exact = exhaustive(subject)
     streams: Streams = GuessedStreams(subject, options.steps)

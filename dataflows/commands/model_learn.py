@@ -90,7 +90,7 @@ def _from_history(
     console: Console, history: History, pipeline: PipelineFile | None, options: Options
 ) -> tuple[Learned, Alphabet, str]:
     operator = None if pipeline is None else _operator(pipeline)
-    value = options.value or (pipeline.pipeline.source.value if pipeline else None)
+    value = options.value or (pipeline.pipeline.source.field if pipeline else None)
     if value is None:
         raise ConfigurationError("which field holds the symbol? Give --value, or --pipeline")
     _read(console, history, pipeline, options, value)

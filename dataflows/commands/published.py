@@ -33,7 +33,7 @@ def published_symbols(
     """
     operator, name = file.pipeline.operator, file.pipeline.sink.topic
     assert isinstance(operator, RandomizedResponseOperator)
-    domain = Alphabet(file.pipeline.source.value, operator.alphabet)
+    domain = Alphabet(file.pipeline.source.field, operator.alphabet)
     promise = guarantee_id(mechanism.guarantees())
     topic = client.topic(name)
     if topic is None:

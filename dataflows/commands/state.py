@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from dataflows.errors import ConfigurationError, StartRefused
-from dataflows.lift import exhaustible, row_columns
-from dataflows.mechanisms import configure, deduplication_of
+from dataflows.lift import exhaustible
+from dataflows.mechanisms import columns_of, configure
 from dataflows.pipeline_file import PipelineFile
 from dataflows.secrets import read_keys, write_keys
 from dataflows.state.directory import StateDirectory, shard_directories
@@ -182,9 +182,7 @@ def require_graceful_stop(directory: StateDirectory) -> dict[str, int]:
 
 def newest_table(file: PipelineFile, mechanism: Mechanism, log: Path) -> RowTable:
     """The rows that a log holds, as its last complete block left them."""
-    table = RowTable(
-        row_columns(mechanism, deduplication_of(file.pipeline)), exhaustible(mechanism)
-    )
+    table = RowTable(columns_of(file.pipeline, mechanism), exhaustible(mechanism))
     for block in blocks(log):
         table.apply(block)
     return table

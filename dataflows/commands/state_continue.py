@@ -23,8 +23,8 @@ from dataflows.kafka.client import Client
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.kafka.topics import bounds_of, find_topics
 from dataflows.ledger.topic import find_ledger
-from dataflows.lift import exhaustible, row_columns
-from dataflows.mechanisms import configure, deduplication_of
+from dataflows.lift import exhaustible
+from dataflows.mechanisms import columns_of, configure
 from dataflows.pipeline_file import PipelineFile
 from dataflows.prepare import ledger_begin
 from dataflows.publish import Pseudonyms
@@ -52,7 +52,7 @@ class Change:
 
     def told_by(self, streams: Streams) -> Callable[[list[bytes], State], State]:
         """What `crr` goes on with; `StartRefused` unless all releases are there."""
-        start = row_columns(self.becomes, deduplication_of(self.after.pipeline))
+        start = columns_of(self.after.pipeline, self.becomes)
 
         def columns(keys: list[bytes], before: State) -> State:
             released = [np.array(streams.get(self._published(key), [])) for key in keys]
@@ -173,7 +173,7 @@ def _write(
     beside.path.mkdir(mode=0o700)
     beside.create(_fingerprint(stored, stopped_at, change, client))
     ends = exhaustible(change.becomes)
-    start = row_columns(change.becomes, deduplication_of(change.after.pipeline))
+    start = columns_of(change.after.pipeline, change.becomes)
     for partition in stored.own_partitions:
         logs = log_files(directory.rows, partition)
         if logs:

@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 _UNMATCHED_WINDOW = 500_000
 """How many source offsets before and after a replayed one an unmatched release may belong to."""
 
+
 @dataclass(frozen=True)
 class Published:
     """A release that is there already."""

@@ -11,20 +11,22 @@ from dataflows.operator_sections.numbers import LaplaceOperator
 from dataflows.operator_sections.responses import RandomizedResponseOperator
 from dataflows.operator_sections.temporal import TemporalOperator
 
-Operator = Annotated[
+ChargedOperator = (
     MarkovOperator
     | BatchedMarkovOperator
     | AdaptiveOperator
     | ColdStartOperator
     | RandomizedResponseOperator
     | LaplaceOperator
-    | TemporalOperator,
-    Field(discriminator="kind"),
-]
+)
+"""Operators that know what a release costs, and can have a budget."""
+
+Operator = Annotated[ChargedOperator | TemporalOperator, Field(discriminator="kind")]
 
 __all__ = [
     "AdaptiveOperator",
     "BatchedMarkovOperator",
+    "ChargedOperator",
     "ColdStartOperator",
     "LaplaceOperator",
     "MarkovOperator",

@@ -70,7 +70,7 @@ class TemporalOperator(Section):
     acceptance: float | None = None
     calibrate: Literal["nominal", "visible"] = "nominal"
     costs: CostsSection | None = None
-    require: list[Literal["no_missing", "no_repeat", "no_empty"]] = []
+    require: list[Literal["no_missing", "no_repeat", "no_empty"]] = Field(default_factory=list)
     extended_by: Literal["budget", "cost"] = "budget"
     ticks: Literal["sequence"] | Interval = "sequence"
     start: Literal["stationary", "cold"] = "stationary"

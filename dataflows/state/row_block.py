@@ -1,6 +1,9 @@
 """Blocks: how rows are written. Self-describing, checksummed, no pickle, equal on every platform.
 
 magic, u32 header length, header (JSON), arrays and keys one after the other, digest
+
+A column of objects (payloads: bytes or None) is the array of their lengths, -1 for None, and then
+all of them, one after the other.
 """
 
 from collections.abc import Sequence
@@ -16,6 +19,7 @@ from operators.mechanism import Array, State
 BLOCK_FORMAT = 2
 _MAGIC = b"FUGUROWS"
 _DIGEST_BYTES = 32
+_LENGTHS, _NONE = "<i4", -1
 
 
 def written(header: dict[str, Any], parts: Sequence[bytes]) -> bytes:
@@ -55,9 +59,20 @@ def described(columns: State) -> dict[str, Any]:
 def column_bytes(columns: State) -> list[bytes]:
     """The content of columns, little-endian."""
     return [
-        np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("<")).tobytes()
+        _payload_bytes(column)
+        if column.dtype == object
+        else np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("<")).tobytes()
         for column in columns.values()
     ]
+
+
+def _payload_bytes(column: Array) -> bytes:
+    payloads = column.ravel()
+    lengths = np.full(len(payloads), _NONE, dtype=_LENGTHS)
+    present = np.flatnonzero(np.not_equal(payloads, np.array(None, dtype=object)))
+    held = payloads[present].tolist()
+    lengths[present] = [len(payload) for payload in held]
+    return b"".join([lengths.tobytes(), *held])
 
 
 class Body:
@@ -86,10 +101,20 @@ class Body:
         columns = {}
         for name, column in like.items():
             shape = (rows, *column.shape[1:])
+            count = int(np.prod(shape))
+            if column.dtype == object:
+                columns[name] = self._take_payloads(count).reshape(shape)
+                continue
             dtype = column.dtype.newbyteorder("<").str
-            items = self.take(int(np.prod(shape)), dtype).reshape(shape)
-            columns[name] = items.astype(column.dtype)
+            columns[name] = self.take(count, dtype).reshape(shape).astype(column.dtype)
         return columns
+
+    def _take_payloads(self, count: int) -> Array:
+        lengths = self.take(count, _LENGTHS)
+        present = np.flatnonzero(lengths != _NONE)
+        payloads = np.full(count, None, dtype=object)
+        payloads[present] = self.take_each(lengths[present].tolist())
+        return payloads
 
 
 def _digest(content: bytes | memoryview) -> bytes:

@@ -20,6 +20,8 @@ from operators.mechanism import Array, ExhaustibleMechanism, Integers, State
 
 _FIRST_CAPACITY = 64
 _BYTES_PER_KEY = 200
+BYTES_PER_PAYLOAD = 200
+"""What a payload is expected to take, Python's overhead included."""
 
 
 class RowTable:
@@ -51,7 +53,8 @@ class RowTable:
 
     @property
     def bytes_per_row(self) -> int:
-        """Bytes that one row takes in a block, its key not counted."""
+        """Bytes that one row takes in a block; what its key and its payloads hold is not counted,
+        so that no length shows."""
         columns = self._columns.values()
         return sum(int(np.prod(c.shape[1:])) * c.dtype.itemsize for c in columns)
 
@@ -245,6 +248,10 @@ class RowTable:
         return {name: columns[name] for name in names}
 
 
-def estimated_megabytes(start: Callable[[int], State], rows: int) -> float:
-    """Memory of a table of so many rows: columns, keys, and what Python adds to keys."""
-    return rows * (RowTable(start).bytes_per_row + _BYTES_PER_KEY) / 1e6
+def estimated_megabytes(
+    start: Callable[[int], State], rows: int, *, bytes_per_payload: int = BYTES_PER_PAYLOAD
+) -> float:
+    """Memory of a table of so many rows: columns, payloads, keys, and what Python adds to keys."""
+    payloads = sum(column.size for column in start(1).values() if column.dtype == object)
+    row = RowTable(start).bytes_per_row + payloads * bytes_per_payload + _BYTES_PER_KEY
+    return rows * row / 1e6

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dataflows.state.row_block import Body, column_bytes
 from operators.mechanism import Array, Draws, Inputs, Integers, State, TimedMechanism, Words
 from operators.randomness import DrawScope, Secret, record_positions
 from operators.registry import Example
@@ -14,7 +15,7 @@ Bytes = dict[str, bytes]
 
 @dataclass(frozen=True)
 class Stored:
-    """A column as bytes, and what is needed to read it back."""
+    """A column as the bytes that a row log writes, and what is needed to read it back."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -22,10 +23,12 @@ class Stored:
 
     @classmethod
     def of(cls, column: Array) -> "Stored":
-        return cls(column.dtype.str, column.shape, column.tobytes())
+        [content] = column_bytes({"": column})
+        return cls(column.dtype.str, column.shape, content)
 
     def load(self) -> Array:
-        return np.frombuffer(self.content, dtype=self.dtype).reshape(self.shape).copy()
+        like = np.empty((0, *self.shape[1:]), dtype=self.dtype)
+        return Body(memoryview(self.content), 0).take_columns({"": like}, self.shape[0])[""]
 
 
 @dataclass(frozen=True)
@@ -66,10 +69,11 @@ class Streams:
         for name, column in state.items():
             self.state[name][index] = column
         for i, row in enumerate(rows):
-            notes = {name: note[i].tobytes() for name, note in releases.annotations.items()}
-            kind = b"" if releases.kinds is None else releases.kinds[i].tobytes()
+            let_out = {"value": releases.values, **releases.annotations}
+            if releases.kinds is not None:
+                let_out["kind"] = releases.kinds
             self.releases[row].append(
-                {"value": releases.values[i].tobytes(), "kind": kind, **notes}
+                {name: Stored.of(column[i : i + 1]).content for name, column in let_out.items()}
             )
 
     def ticks(self, rows: Sequence[int]) -> Integers:

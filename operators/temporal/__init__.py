@@ -1,0 +1,1 @@
+"""Temporal perturbation: values are published unchanged, and when they are is randomised."""

@@ -1,0 +1,111 @@
+"""Backward perturbation mechanism (BPM): at every tick, one of the last k values is published.
+
+Claim. In steady state, no lag (how many ticks ago a released value came) is more than
+e^(epsilon / 2) times as likely as another one. That bounds what one release tick alone says; it is
+not a bound on what all releases together say. Values may be published twice, or never, and a value
+that is published k-1 ticks apart has told its tick.
+
+Parameters: `k`, 2 to 1000 ticks; `epsilon` in nats, 0 < epsilon <= 50; `warm_up`: suppress or emit
+ticks 1..k-1 of an epoch.
+Input, release and state: `temporal_perturbation`. Nothing is ever pending, so an epoch ends without
+a cool-down.
+
+>>> from operators.mechanism import Inputs
+>>> from operators.randomness import DrawScope, Secret, record_positions
+>>> backward = BackwardPerturbation(k=3, epsilon=2.0)
+>>> scope = DrawScope(Secret(bytes(32)), "demo", "bpm", 1, backward.law_digest())
+>>> state, published = backward.start(1), []
+>>> for tick, position in enumerate(record_positions("vitals", 0, range(8))):
+...     values = Inputs(np.array([b"%d" % tick], dtype=object))
+...     state, releases = backward.step(state, values, scope.draws([b"alice"], [position]))
+...     published.append(releases.values[0])
+>>> published
+[None, None, b'2', b'2', b'4', b'5', b'4', b'7']
+
+Source: TLDP specification, sections 2 and 6; Ye et al. 2021, section III-A.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from operators.mechanism import Array, Floats, Guarantee, Integers, State, Words
+from operators.temporal import costs
+from operators.temporal.audit import by_distance
+from operators.temporal.costs import Expected
+from operators.temporal.guarantees import REPEATS, delay_guarantee
+from operators.temporal.random_lag import RandomLag
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BackwardPerturbation(RandomLag):
+    """BPM; see the module for claim, parameters and source."""
+
+    kind: ClassVar[str] = "backward_perturbation"
+
+    @property
+    def cool_down_ticks(self) -> int:
+        """None: what was not published by its last tick is gone."""
+        return 0
+
+    @property
+    def _lag_epsilon(self) -> float:
+        return self.epsilon
+
+    @property
+    def delay_law(self) -> Floats:
+        """The law of the lag."""
+        return np.array([self.none, *[self.each] * (self.k - 1)])
+
+    @property
+    def delay_law_epsilon(self) -> float:
+        """As declared; that of the words drawn is not above it."""
+        return self.epsilon
+
+    @property
+    def expected(self) -> Expected:
+        """Missing and repeated values, and the delay of first copies."""
+        return costs.backward(self.k, self.none, self.each)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Repetitions."""
+        lost = self.expected.missing
+        return (
+            f"{self.kind} loses {lost:.1%} of all values and publishes as many twice, and whoever "
+            "sees a value twice learns much about its tick; threshold_perturbation does neither",
+        )
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """The lag of one release."""
+        return (
+            delay_guarantee(
+                k=self.k,
+                epsilon=self.delay_law_epsilon,
+                not_covered=(REPEATS,),
+                proof="TLDP specification, section 6 (G1); the law drawn is exact",
+                finite_precision_delta=0.0,
+                warm_up_published=self.warm_up == "emit",
+            ),
+        )
+
+    def _audited(self) -> Mapping[str, object]:
+        distances = np.arange(1, self.k)
+        shares = 1.0 - (1.0 - self.none) * (1.0 - self.each) ** (2 * distances - 1)
+        return {
+            **super()._audited(),
+            "joint_bound_distinct": self.epsilon / 2.0,
+            "impossible_share": by_distance(shares),
+            "cooldown": {"ticks": 0},
+        }
+
+    def _exchange(self, after: State, values: Array, words: Words) -> Array:
+        rows, head = self._head(after)
+        after["slots"][rows, head] = values
+        released: Array = after["slots"][rows, (head - self._lags(words)) % self.k]
+        return released
+
+    def _pending(self, state: State) -> Integers:
+        return np.zeros(len(state["tick"]), dtype=np.int64)

@@ -1,0 +1,92 @@
+"""Extended threshold mechanism (ETM): the threshold mechanism for budgets below any derived one.
+
+Claim. In steady state, no delay of a published value is more than e^(epsilon / 2) times as likely
+as another one. That bounds what one release tick alone says about the original tick; it is not a
+bound on what all releases together say. A value that need not wait is dropped with probability 1-a,
+and the empty tick says so.
+
+Parameters: `k`, 3 to 1000 ticks; `c0`, 2 to k-1, the free slots in steady state; `acceptance`, a,
+0 < a <= 1 (with 1 this is the threshold mechanism); `epsilon`, a budget that the law must not
+exceed, or None; `start_mode`: "stationary", or "cold" as in the paper, which breaks the claim;
+`warm_up`: suppress or emit ticks 1..k-1 of an epoch.
+Input, release and state: `temporal_perturbation` and `threshold_dispatch`.
+
+>>> extended = ExtendedThresholdPerturbation.for_budget(k=10, epsilon=1.0)
+>>> extended.c0, round(extended.acceptance, 6), round(extended.delay_law_epsilon, 9)
+(8, 0.099923, 1.0)
+
+Source: TLDP specification, sections 3 to 7 and 10; Ye et al. 2021, section IV.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import log
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from operators.mechanism import Array, Words
+from operators.randomized_response import WORDS
+from operators.temporal.audit import by_distance
+from operators.temporal.dispatch_law import delay_law
+from operators.temporal.guarantees import EMPTY_IS_DROPPED
+from operators.temporal.selection import select, smaller_k_is_better
+from operators.temporal.threshold import impossible_shares
+from operators.temporal.threshold_dispatch import ThresholdDispatch
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExtendedThresholdPerturbation(ThresholdDispatch):
+    """ETM; see the module for claim, parameters and source."""
+
+    acceptance: float
+
+    kind: ClassVar[str] = "extended_threshold_perturbation"
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.acceptance <= 1.0:
+            raise ValueError(f"acceptance: must be above 0 and at most 1, not {self.acceptance}")
+        if int(self.acceptance * WORDS) == 0:
+            raise ValueError(f"acceptance: {self.acceptance:g} is below what 64-bit words can tell")
+        super().__post_init__()
+
+    @classmethod
+    def for_budget(cls, k: int, epsilon: float, **options: Any) -> Self:
+        """What section 4 selects: c0 and a; a is 1 where the budget can be derived."""
+        selected = select(k, epsilon)
+        return cls(k=k, c0=selected.c0, acceptance=selected.acceptance, epsilon=epsilon, **options)
+
+    @property
+    def accepted(self) -> float:
+        """As configured."""
+        return self.acceptance
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Losses, and outputs that say more than the law of one delay."""
+        told = self.delay_law_epsilon if self.epsilon is None else self.epsilon
+        joint = abs(log(self.c0 * self.acceptance))
+        warnings = [
+            f"{self.kind} drops {self.expected.missing:.1%} of all values, and each empty tick "
+            f"says which one. {smaller_k_is_better(told)}"
+        ]
+        if joint > told:
+            warnings.append(
+                f"two distinct values that change places can change the likelihood of a possible "
+                f"output by {joint:.4g} nats, which is more than epsilon"
+            )
+        return tuple(warnings)
+
+    @property
+    def _empties(self) -> tuple[str, ...]:
+        return (EMPTY_IS_DROPPED,)
+
+    def _audited(self) -> Mapping[str, object]:
+        within = np.cumsum(delay_law(self.k, self.c0))
+        shares = impossible_shares(within - self._dropped, within)
+        return {**super()._audited(), "impossible_share": by_distance(shares)}
+
+    def _accepts(self, words: Words) -> Array:
+        if self.acceptance == 1.0:
+            return np.ones(len(words), dtype=bool)
+        return words < np.uint64(int(self.acceptance * WORDS))

@@ -1,0 +1,136 @@
+"""Forward perturbation mechanism (FPM): every value chooses one of k ticks, and may be overwritten.
+
+Claim. In steady state, no delay that is seen is more than e^(epsilon' / 2) times as likely as
+another one, where epsilon' = epsilon - 2 ln(1 - p0) - 2 (k - 2) ln(1 - p1) is larger than the
+nominal epsilon by about 2: a value that waits longer is more often overwritten. That bounds what
+one release tick alone says; it is not a bound on what all releases together say.
+
+Parameters: `k`, 2 to 1000 ticks; `epsilon` in nats, 0 < epsilon <= 50; `calibrate`: "nominal" (the
+budget of the choice, as in the paper) or "visible" (epsilon' is `epsilon`); `warm_up`: suppress or
+emit ticks 1..k-1 of an epoch.
+Input, release and state: `temporal_perturbation`.
+
+>>> round(ForwardPerturbation(k=10, epsilon=1.0).delay_law_epsilon, 2)
+2.91
+>>> round(ForwardPerturbation(k=10, epsilon=4.0, calibrate="visible").internal_epsilon, 4)
+2.0424
+
+Source: TLDP specification, sections 2, 6 and 8; Ye et al. 2021, section III-B.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, log, log1p
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from operators.mechanism import Array, Floats, Guarantee, State, Words
+from operators.temporal import costs
+from operators.temporal.costs import Expected
+from operators.temporal.guarantees import EMPTY_IS_UNCHOSEN, delay_guarantee
+from operators.temporal.random_lag import RandomLag
+
+Calibrate = Literal["nominal", "visible"]
+
+_STEPS_PER_NAT = 2**40
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ForwardPerturbation(RandomLag):
+    """FPM; see the module for claim, parameters and source."""
+
+    calibrate: Calibrate = "nominal"
+
+    kind: ClassVar[str] = "forward_perturbation"
+
+    def __post_init__(self) -> None:
+        if self.calibrate not in ("nominal", "visible"):
+            raise ValueError("calibrate: must be nominal or visible")
+        super().__post_init__()
+
+    @property
+    def _lag_epsilon(self) -> float:
+        return self.internal_epsilon
+
+    @cached_property
+    def internal_epsilon(self) -> float:
+        """The budget of the choice of a tick."""
+        if self.calibrate == "nominal":
+            return self.epsilon
+        return calibrated(self.k, self.epsilon)
+
+    @property
+    def delay_law(self) -> Floats:
+        """The law of the delay of values that are seen."""
+        survives = (1.0 - self.none) * (1.0 - self.each) ** np.arange(self.k - 1)
+        law = np.concatenate([[self.none], self.each * survives])
+        return np.asarray(law / law.sum())
+
+    @property
+    def delay_law_epsilon(self) -> float:
+        """That of the delays that are seen."""
+        return visible(self.k, self.internal_epsilon)
+
+    @property
+    def expected(self) -> Expected:
+        """Missing values, empty ticks, and the delay of values that are seen."""
+        return costs.forward(self.k, self.none, self.each)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Losses, and what is seen of the delay."""
+        seen = self.delay_law_epsilon
+        return (
+            f"{self.kind} overwrites {self.expected.missing:.1%} of all values and leaves as many "
+            "ticks empty, which say something; threshold_perturbation does neither",
+            f"the delays that are seen have a budget of {seen:.4g} nats; the choice of a tick has "
+            f"{self.internal_epsilon:.4g}",
+        )
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """The delay of one value that is seen."""
+        return (
+            delay_guarantee(
+                k=self.k,
+                epsilon=self.delay_law_epsilon,
+                not_covered=(EMPTY_IS_UNCHOSEN,),
+                relative_to=", where it is seen (not overwritten)",
+                proof="TLDP specification, section 6 (G1, the visible law); the law drawn is exact",
+                finite_precision_delta=0.0,
+                warm_up_published=self.warm_up == "emit",
+            ),
+        )
+
+    def _exchange(self, after: State, values: Array, words: Words) -> Array:
+        rows, head = self._head(after)
+        after["slots"][rows, (head + self._lags(words)) % self.k] = values
+        return self._leave(after)
+
+
+def visible(k: int, epsilon: float) -> float:
+    """The budget of the delays that are seen if the choice of a tick has `epsilon`."""
+    ratio = exp(-epsilon / 2.0)
+    whole = 1.0 + (k - 1) * ratio
+    return epsilon - 2.0 * log((k - 1) * ratio / whole) - 2.0 * (k - 2) * log1p(-ratio / whole)
+
+
+def calibrated(k: int, epsilon: float) -> float:
+    """The largest budget of the choice for which `epsilon` covers the delays that are seen.
+
+    It is a multiple of 2^-40 nat, so that it is the same on every machine.
+    """
+    smallest = 2.0 * (k - 1) * log(k / (k - 1))
+    if visible(k, 1 / _STEPS_PER_NAT) > epsilon:
+        raise ValueError(
+            f"epsilon: the delays that are seen of k = {k} have a budget above {smallest:.4g} "
+            "nats, whatever the choice has; raise epsilon, or let calibrate be nominal"
+        )
+    low, high = 1, int(epsilon * _STEPS_PER_NAT) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if visible(k, middle / _STEPS_PER_NAT) <= epsilon:
+            low = middle
+        else:
+            high = middle
+    return low / _STEPS_PER_NAT

@@ -1,0 +1,47 @@
+"""Payloads: opaque bytes, or None for a tick without a value, which is treated exactly like one.
+
+>>> values = np.array([b"7", None], dtype=object)
+>>> [len(bound) for bound in bound_to(checked(values), np.zeros(2, dtype=np.uint64))]
+[40, 8]
+"""
+
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+from numpy.typing import NDArray
+
+from operators.mechanism import Array, Words
+
+_DIGEST_BYTES = 32
+_NOTHING = np.array(None, dtype=object)
+_ALLOWED = {bytes, type(None)}
+
+
+def checked(values: Array) -> Array:
+    """Raise `ValueError` for anything but an object array of bytes and None."""
+    if values.dtype != object or not set(map(type, values.tolist())) <= _ALLOWED:
+        raise ValueError("payloads are an object array whose cells are bytes or None")
+    return values
+
+
+def is_there(payloads: Array) -> NDArray[np.bool_]:
+    """Which of them are not None."""
+    there: NDArray[np.bool_] = np.not_equal(payloads, _NOTHING)
+    return there
+
+
+def bound_to(values: Array, histories: Words) -> list[bytes]:
+    """What draws are applied to: the payload, and through the history all that came before."""
+    histories_bytes = histories.astype("<u8").tobytes()
+    return [
+        (b"" if value is None else blake2b(value, digest_size=_DIGEST_BYTES).digest())
+        + histories_bytes[8 * row : 8 * row + 8]
+        for row, value in enumerate(values.tolist())
+    ]
+
+
+def absent(values: Array) -> NDArray[np.bool_]:
+    """Which of the cells hold None."""
+    nothing: NDArray[np.bool_] = np.equal(values, np.array(None, dtype=object)).astype(bool)
+    return nothing

@@ -1,0 +1,95 @@
+"""Threshold mechanism (TM): a value waits for a random free slot, but only if its own one is taken.
+
+Claim. In steady state, no delay is more than e^(epsilon / 2) times as likely as another one, with
+the epsilon derived from k and c0. That bounds what one release tick alone says about the original
+tick; it is not a bound on what all releases together say. Every value leaves exactly once, within
+k-1 ticks, and every tick of the steady state lets out exactly one.
+
+Parameters: `k`, 3 to 1000 ticks; `c0`, 2 to k-1, the free slots in steady state (k - c0 values
+wait, which is also the mean delay); `epsilon`, a budget that the derived one must not exceed, or
+None; `start_mode`: "stationary", or "cold" as in the paper, which breaks the claim; `warm_up`:
+suppress or emit ticks 1..k-1 of an epoch.
+Input, release and state: `temporal_perturbation` and `threshold_dispatch`.
+
+>>> from operators.mechanism import Inputs
+>>> from operators.randomness import DrawScope, Secret, record_positions
+>>> threshold = ThresholdPerturbation.for_budget(k=5, epsilon=2.0)
+>>> threshold.c0, round(threshold.delay_law_epsilon, 3)
+(3, 1.695)
+>>> scope = DrawScope(Secret(bytes(32)), "demo", "tm", 1, threshold.law_digest())
+>>> state, published = threshold.start(1), []
+>>> for tick, position in enumerate(record_positions("vitals", 0, range(12))):
+...     values = Inputs(np.array([b"%d" % tick], dtype=object))
+...     state, releases = threshold.step(state, values, scope.draws([b"alice"], [position]))
+...     published.append(releases.values[0])
+>>> published[4:]
+[b'1', b'4', b'2', b'7', b'5', b'6', b'9', b'11']
+
+Source: TLDP specification, sections 3 to 7; Ye et al. 2021, section IV.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from operators.mechanism import Array, Floats, Words
+from operators.temporal.audit import by_distance
+from operators.temporal.dispatch_law import delay_law, derived_budget
+from operators.temporal.selection import infeasible, select
+from operators.temporal.threshold_dispatch import ThresholdDispatch
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ThresholdPerturbation(ThresholdDispatch):
+    """TM; see the module for claim, parameters and source."""
+
+    kind: ClassVar[str] = "threshold_perturbation"
+
+    @classmethod
+    def for_budget(cls, k: int, epsilon: float, **options: Any) -> Self:
+        """The shortest delays that the budget allows; `ValueError` if it allows none."""
+        selected = select(k, epsilon)
+        if selected.acceptance < 1.0:
+            raise ValueError(f"epsilon: {infeasible(k, epsilon)}")
+        return cls(k=k, c0=selected.c0, epsilon=epsilon, **options)
+
+    @property
+    def accepted(self) -> float:
+        """All of them."""
+        return 1.0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A budget that is not used."""
+        most = derived_budget(self.k, self.k - 1)
+        if self.epsilon is None or self.epsilon <= most:
+            return ()
+        return (
+            f"epsilon of {self.epsilon:g} nats is not used up: no law of k = {self.k} has more "
+            f"than {most:.4g}; a larger k delays more and hides more",
+        )
+
+    def _audited(self) -> Mapping[str, object]:
+        within = np.cumsum(delay_law(self.k, self.c0))
+        shares = impossible_shares(within, within)
+        shares[-1] = 1.0
+        exact = self.start_mode == "stationary" and self.warm_up == "suppress"
+        return {
+            **super()._audited(),
+            "impossible_share": by_distance(shares),
+            "max_posterior_exchangeable": float(self.delay_law.max()) if exact else 1.0,
+        }
+
+    def _accepts(self, words: Words) -> Array:
+        return np.ones(len(words), dtype=bool)
+
+
+def impossible_shares(released_by: Floats, within: Floats) -> Floats:
+    """At least so many outputs are impossible once values at distance 1..k-1 change places.
+
+    `released_by` are the probabilities that a value is published within 0..k-1 ticks, `within`
+    those that it leaves.
+    """
+    return np.maximum(released_by[:-1], 1.0 - within[-2::-1])

@@ -1,0 +1,202 @@
+"""What TM and ETM share: slots that a value reserves, and draws among those that are free.
+
+Besides what `temporal_perturbation` keeps, the state has `occupied (rows, k)`: which slots are
+reserved, k - c0 of them in steady state. A reserved slot may hold None: a tick without a value, or
+nothing at all (a stationary start reserves slots for values that never were). A free slot holds
+None and is not occupied.
+
+Whoever draws does not care how free slots are counted: they are, in the order of the ring.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite, log
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from operators.mechanism import Array, Draws, Floats, Guarantee, State, Words
+from operators.randomness import binding_digest, draws_of, integers_below, unit_interval
+from operators.temporal import costs
+from operators.temporal.costs import Expected
+from operators.temporal.dispatch_law import (
+    ROUNDING,
+    SMALLEST_K,
+    TOLERANCE,
+    delay_law,
+    derived_budget,
+    free_chances,
+)
+from operators.temporal.guarantees import KNOWN_SLOTS, delay_guarantee, delta_of
+from operators.temporal.temporal_perturbation import TemporalPerturbation
+
+StartMode = Literal["stationary", "cold"]
+
+_TICKS = 2**32
+"""Of an epoch, over which the errors of draws are added up."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ThresholdDispatch(TemporalPerturbation):
+    """`c0` slots are free in steady state; `epsilon` is a budget that the law has to keep."""
+
+    c0: int
+    epsilon: float | None = None
+    start_mode: StartMode = "stationary"
+
+    smallest_k: ClassVar[int] = SMALLEST_K
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.c0, int) or not 2 <= self.c0 < self.k:
+            raise ValueError(f"c0: must be a whole number, 2 to k - 1, not {self.c0}")
+        if self.start_mode not in ("stationary", "cold"):
+            raise ValueError("start_mode: must be stationary or cold")
+        if self.epsilon is None:
+            return
+        if not isfinite(self.epsilon) or self.epsilon <= 0.0:
+            raise ValueError(f"epsilon: must be a number above 0, not {self.epsilon}")
+        if self.delay_law_epsilon > self.epsilon + TOLERANCE:
+            raise ValueError(
+                f"epsilon: the law of k = {self.k} and c0 = {self.c0} has a budget of "
+                f"{self.delay_law_epsilon:.6g} nats, which is above {self.epsilon:g}. Leave c0 or "
+                "epsilon out, or choose another c0."
+            )
+
+    @property
+    @abstractmethod
+    def accepted(self) -> float:
+        """P(a value that need not wait is published), a."""
+
+    @abstractmethod
+    def _accepts(self, words: Words) -> Array:
+        """Whether it is, by its word."""
+
+    def start(self, rows: int) -> State:
+        """All slots are free; the first tick of an epoch reserves some."""
+        return {**super().start(rows), "occupied": np.zeros((rows, self.k), dtype=bool)}
+
+    @property
+    def pending(self) -> int:
+        """How many values wait in steady state, m."""
+        return self.k - self.c0
+
+    @property
+    def delay_law(self) -> Floats:
+        """Of values that are published."""
+        law = delay_law(self.k, self.c0).copy()
+        law[0] *= self.accepted
+        return law / (1.0 - self._dropped)
+
+    @property
+    def delay_law_epsilon(self) -> float:
+        """Derived from k, c0 and a."""
+        law = self.delay_law
+        if self.accepted == 1.0:
+            return derived_budget(self.k, self.c0)
+        return 2.0 * log(law.max() / law.min())
+
+    @property
+    def expected(self) -> Expected:
+        """Late and, if not all are accepted, missing values and empty ticks."""
+        return costs.threshold(self.k, self.c0, self._undelayed, self.accepted)
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """The delay of one value; from a cold start there is no such promise."""
+        cold = self.start_mode == "cold"
+        return (
+            delay_guarantee(
+                k=self.k,
+                epsilon=self.delay_law_epsilon,
+                not_covered=(KNOWN_SLOTS, *self._empties),
+                proof=(
+                    "A cold start breaks the bound: the delays of early values have another law, "
+                    "until enough ticks were empty"
+                    if cold
+                    else "TLDP specification, section 3 (juggling chain) and section 6 (G1)"
+                ),
+                finite_precision_delta=delta_of(self.delay_law_epsilon, self._total_variation),
+                warm_up_published=self.warm_up == "emit",
+                sound=not cold,
+            ),
+        )
+
+    @property
+    def _empties(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def _undelayed(self) -> float:
+        return float(delay_law(self.k, self.c0)[0])
+
+    @property
+    def _dropped(self) -> float:
+        return self._undelayed * (1.0 - self.accepted)
+
+    @property
+    def _total_variation(self) -> float:
+        """Between the law above and the law drawn: by the start, by every draw, and computed."""
+        beyond = 2**64 % self.c0
+        each = Fraction(beyond * (self.c0 - beyond), self.c0 * 2**64)
+        start = self.k * (self.k * ROUNDING + 2.0**-53)
+        return start + float(_TICKS * each) + self.k * ROUNDING + 2.0**-64
+
+    def _audited(self) -> Mapping[str, object]:
+        lost = self.c0 - 1 if self.warm_up == "suppress" else 0
+        return {
+            "c0": self.c0,
+            "a": self.accepted,
+            "eps_nominal": self.epsilon,
+            "joint_bound_distinct": abs(log(self.c0 * self.accepted)),
+            "warmup": {
+                "ticks": self.k - 1,
+                "published": self.warm_up == "emit",
+                "start": self.start_mode,
+                "values_lost": lost if self.start_mode == "stationary" else None,
+            },
+            "cooldown": {"ticks": self.k - 1, "pending": self.pending},
+        }
+
+    def _identity(self) -> tuple[str | int, ...]:
+        return (self.c0, self.accepted.hex(), self.start_mode)
+
+    def _begun(self, state: State, draws: Draws) -> State:
+        after = super()._begun(state, draws)
+        fresh = np.flatnonzero(after["tick"] == 0)
+        if self.start_mode == "cold" or not len(fresh):
+            return after
+        bindings = [binding_digest(epoch) for epoch in after["epoch"][fresh].tolist()]
+        its = draws_of(draws, fresh, len(after["tick"]))
+        words = its.words("start", bindings, count=self.k)[:, 0]
+        after["occupied"][fresh] = self._reserved(unit_interval(words))
+        return after
+
+    def _reserved(self, uniforms: Floats) -> Array:
+        """An occupancy in steady state for each row of uniforms, slot after slot."""
+        chances = free_chances(self.k, self.c0)
+        reserved = np.empty(uniforms.shape, dtype=bool)
+        left = np.full(len(uniforms), self.c0)
+        for slot in range(self.k):
+            reserved[:, slot] = uniforms[:, slot] >= chances[self.k - slot, left]
+            left -= ~reserved[:, slot]
+        return reserved
+
+    def _exchange(self, after: State, values: Array, words: Words) -> Array:
+        occupied, (rows, head) = after["occupied"], self._head(after)
+        counted = np.cumsum(~occupied, axis=1, dtype=np.int16)
+        free = counted[:, -1]
+        must_leave = ~occupied[rows, head] & (free == self.c0)
+        wanted = integers_below(words, free.astype(np.int64)).astype(np.int16)
+        drawn = np.count_nonzero(counted <= wanted[:, None], axis=1)
+        slot = np.where(must_leave, head, drawn)
+        taken = np.flatnonzero(~must_leave | self._accepts(words))
+        after["slots"][rows[taken], slot[taken]] = values[taken]
+        occupied[rows[taken], slot[taken]] = True
+        return self._leave(after)
+
+    def _leave(self, after: State) -> Array:
+        rows, head = self._head(after)
+        after["occupied"][rows, head] = False
+        return super()._leave(after)

@@ -1,0 +1,152 @@
+"""Killed in the middle of windows, temporal perturbation loses, repeats and re-times nothing."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+from kafka import KafkaConsumer
+
+from tests.faults.feeding import document_with_topics
+from tests.faults.outcomes import Topic, published
+from tests.kafka.pipelines import (
+    SECRET,
+    SECRET_VARIABLE,
+    Document,
+    refusal,
+    running,
+    write_pipeline,
+)
+from tests.kafka.records import NOW, Placed, Record, end_offsets, produce
+from tests.kafka.topics import TopicFactory
+
+PARTITIONS, WINDOW, C0 = 2, 5, 3
+SECOND = 1_000
+BEGIN = NOW // SECOND * SECOND
+EVERY_RECORD_IS_A_TICK = "sequence"
+SHARES_AT_KILLS = (0.1, 0.35, 0.6, 0.85)
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How ticks are made, of how many readings, and how many releases that makes."""
+
+    ticks: Any
+    users: int
+    steps: int
+
+    @cached_property
+    def readings(self) -> list[Placed]:
+        """Everybody has one in the first step, and in nine of ten others; 1 in 50 is late."""
+        random = Random(self.users)
+        return [
+            Placed(user % PARTITIONS, Record(b"user-%d" % user, reading(step, user, late)))
+            for step in range(self.steps)
+            for user in range(self.users)
+            if step == 0 or random.random() < 0.9
+            for late in [step > 2 and random.random() < 0.02]
+        ]
+
+    @property
+    def releases(self) -> int:
+        """In steady state, before anything is finished."""
+        if self.ticks == EVERY_RECORD_IS_A_TICK:
+            counts = Counter(placed.record.key for placed in self.readings)
+            return sum(max(0, count - WINDOW + 1) for count in counts.values())
+        return self.users * (self.steps - WINDOW)
+
+
+MODES = {
+    "sequence": Mode(EVERY_RECORD_IS_A_TICK, users=10_000, steps=7),
+    "interval": Mode({"width": "1s", "grace": "300ms"}, users=1_500, steps=16),
+}
+
+
+def reading(step: int, user: int, late: bool) -> bytes:
+    """A value that nothing else equals."""
+    at = BEGIN + (step - 2 * late) * SECOND + user * 37 % 900
+    return orjson.dumps({"bpm": step * 1_000_000 + user, "at": at})
+
+
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+def test_kills_in_the_middle_of_windows_leave_no_trace(
+    mode: Mode, bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    source = topics("private", partitions=PARTITIONS)
+    produce(bootstrap, source, mode.readings)
+    disturbed, undisturbed = (
+        document_with_topics(bootstrap, topics, source, partitions=PARTITIONS) for _ in range(2)
+    )
+    for document in (disturbed, undisturbed):
+        document["source"] |= {"value": "bpm", "timestamp": {"field": "at", "format": "epoch-ms"}}
+        kind = {"kind": "threshold_perturbation", "window": WINDOW, "threshold": C0}
+        document["operator"] = {**kind, "ticks": mode.ticks}
+        document["state"]["every"] = "200ms"
+    here = write_pipeline(tmp_path / "disturbed", disturbed)
+    there = write_pipeline(tmp_path / "undisturbed", undisturbed)
+
+    for share in SHARES_AT_KILLS:
+        run_until(bootstrap, here, disturbed, int(share * mode.releases), kill=True)
+    for pipeline, document in ((here, disturbed), (there, undisturbed)):
+        run_until(bootstrap, pipeline, document, mode.releases)
+    assert published(bootstrap, disturbed) == published(bootstrap, undisturbed)
+
+    killed_while_finishing(here)
+    assert "Run it with --finish once more" in refusal(here)
+    for pipeline in (here, there):
+        with running(pipeline, "--finish") as process:
+            assert process.exit_code() == 0, process.stderr
+    sanitized, dead_letters = published(bootstrap, disturbed)
+    assert (sanitized, dead_letters) == published(bootstrap, undisturbed)
+    check_every_stream(mode, sanitized)
+
+
+def run_until(
+    bootstrap: str, pipeline: Path, document: Document, target: int, *, kill: bool = False
+) -> None:
+    """Run until so much is published, then kill or stop."""
+    sink = document["sink"]["topic"]
+    with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer, running(pipeline) as run:
+        run.wait_until(lambda: sum(end_offsets(consumer, sink)) >= target)
+        if kill:
+            run.kill()
+        else:
+            assert run.stop() == 0, run.stderr
+
+
+def killed_while_finishing(pipeline: Path) -> None:
+    """What was held back is published, but no state says so."""
+    command = [sys.executable, "-m", "tests.faults.killed_inside", "published, no snapshot", "1"]
+    environment = {**os.environ, SECRET_VARIABLE: SECRET}
+    ended = subprocess.run(
+        [*command, "run", pipeline, "--finish"], env=environment, check=False, capture_output=True
+    )
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+
+
+def check_every_stream(mode: Mode, sanitized: Topic) -> None:
+    """Ticks ascend one by one, no value leaves twice or much later than it came, few are lost."""
+    streams = defaultdict(list)
+    for partition in sanitized.values():
+        assert len({record.headers[0] for record in partition}) == len(partition)
+        for record in partition:
+            streams[record.key].append(orjson.loads(record.value or b""))
+    held = Counter(placed.record.key for placed in mode.readings)
+    assert (
+        len(streams) == sum(count >= WINDOW for count in held.values())
+        or len(streams) == mode.users
+    )
+    for releases in streams.values():
+        ticks = [release["tick"] for release in releases]
+        assert ticks == list(range(ticks[0], ticks[0] + len(ticks)))
+        values = [release["value"] for release in releases if not release["empty"]]
+        assert len(set(values)) == len(values)
