@@ -20,7 +20,7 @@ Source: TLDP specification, sections 2, 6 and 8; Ye et al. 2021, section III-B.
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, log, log1p
+from math import log, log1p
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -29,7 +29,7 @@ from operators.mechanism import Array, Floats, Guarantee, State, Words
 from operators.temporal import costs
 from operators.temporal.costs import Expected
 from operators.temporal.guarantees import EMPTY_IS_UNCHOSEN, delay_guarantee
-from operators.temporal.random_lag import RandomLag
+from operators.temporal.random_lag import RandomLag, lag_law
 
 Calibrate = Literal["nominal", "visible"]
 
@@ -110,9 +110,8 @@ class ForwardPerturbation(RandomLag):
 
 def visible(k: int, epsilon: float) -> float:
     """The budget of the delays that are seen if the choice of a tick has `epsilon`."""
-    ratio = exp(-epsilon / 2.0)
-    whole = 1.0 + (k - 1) * ratio
-    return epsilon - 2.0 * log((k - 1) * ratio / whole) - 2.0 * (k - 2) * log1p(-ratio / whole)
+    _, each = lag_law(k, epsilon)
+    return epsilon - 2.0 * log((k - 1) * each) - 2.0 * (k - 2) * log1p(-each)
 
 
 def calibrated(k: int, epsilon: float) -> float:

@@ -7,7 +7,7 @@ law is exact, and no lag is more than e^(epsilon / 2) times as likely as another
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isfinite
+from math import exp, isfinite
 from typing import ClassVar
 
 import numpy as np
@@ -60,3 +60,10 @@ class RandomLag(TemporalPerturbation):
 
     def _audited(self) -> Mapping[str, object]:
         return {"eps_nominal": self.epsilon}
+
+
+def lag_law(k: int, epsilon: float) -> tuple[float, float]:
+    """P(lag 0) and P(lag j) of every other j, before they are rounded to whole words."""
+    ratio = exp(-epsilon / 2.0)
+    whole = 1.0 + (k - 1) * ratio
+    return 1.0 / whole, ratio / whole

@@ -13,7 +13,7 @@ Source: TLDP specification, sections 2, 4 and 8; Ye et al. 2021, Algorithm 2 (re
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp, isfinite
+from math import isfinite
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from operators.temporal.dispatch_law import (
     late_ratios,
     smallest_budget,
 )
+from operators.temporal.random_lag import lag_law
 
 PREFERENCE = (
     "threshold_perturbation",
@@ -110,7 +111,7 @@ def choose(
         if fits
     }
     totals = {kind: costs.of(_threshold(k, one)) for kind, one in thresholds.items()}
-    lag = _lag(k, epsilon)
+    lag = lag_law(k, epsilon)
     totals[PREFERENCE[2]] = costs.of(expected.backward(k, *lag))
     totals[PREFERENCE[3]] = costs.of(expected.forward(k, *lag))
     excluded = {
@@ -153,9 +154,3 @@ def _check(k: int, epsilon: float) -> None:
 def _threshold(k: int, one: Threshold) -> expected.Expected:
     undelayed = float(delay_law(k, one.c0)[0])
     return expected.threshold(k, one.c0, undelayed, one.acceptance)
-
-
-def _lag(k: int, epsilon: float) -> tuple[float, float]:
-    ratio = exp(-epsilon / 2.0)
-    whole = 1.0 + (k - 1) * ratio
-    return 1.0 / whole, ratio / whole

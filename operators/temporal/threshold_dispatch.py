@@ -189,7 +189,7 @@ class ThresholdDispatch(TemporalPerturbation):
         free = counted[:, -1]
         must_leave = ~occupied[rows, head] & (free == self.c0)
         wanted = integers_below(words, free.astype(np.int64)).astype(np.int16)
-        drawn = np.count_nonzero(counted <= wanted[:, None], axis=1)
+        drawn = (counted > wanted[:, None]).argmax(axis=1)
         slot = np.where(must_leave, head, drawn)
         taken = np.flatnonzero(~must_leave | self._accepts(words))
         after["slots"][rows[taken], slot[taken]] = values[taken]

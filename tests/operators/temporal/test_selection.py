@@ -1,0 +1,179 @@
+"""Parameters for a budget, mechanisms for costs, and what is said where there are none."""
+
+from math import exp, inf, log, nan
+
+import pytest
+
+from operators.temporal.costs import Costs
+from operators.temporal.dispatch_law import delay_law, derived_budget, late_ratios
+from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from operators.temporal.selection import Threshold, choose, select, select_by_cost
+from operators.temporal.threshold import ThresholdPerturbation
+
+TM, ETM, BPM, FPM = (
+    "threshold_perturbation",
+    "extended_threshold_perturbation",
+    "backward_perturbation",
+    "forward_perturbation",
+)
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "c0"),
+    [
+        (10, derived_budget(10, 7), 7),
+        (10, derived_budget(10, 2), 9),
+        (10, 1000.0, 9),
+        (3, 1e-6, 2),
+        (3, 1.0, 2),
+        (4, 3.0, 3),
+        (4, derived_budget(4, 2), 3),
+        (5, derived_budget(5, 3), 3),
+    ],
+)
+def test_the_threshold_mechanism_gets_the_largest_c0_that_fits(
+    k: int, epsilon: float, c0: int
+) -> None:
+    assert select(k, epsilon) == Threshold(c0, 1.0)
+    assert ThresholdPerturbation.for_budget(k, epsilon).c0 == c0
+
+
+EXTENDED = [
+    (5, 1.0, 4, 0.274787),
+    (10, 1.0, 8, 0.099923),
+    (10, 2.0, 6, 0.410617),
+    (10, 3.0, 5, 0.981127),
+    (20, 2.0, 13, 0.145526),
+    (50, 3.0, 26, 0.141520),
+    (50, 5.0, 19, 0.623423),
+]
+
+
+@pytest.mark.parametrize(("k", "epsilon", "c0", "acceptance"), EXTENDED)
+def test_the_extended_mechanism_gets_the_printed_c0_and_acceptance(
+    k: int, epsilon: float, c0: int, acceptance: float
+) -> None:
+    selected = select(k, epsilon)
+    assert (selected.c0, round(selected.acceptance, 6)) == (c0, acceptance)
+    extended = ExtendedThresholdPerturbation.for_budget(k, epsilon)
+    assert extended.delay_law_epsilon == pytest.approx(epsilon, abs=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 0.5, 2.0, 5.0])
+@pytest.mark.parametrize("k", [3, 4, 5, 6, 17, 200])
+def test_there_are_always_parameters(k: int, epsilon: float) -> None:
+    selected = select(k, epsilon)
+    assert 2 <= selected.c0 < k
+    assert 0.0 < selected.acceptance <= 1.0
+    assert late_ratios(k)[-1] == 1.0
+
+
+def test_the_cheapest_parameters_may_drop_values_although_none_has_to_be() -> None:
+    costs = Costs(missing=20.0, repeated=20.0, empty=20.0)
+    cheapest = select_by_cost(20, 5.0, costs)
+    assert cheapest.c0 == 11
+    assert cheapest.acceptance < 1.0
+    by_cost = choose(20, 5.0, costs, by_cost=True)
+    assert (by_cost.kind, round(by_cost.totals[ETM], 2), by_cost.totals[TM]) == (ETM, 9.53, 10.0)
+    assert by_cost.threshold == cheapest
+    assert choose(20, 5.0, costs).threshold == Threshold(10, 1.0)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.5, 3.0, 10.0, 1000.0])
+@pytest.mark.parametrize(("k", "epsilon"), [(10, 2.0), (10, 4.0), (20, 5.0)])
+def test_the_cheapest_parameters_are_found_among_all(
+    k: int, epsilon: float, missing: float
+) -> None:
+    costs, totals = Costs(missing=missing, empty=missing), {}
+    for c0 in range(2, k):
+        law = delay_law(k, c0)
+        if 2.0 * log(law[-1] / law[1]) <= epsilon:
+            acceptance = min(1.0, exp(epsilon / 2.0) * law[1] / law[0])
+            totals[c0] = k - c0 + law[0] * (1.0 - acceptance) * 2.0 * missing
+    chosen = select_by_cost(k, epsilon, costs)
+    assert chosen.c0 == min(totals, key=lambda c0: totals[c0])
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "constraints", "kind"),
+    [
+        (5.0, {}, TM),
+        (12.0, {}, BPM),
+        (12.0, {"no_repeat": True}, FPM),
+        (12.0, {"no_empty": True}, BPM),
+        (12.0, {"no_repeat": True, "no_empty": True}, TM),
+        (12.0, {"no_missing": True}, TM),
+        (2.5, {}, ETM),
+        (2.5, {"no_empty": True}, BPM),
+        (1.0, {}, BPM),
+        (1.0, {"no_repeat": True}, FPM),
+    ],
+)
+def test_the_cheapest_kind_that_keeps_the_constraints_is_chosen(
+    epsilon: float, constraints: dict[str, bool], kind: str
+) -> None:
+    costs = Costs(missing=10.0, repeated=10.0, empty=10.0)
+    chosen = choose(10, epsilon, costs, **constraints)
+    assert chosen.kind == kind
+    assert chosen.totals[kind] == min(chosen.totals.values())
+    assert (chosen.threshold is not None) == (kind in (TM, ETM))
+
+
+def test_two_kinds_of_one_cost_come_in_a_fixed_order() -> None:
+    """BPM and FPM cost the same where repeated and empty values do."""
+    totals = choose(10, 12.0, Costs(missing=3.0, repeated=7.0, empty=7.0)).totals
+    assert totals[BPM] == totals[FPM]
+    assert choose(10, 12.0, Costs(missing=3.0, repeated=7.0, empty=7.0)).kind == BPM
+
+
+@pytest.mark.parametrize(
+    "constraints", [{"no_missing": True}, {"no_repeat": True, "no_empty": True}]
+)
+def test_without_a_candidate_the_smallest_budget_and_the_largest_k_are_named(
+    constraints: dict[str, bool],
+) -> None:
+    said = r"epsilon: 4 nats .* k = 20, which is 4\.31711\. Raise .* smaller k: .* 16 at most"
+    with pytest.raises(ValueError, match=said):
+        choose(20, 4.0, Costs(), **constraints)
+    with pytest.raises(ValueError, match=said):
+        ThresholdPerturbation.for_budget(20, 4.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, nan, inf])
+def test_a_budget_that_is_none_is_refused(epsilon: float) -> None:
+    with pytest.raises(ValueError, match="epsilon: "):
+        select(10, epsilon)
+    with pytest.raises(ValueError, match="epsilon: "):
+        choose(10, epsilon, Costs())
+
+
+@pytest.mark.parametrize("k", [2, 0, -1, 1001])
+def test_a_window_that_is_none_is_refused(k: int) -> None:
+    with pytest.raises(ValueError, match="k: "):
+        select(k, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "cost"),
+    [
+        ("missing", -1.0),
+        ("missing", inf),
+        ("repeated", nan),
+        ("empty", -0.1),
+        ("delay", 0.0),
+        ("delay", -1.0),
+        ("delay", inf),
+    ],
+)
+def test_a_cost_that_is_none_is_refused_naming_it(name: str, cost: float) -> None:
+    with pytest.raises(ValueError, match=f"^{name}: "):
+        Costs(**{name: cost})
+
+
+def test_a_c0_whose_law_is_beyond_the_budget_is_refused() -> None:
+    said = r"epsilon: the law of k = 10 and c0 = 9 has a budget of 7\.16704"
+    with pytest.raises(ValueError, match=said):
+        ThresholdPerturbation(k=10, c0=9, epsilon=5.0)
+    with pytest.raises(ValueError, match=r"epsilon: the law"):
+        ExtendedThresholdPerturbation(k=10, c0=9, acceptance=0.9, epsilon=5.0)
+    assert ThresholdPerturbation(k=10, c0=7, epsilon=derived_budget(10, 7)).c0 == 7
