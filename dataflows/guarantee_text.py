@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from hashlib import blake2b
-from math import isinf
+from math import exp, isinf
 
 import orjson
 
 from dataflows.config import Pipeline
+from dataflows.operator_sections import TemporalOperator
 from operators.mechanism import Guarantee, Notion, Per
 
 _NOTIONS = {
     "sip": "Sequence Information Privacy",
     "ldp": "Local Differential Privacy",
+    "delay-law": "A bounded law of delays",
 }
 
 
@@ -27,6 +29,13 @@ def in_words(guarantee: Guarantee) -> str:
     notion = notion_in_words(guarantee.notion)
     if not guarantee.sound or isinf(guarantee.epsilon):
         return f"{notion}: no bound is promised. {guarantee.proof}."
+    if guarantee.notion == "delay-law":
+        return (
+            f"{notion}, protecting {guarantee.protects}: in steady state, the probabilities of any "
+            f"two delays differ by at most a factor e^({guarantee.epsilon:.6g} / 2) = "
+            f"{exp(guarantee.epsilon / 2.0):.4g}. This bounds {guarantee.relative_to}; "
+            f"{guarantee.composition}."
+        )
     return (
         f"{notion} with epsilon {guarantee.epsilon:.6g} nats per "
         f"{per_in_words(guarantee.per, guarantee.window)}, protecting {guarantee.protects}, "
@@ -58,12 +67,16 @@ def pipeline_not_covered(pipeline: Pipeline) -> list[str]:
             "a user whose records arrive in several partitions (source.partitioner is unchecked): "
             "each partition counts the user as a stream of its own"
         )
-    if pipeline.source.dedupe is None:
+    if isinstance(pipeline.operator, TemporalOperator):
+        open_points += pipeline.operator.not_covered(
+            removes_copies=pipeline.source.dedupe is not None
+        )
+    elif pipeline.source.dedupe is None:
         open_points.append(
             "records that a producer sent twice (source.dedupe is not set): each copy is a release "
             "of its own, and is charged"
         )
-    if pipeline.budget is None:
+    if pipeline.budget is None and not isinstance(pipeline.operator, TemporalOperator):
         open_points.append(
             "a total over a stream's life (budget is not set): every release adds to what is "
             "spent, without a limit"

@@ -92,7 +92,7 @@ class Lift:
             ended, leaving = self._temporal.finish({name: state[name] for name in self._columns})
             table.scatter(rows, {**state, **ended})
             names = [keys[row] for row in rows.tolist()]
-            times = [table.clock[TIME]] * len(names)
+            times = [table.clock.get(TIME, 0)] * len(names)
             released = [
                 TickReleases(names, releases.annotations["tick"].tolist(), times, releases)
                 for releases in leaving

@@ -27,6 +27,7 @@ from dataflows.flow import Plan, build
 from dataflows.kafka.source import StopFlag
 from dataflows.monitoring.monitor import Monitor
 from dataflows.native_stderr import native_stderr_hidden
+from dataflows.operator_sections import TemporalOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.prepare import prepare
 from dataflows.state.recovery import forget_unfinished_epochs, unusable_store
@@ -41,6 +42,11 @@ def run(file: PipelineFile, shards: list[int] | None = None, *, finish: bool = F
 
     To `finish` is to read nothing more, and to publish what streams hold back.
     """
+    if finish and not isinstance(file.pipeline.operator, TemporalOperator):
+        raise ConfigurationError(
+            f"--finish: {file.pipeline.operator.kind} holds nothing back that could be published; "
+            "leave it out"
+        )
     os.umask(0o077)
     stop = StopFlag()
     for stop_signal in (signal.SIGTERM, signal.SIGINT):

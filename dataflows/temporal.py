@@ -4,7 +4,6 @@ from typing import Any
 
 from dataflows.operator_sections import TemporalOperator
 from operators.temporal.backward import BackwardPerturbation
-from operators.temporal.costs import Costs
 from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
 from operators.temporal.forward import ForwardPerturbation
 from operators.temporal.selection import Choice, choose, select_by_cost
@@ -38,7 +37,9 @@ def temporal_mechanism(operator: TemporalOperator) -> TemporalPerturbation:
             return ThresholdPerturbation.for_budget(epsilon=_given(epsilon), **common)
         return ThresholdPerturbation(c0=threshold, epsilon=epsilon, **common)
     if threshold is None and operator.extended_by == "cost":
-        cheapest = select_by_cost(operator.window, _given(epsilon), _costs(operator))
+        cheapest = select_by_cost(
+            operator.window, _given(epsilon), operator.costs.of(operator.window)
+        )
         threshold, acceptance = cheapest.c0, cheapest.acceptance
     if threshold is None:
         return ExtendedThresholdPerturbation.for_budget(epsilon=_given(epsilon), **common)
@@ -51,16 +52,12 @@ def _choice(operator: TemporalOperator) -> Choice:
     return choose(
         operator.window,
         _given(operator.epsilon),
-        _costs(operator),
+        operator.costs.of(operator.window),
         no_missing="no_missing" in operator.require,
         no_repeat="no_repeat" in operator.require,
         no_empty="no_empty" in operator.require,
         by_cost=operator.extended_by == "cost",
     )
-
-
-def _costs(operator: TemporalOperator) -> Costs:
-    return Costs() if operator.costs is None else operator.costs.costs
 
 
 def _given(number: float | None) -> float:

@@ -15,6 +15,7 @@ from dataflows.mechanisms import configure
 from dataflows.pipeline_file import PipelineFile
 from dataflows.source_budget import Promises
 from operators.mechanism import Mechanism
+from operators.temporal.temporal_perturbation import TemporalPerturbation
 
 
 def explain(files: Sequence[PipelineFile], as_json: bool) -> None:
@@ -73,7 +74,10 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
     )
     console.print("\n[bold]Exact numbers[/bold]")
     for name, number in mechanism.audit().items():
-        console.print(f"- {name}: {_readable(number)}")
+        if not _is_text(number):
+            console.print(f"- {name}: {_readable(number)}")
+    if isinstance(mechanism, TemporalPerturbation) and mechanism.warnings:
+        _print_list(console, "Consider", list(mechanism.warnings))
     _print_list(console, "How to read the output", pipeline.operator.how_to_read())
     console.print()
 
@@ -110,7 +114,13 @@ def _print_list(console: Console, title: str, lines: list[str]) -> None:
         console.print(f"- {line}")
 
 
+def _is_text(entry: object) -> bool:
+    return isinstance(entry, list) and any(isinstance(line, str) for line in entry)
+
+
 def _readable(number: object) -> str:
+    if isinstance(number, dict):
+        return ", ".join(f"{name} {_readable(entry)}" for name, entry in number.items())
     if isinstance(number, float):
         return f"{number:.4g}"
     if isinstance(number, list):

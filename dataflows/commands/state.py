@@ -36,8 +36,8 @@ class Partition:
     streams: int
     compacted: int
     log_bytes: int
-    mean_spent: float
-    largest_spent: float
+    mean_spent: float | None
+    largest_spent: float | None
 
 
 def show(file: PipelineFile, as_json: bool) -> None:
@@ -65,8 +65,8 @@ def show(file: PipelineFile, as_json: bool) -> None:
             f"{partition.streams:,}",
             f"{partition.compacted:,}",
             f"{partition.log_bytes:,}",
-            f"{partition.mean_spent:.3f}",
-            f"{partition.largest_spent:.3f}",
+            _nats(partition.mean_spent),
+            _nats(partition.largest_spent),
         )
     Console().print(table)
 
@@ -199,7 +199,7 @@ def _read(file: PipelineFile, directory: StateDirectory) -> list[Partition]:
         if not logs:
             continue
         table = newest_table(file, mechanism, max(logs, key=generation_of))
-        spent = table.column("spent")
+        spent = table.column("spent") if "spent" in table.columns else None
         found.append(
             Partition(
                 stored.shard,
@@ -207,8 +207,12 @@ def _read(file: PipelineFile, directory: StateDirectory) -> list[Partition]:
                 len(table),
                 table.compacted,
                 sum(log.stat().st_size for log in logs),
-                in_nats(int(spent.sum())) / max(1, len(spent)),
-                in_nats(int(spent.max(initial=0))),
+                None if spent is None else in_nats(int(spent.sum())) / max(1, len(spent)),
+                None if spent is None else in_nats(int(spent.max(initial=0))),
             )
         )
     return found
+
+
+def _nats(spent: float | None) -> str:
+    return "-" if spent is None else f"{spent:.3f}"

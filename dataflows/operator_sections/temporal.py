@@ -41,18 +41,25 @@ class Interval(Section):
         return self
 
 
-class CostsSection(Section):
-    """What one missing, one repeated, one empty and one delayed tick cost."""
+Cost = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=False)]
 
-    missing: float = Field(default=1.0, ge=0, allow_inf_nan=False, strict=False)
-    repeated: float = Field(default=1.0, ge=0, allow_inf_nan=False, strict=False)
-    empty: float = Field(default=1.0, ge=0, allow_inf_nan=False, strict=False)
+
+class CostsSection(Section):
+    """What one missing, one repeated, one empty and one delayed tick cost.
+
+    Those that are left out cost as much as a delay of the whole window.
+    """
+
+    missing: Cost | None = None
+    repeated: Cost | None = None
+    empty: Cost | None = None
     delay: float = Field(default=1.0, gt=0, allow_inf_nan=False, strict=False)
 
-    @property
-    def costs(self) -> Costs:
+    def of(self, window: int) -> Costs:
         """The same for the selection."""
-        return Costs(**self.model_dump())
+        given = {name: cost for name, cost in self.model_dump().items() if cost is not None}
+        whole = window * self.delay
+        return Costs(**{"missing": whole, "repeated": whole, "empty": whole, **given})
 
 
 class TemporalOperator(Section):
@@ -69,7 +76,7 @@ class TemporalOperator(Section):
     threshold: int | None = None
     acceptance: float | None = None
     calibrate: Literal["nominal", "visible"] = "nominal"
-    costs: CostsSection | None = None
+    costs: CostsSection = CostsSection()
     require: list[Literal["no_missing", "no_repeat", "no_empty"]] = Field(default_factory=list)
     extended_by: Literal["budget", "cost"] = "budget"
     ticks: Literal["sequence"] | Interval = "sequence"
@@ -124,7 +131,8 @@ class TemporalOperator(Section):
         """What people want to see of it."""
         ticks = "every record of a key is one"
         if isinstance(self.ticks, Interval):
-            ticks = f"{self.ticks.width} of event time, closed {self.ticks.grace} after their end"
+            width, grace = (time.total_seconds() for time in (self.ticks.width, self.ticks.grace))
+            ticks = f"{width:g} s of event time each, closed {grace:g} s after their end"
         return {
             "window": f"{self.window} ticks: a value leaves at its own or a later one of them",
             **({} if self.epsilon is None else {"epsilon": f"{self.epsilon:g} nats"}),
@@ -135,6 +143,23 @@ class TemporalOperator(Section):
                 "is not published" if self.warm_up == "suppress" else "is published"
             ),
         }
+
+    def not_covered(self, *, removes_copies: bool) -> list[str]:
+        """What the way of making ticks leaves open."""
+        if isinstance(self.ticks, Interval):
+            return [
+                "when a stream begins: its first release follows its first record by "
+                f"{self.window} ticks"
+            ]
+        copies = (
+            "records that a producer sent twice (source.dedupe is not set): each copy is a tick, "
+            "and its value is published once more"
+        )
+        return [
+            "when records arrive and how many there are: every record is a tick, and a release has "
+            "the time of the record of its tick",
+            *([] if removes_copies else [copies]),
+        ]
 
     def how_to_read(self) -> list[str]:
         """What an analyst must know of the output."""

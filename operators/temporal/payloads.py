@@ -9,7 +9,6 @@ from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
-from numpy.typing import NDArray
 
 from operators.mechanism import Array, Words
 

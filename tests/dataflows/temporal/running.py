@@ -1,0 +1,117 @@
+"""A temporal pipeline over one partition, from records to published bytes, without Kafka."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from dataflows.admission import Admission
+from dataflows.batches import Batch, Sanitized
+from dataflows.lift import Lift
+from dataflows.mechanisms import Configured, columns_of, configure, ticks_of
+from dataflows.pipeline_file import PipelineFile
+from dataflows.publish import Pseudonyms, Publisher
+from dataflows.state.row_table import RowTable
+from dataflows.tick_lift import TickLift
+from operators.randomness import DrawScope, Secret
+from operators.temporal.temporal_perturbation import TemporalPerturbation
+
+SECRET = Secret(bytes(range(32)))
+OPERATOR: dict[str, Any] = {"kind": "threshold_perturbation", "window": 5, "threshold": 3}
+PIPELINE: dict[str, Any] = {
+    "name": "heart-rate",
+    "source": {"topic": "raw", "value": "bpm", "timestamp": {"field": "at", "format": "epoch-ms"}},
+    "operator": OPERATOR,
+    "sink": {"topic": "sanitized", "key": "original"},
+    "kafka": {"bootstrap": "localhost:9092"},
+    "state": {"directory": "./state"},
+    "secret": {"env": "FUGU_TEST_SECRET"},
+}
+
+Message = tuple[bytes, bytes]
+Release = tuple[bytes | None, bytes, tuple[bytes, ...], int]
+Dead = tuple[int, str, str]
+
+
+def pipeline_file(
+    directory: Path, source: dict[str, Any], operator: dict[str, Any]
+) -> PipelineFile:
+    """A pipeline file with other entries, or without those that are None, in two sections."""
+    section = {name: entry for name, entry in (OPERATOR | operator).items() if entry is not None}
+    document = PIPELINE | {"source": PIPELINE["source"] | source, "operator": section}
+    path = directory / "pipeline.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return PipelineFile.read(path)
+
+
+@dataclass
+class Running:
+    """What went in and came out so far."""
+
+    file: PipelineFile
+    max_keys: int = 1_000
+    releases: list[Release] = field(default_factory=list)
+    dead: list[Dead] = field(default_factory=list)
+    read: int = 0
+
+    def __post_init__(self) -> None:
+        self.configured: Configured = configure(self.file)
+        mechanism, ticks = self.configured.mechanism, ticks_of(self.file.pipeline)
+        assert isinstance(mechanism, TemporalPerturbation)
+        scope = DrawScope(SECRET, "heart-rate", mechanism.kind, 1, mechanism.law_digest())
+        admission = Admission("unchecked", 1, self.max_keys)
+        self.lift: Lift | TickLift = Lift(mechanism, scope, "topic-id", admission)
+        if ticks is not None:
+            self.lift = TickLift(mechanism, scope, "topic-id", admission, ticks)
+        self.table = self._empty()
+        self.publisher = Publisher(
+            codec=self.configured.codec,
+            scope=scope,
+            source="topic-id",
+            source_topic="raw",
+            guarantee_id=b"0123456789abcdef",
+            key_policy="original",
+            pseudonyms=Pseudonyms(SECRET.derive("pseudonyms"), "sanitized"),
+        )
+
+    def feed(self, messages: Sequence[Message], *, at_once: int = 1_000) -> "Running":
+        """Records as fetches of this size return them."""
+        for start in range(0, len(messages), at_once):
+            part = messages[start : start + at_once]
+            offsets = list(range(self.read, self.read + len(part)))
+            batch = Batch(
+                0,
+                offsets,
+                [7_000 + offset for offset in offsets],
+                [key for key, _ in part],
+                [value for _, value in part],
+                [[] for _ in part],
+            )
+            self.read += len(part)
+            self._publish(self.lift(self.configured.codec.decode(batch), self.table))
+        return self
+
+    def finish(self) -> "Running":
+        """Let out what is held back."""
+        self._publish(self.lift.finish(0, self.table))
+        return self
+
+    def restart(self) -> None:
+        """Write the state and read it back."""
+        content, self.table = self.table.take_everything(), self._empty()
+        self.table.apply(content)
+
+    def _empty(self) -> RowTable:
+        return RowTable(columns_of(self.file.pipeline, self.configured.mechanism))
+
+    def _publish(self, sanitized: Sanitized) -> None:
+        out = self.publisher.releases(sanitized)
+        headers = [tuple(content for _, content in found) for found in out.headers]
+        self.releases += zip(out.keys, out.values, headers, out.timestamps, strict=True)
+        dead = sanitized.dead
+        self.dead += [
+            (offset, str(reason), name)
+            for offset, reason, name in zip(dead.offsets, dead.reasons, dead.fields, strict=True)
+        ]

@@ -1,0 +1,154 @@
+"""Ticks of event time: closed by records alone, in order, for every stream of the partition."""
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.dataflows.temporal.running import Message, Running, pipeline_file
+
+SECONDS: dict[str, Any] = {"width": "1s", "grace": "500ms", "max_jump": 30, "idle": 20}
+
+
+def message(user: str, at: int, value: object = 70) -> Message:
+    return user.encode(), orjson.dumps({"bpm": value, "at": at})
+
+
+def running(directory: Path, *, source: Any = None, ticks: Any = None, **operator: Any) -> Running:
+    section = {**operator, "ticks": SECONDS | (ticks or {})}
+    return Running(pipeline_file(directory, source or {}, section))
+
+
+def told(run: Running, user: str) -> list[dict[str, Any]]:
+    """Releases of one stream, each with the second it is dated at."""
+    return [
+        orjson.loads(value) | {"second": timestamp / 1000}
+        for key, value, _, timestamp in run.releases
+        if key == user.encode()
+    ]
+
+
+def disordered(users: int, steps: int) -> list[Message]:
+    """Nine of ten readings are there, up to 400 ms late, and some much later, or far ahead."""
+    random, timed = Random(4), []
+    for step in range(steps):
+        for user in range(users):
+            if random.random() < 0.9:
+                at = step * 1000 + random.randrange(1000)
+                shift = random.choice([0] * 40 + [-3_000, 60_000])
+                timed.append(
+                    (at + random.randrange(400), message(f"u{user}", at + shift, [step, user]))
+                )
+    return [record for _, record in sorted(timed, key=lambda entry: entry[0])]
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 100])
+def test_how_records_are_cut_into_batches_never_shows(at_once: int, tmp_path: Path) -> None:
+    messages = disordered(users=9, steps=40)
+    whole = running(tmp_path).feed(messages).finish()
+    cut = running(tmp_path).feed(messages, at_once=at_once).finish()
+    assert cut.releases == whole.releases
+    assert cut.dead == whole.dead
+    assert {reason for _, reason, _ in whole.dead} == {"late", "too_far_ahead"}
+    assert len({header for *_, header, _ in whole.releases}) == len(whole.releases)
+
+
+def test_a_state_that_was_written_and_read_goes_on_the_same(tmp_path: Path) -> None:
+    messages = disordered(users=5, steps=40)
+    whole, restarted = running(tmp_path).feed(messages), running(tmp_path)
+    for start in range(0, len(messages), 20):
+        restarted.feed(messages[start : start + 20])
+        restarted.restart()
+    assert restarted.finish().releases == whole.finish().releases
+
+
+def test_a_tick_closes_for_everybody_when_anybodys_time_has_passed_it(tmp_path: Path) -> None:
+    run = running(tmp_path, warm_up="emit")
+    run.feed([message("a", 100), message("b", 900), message("a", 1_499)])
+    assert run.releases == []
+    run.feed([message("a", 1_500)])
+    assert [(key, timestamp) for key, _, _, timestamp in run.releases] == [
+        (b"a", 1000),
+        (b"b", 1000),
+    ]
+
+
+def test_a_stream_goes_through_ticks_without_a_record_too(tmp_path: Path) -> None:
+    gaps = [message("a", second * 1000) for second in range(40) if second % 3 == 0]
+    releases = told(running(tmp_path).feed(gaps), "a")
+    assert [release["tick"] for release in releases] == list(range(5, 39))
+    assert [release["second"] for release in releases] == list(range(5, 39))
+    assert sum(not release["empty"] for release in releases) <= len(gaps)
+
+
+def test_every_value_leaves_once_within_the_window(tmp_path: Path) -> None:
+    run = running(tmp_path).feed([message("a", s * 1000, s) for s in range(200)]).finish()
+    releases = [release for release in told(run, "a") if not release["empty"]]
+    delays = [release["second"] - 1 - release["value"] for release in releases]
+    assert min(delays) >= 0
+    assert max(delays) == 4
+    assert len({release["value"] for release in releases}) == len(releases) == 198
+    assert [release["value"] for release in releases] != sorted(r["value"] for r in releases)
+
+
+@pytest.mark.parametrize(
+    ("several", "value", "dead"),
+    [("last", 3, 0), ("first", 1, 0), ("list", [1, None, 3], 0), ("error", 1, 2)],
+)
+def test_several_records_of_a_stream_in_a_tick(
+    several: str, value: object, dead: int, tmp_path: Path
+) -> None:
+    run = running(tmp_path, ticks={"several": several}, null="as_none")
+    records = [message("a", 7_000 + at, v) for at, v in enumerate([1, None, 3])]
+    others = [message("a", second * 1000, None) for second in (*range(7), *range(8, 30))]
+    run.feed([*others[:7], *records, *others[7:]])
+    values = [release["value"] for release in told(run, "a") if not release["empty"]]
+    assert [v for v in values if v not in (None, [None])] == [value]
+    assert [reason for _, reason, _ in run.dead] == ["second_in_tick"] * dead
+
+
+def test_a_stream_that_says_nothing_for_long_ends_its_epoch_and_begins_another(
+    tmp_path: Path,
+) -> None:
+    """How long is counted in what is released: when its last value came does not show."""
+    run = running(tmp_path)
+    run.feed([message("a", second * 1000, second) for second in range(10)])
+    run.feed([message("b", second * 1000) for second in range(10, 60)])
+    first = told(run, "a")
+    values = [release["empty"] for release in first]
+    assert values[-20:] == [True] * 20
+    assert not values[-21]
+    assert {release["epoch"] for release in first} == {0}
+    run.feed([message("a", second * 1000, second) for second in range(60, 80)])
+    second = told(run, "a")[len(first) :]
+    assert {release["epoch"] for release in second} == {1}
+    assert [release["tick"] for release in second][:2] == [5, 6]
+    assert second[0]["second"] == 65
+    assert not run.dead
+
+
+def test_a_clock_that_jumps_is_refused_and_moves_nothing(tmp_path: Path) -> None:
+    run = running(tmp_path).feed([message("a", 0), message("a", 40_000), message("a", 5_000)])
+    assert run.dead == [(1, "too_far_ahead", "")]
+    run.feed([message("a", 34_999)])
+    assert len(run.dead) == 1
+
+
+def test_refused_records_of_unknown_streams_take_no_row(tmp_path: Path) -> None:
+    run = Running(running(tmp_path).file, max_keys=2)
+    run.feed([message("a", 10_000), message("late", 0), message("b", 10_000), message("c", 10_001)])
+    assert [(offset, reason) for offset, reason, _ in run.dead] == [
+        (1, "late"),
+        (3, "too_many_keys"),
+    ]
+
+
+def test_empty_ticks_can_be_left_out(tmp_path: Path) -> None:
+    messages = [message("a", second * 1000, second) for second in range(0, 60, 2)]
+    shown = told(running(tmp_path).feed(messages), "a")
+    skipped = told(running(tmp_path, empty="skip").feed(messages), "a")
+    assert any(release["empty"] for release in shown)
+    assert len({release["value"] for release in skipped}) == len(skipped)
+    assert not any(release["empty"] for release in skipped)
