@@ -33,7 +33,9 @@ PARTITIONS, WINDOW, C0 = 2, 5, 3
 SECOND = 1_000
 BEGIN = NOW // SECOND * SECOND
 EVERY_RECORD_IS_A_TICK = "sequence"
-SHARES_AT_KILLS = (0.1, 0.35, 0.6, 0.85)
+CANARY = "canary"
+FIELDS = ("tick", "epoch", "phase", "empty", "value")
+SHARES_AT_KILLS = (0.2, 0.7)
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Mode:
 
 
 MODES = {
-    "sequence": Mode(EVERY_RECORD_IS_A_TICK, users=10_000, steps=7),
+    "sequence": Mode(EVERY_RECORD_IS_A_TICK, users=10_000, steps=6),
     "interval": Mode({"width": "1s", "grace": "300ms"}, users=1_500, steps=16),
 }
 
@@ -74,7 +76,7 @@ MODES = {
 def reading(step: int, user: int, late: bool) -> bytes:
     """A value that nothing else equals."""
     at = BEGIN + (step - 2 * late) * SECOND + user * 37 % 900
-    return orjson.dumps({"bpm": step * 1_000_000 + user, "at": at})
+    return orjson.dumps({"bpm": f"{CANARY}-{step}-{user}", "at": at})
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
@@ -107,7 +109,7 @@ def test_kills_in_the_middle_of_windows_leave_no_trace(
             assert process.exit_code() == 0, process.stderr
     sanitized, dead_letters = published(bootstrap, disturbed)
     assert (sanitized, dead_letters) == published(bootstrap, undisturbed)
-    check_every_stream(mode, sanitized)
+    check_every_stream(mode, sanitized, dead_letters)
 
 
 def run_until(
@@ -121,6 +123,7 @@ def run_until(
             run.kill()
         else:
             assert run.stop() == 0, run.stderr
+        assert CANARY not in run.stderr
 
 
 def killed_while_finishing(pipeline: Path) -> None:
@@ -133,20 +136,25 @@ def killed_while_finishing(pipeline: Path) -> None:
     assert ended.returncode == -signal.SIGKILL, ended.stderr
 
 
-def check_every_stream(mode: Mode, sanitized: Topic) -> None:
-    """Ticks ascend one by one, no value leaves twice or much later than it came, few are lost."""
+def check_every_stream(mode: Mode, sanitized: Topic, dead_letters: Topic) -> None:
+    """Ticks ascend one by one, and every value but those of the first window leaves once."""
     streams = defaultdict(list)
     for partition in sanitized.values():
         assert len({record.headers[0] for record in partition}) == len(partition)
         for record in partition:
+            assert [name for name, _ in record.headers] == ["fugu-release", "fugu-guarantee"]
             streams[record.key].append(orjson.loads(record.value or b""))
+    refused = [record.value or b"" for partition in dead_letters.values() for record in partition]
+    assert not any(CANARY.encode() in letter for letter in refused)
+    values = 0
     held = Counter(placed.record.key for placed in mode.readings)
-    assert (
-        len(streams) == sum(count >= WINDOW for count in held.values())
-        or len(streams) == mode.users
-    )
-    for releases in streams.values():
+    for key, releases in streams.items():
+        assert {tuple(release) for release in releases} == {FIELDS}
         ticks = [release["tick"] for release in releases]
         assert ticks == list(range(ticks[0], ticks[0] + len(ticks)))
-        values = [release["value"] for release in releases if not release["empty"]]
-        assert len(set(values)) == len(values)
+        found = [release["value"] for release in releases if not release["empty"]]
+        assert len(set(found)) == len(found)
+        values += len(found)
+        if mode.ticks == EVERY_RECORD_IS_A_TICK and held[key] >= WINDOW - 1:
+            assert len(found) == held[key] - (C0 - 1)
+    assert values >= len(mode.readings) - len(refused) - (C0 - 1) * mode.users
