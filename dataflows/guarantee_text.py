@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from hashlib import blake2b
-from math import isinf
+from math import exp, isinf
 
 import orjson
 
@@ -13,6 +13,7 @@ from operators.mechanism import Guarantee, Notion, Per
 _NOTIONS = {
     "sip": "Sequence Information Privacy",
     "ldp": "Local Differential Privacy",
+    "delay-law": "Delay law",
 }
 
 
@@ -27,6 +28,13 @@ def in_words(guarantee: Guarantee) -> str:
     notion = notion_in_words(guarantee.notion)
     if not guarantee.sound or isinf(guarantee.epsilon):
         return f"{notion}: no bound is promised. {guarantee.proof}."
+    if guarantee.notion == "delay-law":
+        return (
+            f"{notion} with epsilon {guarantee.epsilon:.6g} nats, protecting {guarantee.protects}. "
+            "In steady state the probabilities of any two delays differ by at most a factor "
+            f"exp(epsilon/2) = {exp(guarantee.epsilon / 2.0):.4g}. This bounds "
+            f"{guarantee.relative_to}."
+        )
     return (
         f"{notion} with epsilon {guarantee.epsilon:.6g} nats per "
         f"{per_in_words(guarantee.per, guarantee.window)}, protecting {guarantee.protects}, "
