@@ -118,7 +118,7 @@ def test_repetitions_of_backward_perturbation_say_more_than_its_law(
 
 
 def test_empty_ticks_of_forward_perturbation_say_more_than_its_law() -> None:
-    """k = 4, epsilon = 1; a reader who knows which of two ticks before and three after were empty."""
+    """k = 4, epsilon = 1; a reader who knows which of two ticks before, three after were empty."""
     mechanism = ForwardPerturbation(k=4, epsilon=1.0, warm_up="emit")
     paths = Paths(mechanism, mechanism.start(1), np.ones(1), np.zeros((1, 0), dtype=np.int64))
     for tick in range(1, 10):
