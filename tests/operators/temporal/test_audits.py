@@ -78,7 +78,7 @@ def test_the_audit_of_a_threshold_mechanism_has_the_printed_numbers() -> None:
         "ticks": 9,
         "published": False,
         "start": "stationary",
-        "values_lost": 6,
+        "values_lost_at_most": 6,
     }
     assert audit["cooldown"] == {"ticks": 9, "pending": 3}
 

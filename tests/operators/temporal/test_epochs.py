@@ -67,6 +67,8 @@ def test_backward_perturbation_has_nothing_to_let_out() -> None:
     begins_anew(mechanism, run, after)
     _, dropped = mechanism.discard(run.state)
     assert dropped.tolist() == [0, 0, 0]
+    _, silent = mechanism.cool_down(run.state)
+    assert silent.values.tolist() == [None, None, None]
 
 
 def test_discarding_drops_m_values_of_the_threshold_mechanism() -> None:
