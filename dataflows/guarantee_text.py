@@ -14,7 +14,7 @@ from operators.mechanism import Guarantee, Notion, Per
 _NOTIONS = {
     "sip": "Sequence Information Privacy",
     "ldp": "Local Differential Privacy",
-    "delay-law": "A bounded law of delays",
+    "delay-law": "Delay law",
 }
 
 
@@ -31,10 +31,10 @@ def in_words(guarantee: Guarantee) -> str:
         return f"{notion}: no bound is promised. {guarantee.proof}."
     if guarantee.notion == "delay-law":
         return (
-            f"{notion}, protecting {guarantee.protects}: in steady state, the probabilities of any "
-            f"two delays differ by at most a factor e^({guarantee.epsilon:.6g} / 2) = "
-            f"{exp(guarantee.epsilon / 2.0):.4g}. This bounds {guarantee.relative_to}; "
-            f"{guarantee.composition}."
+            f"{notion} with epsilon {guarantee.epsilon:.6g} nats, protecting {guarantee.protects}. "
+            "In steady state the probabilities of any two delays differ by at most a factor "
+            f"exp(epsilon/2) = {exp(guarantee.epsilon / 2.0):.4g}. This bounds "
+            f"{guarantee.relative_to}; {guarantee.composition}."
         )
     return (
         f"{notion} with epsilon {guarantee.epsilon:.6g} nats per "

@@ -35,7 +35,7 @@ def audit_object(
         "joint_bound_distinct": None,
         "literal_tldp": False,
         "delay_law": delay_law.tolist(),
-        "mean_delay": float(delay_law @ np.arange(k)),
+        "mean_delay": float((delay_law * np.arange(k)).sum()),
         "entropy_bits": float(-(possible * np.log2(possible)).sum()),
         "max_posterior_exchangeable": 1.0,
         "law_only": float(delay_law.max()),

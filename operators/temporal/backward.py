@@ -107,5 +107,9 @@ class BackwardPerturbation(RandomLag):
         released: Array = after["slots"][rows, (head - self._lags(words)) % self.k]
         return released
 
+    def _leave(self, after: State) -> Array:
+        """Nothing: what the slot of this tick holds came k ticks ago."""
+        return np.full(len(after["tick"]), None, dtype=object)
+
     def _pending(self, state: State) -> Integers:
         return np.zeros(len(state["tick"]), dtype=np.int64)

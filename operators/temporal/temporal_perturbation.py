@@ -150,6 +150,26 @@ class TemporalPerturbation(ABC):
     def guarantees(self) -> tuple[Guarantee, ...]:
         """A bound on the delay law, and what it does not cover."""
 
+    def audit(self) -> Mapping[str, object]:
+        """Exact numbers of the configured law, and what it leaves open."""
+        return audit_object(
+            mechanism=self.kind,
+            k=self.k,
+            eps_delay_law=self.delay_law_epsilon,
+            delay_law=self.delay_law,
+            expected=self.expected,
+            warm_up=self.warm_up,
+            caveats=(*self.guarantees()[0].not_covered, *self.warnings),
+            own=self._audited(),
+        )
+
+    def law_digest(self) -> bytes:
+        """Identifies kind, implementation, law, and what is published of it."""
+        content = encode_fields(
+            self.kind, self.implementation, self.k, self.warm_up, self.empty, *self._identity()
+        )
+        return blake2b(content, digest_size=32).digest()
+
     @abstractmethod
     def _audited(self) -> Mapping[str, object]:
         """What the audit says about this kind only."""
@@ -188,23 +208,3 @@ class TemporalPerturbation(ABC):
         if self.empty == "skip":
             hidden = hidden | absent(released)
         return Releases(released, notes, np.where(hidden, Kind.SUPPRESSED, Kind.FRESH))
-
-    def audit(self) -> Mapping[str, object]:
-        """Exact numbers of the configured law, and what it leaves open."""
-        return audit_object(
-            mechanism=self.kind,
-            k=self.k,
-            eps_delay_law=self.delay_law_epsilon,
-            delay_law=self.delay_law,
-            expected=self.expected,
-            warm_up=self.warm_up,
-            caveats=(*self.guarantees()[0].not_covered, *self.warnings),
-            own=self._audited(),
-        )
-
-    def law_digest(self) -> bytes:
-        """Identifies kind, implementation, law, and what is published of it."""
-        content = encode_fields(
-            self.kind, self.implementation, self.k, self.warm_up, self.empty, *self._identity()
-        )
-        return blake2b(content, digest_size=32).digest()

@@ -154,7 +154,7 @@ class ThresholdDispatch(TemporalPerturbation):
                 "ticks": self.k - 1,
                 "published": self.warm_up == "emit",
                 "start": self.start_mode,
-                "values_lost": lost if self.start_mode == "stationary" else None,
+                "values_lost_at_most": lost if self.start_mode == "stationary" else None,
             },
             "cooldown": {"ticks": self.k - 1, "pending": self.pending},
         }

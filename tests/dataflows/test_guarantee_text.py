@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from dataflows.guarantee_text import guarantee_id, in_words
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
+from operators.temporal.threshold import ThresholdPerturbation
 from tests.dataflows.columns import CRR
 
 SIP, LDP = CRR.guarantees()
@@ -20,6 +21,23 @@ def test_a_guarantee_says_what_is_promised_about_what_and_relative_to_what() -> 
 def test_the_guarantee_without_a_model_is_weaker_and_says_so() -> None:
     assert in_words(LDP).startswith("Local Differential Privacy with epsilon 2 nats")
     assert "no model" in in_words(LDP)
+
+
+def test_a_bound_on_delays_says_what_it_bounds_and_what_not() -> None:
+    [promise] = ThresholdPerturbation(k=10, c0=7).guarantees()
+    assert in_words(promise) == (
+        "Delay law with epsilon 4.59462 nats, protecting the original tick of each value, which is "
+        "published unchanged, delayed by a random 0 to 9 ticks. In steady state the probabilities "
+        "of any two delays differ by at most a factor exp(epsilon/2) = 9.947. This bounds what the "
+        "release tick of one value alone reveals about its original tick; it is not a bound on "
+        "inference from values, from knowledge of other records, or at stream start and end."
+    )
+
+
+def test_a_cold_start_promises_nothing() -> None:
+    [nothing] = ThresholdPerturbation(k=10, c0=7, start_mode="cold").guarantees()
+    assert "no bound is promised" in in_words(nothing)
+    assert "epsilon" not in in_words(nothing)
 
 
 def test_a_baseline_promises_nothing() -> None:

@@ -1,7 +1,7 @@
 """Words depend on everything that identifies a draw, on nothing else, and look uniform."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from operators.mechanism import Words
+from operators.mechanism import Draws, Words
 from operators.randomness import (
     DrawScope,
     Secret,
     binding_digest,
+    draws_of,
     encode_fields,
     integers_below,
     record_positions,
@@ -177,3 +178,28 @@ def test_purposes_are_independent() -> None:
 
 def pvalue(counts: Iterable[int]) -> float:
     return cast(float, chisquare(np.asarray(counts)).pvalue)
+
+
+@dataclass(frozen=True)
+class OtherDraws:
+    """Draws of another kind, made of keyed ones."""
+
+    draws: Draws
+
+    def words(
+        self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
+    ) -> Words:
+        return self.draws.words(purpose, binding, coordinates=coordinates, count=count)
+
+
+@pytest.mark.parametrize("chosen", [[0], [3, 1], [0, 1, 2, 3], []])
+def test_some_rows_draw_the_words_that_they_draw_among_all(chosen: list[int]) -> None:
+    draws = SCOPE.draws([b"a", b"b", b"c", b"d"], [b"1", b"2", b"3", b"4"])
+    bindings = [b"for a", b"for b", b"for c", b"for d"]
+    whole = draws.words("start", bindings, coordinates=2, count=9)
+    rows = np.array(chosen, dtype=np.int64)
+    its = [bindings[row] for row in chosen]
+    for some in (draws_of(draws, rows, 4), draws_of(OtherDraws(draws), rows, 4)):
+        words_of_some = some.words("start", its, coordinates=2, count=9)
+        assert (words_of_some == whole[rows]).all()
+        assert words_of_some.shape == (len(chosen), 2, 9)

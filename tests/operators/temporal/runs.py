@@ -1,0 +1,59 @@
+"""Streams of numbered payloads, with keyed draws: the value of tick t is t, as text."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from operators.mechanism import Inputs, Integers, Releases, State
+from operators.randomness import DrawScope, Secret, encode_fields
+from operators.temporal.temporal_perturbation import TemporalPerturbation
+
+
+@dataclass(eq=False)
+class Run:
+    """`rows` streams that advance together; `released` holds, tick by tick, what came when."""
+
+    mechanism: TemporalPerturbation
+    rows: int
+    seed: int = 1
+    state: State = field(init=False)
+    ticks: int = 0
+    released: list[Integers] = field(default_factory=list)
+    """0 where nothing was released."""
+    waited: list[Integers] = field(default_factory=list)
+    """How many ticks each value waited, -1 where nothing was released."""
+    releases: list[Releases] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.state = self.mechanism.start(self.rows)
+
+    def advance(self, ticks: int, *, none_at: tuple[int, ...] = ()) -> "Run":
+        """So many ticks more; those in `none_at` have no value."""
+        scope = DrawScope(
+            Secret(bytes([self.seed] * 32)), "tests", "t", 1, self.mechanism.law_digest()
+        )
+        keys = [b"stream %d" % row for row in range(self.rows)]
+        for _ in range(ticks):
+            self.ticks += 1
+            value = None if self.ticks in none_at else b"%d" % self.ticks
+            draws = scope.draws(keys, [encode_fields(self.ticks)] * self.rows)
+            values = np.full(self.rows, value, dtype=object)
+            self.state, releases = self.mechanism.step(self.state, Inputs(values), draws)
+            self.releases.append(releases)
+            self.released.append(numbers(releases))
+            waited = self.ticks - self.released[-1]
+            self.waited.append(np.where(self.released[-1] > 0, waited, -1))
+        return self
+
+    def since(self, tick: int) -> Integers:
+        """What was released from a tick on, `(ticks, rows)`."""
+        return np.array(self.released[tick - 1 :])
+
+    def delays_since(self, tick: int) -> Integers:
+        """How long it had waited, `(ticks, rows)`."""
+        return np.array(self.waited[tick - 1 :])
+
+
+def numbers(releases: Releases) -> Integers:
+    """The numbers of what was released, 0 for nothing."""
+    return np.array([int(value or 0) for value in releases.values.tolist()])

@@ -1,0 +1,26 @@
+"""Temporal perturbation gives the same bytes whatever the CPU can do."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.operators.fixed_run import dispatched_features
+from tests.operators.temporal import fixed_streams
+
+FIXED_RUN = "0b3c6ae9c1d2750a01df2ac1f220724d23fdf52691c6fccd3ff640d05b9701cc"
+"""If it changes, releases changed: raise `implementation`, which changes the law digest too."""
+
+
+def test_the_fixed_run_is_pinned_and_a_cpu_with_fewer_instruction_sets_repeats_it() -> None:
+    disabled = " ".join(dispatched_features())
+    finished = subprocess.run(
+        [sys.executable, "-m", "tests.operators.temporal.fixed_streams"],
+        env={**os.environ, "NPY_DISABLE_CPU_FEATURES": disabled},
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert finished.stdout.split() == [FIXED_RUN]
+    assert fixed_streams.digest() == FIXED_RUN
