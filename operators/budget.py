@@ -125,6 +125,10 @@ class Budgeted:
         inner = self._inner(state)
         return self._settle(state, inner, *self.mechanism.step(inner, inputs, draws))
 
+    def pays(self, state: State) -> NDArray[np.bool_]:
+        """Which rows can pay for their next release: a function of what they released."""
+        return self._allowed(state, self._inner(state))
+
     @property
     def outcomes(self) -> tuple[int, int]:
         """Those of the mechanism inside."""
