@@ -14,7 +14,6 @@ from dataflows.operator_sections import (
     BatchedMarkovOperator,
     MarkovOperator,
     Operator,
-    PlacedSymbols,
 )
 
 RIVAL_WINDOW = 2
@@ -81,17 +80,17 @@ def _epsilons(operator: Operator, kind: str, epsilon: float) -> dict[str, object
 
 def _distance(operator: Operator, kind: str) -> dict[str, object]:
     """The pipeline's own distance, as far as this kind knows it."""
-    declared: str | PlacedSymbols = "hamming"
     match operator:
         case MarkovOperator() | BatchedMarkovOperator():
-            declared = operator.distance
+            declared = operator.model_dump(include={"distance"})
         case AdaptiveOperator(distance="steps"):
-            declared = "ordered"
+            declared = {"distance": "ordered"}
+        case _:
+            return {}
     if kind in ("crr", "batched_crr"):
-        return {"distance": declared}
-    if kind == "adaptive_crr" and declared == "ordered":
-        return {"distance": "steps"}
-    return {}
+        return declared
+    known = kind == "adaptive_crr" and declared == {"distance": "ordered"}
+    return {"distance": "steps"} if known else {}
 
 
 def _sections() -> dict[str, type[Any]]:

@@ -12,14 +12,14 @@ from dataflows.evaluation.candidates import (
     default_rivals,
     parse_epsilons,
 )
+from dataflows.evaluation.distances import declared_distance
 from dataflows.evaluation.equal_nats import nats_per_record
 from dataflows.evaluation.numbers import NumberMeasure
 from dataflows.evaluation.report import Report, Row
 from dataflows.evaluation.run import released, secret_of
 from dataflows.evaluation.sample import Sample
-from dataflows.evaluation.symbols import SymbolMeasure, declared_distance
+from dataflows.evaluation.symbols import SymbolMeasure
 from dataflows.evaluation.utility import Measure
-from dataflows.mechanisms import configure
 from dataflows.pipeline_file import PipelineFile
 from dataflows.state.row_table import estimated_megabytes
 from operators.sip.cold_start import ColdStart
@@ -59,8 +59,9 @@ def evaluated(
     seed: int,
     advance: Callable[[int], None] = lambda records: None,
 ) -> Report:
-    """Run the grid; every candidate gets the same secrets. `advance` is told of records done."""
-    measure, operator = _measure(file), file.pipeline.operator
+    """Run the grid, whose first candidate is of the pipeline's own kind, all of it under the same
+    secrets. `advance` is told of records done."""
+    measure, operator = _measure(file, grid[0]), file.pipeline.operator
     own = (operator.kind, nats_per_record(operator))
     rows: list[Row] = []
     duplicates = DeadLetters()
@@ -74,11 +75,11 @@ def evaluated(
     return Report(file.pipeline, sample, duplicates, runs, seed, rows)
 
 
-def _measure(file: PipelineFile) -> Measure:
+def _measure(file: PipelineFile, own: Candidate) -> Measure:
     """How releases of the pipeline's domain are compared with the truth."""
     match file.pipeline.operator:
         case _SymbolSection() as section:
-            return SymbolMeasure(section.alphabet, declared_distance(configure(file).mechanism))
+            return SymbolMeasure(section.alphabet, declared_distance(own.unbudgeted))
         case _NumberSection() as section:
             return NumberMeasure(section.units_per_one)
         case operator:

@@ -105,7 +105,7 @@ def _nats(candidate: Candidate, notion: Notion) -> float | None:
 def _mark_nats(axes: Axes, report: Report, notion: Notion) -> None:
     """A tick for every figure that occurs, a doubling as wide as any other."""
     found = {_nats(row.candidate, notion) for row in report.rows}
-    ticks = sorted({round(nats, 6) for nats in found if nats is not None})
+    ticks = sorted({float(f"{nats:.3g}") for nats in found if nats is not None})
     if not ticks:
         return
     axes.set_xscale("log")

@@ -10,6 +10,7 @@ from math import nan
 import numpy as np
 
 from dataflows.evaluation.candidates import Candidate
+from dataflows.evaluation.distances import IN_WORDS, name_of
 from dataflows.evaluation.estimates import Estimate
 from dataflows.evaluation.learning import Learning
 from dataflows.evaluation.lists import record_by_record
@@ -17,20 +18,12 @@ from dataflows.evaluation.run import Run
 from dataflows.evaluation.sample import Sample
 from dataflows.evaluation.shares import Shares, debiased_shares, readings, released_shares
 from dataflows.evaluation.utility import Cells, Lines, Spending, mean_cost
-from operators.budget import Budgeted
-from operators.mechanism import Kind, Mechanism
-from operators.sip.adaptive_release import AdaptiveRelease
+from operators.mechanism import Kind
 from operators.sip.batched_release import BatchedRelease
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.distances import HAMMING, Distance, Ordered
+from operators.sip.distances import HAMMING, Distance
 
 _MOST_COLUMNS = 8
 """Larger alphabets are shown by symbol in JSON only."""
-_FAR = {
-    "ordered": "places in the alphabet",
-    "points": "Euclidean, between the declared points",
-}
-"""Distances that say more than how often wrong, in words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +50,7 @@ class SymbolUtility:
             "error_rate": self.wrong and self.wrong.document(),
             "expected_error_rate": self.expected_wrong,
             "error_rate_of_these": self.of_these and self.of_these.document(),
-            "distance": _name(self.measure),
+            "distance": name_of(self.measure),
             "mean_distance": self.distance and self.distance.document(),
             "released_shares": self.released and self.released.document(self.symbols),
             "debiased_shares": self.debiased and self.debiased.document(self.symbols),
@@ -74,8 +67,8 @@ class SymbolUtility:
             "of these, %": _percent(self.of_these),
         }
         title = "Single records: how often wrong"
-        if _name(self.measure) in _FAR:
-            title += f", and the mean distance: {_FAR[_name(self.measure)]}"
+        if name_of(self.measure) in IN_WORDS:
+            title += f", and the mean distance: {IN_WORDS[name_of(self.measure)]}"
             single["distance"] = "—" if self.distance is None else self.distance.shown(".3f")
         single["learned"] = "—" if self.learning is None else f"{self.learning.share:.1%}"
         released, debiased = self.released, self.debiased
@@ -162,20 +155,6 @@ class SymbolMeasure:
             spending=Spending.of(by_record, decided),
             learning=Learning.of(candidate, sample, runs),
         )
-
-
-def declared_distance(mechanism: Mechanism) -> Distance:
-    """What the mechanism is to keep small; right or wrong, where it has nothing to choose."""
-    match mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism:
-        case ConditionalRandomizedResponse(distance=distance) | BatchedRelease(distance=distance):
-            return distance
-        case AdaptiveRelease(distance="steps"):
-            return Ordered()
-    return HAMMING
-
-
-def _name(distance: Distance) -> str:
-    return str(distance.identity()[0])
 
 
 def _expected_wrong(runs: Sequence[Run]) -> float | None:

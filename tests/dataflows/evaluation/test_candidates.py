@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dataflows.errors import FuguError
@@ -11,15 +12,16 @@ from dataflows.evaluation.candidates import (
     default_rivals,
     parse_epsilons,
 )
-from dataflows.evaluation.symbols import declared_distance
+from dataflows.evaluation.distances import declared_distance
 from dataflows.mechanisms import configure
 from operators.budget import Budgeted
 from operators.sip.adaptive_release import AdaptiveRelease
-from operators.sip.batched_release import BatchedRelease
-from operators.sip.distances import HAMMING, Distance, Ordered
+from operators.sip.distances import HAMMING, Distance, Ordered, Points
 from tests.dataflows.evaluation.live import OPERATORS
 from tests.dataflows.evaluation.samples import POWER, pipeline
 from tests.dataflows.pipeline_files import PIPELINE, with_change
+
+PLACES = Points(np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
 
 
 def test_by_default_half_once_and_twice_the_configured_epsilon(tmp_path: Path) -> None:
@@ -77,20 +79,32 @@ def test_the_pipelines_own_proportions_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("distance", "for_lists", "for_decisions"),
-    [("hamming", HAMMING, "symbol"), ("ordered", Ordered(), "steps")],
+    ("distance", "declared", "for_decisions"),
+    [
+        ("hamming", HAMMING, "symbol"),
+        ("ordered", Ordered(), "steps"),
+        ("{points: [[0, 0], [3, 4], [0, 1]]}", PLACES, "symbol"),
+    ],
 )
 def test_rivals_are_to_keep_the_same_distance_small(
-    distance: str, for_lists: Distance, for_decisions: str, tmp_path: Path
+    distance: str, declared: Distance, for_decisions: str, tmp_path: Path
 ) -> None:
     text = with_change("  model: model.json\n", f"  model: model.json\n  distance: {distance}\n")
-    file = pipeline(tmp_path, text)
-    _, batched, adaptive = candidates(file, [1.0], ["batched_crr", "adaptive_crr"])
-    assert isinstance(batched.mechanism, BatchedRelease)
-    assert batched.mechanism.distance == for_lists
-    assert isinstance(adaptive.mechanism, AdaptiveRelease)
-    assert adaptive.mechanism.distance == for_decisions
-    assert declared_distance(adaptive.mechanism) == for_lists
+    file = pipeline(tmp_path, text + "budget: {total: 9}\n")
+    own, batched, adaptive, _ = candidates(
+        file, [1.0], ["batched_crr", "adaptive_crr", "paper_crr"]
+    )
+    for one in (own, batched):
+        assert declared_distance(one.unbudgeted).identity() == declared.identity()
+    assert isinstance(adaptive.unbudgeted, AdaptiveRelease)
+    assert adaptive.unbudgeted.distance == for_decisions
+
+
+def test_steps_of_a_decision_are_places_in_the_alphabet(tmp_path: Path) -> None:
+    steps = OPERATORS["adaptive_crr"].replace("  model:", "  distance: steps\n  model:")
+    own, crr, batched = candidates(pipeline(tmp_path, steps), [1.5], ["crr", "batched_crr"])
+    for one in (own, crr, batched):
+        assert declared_distance(one.mechanism) == Ordered()
 
 
 def test_the_pipelines_own_operator_comes_first_and_is_the_live_one(tmp_path: Path) -> None:
