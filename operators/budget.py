@@ -62,6 +62,7 @@ from operators.mechanism import (
     Releases,
     RepeatingMechanism,
     State,
+    TimedMechanism,
 )
 from operators.nats import LARGEST_SPENT, UNITS_PER_NAT, in_nats
 from operators.randomness import encode_fields
@@ -128,6 +129,19 @@ class Budgeted:
     def pays(self, state: State) -> NDArray[np.bool_]:
         """Which rows can pay for their next release: a function of what they released."""
         return self._allowed(state, self._inner(state))
+
+    @property
+    def tick_milliseconds(self) -> int | None:
+        """That of the mechanism inside."""
+        inside = self.mechanism
+        return inside.tick_milliseconds if isinstance(inside, TimedMechanism) else None
+
+    def elapse(self, state: State, ticks: Integers) -> State:
+        """Time passes inside, but no more for a stream that is exhausted for good."""
+        if not isinstance(self.mechanism, TimedMechanism):
+            return state
+        elapsed = self.mechanism.elapse(self._inner(state), ticks)
+        return {**state, **_choose(~self.exhausted(state), elapsed, state)}
 
     @property
     def outcomes(self) -> tuple[int, int]:

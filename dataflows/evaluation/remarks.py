@@ -4,14 +4,19 @@ from collections.abc import Iterator, Sequence
 
 from dataflows.evaluation.candidates import Candidate
 from dataflows.evaluation.equal_nats import RIVAL_DECISION, RIVAL_WINDOW
+from dataflows.lift import passing_time
 from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.batched_release import BatchedRelease
 from operators.sip.cold_start import ColdStart
 
 
 def remarks(candidates: Sequence[Candidate], own_kind: str) -> list[str]:
-    """Each once, in the order of the candidates."""
-    return list(dict.fromkeys(line for one in candidates for line in _remarks(one, own_kind)))
+    """Each once, in the order of the candidates, of which the pipeline's own kind is the first."""
+    found = list(dict.fromkeys(line for one in candidates for line in _remarks(one, own_kind)))
+    rivals = any(one.kind != own_kind for one in candidates)
+    if rivals and passing_time(candidates[0].unbudgeted) is not None:
+        found.append("operator.step: rivals have none, and take one step of a model per record.")
+    return found
 
 
 def _remarks(candidate: Candidate, own_kind: str) -> Iterator[str]:

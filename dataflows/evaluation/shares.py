@@ -10,7 +10,7 @@ from dataflows.evaluation.candidates import Candidate
 from dataflows.evaluation.estimates import Estimate, mean_of_runs
 from dataflows.evaluation.run import Run
 from dataflows.evaluation.sample import Sample
-from dataflows.lift import rounds_of_distinct_rows
+from dataflows.lift import Elapse, passing_time, rounds_of_distinct_rows
 from operators.mechanism import Floats, Integers, Releases
 from operators.reading import ShareReader, share_reader
 
@@ -93,7 +93,10 @@ def readings(
 ) -> list[Reading] | None:
     """Of runs as they were published; None if nobody knows how to read them."""
     reader = share_reader(candidate.mechanism)
-    return None if reader is None else [_read(reader, sample, run, symbols) for run in runs]
+    if reader is None:
+        return None
+    elapse = passing_time(candidate.unbudgeted)
+    return [_read(reader, elapse, sample, run, symbols) for run in runs]
 
 
 def debiased_shares(
@@ -119,14 +122,18 @@ def _counts(run: Run, symbols: int) -> Integers:
     return np.asarray(values.sum(axis=0, dtype=np.int64))
 
 
-def _read(reader: ShareReader, sample: Sample, run: Run, symbols: int) -> Reading:
+def _read(
+    reader: ShareReader, elapse: Elapse | None, sample: Sample, run: Run, symbols: int
+) -> Reading:
     """Stream by stream in the order of releases."""
-    streams = sample.streams[run.records]
+    streams, timestamps = sample.streams[run.records], sample.decoded.timestamps
     state, total, count = reader.start(sample.stream_count), np.zeros(symbols), 0
     told = np.zeros(len(streams), dtype=bool)
     for chosen in rounds_of_distinct_rows(streams):
         row = streams[chosen]
         before = {name: column[row] for name, column in state.items()}
+        if elapse is not None:
+            before = elapse(before, [timestamps[record] for record in run.records[chosen]])
         releases = Releases(run.releases.values[chosen], kinds=run.kinds[chosen])
         after, estimates = reader.read(before, releases)
         for name, column in after.items():

@@ -18,7 +18,7 @@ from tests.dataflows.evaluation.samples import pipeline
 from tests.dataflows.pipeline_files import MODEL, PIPELINE, read, with_change
 from tests.operators.sip.binary_chain import CASES
 
-STREAMS, STEPS, RUNS = 40, 60, 4
+STEPS, RUNS = 60, 2
 
 
 def written(directory: Path, rows: list[dict[str, object]], file: PipelineFile) -> Sample:
