@@ -126,6 +126,10 @@ class Budgeted:
         inner = self._inner(state)
         return self._settle(state, inner, *self.mechanism.step(inner, inputs, draws))
 
+    def pays(self, state: State) -> NDArray[np.bool_]:
+        """Which rows can pay for their next release: a function of what they released."""
+        return self._allowed(state, self._inner(state))
+
     @property
     def tick_milliseconds(self) -> int | None:
         """That of the mechanism inside."""

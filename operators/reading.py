@@ -1,24 +1,32 @@
 """What a reader makes of releases of symbols, with public parameters alone: the truth's shares.
 
-A `ShareReader` turns every fresh release into one estimate per symbol of whether it was the truth.
-The mean of these estimates over many records estimates the shares of the true symbols.
+A `ShareReader` turns every release that says something new into one estimate per symbol of whether
+it was the truth, for each record that the release is about. The mean of these estimates over many
+records estimates the shares of the true symbols.
 
 >>> from operators.registry import KINDS
 >>> reader = share_reader(KINDS["crr"].examples()[0].mechanism)
 >>> kinds = np.array([Kind.FRESH, Kind.REPEATED])
 >>> state, told = reader.read(reader.start(2), Releases(np.array([1, 1]), kinds=kinds))
 >>> told.round(3).tolist()
-[[0.184, 0.816]]
+[[0.184, 0.816], [nan, nan]]
 
-Source: SIP specification, sections 4 (posterior) and 9 (frequency estimates).
+Source: SIP specification, sections 4 (posterior), 6 (cold start), 8 (batches) and 9 (frequency
+estimates, decisions to repeat).
 """
 
 from dataclasses import dataclass
+from math import nan
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from operators.budget import Budgeted
+from operators.generalized_randomized_response import GeneralizedRandomizedResponse
 from operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases, State
+from operators.sip.adaptive_release import AdaptiveRelease
+from operators.sip.batched_release import BatchedRelease
+from operators.sip.cold_start import ColdStart
 
 
 class ShareReader(Protocol):
@@ -29,7 +37,8 @@ class ShareReader(Protocol):
         ...
 
     def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
-        """`(fresh releases, symbols)`; what is not fresh says nothing new. `kinds` must be set."""
+        """One row per release: `(symbols,)`, or `(records, symbols)` where a release is a list;
+        NaN where it says nothing new. `kinds` must be set."""
         ...
 
 
@@ -79,7 +88,64 @@ class PosteriorReader:
         after = {name: np.empty_like(column) for name, column in state.items()}
         for name, column in after.items():
             column[fresh], column[~fresh] = observed[name], skipped[name]
-        return after, posterior
+        return after, _aligned(fresh, posterior)
+
+
+@dataclass(frozen=True)
+class BatchReader:
+    """Posteriors of every record of a list.
+
+    A record without output is held back, or skipped for want of budget. Which of the two it was
+    shows later: a list holds its last records, and what came before them was skipped.
+    """
+
+    mechanism: BatchedRelease
+
+    def start(self, rows: int) -> State:
+        """That of the mechanism, of which `pending` stays empty: true symbols are not public."""
+        return self.mechanism.start(rows)
+
+    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
+        """Observe a list, count what is held back, and predict past what is skipped."""
+        fresh = np.asarray(releases.kinds == Kind.FRESH)
+        silent = np.asarray(releases.kinds == Kind.SUPPRESSED)
+        waiting = silent & (state["held"] < self.mechanism.window - 1)
+        past = ~fresh & ~waiting
+        after = {name: column.copy() for name, column in state.items()}
+        after["held"] += waiting
+        observed, posterior = self.mechanism.observe(_rows(state, fresh), releases.values[fresh])
+        still_held = np.where(silent, state["held"], 0)
+        skipping = {**state, "held": state["held"] - still_held}
+        skipped, _ = self.mechanism.skip(_rows(skipping, past), releases.values[past])
+        for name, column in after.items():
+            column[fresh], column[past] = observed[name], skipped[name]
+        after["held"][past] = still_held[past]
+        return after, _aligned(fresh, posterior)
+
+
+@dataclass(frozen=True)
+class DecisionReader:
+    """Posteriors of a mechanism that repeats by its own decision, which says something.
+
+    Where it repeats for want of `budget` it says nothing; the ledger tells, and it is public.
+    """
+
+    mechanism: AdaptiveRelease
+    budget: Budgeted | None
+
+    def start(self, rows: int) -> State:
+        """That of the mechanism, with the ledger of its budget."""
+        return (self.budget or self.mechanism).start(rows)
+
+    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
+        """Observe what was paid for, fresh or repeated."""
+        outcomes = self.mechanism.outcome_of(releases)
+        if self.budget is None:
+            return self.mechanism.observe(state, outcomes)
+        paid = self.budget.pays(state)
+        inner = {name: state[name][paid] for name in self.mechanism.start(0)}
+        _, posterior = self.mechanism.observe(inner, outcomes[paid])
+        return self.budget.follow(state, outcomes), _aligned(paid, posterior)
 
 
 @dataclass(frozen=True)
@@ -94,19 +160,56 @@ class CountReader:
 
     def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
         """From the symbol, or the set of symbols, that each fresh release reports."""
-        released = releases.values[releases.kinds == Kind.FRESH]
+        fresh = np.asarray(releases.kinds == Kind.FRESH)
+        released = releases.values[fresh]
         if released.ndim == 1:
             released = released[:, None] == np.arange(self.law.symbols)
         p, q = self.law.reported_if_true, self.law.reported_if_other
-        return state, (released - q) / (p - q)
+        return state, _aligned(fresh, (released - q) / (p - q))
+
+
+@dataclass(frozen=True)
+class LearningReader:
+    """Counts of a stream that has no model yet, and posteriors from then on."""
+
+    early: CountReader
+    late: PosteriorReader
+
+    def start(self, rows: int) -> State:
+        """That of the mechanism."""
+        return self.late.start(rows)
+
+    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
+        """Without a model there is no posterior."""
+        after, posterior = self.late.read(state, releases)
+        _, counted = self.early.read({}, releases)
+        return after, np.where(np.isnan(posterior), counted, posterior)
 
 
 def share_reader(mechanism: Mechanism) -> ShareReader | None:
-    """How to read the releases of this mechanism (without its budget), if anybody knows."""
-    if isinstance(mechanism, Observable):
-        return PosteriorReader(mechanism)
-    return CountReader(mechanism) if isinstance(mechanism, SymbolReporter) else None
+    """How to read the releases of this mechanism, with its budget or without, if anybody knows."""
+    budget = mechanism if isinstance(mechanism, Budgeted) else None
+    match mechanism if budget is None else budget.mechanism:
+        case BatchedRelease() as batched:
+            return BatchReader(batched)
+        case AdaptiveRelease() as adaptive:
+            return DecisionReader(adaptive, budget)
+        case ColdStart() as cold:
+            response = GeneralizedRandomizedResponse(cold.symbols, cold.epsilon)
+            return LearningReader(CountReader(response), PosteriorReader(cold))
+        case Observable() as observable:
+            return PosteriorReader(observable)
+        case SymbolReporter() as reporter:
+            return CountReader(reporter)
+    return None
 
 
 def _rows(state: State, chosen: Array) -> State:
     return {name: column[chosen] for name, column in state.items()}
+
+
+def _aligned(told: Array, estimates: Floats) -> Floats:
+    """One row per release, NaN where it told nothing."""
+    aligned = np.full((len(told), *estimates.shape[1:]), nan)
+    aligned[told] = estimates
+    return aligned

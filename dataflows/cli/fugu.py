@@ -154,7 +154,8 @@ def evaluate(
     epsilons: Annotated[
         str | None,
         typer.Option(
-            metavar="0.5,1,2", help="What to try; otherwise half, once and twice the configured."
+            metavar="0.5,1,2",
+            help="Nats per record to try; otherwise half, once and twice the configured.",
         ),
     ] = None,
     rivals: Annotated[

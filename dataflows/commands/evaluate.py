@@ -38,8 +38,8 @@ def evaluate(file: PipelineFile, options: Options) -> None:
     from dataflows.evaluation.sample import Sample
     from dataflows.evaluation.tables import print_report
 
-    grid = planned(file, options.epsilons, options.rivals)
     sample = Sample.read(options.sample, options.key_field, configure(file).codec)
+    grid = planned(file, sample, options.epsilons, options.rivals)
     console = Console()
     shown = console.is_terminal and not options.as_json
     with _progress(console, shown, len(grid) * options.runs * sample.records) as advance:

@@ -1,39 +1,55 @@
 """What is compared: the pipeline as it is, with other epsilons, and with rival operators.
 
-A rival gets from the pipeline file what its own section requires or reads; everything else keeps
-its default. So a new kind of operator is compared with those that read the same values without a
-word about it here.
+Epsilon counts nats per record, for every kind (`equal_nats`). A rival has the pipeline's budget and
+everything that the pipeline file says about values and model, so a new kind of operator is compared
+with those that read the same values without a word about it here.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from dataflows.errors import FuguError
+from dataflows.errors import ConfigurationError, FuguError
+from dataflows.evaluation.equal_nats import missing, nats_per_record, same_domain, spending
 from dataflows.mechanisms import configure
-from dataflows.operator_sections import Operator
 from dataflows.pipeline_file import PipelineFile
 from operators.budget import Budgeted
 from operators.mechanism import Guarantee, Mechanism, Notion
+from operators.sip.batched_release import BatchedRelease
 
-_NOT_ONE_FOR_ONE = ("adaptive_crr", "batched_crr", "cold_start_crr")
+_SPENDING = {"epsilon", "epsilon_per_batch", "window", "decision_epsilon"}
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One configured operator, under the pipeline's budget."""
+    """One configured operator, under the pipeline's budget.
+
+    `epsilon` counts nats per record; `settings` is how the operator section says so.
+    """
 
     kind: str
     epsilon: float
     mechanism: Mechanism
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The kind, and the length of its lists where it releases lists."""
+        listed = isinstance(self.unbudgeted, BatchedRelease)
+        return f"{self.kind} of {self.records_per_release}" if listed else self.kind
 
     @property
     def unbudgeted(self) -> Mechanism:
         """The mechanism without its budget."""
         return self.mechanism.mechanism if isinstance(self.mechanism, Budgeted) else self.mechanism
+
+    @property
+    def records_per_release(self) -> int:
+        """How many records one fresh release is about."""
+        inside = self.unbudgeted
+        return inside.window if isinstance(inside, BatchedRelease) else 1
 
     @property
     def sound(self) -> bool:
@@ -43,6 +59,11 @@ class Candidate:
     def per_release(self, notion: Notion) -> float | None:
         """Nats that one release may leak in this notion."""
         return _nats(self.unbudgeted.guarantees(), notion, "release")
+
+    def per_record(self, notion: Notion) -> float | None:
+        """A record's share of these."""
+        nats = self.per_release(notion)
+        return None if nats is None else nats / self.records_per_release
 
     def per_stream(self, notion: Notion) -> float | None:
         """Nats that all releases of a stream may leak together, where a budget limits them."""
@@ -57,20 +78,21 @@ def _nats(guarantees: Sequence[Guarantee], notion: Notion, per: str) -> float | 
 
 def default_epsilons(file: PipelineFile) -> list[float]:
     """Half the configured one, itself, and its double where the operator takes it."""
-    configured = float(file.pipeline.operator.epsilon)
-    found = []
-    for epsilon in (configured / 2.0, configured, configured * 2.0):
-        try:
-            _with_operator(file, file.pipeline.operator.kind, epsilon)
-        except ValidationError:
-            continue
-        found.append(epsilon)
-    return found
+    configured = nats_per_record(file.pipeline.operator)
+    epsilons = (configured / 2.0, configured, configured * 2.0)
+    return [one.epsilon for one in _possible(file, file.pipeline.operator.kind, epsilons)]
 
 
-def default_rivals(file: PipelineFile) -> list[str]:
-    """All kinds that read the same values and need nothing that the pipeline file does not have."""
-    return [kind for kind in _same_domain(file) if not _missing(file, kind)]
+def default_rivals(file: PipelineFile, epsilons: Sequence[float]) -> list[Candidate]:
+    """All other kinds that read the same values and need nothing that the pipeline file does not
+    have, with the epsilons that they take."""
+    operator = file.pipeline.operator
+    return [
+        rival
+        for kind in same_domain(operator)
+        if kind != operator.kind and not missing(operator, kind)
+        for rival in _possible(file, kind, epsilons)
+    ]
 
 
 def candidates(
@@ -81,11 +103,7 @@ def candidates(
     kinds = list(dict.fromkeys((own, *rivals)))
     for kind in kinds:
         _require_comparable(file, kind)
-    return [
-        Candidate(kind, epsilon, configure(_changed(file, kind, epsilon)).mechanism)
-        for kind in kinds
-        for epsilon in epsilons
-    ]
+    return [_stated(file, kind, epsilon) for kind in kinds for epsilon in epsilons]
 
 
 def parse_epsilons(text: str) -> list[float]:
@@ -101,78 +119,50 @@ def parse_epsilons(text: str) -> list[float]:
     return epsilons
 
 
-def _sections() -> dict[str, type[Any]]:
-    """Every kind of operator that a pipeline file may name, and its section."""
-    union, _ = get_args(Operator)
-    return {
-        kind: section
-        for section in get_args(union) or (union,)
-        for kind in get_args(section.model_fields["kind"].annotation)
-    }
-
-
-def _same_domain(file: PipelineFile) -> Iterator[str]:
-    reads = file.pipeline.operator.reads
-    return (
-        kind
-        for kind, section in _sections().items()
-        if section.reads == reads and kind not in _NOT_ONE_FOR_ONE
-    )
-
-
 def _require_comparable(file: PipelineFile, kind: str) -> None:
-    if kind in _NOT_ONE_FOR_ONE:
-        raise FuguError(
-            f"fugu evaluate compares operators that release one symbol for each record by itself, "
-            f"and {kind} does not. Evaluate kind: crr, and read docs/guarantees.md on {kind}"
-        )
-    if kind not in _same_domain(file):
+    operator = file.pipeline.operator
+    if kind not in same_domain(operator):
         raise FuguError(
             f"--rivals {kind}: is no operator that reads the same values as "
-            f"{file.pipeline.operator.kind}. Write some of: {', '.join(_same_domain(file))}"
+            f"{operator.kind}. Write some of: {', '.join(same_domain(operator))}"
         )
-    missing = _missing(file, kind)
-    if missing:
+    absent = missing(operator, kind)
+    if absent:
         raise FuguError(
-            f"--rivals {kind}: needs {', '.join(missing)}, which the pipeline file does not have. "
-            f"Start from a pipeline file of kind {kind}, and give {file.pipeline.operator.kind} "
-            "as the rival"
+            f"--rivals {kind}: needs {', '.join(f'operator.{name}' for name in absent)}, which the "
+            f"pipeline file does not have. Start from a pipeline file of kind {kind}, and give "
+            f"{operator.kind} as the rival"
         )
 
 
-def _missing(file: PipelineFile, kind: str) -> list[str]:
-    has = type(file.pipeline.operator).model_fields
-    return [f"operator.{name}" for name in _required(_sections()[kind]) if name not in has]
+def _possible(file: PipelineFile, kind: str, epsilons: Sequence[float]) -> Iterator[Candidate]:
+    for epsilon in epsilons:
+        try:
+            yield _candidate(file, kind, epsilon)
+        except (ValidationError, ConfigurationError):
+            continue
 
 
-def _required(section: type[Any]) -> list[str]:
-    return [name for name, field in section.model_fields.items() if field.is_required()]
-
-
-def _changed(file: PipelineFile, kind: str, epsilon: float) -> PipelineFile:
+def _stated(file: PipelineFile, kind: str, epsilon: float) -> Candidate:
+    """What somebody asked for: if it cannot be, that is an error."""
     try:
-        return _with_operator(file, kind, epsilon)
+        return _candidate(file, kind, epsilon)
     except ValidationError as error:
         problem = error.errors()[0]
         where = ".".join(str(part) for part in problem["loc"])
-        raise FuguError(
-            f"--epsilons {epsilon:g}: {kind} cannot take it ({where} {problem['msg'].lower()})"
-        ) from None
+        reason = f"{where} {problem['msg'].lower()}"
+    except ConfigurationError as error:
+        reason = str(error)
+    raise FuguError(f"--epsilons {epsilon:g}: {kind} cannot take it ({reason})")
 
 
-def _with_operator(file: PipelineFile, kind: str, epsilon: float) -> PipelineFile:
+def _candidate(file: PipelineFile, kind: str, epsilon: float) -> Candidate:
     """Where a budget would stop the pipeline, releases are suppressed: the sample goes on."""
-    pipeline, section = file.pipeline, _sections()[kind]
-    operator = pipeline.operator
-    if kind == operator.kind:
-        taken = set(operator.model_fields_set)
-    else:
-        taken = {*_required(section), *section.reads}
-    settings = operator.model_dump(include=taken)
-    if "accept_unsound" in section.model_fields:
-        settings["accept_unsound"] = True
-    changed = section.model_validate({**settings, "kind": kind, "epsilon": epsilon})
+    pipeline = file.pipeline
+    operator = spending(pipeline.operator, kind, epsilon)
     budget = pipeline.budget
     if budget is not None and budget.when_exhausted == "stop":
         budget = budget.model_copy(update={"when_exhausted": "suppress"})
-    return file.replacing(pipeline.model_copy(update={"operator": changed, "budget": budget}))
+    changed = pipeline.model_copy(update={"operator": operator, "budget": budget})
+    mechanism = configure(file.replacing(changed)).mechanism
+    return Candidate(kind, epsilon, mechanism, operator.model_dump(include=_SPENDING))

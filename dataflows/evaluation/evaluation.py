@@ -13,6 +13,8 @@ from dataflows.evaluation.candidates import (
     default_rivals,
     parse_epsilons,
 )
+from dataflows.evaluation.distances import declared_distance
+from dataflows.evaluation.equal_nats import nats_per_record
 from dataflows.evaluation.numbers import NumberMeasure
 from dataflows.evaluation.report import Report, Row
 from dataflows.evaluation.run import released, secret_of
@@ -21,6 +23,8 @@ from dataflows.evaluation.symbols import SymbolMeasure
 from dataflows.evaluation.utility import Measure
 from dataflows.lift import passing_time
 from dataflows.pipeline_file import PipelineFile
+from dataflows.state.row_table import estimated_megabytes
+from operators.sip.cold_start import ColdStart
 
 
 @runtime_checkable
@@ -35,15 +39,18 @@ class _NumberSection(Protocol):
     def units_per_one(self) -> int: ...
 
 
-def planned(file: PipelineFile, epsilons: str | None, rivals: str | None) -> list[Candidate]:
-    """The grid: what was asked for, or what suits the pipeline."""
-    _measure(file)
-    grid = candidates(
-        file,
-        default_epsilons(file) if epsilons is None else parse_epsilons(epsilons),
-        default_rivals(file) if rivals is None else [kind.strip() for kind in rivals.split(",")],
-    )
+def planned(
+    file: PipelineFile, sample: Sample, epsilons: str | None, rivals: str | None
+) -> list[Candidate]:
+    """The grid: what was asked for, or what suits pipeline and sample."""
+    wanted = default_epsilons(file) if epsilons is None else parse_epsilons(epsilons)
+    named = [] if rivals is None else [kind.strip() for kind in rivals.split(",")]
+    grid = candidates(file, wanted, named)
     _require_times(file, grid)
+    for candidate in grid:
+        _require_memory(file, candidate, sample)
+    if rivals is None:
+        grid += [rival for rival in default_rivals(file, wanted) if _suits(file, rival, sample)]
     return grid
 
 
@@ -55,14 +62,16 @@ def evaluated(
     seed: int,
     advance: Callable[[int], None] = lambda records: None,
 ) -> Report:
-    """Run the grid; every candidate gets the same secrets. `advance` is told of records done."""
-    measure, operator = _measure(file), file.pipeline.operator
+    """Run the grid, whose first candidate is of the pipeline's own kind, all of it under the same
+    secrets. `advance` is told of records done."""
+    measure, operator = _measure(file, grid[0]), file.pipeline.operator
+    own = (operator.kind, nats_per_record(operator))
     rows: list[Row] = []
     duplicates = DeadLetters()
     for candidate in grid:
         secrets = [secret_of(seed, run) for run in range(runs)]
         done = [released(candidate, file.pipeline, sample, one, advance) for one in secrets]
-        configured = (candidate.kind, candidate.epsilon) == (operator.kind, operator.epsilon)
+        configured = (candidate.kind, candidate.epsilon) == own
         if not rows:
             duplicates = done[0].dead
         rows.append(Row(candidate, configured, measure(candidate, sample, done)))
@@ -79,11 +88,11 @@ def _require_times(file: PipelineFile, grid: Sequence[Candidate]) -> None:
         )
 
 
-def _measure(file: PipelineFile) -> Measure:
+def _measure(file: PipelineFile, own: Candidate) -> Measure:
     """How releases of the pipeline's domain are compared with the truth."""
     match file.pipeline.operator:
         case _SymbolSection() as section:
-            return SymbolMeasure(section.alphabet)
+            return SymbolMeasure(section.alphabet, declared_distance(own.unbudgeted))
         case _NumberSection() as section:
             return NumberMeasure(section.units_per_one)
         case operator:
@@ -91,3 +100,26 @@ def _measure(file: PipelineFile) -> Measure:
                 f"fugu evaluate does not know how to measure releases of kind {operator.kind}; it "
                 "knows symbols and numbers"
             )
+
+
+def _suits(file: PipelineFile, rival: Candidate, sample: Sample) -> bool:
+    """Whether there is room for it, and it shows anything of its own: a stream that never comes to
+    its learned model is released as by `grr`."""
+    inside = rival.unbudgeted
+    learns = not isinstance(inside, ColdStart) or inside.positions < sample.longest_stream
+    return learns and _megabytes(rival, sample) <= file.pipeline.state.max_megabytes
+
+
+def _require_memory(file: PipelineFile, candidate: Candidate, sample: Sample) -> None:
+    most = file.pipeline.state.max_megabytes
+    megabytes = _megabytes(candidate, sample)
+    if megabytes > most:
+        raise FuguError(
+            f"--sample: {candidate.kind} at {candidate.epsilon:g} nats per record keeps about "
+            f"{megabytes:,.1f} MB for {sample.stream_count:,} streams, which is above "
+            f"state.max_megabytes ({most}). Take a sample of fewer streams, or larger epsilons"
+        )
+
+
+def _megabytes(candidate: Candidate, sample: Sample) -> float:
+    return estimated_megabytes(candidate.mechanism.start, sample.stream_count)

@@ -59,7 +59,7 @@ class NumberUtility:
                 "bias": self.bias.rounded("+"),
                 "RMS error": self.root_mean_square.rounded(),
             },
-            "What streams spent, in nats": self.spending.cells(),
+            **self.spending.tables(),
             "The mean of all records": {
                 "true": _number(self.true_mean),
                 "bias": self.mean_bias.rounded("+"),
@@ -88,6 +88,10 @@ class NumberUtility:
             "a bias beyond its ±, come from what lies outside the declared range, or after the "
             "end of a budget.",
         ]
+
+    def own_notes(self) -> list[str]:
+        """Nothing."""
+        return []
 
 
 @dataclass(frozen=True)

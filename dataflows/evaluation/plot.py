@@ -4,6 +4,7 @@ What stands above one another leaks equally much in that figure. An operator tha
 is drawn dashed, at the epsilon that it claims, where it claims one.
 """
 
+from itertools import cycle
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -39,7 +40,7 @@ def save(report: Report, path: Path) -> None:
             _draw(axes, report, panel, notion)
         places[0].set_ylabel(panel)
     for notion, axes in zip(notions, grid[-1], strict=True):
-        axes.set_xlabel(f"nats per release, {_FIGURES[notion]}")
+        axes.set_xlabel(f"nats per record, {_FIGURES[notion]}")
         _mark_nats(axes, report, notion)
     sample = report.sample
     figure.suptitle(
@@ -57,7 +58,8 @@ def save(report: Report, path: Path) -> None:
 
 
 def _draw(axes: Axes, report: Report, panel: str, notion: Notion) -> None:
-    kinds = list(dict.fromkeys(row.candidate.kind for row in report.rows))
+    coloured = [row.candidate.name for row in report.rows if row.candidate.sound]
+    colours = dict(zip(dict.fromkeys(coloured), cycle(_COLOURS), strict=False))
     for (kind, line), points in _lines(report, panel, notion).items():
         sound = points[0][0].candidate.sound
         name = kind if sound else f"{kind} (unsound: at the epsilon it claims)"
@@ -65,7 +67,7 @@ def _draw(axes: Axes, report: Report, panel: str, notion: Notion) -> None:
             [nats for _, nats, _ in points],
             [estimate.value for _, _, estimate in points],
             yerr=[estimate.standard_error for _, _, estimate in points],
-            color=_COLOURS[kinds.index(kind) % len(_COLOURS)] if sound else _UNSOUND,
+            color=colours.get(kind, _UNSOUND),
             marker="x" if line else "o",
             markersize=5,
             linestyle=":" if line else "-" if sound else "--",
@@ -88,14 +90,14 @@ def _lines(report: Report, panel: str, notion: Notion) -> dict[tuple[str, str], 
         nats = _nats(row.candidate, notion)
         for line, estimate in row.utility.panels()[panel].items():
             if nats is not None:
-                found.setdefault((row.candidate.kind, line), []).append((row, nats, estimate))
+                found.setdefault((row.candidate.name, line), []).append((row, nats, estimate))
     return found
 
 
 def _nats(candidate: Candidate, notion: Notion) -> float | None:
     """Where a candidate stands; None: nowhere."""
     if candidate.sound:
-        return candidate.per_release(notion)
+        return candidate.per_record(notion)
     claimed = candidate.mechanism.guarantees()[0].notion
     return candidate.epsilon if claimed == notion else None
 
@@ -103,7 +105,7 @@ def _nats(candidate: Candidate, notion: Notion) -> float | None:
 def _mark_nats(axes: Axes, report: Report, notion: Notion) -> None:
     """A tick for every figure that occurs, a doubling as wide as any other."""
     found = {_nats(row.candidate, notion) for row in report.rows}
-    ticks = sorted({round(nats, 6) for nats in found if nats is not None})
+    ticks = sorted({float(f"{nats:.3g}") for nats in found if nats is not None})
     if not ticks:
         return
     axes.set_xscale("log")

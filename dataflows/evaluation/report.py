@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from dataflows.batches import DeadLetters
 from dataflows.config import Pipeline
 from dataflows.evaluation.candidates import Candidate
+from dataflows.evaluation.remarks import remarks
 from dataflows.evaluation.sample import RefusedLines, Sample, refused_lines
 from dataflows.evaluation.utility import Utility
 from dataflows.guarantee_text import in_words
@@ -30,9 +31,14 @@ class Row:
         candidate = self.candidate
         return {
             "operator": candidate.kind,
+            "settings": dict(candidate.settings),
             "epsilon": candidate.epsilon,
             "configured": self.configured,
             "sound": candidate.sound,
+            "nats_per_record": {
+                "ldp": candidate.per_record("ldp"),
+                "sip": candidate.per_record("sip"),
+            },
             "nats_per_release": {
                 "ldp": candidate.per_release("ldp"),
                 "sip": candidate.per_release("sip"),
@@ -73,7 +79,7 @@ class Report:
     @property
     def notes(self) -> list[str]:
         """What to know before comparing rows."""
-        ldp = "ldp: nats that one release may leak, without any model"
+        ldp = "ldp: nats per record that releases may leak, without any model"
         sip = "; sip: relative to the declared model" if "sip" in self.notions else ""
         notes = [
             f"{ldp}{sip}. Compare rows with equal nats in the column that you rely on, not rows "
@@ -88,9 +94,11 @@ class Report:
             )
         if "sip" in self.notions:
             notes.append(
-                "what streams spent counts nats relative to the model where an operator uses one, "
-                "and without any model where not."
+                "what was spent counts nats relative to the model where an operator uses one, and "
+                "without any model where not."
             )
+        notes += remarks([row.candidate for row in self.rows], self.pipeline.operator.kind)
+        notes += self._own_notes()
         notes += self.rows[0].utility.notes()
         notes += self._budget_notes()
         if self.runs > 1:
@@ -100,6 +108,15 @@ class Report:
             )
         return [*notes, INSIDE]
 
+    def _own_notes(self) -> list[str]:
+        """What to know of single candidates; of several epsilons at once, if it is the same."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for row in self.rows:
+            for note in row.utility.own_notes():
+                of = (row.candidate.name, note)
+                found.setdefault(of, []).append(f"{row.candidate.epsilon:g}")
+        return [f"{name} at eps {', '.join(eps)}: {note}" for (name, note), eps in found.items()]
+
     def _budget_notes(self) -> list[str]:
         budget = self.pipeline.budget
         if budget is None:
@@ -108,8 +125,8 @@ class Report:
         notes = [
             f"every operator has the pipeline's budget: {budget.total:g} nats per stream{window}. "
             "Rates and biases are of everything published, repeated releases too; debiased shares "
-            "and means are estimated from fresh releases, which need not be a fair sample of all "
-            "records, and compared with all of them."
+            "and means are estimated from what was paid for, which need not be a fair sample of "
+            "all records, and compared with all of them."
         ]
         if budget.window is None:
             notes.append(f"all releases of a stream together: {', '.join(self._totals())}.")

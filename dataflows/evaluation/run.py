@@ -1,10 +1,11 @@
 """One run: the sample through the very lift of `fugu run`, under a secret that is not its own."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dataflows.admission import Admission
 from dataflows.batches import DeadLetters, Decoded, Sanitized
@@ -14,7 +15,7 @@ from dataflows.evaluation.sample import Sample
 from dataflows.lift import Lift, exhaustible
 from dataflows.mechanisms import deduplication_of
 from dataflows.state.row_table import RowTable
-from operators.mechanism import Integers, Kind, Releases
+from operators.mechanism import Floats, Integers, Kind, Releases
 from operators.randomness import DrawScope, Secret
 
 _ROOT = Secret(blake2b(b"fugu evaluate", digest_size=32).digest())
@@ -28,19 +29,43 @@ class Run:
 
     `records` are indices into the sample of those a release was due for. `releases` belong to
     them, in the same order; where nothing was published their kind is `SUPPRESSED` and their value
-    0. `spent` is in units, by stream; `dead` holds what the lift refused.
+    0. `spent` is in units, by stream; `dead` holds what the lift refused. `held_back` records are
+    waiting, at the end of the sample, for the rest of their list.
     """
 
     records: Integers
     releases: Releases
     spent: Integers | None
     dead: DeadLetters
+    held_back: int = 0
 
     @property
     def kinds(self) -> Integers:
         """What each release is."""
         assert self.releases.kinds is not None
         return self.releases.kinds
+
+    @property
+    def published(self) -> NDArray[np.bool_]:
+        """Where something was."""
+        return np.asarray(self.kinds != Kind.SUPPRESSED)
+
+    @property
+    def confidences(self) -> Floats:
+        """NaN where nothing is said about the truth."""
+        nothing = np.full(len(self.records), np.nan)
+        return np.asarray(self.releases.annotations.get("confidence", nothing))
+
+    @property
+    def confident(self) -> NDArray[np.bool_]:
+        """Where something is said."""
+        return ~np.isnan(self.confidences)
+
+    def of(self, chosen: NDArray[np.bool_]) -> "Run":
+        """These of the records only, with all that was spent."""
+        notes = {name: note[chosen] for name, note in self.releases.annotations.items()}
+        releases = Releases(self.releases.values[chosen], notes, self.kinds[chosen])
+        return replace(self, records=self.records[chosen], releases=releases)
 
 
 def secret_of(seed: int, run: int) -> Secret:
@@ -71,8 +96,13 @@ def released(
     for part in _batches(sample.decoded, batch):
         parts.append(lift(part, table))
         advance(len(part.offsets))
-    spent = table.column("spent") if "spent" in lift.start(0) else None
-    return _run(sample, parts, spent)
+    columns = lift.start(0)
+    return _run(
+        sample,
+        parts,
+        table.column("spent") if "spent" in columns else None,
+        int(table.column("held").sum()) if "held" in columns else 0,
+    )
 
 
 def _batches(decoded: Decoded, size: int) -> Iterator[Decoded]:
@@ -89,7 +119,7 @@ def _batches(decoded: Decoded, size: int) -> Iterator[Decoded]:
         )
 
 
-def _run(sample: Sample, parts: list[Sanitized], spent: Integers | None) -> Run:
+def _run(sample: Sample, parts: list[Sanitized], spent: Integers | None, held_back: int) -> Run:
     lines = np.array(sample.decoded.offsets)
     dead = DeadLetters()
     for part in parts:
@@ -109,4 +139,4 @@ def _run(sample: Sample, parts: list[Sanitized], spent: Integers | None) -> Run:
     for name in parts[0].releases.annotations:
         annotations[name] = np.full(len(records), np.nan)
         annotations[name][where] = np.concatenate([p.releases.annotations[name] for p in parts])
-    return Run(records, Releases(aligned, annotations, kinds), spent, dead)
+    return Run(records, Releases(aligned, annotations, kinds), spent, dead, held_back)

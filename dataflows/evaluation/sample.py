@@ -74,6 +74,11 @@ class Sample:
         """How many different keys they have."""
         return int(self.streams.max()) + 1
 
+    @property
+    def longest_stream(self) -> int:
+        """How many records the longest stream has."""
+        return int(np.bincount(self.streams).max())
+
     def by_stream(self, records: Integers, values: Array) -> Floats:
         """The sum of the values of these records in each stream."""
         streams = self.streams[records]

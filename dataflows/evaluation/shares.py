@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dataflows.evaluation.candidates import Candidate
 from dataflows.evaluation.estimates import Estimate, mean_of_runs
 from dataflows.evaluation.run import Run
 from dataflows.evaluation.sample import Sample
 from dataflows.lift import Elapse, passing_time, rounds_of_distinct_rows
-from operators.mechanism import Floats, Integers, Kind, Releases
+from operators.mechanism import Floats, Integers, Releases
 from operators.reading import ShareReader, share_reader
 
 
@@ -76,16 +77,35 @@ def released_shares(sample: Sample, runs: Sequence[Run], symbols: int) -> Shares
     return _compared([count / count.sum() for count in counts], sample, runs)
 
 
-def debiased_shares(
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What the operator's own reader makes of one run; `told` marks releases that say something.
+
+    Shares are the mean of all estimates, and None where there is none.
+    """
+
+    shares: Floats | None
+    told: NDArray[np.bool_]
+
+
+def readings(
     candidate: Candidate, sample: Sample, runs: Sequence[Run], symbols: int
-) -> Shares | None:
-    """What the operator's own reader estimates, if there is one and anything fresh to read."""
-    reader = share_reader(candidate.unbudgeted)
-    if reader is None or not all((run.kinds == Kind.FRESH).any() for run in runs):
+) -> list[Reading] | None:
+    """Of runs as they were published; None if nobody knows how to read them."""
+    reader = share_reader(candidate.mechanism)
+    if reader is None:
         return None
     elapse = passing_time(candidate.unbudgeted)
-    read = [_read(reader, elapse, sample, run, symbols) for run in runs]
-    return _compared(read, sample, runs)
+    return [_read(reader, elapse, sample, run, symbols) for run in runs]
+
+
+def debiased_shares(
+    found: Sequence[Reading] | None, sample: Sample, runs: Sequence[Run]
+) -> Shares | None:
+    """What readers estimate who know the operator, if every run has something to read."""
+    shares = [reading.shares for reading in found or ()]
+    read = [some for some in shares if some is not None]
+    return _compared(read, sample, runs) if len(read) == len(runs) else None
 
 
 def _compared(shares: list[Floats], sample: Sample, runs: Sequence[Run]) -> Shares:
@@ -96,7 +116,7 @@ def _compared(shares: list[Floats], sample: Sample, runs: Sequence[Run]) -> Shar
 
 def _counts(run: Run, symbols: int) -> Integers:
     """How many releases report each symbol; one that is a set reports several."""
-    values = run.releases.values[run.kinds != Kind.SUPPRESSED]
+    values = run.releases.values[run.published]
     if values.ndim == 1:
         return np.asarray(np.bincount(values.astype(np.int64), minlength=symbols))
     return np.asarray(values.sum(axis=0, dtype=np.int64))
@@ -104,19 +124,23 @@ def _counts(run: Run, symbols: int) -> Integers:
 
 def _read(
     reader: ShareReader, elapse: Elapse | None, sample: Sample, run: Run, symbols: int
-) -> Floats:
-    """The mean of the reader's estimates, stream by stream in the order of releases."""
+) -> Reading:
+    """Stream by stream in the order of releases."""
     streams, timestamps = sample.streams[run.records], sample.decoded.timestamps
-    state, total, fresh = reader.start(sample.stream_count), np.zeros(symbols), 0
+    state, total, count = reader.start(sample.stream_count), np.zeros(symbols), 0
+    told = np.zeros(len(streams), dtype=bool)
     for chosen in rounds_of_distinct_rows(streams):
         row = streams[chosen]
         before = {name: column[row] for name, column in state.items()}
         if elapse is not None:
             before = elapse(before, [timestamps[record] for record in run.records[chosen]])
         releases = Releases(run.releases.values[chosen], kinds=run.kinds[chosen])
-        after, told = reader.read(before, releases)
+        after, estimates = reader.read(before, releases)
         for name, column in after.items():
             state[name][row] = column
-        total += told.sum(axis=0)
-        fresh += len(told)
-    return np.asarray(total / fresh)
+        says = ~np.isnan(estimates).any(axis=tuple(range(1, estimates.ndim)))
+        told[chosen] = says
+        by_record = estimates[says].reshape(-1, symbols)
+        total += by_record.sum(axis=0)
+        count += len(by_record)
+    return Reading(total / count if count else None, told)

@@ -1,4 +1,7 @@
-"""How useful releases of symbols are: how often wrong, by how much, and what they say of shares."""
+"""How useful releases of symbols are: how often wrong, by how much, and what they say of shares.
+
+Where releases are lists, every symbol of a list is compared with the truth of its own record.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,12 +10,17 @@ from math import nan
 import numpy as np
 
 from dataflows.evaluation.candidates import Candidate
+from dataflows.evaluation.distances import IN_WORDS, name_of
 from dataflows.evaluation.estimates import Estimate
+from dataflows.evaluation.learning import Learning
+from dataflows.evaluation.lists import record_by_record
 from dataflows.evaluation.run import Run
 from dataflows.evaluation.sample import Sample
-from dataflows.evaluation.shares import Shares, debiased_shares, released_shares
+from dataflows.evaluation.shares import Shares, debiased_shares, readings, released_shares
 from dataflows.evaluation.utility import Cells, Lines, Spending, mean_cost
-from operators.mechanism import Array
+from operators.mechanism import Kind
+from operators.sip.batched_release import BatchedRelease
+from operators.sip.distances import HAMMING, Distance
 
 _MOST_COLUMNS = 8
 """Larger alphabets are shown by symbol in JSON only."""
@@ -20,36 +28,49 @@ _MOST_COLUMNS = 8
 
 @dataclass(frozen=True, eq=False)
 class SymbolUtility:
-    """`wrong` and `distance` are of everything published, and None where releases are sets;
-    `expected_wrong` is what confidences say, None without any."""
+    """`wrong` and `distance` are of all records that something was published about, and None where
+    releases are sets. `expected_wrong` is what confidences say, None without any, and `of_these`
+    how often those are wrong that have one, None where all have. `learning` is for operators that
+    learn a model as they go."""
 
     symbols: Sequence[str | int]
+    measure: Distance
     wrong: Estimate | None
     expected_wrong: float | None
+    of_these: Estimate | None
     distance: Estimate | None
     released: Shares | None
     debiased: Shares | None
     spending: Spending
+    learning: Learning | None = None
 
     def document(self) -> dict[str, object]:
         """Everything, for a machine; shares and rates are between 0 and 1."""
         return {
             "error_rate": self.wrong and self.wrong.document(),
             "expected_error_rate": self.expected_wrong,
+            "error_rate_of_these": self.of_these and self.of_these.document(),
+            "distance": name_of(self.measure),
             "mean_distance": self.distance and self.distance.document(),
             "released_shares": self.released and self.released.document(self.symbols),
             "debiased_shares": self.debiased and self.debiased.document(self.symbols),
+            "learning": self.learning and self.learning.document(),
             **self.spending.document(),
         }
 
     def tables(self) -> Mapping[str, Cells]:
-        """Single releases; error of shares; and, for a small alphabet, the bias by symbol."""
+        """Single records; error of shares; and, for a small alphabet, the bias by symbol."""
         expected = nan if self.expected_wrong is None else self.expected_wrong
         single = {
             "wrong, %": _percent(self.wrong),
             "expected, %": _percent(Estimate(expected, nan)),
-            "distance": "—" if self.distance is None else self.distance.shown(".3f"),
+            "of these, %": _percent(self.of_these),
         }
+        title = "Single records: how often wrong"
+        if name_of(self.measure) in IN_WORDS:
+            title += f", and the mean distance: {IN_WORDS[name_of(self.measure)]}"
+            single["distance"] = "—" if self.distance is None else self.distance.shown(".3f")
+        single["learned"] = "—" if self.learning is None else f"{self.learning.share:.1%}"
         released, debiased = self.released, self.debiased
         shares = {
             "released": "—" if released is None else _percent(released.total_variation),
@@ -57,8 +78,8 @@ class SymbolUtility:
             "largest, debiased": "—" if debiased is None else _percent(debiased.largest),
         }
         tables: dict[str, Cells] = {
-            "Single releases: how often wrong, and by how many places": single,
-            "What streams spent, in nats": self.spending.cells(),
+            title: single,
+            **self.spending.tables(),
             "Error of shares in % of records: half the sum over symbols, and the largest": shares,
         }
         if len(self.symbols) <= _MOST_COLUMNS:
@@ -67,10 +88,10 @@ class SymbolUtility:
         return tables
 
     def panels(self) -> Mapping[str, Lines]:
-        """Wrong releases, and the error of shares without and with a reader who knows better."""
+        """Wrong symbols, and the error of shares without and with a reader who knows better."""
         released, debiased = self.released, self.debiased
         measured = {
-            "wrong releases, %": self.wrong,
+            "wrong symbols, %": self.wrong,
             "error of released shares, %": None if released is None else released.total_variation,
             "error of debiased shares, %": None if debiased is None else debiased.total_variation,
         }
@@ -82,10 +103,15 @@ class SymbolUtility:
     def notes(self) -> list[str]:
         """How to read what is not obvious."""
         return [
-            "expected: how often wrong a reader thinks that releases are, from their confidence. "
-            "If it is far from what was counted, the declared model does not fit the sample.",
+            "expected: how often wrong a reader thinks that records are, from their confidence. "
+            "Where not all have one, those that do are counted once more under: of these. If both "
+            "are far apart, the model does not fit the sample.",
             "debiased: what a reader makes of the releases who knows the operator.",
         ]
+
+    def own_notes(self) -> list[str]:
+        """How far a model was learned."""
+        return [] if self.learning is None else [self.learning.note()]
 
     def _bias(self, shares: Shares | None) -> Cells:
         names = [str(symbol) for symbol in self.symbols]
@@ -100,39 +126,48 @@ class SymbolUtility:
 
 @dataclass(frozen=True, eq=False)
 class SymbolMeasure:
-    """Compares releases of symbols with the truth."""
+    """Compares releases of symbols with the truth, in the distance that the pipeline declares."""
 
     symbols: Sequence[str | int]
+    distance: Distance = HAMMING
 
     def __call__(self, candidate: Candidate, sample: Sample, runs: Sequence[Run]) -> SymbolUtility:
         """All runs of one candidate."""
         count = len(self.symbols)
-        single = all(run.releases.values.ndim == 1 for run in runs)
+        by_record = runs
+        if isinstance(candidate.unbudgeted, BatchedRelease):
+            by_record = [record_by_record(sample, run) for run in runs]
+        single = all(run.releases.values.ndim == 1 for run in by_record)
+        read = readings(candidate, sample, runs, count)
+        decided = [
+            reading.told & (run.kinds == Kind.REPEATED)
+            for reading, run in zip(read or (), runs, strict=read is not None)
+        ]
         return SymbolUtility(
             symbols=self.symbols,
-            wrong=mean_cost(sample, runs, _wrong) if single else None,
-            expected_wrong=_expected_wrong(runs),
-            distance=mean_cost(sample, runs, _distance) if single else None,
-            released=released_shares(sample, runs, count),
-            debiased=debiased_shares(candidate, sample, runs, count),
-            spending=Spending.of(runs),
+            measure=self.distance,
+            wrong=mean_cost(sample, by_record, HAMMING.between) if single else None,
+            expected_wrong=_expected_wrong(by_record),
+            of_these=_wrong_of_these(sample, by_record),
+            distance=mean_cost(sample, by_record, self.distance.between) if single else None,
+            released=released_shares(sample, by_record, count),
+            debiased=debiased_shares(read, sample, runs),
+            spending=Spending.of(by_record, decided),
+            learning=Learning.of(candidate, sample, runs),
         )
 
 
 def _expected_wrong(runs: Sequence[Run]) -> float | None:
-    said = [run.releases.annotations.get("confidence") for run in runs]
-    confidences = np.concatenate([some for some in said if some is not None] or [np.zeros(0)])
-    confidences = confidences[~np.isnan(confidences)]
+    confidences = np.concatenate([run.confidences[run.confident] for run in runs])
     return 1.0 - float(confidences.mean()) if len(confidences) else None
 
 
-def _wrong(truth: Array, released: Array) -> Array:
-    return np.asarray(truth != released)
-
-
-def _distance(truth: Array, released: Array) -> Array:
-    """Places in the order of the alphabet."""
-    return np.asarray(np.abs(truth - released))
+def _wrong_of_these(sample: Sample, runs: Sequence[Run]) -> Estimate | None:
+    """How often those releases are wrong that have a confidence, where only some have one."""
+    confident = np.concatenate([run.confident[run.published] for run in runs])
+    if confident.all() or not confident.any():
+        return None
+    return mean_cost(sample, [run.of(run.confident) for run in runs], HAMMING.between)
 
 
 def _percent(estimate: Estimate | None, form: str = ".2f") -> str:

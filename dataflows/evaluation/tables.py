@@ -6,8 +6,16 @@ from rich.table import Table
 
 from dataflows.evaluation.report import Report, Row
 
-_SAYS_NOTHING = {"repeated": "0.0%", "suppressed": "0.0%", "expected, %": "—"}
-"""Columns that are left out where every cell is this."""
+_SAYS_NOTHING = {
+    "repeated": "0.0%",
+    "still good": "0.0%",
+    "suppressed": "0.0%",
+    "held back": "0",
+    "expected, %": "—",
+    "of these, %": "—",
+    "learned": "—",
+}
+"""Columns, and rows of such columns, are left out where every cell is this."""
 
 
 def print_report(console: Console, report: Report) -> None:
@@ -20,20 +28,25 @@ def print_report(console: Console, report: Report) -> None:
     for refused in report.refused:
         console.print(f"- [yellow]refused[/yellow], {refused}")
     for title in report.rows[0].utility.tables():
-        console.print(f"\n[bold]{title}[/bold]")
-        console.print(_table(report, title))
+        table = _table(report, title)
+        if table is not None:
+            console.print(f"\n[bold]{title}[/bold]")
+            console.print(table)
     console.print()
     for note in report.notes:
         console.print(f"- {note}")
 
 
-def _table(report: Report, title: str) -> Table:
+def _table(report: Report, title: str) -> Table | None:
+    """Columns that say something, of candidates that have something to say in them."""
     cells = [row.utility.tables()[title] for row in report.rows]
     shown = [
         column
         for column in cells[0]
         if any(some[column] != _SAYS_NOTHING.get(column) for some in cells)
     ]
+    if all(some[column] == "—" for some in cells for column in shown):
+        return None
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
     table.add_column("operator", no_wrap=True)
     for heading in ("eps", *report.notions, *shown):
@@ -41,20 +54,22 @@ def _table(report: Report, title: str) -> Table:
     before = None
     for row, some in zip(report.rows, cells, strict=True):
         candidate = row.candidate
+        if all(some[column] == _SAYS_NOTHING.get(column, "—") for column in shown):
+            continue
         if before not in (None, candidate.kind):
             table.add_section()
         before = candidate.kind
         table.add_row(
             _name(row),
             f"{candidate.epsilon:g}",
-            *(_nats(candidate.per_release(notion)) for notion in report.notions),
+            *(_nats(candidate.per_record(notion)) for notion in report.notions),
             *(some[column] for column in shown),
         )
     return table
 
 
 def _name(row: Row) -> str:
-    name = f"{row.candidate.kind}{' *' if row.configured else ''}"
+    name = f"{row.candidate.name}{' *' if row.configured else ''}"
     if not row.candidate.sound:
         return f"[red]{name} ![/red]"
     return f"[bold]{name}[/bold]" if row.configured else name

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dataflows.evaluation.candidates import Candidate
 from dataflows.evaluation.estimates import Estimate, mean_per_record
@@ -38,6 +39,12 @@ class Utility(Protocol):
         """What to know of the tables."""
         ...
 
+    def own_notes(self) -> list[str]:
+        """What to know of this candidate."""
+        ...
+
+
+Mask = NDArray[np.bool_]
 
 Measure = Callable[[Candidate, Sample, Sequence[Run]], Utility]
 """Compares the releases of all runs with the truth."""
@@ -49,9 +56,8 @@ def mean_cost(
     """The mean of `cost(truth, released)` over everything that was published."""
     totals, counts = [], []
     for run in runs:
-        published = run.kinds != Kind.SUPPRESSED
-        records = run.records[published]
-        costs = cost(sample.decoded.values[records], run.releases.values[published])
+        records = run.records[run.published]
+        costs = cost(sample.decoded.values[records], run.releases.values[run.published])
         totals.append(sample.by_stream(records, costs))
         counts.append(sample.by_stream(records, np.ones(len(records))))
     return mean_per_record(np.stack(totals), np.stack(counts))
@@ -59,21 +65,37 @@ def mean_cost(
 
 @dataclass(frozen=True)
 class Spending:
-    """Shares of records without a fresh release, and nats that streams spent; None: no ledger."""
+    """What records became, and nats that streams spent on them; None: no ledger.
+
+    `repeated`, `still_good` and `suppressed` are shares of records: without a fresh release for
+    want of budget, by the operator's own decision, and without any for want of budget. `held_back`
+    is how many records waited for the rest of their list in the end, the mean over runs.
+    """
 
     repeated: float
+    still_good: float
     suppressed: float
+    held_back: float
+    spent_per_record: float | None
     mean_spent: float | None
     largest_spent: float | None
 
     @classmethod
-    def of(cls, runs: Sequence[Run]) -> "Spending":
-        """Over all runs and streams."""
+    def of(cls, runs: Sequence[Run], decided: Sequence[Mask] = ()) -> "Spending":
+        """Over all runs and streams; `decided` marks repetitions that cost and tell something."""
         kinds = np.concatenate([run.kinds for run in runs])
+        records = len(kinds)
+        repeated = int(np.count_nonzero(kinds == Kind.REPEATED))
+        suppressed = int(np.count_nonzero(kinds == Kind.SUPPRESSED))
         spent = [run.spent for run in runs if run.spent is not None]
+        held_back = sum(run.held_back for run in runs)
+        still_good = sum(int(np.count_nonzero(mask)) for mask in decided)
         return cls(
-            repeated=float(np.mean(kinds == Kind.REPEATED)),
-            suppressed=float(np.mean(kinds == Kind.SUPPRESSED)),
+            repeated=(repeated - still_good) / records,
+            still_good=still_good / records,
+            suppressed=(suppressed - held_back) / records,
+            held_back=held_back / len(runs),
+            spent_per_record=float(np.sum(spent)) / records / UNITS_PER_NAT if spent else None,
             mean_spent=float(np.mean(spent)) / UNITS_PER_NAT if spent else None,
             largest_spent=float(np.max(spent)) / UNITS_PER_NAT if spent else None,
         )
@@ -82,11 +104,22 @@ class Spending:
         """The same for a machine."""
         return asdict(self)
 
-    def cells(self) -> Cells:
-        """What a table shows; columns that would say nothing are left out by the table."""
+    def tables(self) -> Mapping[str, Cells]:
+        """Two tables; of what would say nothing, the printer leaves out columns or all."""
         return {
-            "mean": "—" if self.mean_spent is None else f"{self.mean_spent:.4g}",
-            "most": "—" if self.largest_spent is None else f"{self.largest_spent:.4g}",
-            "repeated": f"{self.repeated:.1%}",
-            "suppressed": f"{self.suppressed:.1%}",
+            "What was spent, in nats: on a record, by a stream, and by the stream with most": {
+                "record": _nats(self.spent_per_record),
+                "stream": _nats(self.mean_spent),
+                "most": _nats(self.largest_spent),
+            },
+            "Records without a fresh release": {
+                "repeated": f"{self.repeated:.1%}",
+                "still good": f"{self.still_good:.1%}",
+                "suppressed": f"{self.suppressed:.1%}",
+                "held back": f"{self.held_back:,.4g}",
+            },
         }
+
+
+def _nats(nats: float | None) -> str:
+    return "—" if nats is None else f"{nats:.4g}"

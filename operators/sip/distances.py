@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Floats
+from operators.mechanism import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,10 @@ class Hamming:
     def table(self, symbols: int) -> Floats:
         """D(x, y), `(n, n)`."""
         return 1.0 - np.eye(symbols)
+
+    def between(self, truths: Integers, released: Integers) -> Floats:
+        """D(x, y) of pairs."""
+        return np.asarray(truths != released, dtype=np.float64)
 
     def identity(self) -> tuple[str | bytes, ...]:
         """What tells it apart in a law digest."""
@@ -35,6 +39,10 @@ class Ordered:
         """D(x, y), `(n, n)`."""
         place = np.arange(symbols, dtype=np.float64)
         return np.abs(place[:, None] - place)
+
+    def between(self, truths: Integers, released: Integers) -> Floats:
+        """D(x, y) of pairs."""
+        return np.asarray(np.abs(truths - released), dtype=np.float64)
 
     def identity(self) -> tuple[str | bytes, ...]:
         """What tells it apart in a law digest."""
@@ -62,6 +70,11 @@ class Points:
     def table(self, symbols: int) -> Floats:
         """D(x, y), `(n, n)`."""
         return np.stack([self.to(point) for point in self.coordinates], axis=1)
+
+    def between(self, truths: Integers, released: Integers) -> Floats:
+        """D(x, y) of pairs."""
+        gaps = self.coordinates[truths] - self.coordinates[released]
+        return np.asarray(np.sqrt((gaps * gaps).sum(axis=1)))
 
     def to(self, point: Floats) -> Floats:
         """How far every symbol is from one point `(axes,)`, or from a point of its own."""

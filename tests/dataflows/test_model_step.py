@@ -225,8 +225,8 @@ def test_an_evaluation_counts_time_and_its_reader_too(tmp_path: Path) -> None:
     """Streams drawn from the model in time: confidences and debiased shares are right."""
     (tmp_path / "model.json").write_bytes(orjson.dumps(MODEL))
     file = read(tmp_path, text(STEP, AT_FIELD))
-    grid = planned(file, "1.5", "crr")
-    report = evaluated(file, grid, sample(tmp_path, configure(file)), runs=4, seed=1)
+    records = sample(tmp_path, configure(file))
+    report = evaluated(file, planned(file, records, "1.5", "crr"), records, runs=4, seed=1)
     utility: Any = report.rows[0].utility
     assert utility.expected_wrong == pytest.approx(utility.wrong.value, abs=0.03)
     assert utility.debiased.largest.value < 0.03
@@ -237,5 +237,16 @@ def test_an_evaluation_counts_time_and_its_reader_too(tmp_path: Path) -> None:
 
 def test_an_evaluation_without_times_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.json").write_bytes(orjson.dumps(MODEL))
+    file = read(tmp_path, text(STEP))
+    records = sample(tmp_path, configure(file))
     with pytest.raises(FuguError, match=r"operator\.step counts time.* source\.timestamp: \{field"):
-        planned(read(tmp_path, text(STEP)), None, None)
+        planned(file, records, None, None)
+
+
+def test_an_evaluation_says_that_rivals_do_not_count_time(tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_bytes(orjson.dumps(MODEL))
+    file = read(tmp_path, text(STEP, AT_FIELD))
+    records = sample(tmp_path, configure(file))
+    for rival, said in (("crr", False), ("batched_crr", True)):
+        report = evaluated(file, planned(file, records, "1", rival), records, runs=1, seed=1)
+        assert any("operator.step: rivals have none" in note for note in report.notes) == said

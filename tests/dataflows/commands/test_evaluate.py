@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from dataflows.cli import app
 from dataflows.errors import FuguError
+from tests.dataflows.evaluation.live import OPERATORS
 from tests.dataflows.evaluation.samples import POWER
 from tests.dataflows.pipeline_files import MODEL, PIPELINE
 
@@ -32,9 +33,9 @@ def sample(tmp_path: Path) -> Path:
     return path
 
 
-def evaluated(pipeline: Path, sample: Path, *options: str) -> Result:
+def evaluated(pipeline: Path, sample: Path, *options: str, width: int = 100) -> Result:
     arguments = ["evaluate", str(pipeline), "--sample", str(sample), "--runs", "2", *options]
-    return CliRunner().invoke(app, arguments, env={"COLUMNS": "100"})
+    return CliRunner().invoke(app, arguments, env={"COLUMNS": str(width)})
 
 
 def test_a_table_for_each_question_and_the_nats_in_every_row(pipeline: Path, sample: Path) -> None:
@@ -53,6 +54,30 @@ def test_a_table_for_each_question_and_the_nats_in_every_row(pipeline: Path, sam
     assert sum(line[:5] == ["paper_crr", "!", "1", "none", "none"] for line in lines) == 5
     assert "Keep it inside" in result.stdout
     assert "repeated" not in result.stdout, "there is no budget"
+
+
+@pytest.mark.parametrize("kind", OPERATORS)
+def test_every_operator_of_symbols_is_compared_at_equal_nats(
+    kind: str, pipeline: Path, sample: Path
+) -> None:
+    pipeline.write_text(OPERATORS[kind])
+    rival = "grr" if kind == "cold_start_crr" else "crr"
+    result = evaluated(pipeline, sample, "--rivals", rival, width=80)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    title = "What was spent, in nats: on a record, by a stream, and by the stream with most"
+    spent = lines[lines.index(title) + 1 :]
+    heading = spent[0].split()
+    assert heading == ["operator", "eps", "ldp", "sip", "record", "stream", "most"]
+    words = [line.split() for line in spent[2:9]]
+    own = [some for some in words if "*" in some]
+    assert [some[0] for some in own] == [kind]
+    epsilon, _, sip, record, _, _ = map(float, own[0][-6:])
+    assert epsilon == sip >= record > 0
+    assert ("held back" in result.stdout) == (kind == "batched_crr")
+    assert ("still good" in result.stdout) == (kind == "adaptive_crr")
+    assert ("too short to switch" in result.stdout) == (kind == "cold_start_crr")
 
 
 def test_bad_lines_are_counted_and_not_shown(pipeline: Path, sample: Path) -> None:
@@ -78,7 +103,9 @@ def test_a_machine_reads_json_and_nothing_else(pipeline: Path, sample: Path) -> 
     }
     crr, paper = read["candidates"]
     assert (crr["operator"], crr["configured"], crr["sound"]) == ("crr", True, True)
-    assert crr["nats_per_release"]["ldp"] == pytest.approx(2.0)
+    assert crr["nats_per_release"] == crr["nats_per_record"]
+    assert crr["nats_per_record"]["ldp"] == pytest.approx(2.0)
+    assert crr["settings"] == {"epsilon": 1.0}
     assert crr["nats_per_stream"]["sip"] == pytest.approx(2.0)
     assert "Sequence Information Privacy with epsilon 2 nats per stream" in crr["guarantees"][0]
     assert (paper["operator"], paper["configured"], paper["sound"]) == ("paper_crr", False, False)
@@ -87,6 +114,9 @@ def test_a_machine_reads_json_and_nothing_else(pipeline: Path, sample: Path) -> 
     assert 0 < utility["error_rate"]["value"] < 1
     assert utility["error_rate"]["standard_error"] > 0
     assert 0 < utility["repeated"] < 1
+    assert utility["distance"] == "hamming"
+    assert utility["mean_distance"] == utility["error_rate"]
+    assert utility["spent_per_record"] == pytest.approx(utility["mean_spent"] / 3)
     assert utility["mean_spent"] <= utility["largest_spent"] <= 2.0 + 1e-6
     for shares in (utility["released_shares"], utility["debiased_shares"]):
         assert [some["symbol"] for some in shares["symbols"]] == ZONES
@@ -100,7 +130,9 @@ def test_a_picture_is_drawn(
     name: str, start: bytes, pipeline: Path, sample: Path, tmp_path: Path
 ) -> None:
     picture = tmp_path / name
-    result = evaluated(pipeline, sample, "--plot", str(picture), "--runs", "1")
+    result = evaluated(
+        pipeline, sample, "--plot", str(picture), "--runs", "1", "--rivals", "batched_crr"
+    )
     assert result.exit_code == 0
     content = picture.read_bytes()
     assert content.startswith(start)

@@ -39,11 +39,12 @@ def sample_of(values: Sequence[int], streams: Sequence[int]) -> Sample:
 
 
 def run_of(
-    values: Sequence[float] | Sequence[Sequence[bool]],
+    values: Sequence[float] | Sequence[Sequence[bool]] | Sequence[Sequence[int]],
     *,
     kinds: Sequence[Kind] | None = None,
     confidence: Sequence[float] | None = None,
     spent: Sequence[int] | None = None,
+    held_back: int = 0,
 ) -> Run:
     """One release for every record of a sample."""
     notes = {} if confidence is None else {"confidence": np.array(confidence)}
@@ -53,4 +54,5 @@ def run_of(
         Releases(np.array(values), notes, np.array(found)),
         None if spent is None else np.array(spent),
         DeadLetters(),
+        held_back,
     )

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dataflows.errors import FuguError
@@ -11,10 +12,16 @@ from dataflows.evaluation.candidates import (
     default_rivals,
     parse_epsilons,
 )
+from dataflows.evaluation.distances import declared_distance
 from dataflows.mechanisms import configure
 from operators.budget import Budgeted
+from operators.sip.adaptive_release import AdaptiveRelease
+from operators.sip.distances import HAMMING, Distance, Ordered, Points
+from tests.dataflows.evaluation.live import OPERATORS
 from tests.dataflows.evaluation.samples import POWER, pipeline
 from tests.dataflows.pipeline_files import PIPELINE, with_change
+
+PLACES = Points(np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
 
 
 def test_by_default_half_once_and_twice_the_configured_epsilon(tmp_path: Path) -> None:
@@ -24,9 +31,80 @@ def test_by_default_half_once_and_twice_the_configured_epsilon(tmp_path: Path) -
 
 
 def test_by_default_rivals_read_the_same_values(tmp_path: Path) -> None:
-    assert {"crr", "paper_crr"} <= set(default_rivals(pipeline(tmp_path)))
-    assert "laplace" not in default_rivals(pipeline(tmp_path))
-    assert default_rivals(pipeline(tmp_path, POWER)) == ["laplace"]
+    crr = default_rivals(pipeline(tmp_path), [1.0])
+    assert [rival.name for rival in crr] == [
+        "paper_crr",
+        "batched_crr of 2",
+        "adaptive_crr",
+        "cold_start_crr",
+        "grr",
+        "oue",
+    ]
+    assert default_rivals(pipeline(tmp_path, POWER), [1.0]) == []
+    without_model = default_rivals(pipeline(tmp_path, OPERATORS["cold_start_crr"]), [1.0])
+    assert [rival.kind for rival in without_model] == ["grr", "oue"]
+
+
+def test_rivals_are_left_out_where_they_cannot_take_an_epsilon(tmp_path: Path) -> None:
+    largest = default_rivals(pipeline(tmp_path), [20.0, 30.0])
+    batched = [rival.epsilon for rival in largest if rival.kind == "batched_crr"]
+    assert batched == [20.0], "a list of two would take 60 nats"
+    many = PIPELINE.replace("[rest, light, vigorous]", str(list(range(17))))
+    many = many.replace("crr\n", "grr\n").replace("  model: model.json\n", "")
+    assert [rival.kind for rival in default_rivals(pipeline(tmp_path, many), [1.0])] == ["oue"]
+
+
+@pytest.mark.parametrize("own", OPERATORS)
+@pytest.mark.parametrize("kind", ["crr", "batched_crr", "adaptive_crr", "cold_start_crr", "grr"])
+def test_equal_epsilons_are_equal_nats_per_record(own: str, kind: str, tmp_path: Path) -> None:
+    file = pipeline(tmp_path, OPERATORS[own])
+    if own == "cold_start_crr" and kind not in (own, "grr"):
+        with pytest.raises(FuguError, match=r"needs operator\.model, which the pipeline file"):
+            candidates(file, [1.2], [kind])
+        return
+    found = [one for one in candidates(file, [0.6, 1.2], [kind]) if one.kind == kind]
+    assert [one.epsilon for one in found] == [0.6, 1.2]
+    assert [one.per_record("sip") for one in found] == pytest.approx([0.6, 1.2], rel=1e-5)
+
+
+def test_the_pipelines_own_proportions_are_kept(tmp_path: Path) -> None:
+    batched = pipeline(tmp_path, OPERATORS["batched_crr"])
+    [half, own] = candidates(batched, [0.5, 1.0], [])
+    assert half.settings == {"window": 3, "epsilon_per_batch": 1.5}
+    assert own.mechanism.law_digest() == configure(batched).mechanism.law_digest()
+    adaptive = pipeline(tmp_path, OPERATORS["adaptive_crr"])
+    [half, own] = candidates(adaptive, [0.75, 1.5], [])
+    assert half.settings == {"decision_epsilon": 0.25, "epsilon": 0.5}
+    assert own.mechanism.law_digest() == configure(adaptive).mechanism.law_digest()
+
+
+@pytest.mark.parametrize(
+    ("distance", "declared", "for_decisions"),
+    [
+        ("hamming", HAMMING, "symbol"),
+        ("ordered", Ordered(), "steps"),
+        ("{points: [[0, 0], [3, 4], [0, 1]]}", PLACES, "symbol"),
+    ],
+)
+def test_rivals_are_to_keep_the_same_distance_small(
+    distance: str, declared: Distance, for_decisions: str, tmp_path: Path
+) -> None:
+    text = with_change("  model: model.json\n", f"  model: model.json\n  distance: {distance}\n")
+    file = pipeline(tmp_path, text + "budget: {total: 9}\n")
+    own, batched, adaptive, _ = candidates(
+        file, [1.0], ["batched_crr", "adaptive_crr", "paper_crr"]
+    )
+    for one in (own, batched):
+        assert declared_distance(one.unbudgeted).identity() == declared.identity()
+    assert isinstance(adaptive.unbudgeted, AdaptiveRelease)
+    assert adaptive.unbudgeted.distance == for_decisions
+
+
+def test_steps_of_a_decision_are_places_in_the_alphabet(tmp_path: Path) -> None:
+    steps = OPERATORS["adaptive_crr"].replace("  model:", "  distance: steps\n  model:")
+    own, crr, batched = candidates(pipeline(tmp_path, steps), [1.5], ["crr", "batched_crr"])
+    for one in (own, crr, batched):
+        assert declared_distance(one.mechanism) == Ordered()
 
 
 def test_the_pipelines_own_operator_comes_first_and_is_the_live_one(tmp_path: Path) -> None:
@@ -87,9 +165,3 @@ def test_what_cannot_be_compared_is_refused(
     with pytest.raises(FuguError) as caught:
         candidates(pipeline(tmp_path, text), [epsilon], [rival])
     assert says in str(caught.value)
-
-
-def test_operators_that_do_not_release_record_by_record_are_not_compared(tmp_path: Path) -> None:
-    assert "cold_start_crr" not in default_rivals(pipeline(tmp_path))
-    with pytest.raises(FuguError, match="cold_start_crr does not"):
-        candidates(pipeline(tmp_path), [1.0], ["cold_start_crr"])

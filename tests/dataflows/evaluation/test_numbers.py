@@ -72,7 +72,7 @@ def test_noise_is_measured_as_it_is_predicted_and_clamping_shows_as_bias(tmp_pat
     lines = (f'{{"key": {user}, "watts": {watts[user % 3]}}}' for user in range(1_500))
     path.write_text("\n".join(lines))
     sample = Sample.read(path, "key", configure(file).codec)
-    [row] = evaluated(file, planned(file, "2", "laplace"), sample, runs=6, seed=0).rows
+    [row] = evaluated(file, planned(file, sample, "2", "laplace"), sample, runs=6, seed=0).rows
     utility = row.utility
     assert isinstance(utility, NumberUtility)
     deviation = sqrt(2) * 100 / 2

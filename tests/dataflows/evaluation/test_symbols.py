@@ -16,6 +16,7 @@ from dataflows.mechanisms import configure
 from operators.mechanism import Kind
 from operators.nats import UNITS_PER_NAT
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.distances import HAMMING, Distance, Ordered, Points
 from operators.sip.markov_model import MarkovModel
 from tests.dataflows.evaluation.samples import run_of, sample_of
 from tests.dataflows.pipeline_files import read, with_change
@@ -31,7 +32,7 @@ HALF = (1 - 2 * OTHER + OTHER) / 2
 
 
 def measured(*runs: Run) -> SymbolUtility:
-    return SymbolMeasure(SYMBOLS)(CANDIDATE, SAMPLE, runs)
+    return SymbolMeasure(SYMBOLS, Ordered())(CANDIDATE, SAMPLE, runs)
 
 
 def test_error_rate_distance_and_their_standard_errors() -> None:
@@ -42,6 +43,28 @@ def test_error_rate_distance_and_their_standard_errors() -> None:
     assert utility.distance is not None
     assert utility.distance.value == 3 / 8
     assert utility.distance.standard_error == pytest.approx(np.sqrt(0.5 / 2) / 4)
+
+
+@pytest.mark.parametrize(
+    ("distance", "mean", "shown"),
+    [
+        (HAMMING, 2 / 4, ""),
+        (Ordered(), 3 / 4, ", and the mean distance: places in the alphabet"),
+        (
+            Points(np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])),
+            (1 + 5) / 4,
+            ", and the mean distance: Euclidean, between the declared points",
+        ),
+    ],
+)
+def test_the_mean_distance_is_the_declared_one(distance: Distance, mean: float, shown: str) -> None:
+    utility = SymbolMeasure(SYMBOLS, distance)(CANDIDATE, SAMPLE, [run_of([2, 1, 1, 2])])
+    assert utility.distance is not None
+    assert utility.distance.value == mean
+    title = next(iter(utility.tables()))
+    assert title == f"Single records: how often wrong{shown}"
+    assert ("distance" in utility.tables()[title]) == bool(shown), "hamming is how often wrong"
+    assert utility.document()["distance"] == distance.identity()[0]
 
 
 def test_a_single_run_has_no_standard_error() -> None:
@@ -89,11 +112,8 @@ def test_where_nothing_fresh_was_released_nothing_is_debiased() -> None:
     utility = measured(run_of([0] * 4, kinds=[Kind.SUPPRESSED] * 4))
     assert utility.debiased is None
     assert utility.released is None
-    assert utility.tables()["Single releases: how often wrong, and by how many places"] == {
-        "wrong, %": "—",
-        "expected, %": "—",
-        "distance": "—",
-    }
+    title = "Single records: how often wrong, and the mean distance: places in the alphabet"
+    assert set(utility.tables()[title].values()) == {"—"}
 
 
 def test_releases_that_are_sets_have_shares_but_no_error_rate() -> None:
@@ -140,8 +160,8 @@ def test_uniform_symbols_without_memory_are_wrong_as_often_as_known(
         for user in range(100)
     ]
     path.write_bytes(b"\n".join(map(orjson.dumps, lines)))
-    grid = planned(file, str(epsilon), kind)
     sample = Sample.read(path, "key", configure(file).codec)
+    grid = planned(file, sample, str(epsilon), kind)
     [row] = evaluated(file, grid, sample, runs=4, seed=1).rows
     assert isinstance(row.utility, SymbolUtility)
     wrong = row.utility.wrong
