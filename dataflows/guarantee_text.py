@@ -34,7 +34,7 @@ def in_words(guarantee: Guarantee) -> str:
             f"{notion} with epsilon {guarantee.epsilon:.6g} nats, protecting {guarantee.protects}. "
             "In steady state the probabilities of any two delays differ by at most a factor "
             f"exp(epsilon/2) = {exp(guarantee.epsilon / 2.0):.4g}. This bounds "
-            f"{guarantee.relative_to}; {guarantee.composition}."
+            f"{guarantee.relative_to}."
         )
     return (
         f"{notion} with epsilon {guarantee.epsilon:.6g} nats per "

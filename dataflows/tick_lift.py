@@ -17,7 +17,7 @@ from dataflows.tick_releases import TickReleases, sanitized_ticks
 from dataflows.ticks import TIME, Ticks
 from operators.mechanism import Inputs, Integers, Mechanism, Releases, State
 from operators.randomness import DrawScope, tick_position
-from operators.temporal.payloads import absent
+from operators.temporal.payloads import is_there
 from operators.temporal.temporal_perturbation import TemporalPerturbation
 
 _CLOSED = "closed tick"
@@ -128,7 +128,7 @@ class TickLift:
         after, releases = self.mechanism.step(inner, Inputs(state["values"][:, cell]), draws)
         state["values"][:, cell] = None
         state["present"][:, cell] = False
-        state["quiet"] = np.where(absent(releases.values), state["quiet"] + 1, 0)
+        state["quiet"] = np.where(is_there(releases.values), 0, state["quiet"] + 1)
         fresh, pending = self.mechanism.discard(after)
         ends = (state["quiet"] >= self.ticks.idle) & (pending == 0) & ~state["present"].any(axis=1)
         for name, column in after.items():

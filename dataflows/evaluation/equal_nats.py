@@ -9,11 +9,13 @@ be kept small; everything else keeps its default.
 from collections.abc import Iterator
 from typing import Any, get_args
 
+from dataflows.errors import FuguError
 from dataflows.operator_sections import (
     AdaptiveOperator,
     BatchedMarkovOperator,
     MarkovOperator,
     Operator,
+    TemporalOperator,
 )
 
 RIVAL_WINDOW = 2
@@ -29,6 +31,11 @@ def nats_per_record(operator: Operator) -> float:
             return operator.epsilon_per_batch / operator.window
         case AdaptiveOperator():
             return operator.decision_epsilon + operator.epsilon
+        case TemporalOperator():
+            raise FuguError(
+                f"{operator.kind} displaces values and spends no nats per record; there is "
+                "nothing to compare it with at equal nats"
+            )
         case _:
             return operator.epsilon
 

@@ -38,9 +38,3 @@ def bound_to(values: Array, histories: Words) -> list[bytes]:
         + histories_bytes[8 * row : 8 * row + 8]
         for row, value in enumerate(values.tolist())
     ]
-
-
-def absent(values: Array) -> NDArray[np.bool_]:
-    """Which of the cells hold None."""
-    nothing: NDArray[np.bool_] = np.equal(values, np.array(None, dtype=object)).astype(bool)
-    return nothing

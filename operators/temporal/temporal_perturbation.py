@@ -38,7 +38,7 @@ from operators.sip.history import extended
 from operators.temporal.audit import audit_object
 from operators.temporal.costs import Expected
 from operators.temporal.dispatch_law import LARGEST_K
-from operators.temporal.payloads import absent, bound_to, checked, is_there
+from operators.temporal.payloads import bound_to, checked, is_there
 
 WarmUp = Literal["suppress", "emit"]
 Empty = Literal["emit", "skip"]
@@ -165,8 +165,9 @@ class TemporalPerturbation(ABC):
 
     def law_digest(self) -> bytes:
         """Identifies kind, implementation, law, and what is published of it."""
+        left_out = ("empty ticks are left out",) if self.empty == "skip" else ()
         content = encode_fields(
-            self.kind, self.implementation, self.k, self.warm_up, self.empty, *self._identity()
+            self.kind, self.implementation, self.k, self.warm_up, *self._identity(), *left_out
         )
         return blake2b(content, digest_size=32).digest()
 
@@ -206,5 +207,5 @@ class TemporalPerturbation(ABC):
         released[hidden] = None
         notes = {"tick": after["tick"].copy(), "epoch": after["epoch"].copy(), "phase": phase}
         if self.empty == "skip":
-            hidden = hidden | absent(released)
+            hidden = hidden | ~is_there(released)
         return Releases(released, notes, np.where(hidden, Kind.SUPPRESSED, Kind.FRESH))
