@@ -1,6 +1,5 @@
 """What a pipeline file may say: its sections as typed, strict models."""
 
-import re
 from datetime import timedelta
 from hashlib import blake2b
 from typing import Annotated, Literal, Self
@@ -16,6 +15,7 @@ from pydantic import (
 )
 
 from dataflows.admission import Partitioner
+from dataflows.durations import between
 from dataflows.kafka.connection import Kafka
 from dataflows.logs import LogFormat
 from dataflows.operator_sections import Operator
@@ -23,21 +23,6 @@ from dataflows.section import Section
 from operators.budget import WhenExhausted
 
 TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
-_ADDRESSES = re.compile(r"^[^\s,]+:\d{1,5}(,[^\s,]+:\d{1,5})*$")
-_DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m)$")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
-_SHORTEST_SECONDS = 0.05
-_LONGEST_SECONDS = 3600.0
-
-
-def _duration(value: object) -> timedelta:
-    match = _DURATION.match(value) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError("write a duration with its unit, such as 500ms, 1s or 1m")
-    seconds = float(match[1]) * _SECONDS[match[2]]
-    if not _SHORTEST_SECONDS <= seconds <= _LONGEST_SECONDS:
-        raise ValueError("must be at least 50ms and at most 60m")
-    return timedelta(seconds=seconds)
 
 
 class TimestampField(Section):
@@ -92,7 +77,7 @@ class StateSection(Section):
     """Where progress, beliefs and ledgers live, and how often they are written."""
 
     directory: str
-    every: Annotated[timedelta, BeforeValidator(_duration)] = timedelta(seconds=1)
+    every: Annotated[timedelta, BeforeValidator(between("50ms", "60m"))] = timedelta(seconds=1)
     max_keys: int = Field(default=1_000_000, ge=1)
     max_megabytes: int = Field(default=4_096, ge=1)
     shards: int = Field(default=1, ge=1, le=1_000)

@@ -64,13 +64,15 @@ _ADVICE = {
     "pipeline": "this state directory belongs to another pipeline; correct name or state.directory",
     "steps": "this version of Fugu names the dataflow's steps otherwise, which would drop their "
     "state; run the version that wrote the state, or " + NEW_PIPELINE,
-    "operator": f"budgets of one operator cannot be continued by another; {NEW_PIPELINE}",
+    "operator": "budgets of grr can be continued by crr, with the next version: raise version and "
+    "run fugu state continue; for any other operator, " + NEW_PIPELINE,
     "implementation": "run the version of Fugu that wrote the state, or " + NEW_PIPELINE,
     "law": "epsilon, alphabet, model or budget changed; restore the pipeline and model files, or "
     + NEW_PIPELINE,
     "reading": "source.value, timestamp, partitioner or dedupe, or operator.alphabet or other "
     "changed, so the same records would be read as others; set them back, or " + NEW_PIPELINE,
-    "version": "set version back, or " + NEW_PIPELINE,
+    "version": "set version back, carry the state over with fugu state continue (from grr to crr), "
+    "or " + NEW_PIPELINE,
     "key_epoch": "the state was rotated to another key; use the key file that fugu state rotate "
     "wrote, with encoding: keys. If the rotation was interrupted, run fugu state rotate again",
     "secret_check": "the secret is not the one this state was made with; restore the old one, or "

@@ -5,7 +5,7 @@ the second, and so on. Releases go back into input order. How the input was cut 
 shows, because a draw depends on the record's position and a row on its own history only.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,8 +25,12 @@ from operators.mechanism import (
     Mechanism,
     Releases,
     State,
+    TimedMechanism,
 )
 from operators.randomness import DrawScope, record_positions
+
+Elapse = Callable[[State, Sequence[int]], State]
+"""Brings rows to event times, in milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,11 @@ class Lift:
     admission: Admission
     deduplication: Deduplication | None = None
     _columns: tuple[str, ...] = field(init=False)
+    _elapse: Elapse | None = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_columns", tuple(self.mechanism.start(0)))
+        object.__setattr__(self, "_elapse", passing_time(self.mechanism))
 
     def start(self, rows: int) -> State:
         """The columns of fresh rows."""
@@ -102,6 +108,8 @@ class Lift:
         positions = record_positions(self.source, decoded.partition, offsets)
         draws = self.scope.draws([decoded.keys[i] for i in index], positions)
         inner = {name: state[name] for name in self._columns}
+        if self._elapse is not None:
+            inner = self._elapse(inner, [decoded.timestamps[i] for i in index])
         return self.mechanism.step(inner, Inputs(decoded.values[index]), draws)
 
 
@@ -120,6 +128,14 @@ def row_columns(
 def exhaustible(mechanism: Mechanism) -> ExhaustibleMechanism | None:
     """The mechanism, if its streams can come to an end."""
     return mechanism if isinstance(mechanism, ExhaustibleMechanism) else None
+
+
+def passing_time(mechanism: Mechanism) -> Elapse | None:
+    """How rows are brought to event times, if the mechanism is one to which time matters."""
+    if not isinstance(mechanism, TimedMechanism) or mechanism.tick_milliseconds is None:
+        return None
+    elapse, tick = mechanism.elapse, mechanism.tick_milliseconds
+    return lambda state, timestamps: elapse(state, np.array(timestamps, dtype=np.int64) // tick)
 
 
 def rounds_of_distinct_rows(rows: Integers) -> Iterator[Integers]:

@@ -123,8 +123,9 @@ def _markov(
     file: PipelineFile, operator: MarkovOperator, model: Chain
 ) -> ConditionalRandomizedResponse:
     distance = _distance(file, operator)
+    gaps = None if operator.step is None else operator.step.gaps
     kind = _MARKOV[operator.kind]
-    return kind(model, float(operator.epsilon), distance, operator.mode, operator.kernel)
+    return kind(model, float(operator.epsilon), distance, operator.mode, operator.kernel, gaps)
 
 
 def _distance(file: PipelineFile, operator: MarkovOperator | BatchedMarkovOperator) -> Distance:

@@ -6,10 +6,10 @@ from dataflows.errors import StartRefused
 from dataflows.fingerprint import Fingerprint, check_same
 from dataflows.flow import STEPS, Plan
 from dataflows.guarantee_text import guarantee_id
-from dataflows.kafka.client import Bounds, Client, Topic
+from dataflows.kafka.client import Client, Topic
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.kafka.source import StopFlag
-from dataflows.kafka.topics import Topics, find_topics
+from dataflows.kafka.topics import Topics, bounds_of, find_topics
 from dataflows.ledger.entries import PipelineEntry
 from dataflows.ledger.registration import register
 from dataflows.ledger.topic import find_ledger
@@ -150,13 +150,13 @@ def _continued(
     stored = directory.stored()
     if stored is None:
         partitions = current.own_partitions
-        source = _bounds(client, topics.source, partitions)
+        source = bounds_of(client, topics.source, partitions)
         stored = current.model_copy(
             update={
                 "source_begin": {str(partition): b.start for partition, b in source.items()},
                 "sink_begin": _empty_topic_begin(client, topics.sink, partitions),
                 "dead_letters_begin": _empty_topic_begin(client, topics.dead_letters, partitions),
-                "ledger_begin": _ledger_begin(client, ledger, partitions),
+                "ledger_begin": ledger_begin(client, ledger, partitions),
             }
         )
         directory.create(stored)
@@ -165,7 +165,7 @@ def _continued(
 
 
 def _empty_topic_begin(client: Client, topic: Topic, partitions: list[int]) -> dict[str, int]:
-    bounds = _bounds(client, topic, partitions)
+    bounds = bounds_of(client, topic, partitions)
     if any(bound.end > 0 for bound in bounds.values()):
         raise StartRefused(
             f"topic {topic.name} already holds records, but there is no state for them: without "
@@ -175,16 +175,9 @@ def _empty_topic_begin(client: Client, topic: Topic, partitions: list[int]) -> d
     return {str(partition): bound.end for partition, bound in bounds.items()}
 
 
-def _ledger_begin(client: Client, ledger: Topic | None, partitions: list[int]) -> dict[str, int]:
+def ledger_begin(client: Client, ledger: Topic | None, partitions: list[int]) -> dict[str, int]:
+    """Where the own entries of these partitions will begin."""
     if ledger is None:
         return {}
-    bounds = _bounds(client, ledger, list(range(ledger.partitions)))
+    bounds = bounds_of(client, ledger, list(range(ledger.partitions)))
     return {str(partition): bounds[partition % ledger.partitions].end for partition in partitions}
-
-
-def _bounds(client: Client, topic: Topic, partitions: list[int]) -> dict[int, Bounds]:
-    reader = client.reader(topic.name)
-    try:
-        return reader.bounds(partitions)
-    finally:
-        reader.close()

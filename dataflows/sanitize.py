@@ -34,7 +34,7 @@ class Sanitize(StatefulBatchLogic[Decoded, Sanitized, bytes]):
         out = []
         for decoded in values:
             with without_values("sanitize", self._topic, decoded.partition, decoded.offsets):
-                log = self._log or self._open(decoded.partition)
+                log = self._log or self._begin(decoded.partition)
                 sanitized = self._lift(decoded, log.table)
             for reason, count in Counter(sanitized.dead.reasons).items():
                 self._metrics.add(DEAD_LETTERS, count, self._topic, decoded.partition, reason)
@@ -51,8 +51,13 @@ class Sanitize(StatefulBatchLogic[Decoded, Sanitized, bytes]):
         self._metrics.put(STREAMS, len(table), self._topic, partition)
         return pointer
 
-    def _open(self, partition: int) -> RowLog:
+    def _begin(self, partition: int) -> RowLog:
         """bytewax does not tell a new state which partition it is for; its first batch does."""
+        log = self._open(partition)
+        log.begin()
+        return log
+
+    def _open(self, partition: int) -> RowLog:
         self._log = RowLog(
             self._directory, partition, self._lift.start, exhaustible(self._lift.mechanism)
         )

@@ -62,6 +62,7 @@ from operators.mechanism import (
     Releases,
     RepeatingMechanism,
     State,
+    TimedMechanism,
 )
 from operators.nats import LARGEST_SPENT, UNITS_PER_NAT, in_nats
 from operators.randomness import encode_fields
@@ -124,6 +125,19 @@ class Budgeted:
         """Release where the budget allows it, and do what is configured elsewhere."""
         inner = self._inner(state)
         return self._settle(state, inner, *self.mechanism.step(inner, inputs, draws))
+
+    @property
+    def tick_milliseconds(self) -> int | None:
+        """That of the mechanism inside."""
+        inside = self.mechanism
+        return inside.tick_milliseconds if isinstance(inside, TimedMechanism) else None
+
+    def elapse(self, state: State, ticks: Integers) -> State:
+        """Time passes inside, but no more for a stream that is exhausted for good."""
+        if not isinstance(self.mechanism, TimedMechanism):
+            return state
+        elapsed = self.mechanism.elapse(self._inner(state), ticks)
+        return {**state, **_choose(~self.exhausted(state), elapsed, state)}
 
     @property
     def outcomes(self) -> tuple[int, int]:

@@ -197,6 +197,25 @@ class ExhaustibleMechanism(Protocol):
 
 
 @runtime_checkable
+class TimedMechanism(Protocol):
+    """A mechanism to which the time between two positions of a stream may matter.
+
+    It does if `tick_milliseconds` is not None. Then whoever advances a stream, or reads its
+    releases, calls `elapse` before each position.
+    """
+
+    @property
+    def tick_milliseconds(self) -> int | None:
+        """How long a tick is in event time; None: time does not matter."""
+        ...
+
+    def elapse(self, state: State, ticks: Integers) -> State:
+        """Bring every row to the tick of its next position, which is the whole number of ticks
+        from 1970 to its event time; `state` is not modified. Times are public."""
+        ...
+
+
+@runtime_checkable
 class EnumerableMechanism(Mechanism, Protocol):
     """A mechanism whose inputs and releases are indices, few enough to write its law down.
 

@@ -30,6 +30,7 @@ from operators.sip.batched_release import BatchedRelease
 from operators.sip.cold_start import ColdStart
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.distances import Ordered, Points
+from operators.sip.gaps import Gaps
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
 from operators.sip.second_order_model import SecondOrderModel
@@ -94,7 +95,11 @@ def _crr_examples(kind: type[ConditionalRandomizedResponse]) -> tuple[Example, .
     mechanism, sparse, second_order = (
         kind(model, epsilon=1.0) for model in (_sticky(), _sparse(), _second_order())
     )
+    in_time = kind(walk, epsilon=1.0, gaps=Gaps(step_milliseconds=60_000, longest=5))
     others: list[ConditionalRandomizedResponse | Budgeted] = [
+        in_time,
+        Budgeted(in_time, total=4.0),
+        Budgeted(in_time, total=2.5, window=4),
         Budgeted(mechanism, total=4.0),
         Budgeted(mechanism, total=2.5, window=4),
         kind(walk, 0.8, mode="full_support"),

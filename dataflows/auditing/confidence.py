@@ -3,7 +3,7 @@
 >>> float(upper_limit(np.array(0), 100, error=0.05).round(4))
 0.0295
 >>> float(leakage_bound(np.array(500), np.array(100), 1000, error=0.001, delta=0.0).round(3))
-1.129
+1.2
 """
 
 import numpy as np

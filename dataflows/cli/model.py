@@ -31,6 +31,13 @@ def model_learn(
     public: Annotated[
         bool, typer.Option("--public", help="The pipeline's own source topic is public.")
     ] = False,
+    released_by: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PIPELINE",
+            help="Learn from what this grr pipeline has released, not from history.",
+        ),
+    ] = None,
     alphabet: Annotated[
         str | None, typer.Option(help="Symbols, with commas between; else those of the history.")
     ] = None,
@@ -61,8 +68,9 @@ def model_learn(
 ) -> None:
     """Count public history, and write down how its symbols follow each other.
 
-    Safe are public data, and history whose release is itself accounted for. A model that was
-    counted from the private streams leaks them, outside every guarantee.
+    Safe are public data, and history whose release is itself accounted for: with --released-by, the
+    sanitized topic of a grr pipeline, whose noise is undone. A model that was counted from the
+    private streams leaks them, outside every guarantee.
     """
     from dataflows.commands.model_learn import Options, learn
 
@@ -70,6 +78,7 @@ def model_learn(
         files=history or [],
         topic=topic,
         public=public,
+        released_by=None if released_by is None else PipelineFile.read(released_by),
         key=key,
         value=value,
         alphabet=None if alphabet is None else alphabet.split(","),

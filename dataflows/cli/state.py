@@ -53,3 +53,20 @@ def state_rotate(
     from dataflows.commands.state import rotate
 
     rotate(PipelineFile.read(pipeline), keys)
+
+
+@app.command("continue")
+def state_continue(
+    pipeline: PipelinePath,
+    after: Annotated[
+        Path, typer.Option(metavar="PIPELINE", help="The file of the version before, with grr.")
+    ],
+) -> None:
+    """Continue the budgets of grr with crr, under the next version of the pipeline.
+
+    Every stream goes on with what it has spent, and with what readers know after all releases so
+    far: they are read back from the sanitized topic. The pipeline must have stopped gracefully.
+    """
+    from dataflows.commands.state_continue import continue_
+
+    continue_(PipelineFile.read(pipeline), PipelineFile.read(after))

@@ -1,15 +1,13 @@
 """`fugu audit`: exact numbers of the configured mechanism, then attacks on it as a black box."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import orjson
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from dataflows.commands.progress import progress
 from dataflows.errors import FuguError
 from dataflows.mechanisms import configure
 from dataflows.pipeline_file import PipelineFile
@@ -49,7 +47,8 @@ def audit(file: PipelineFile, options: Options) -> bool:
     effort = Effort(options.runs, options.confidence, options.seed)
     console = Console()
     shown = console.is_terminal and not options.as_json
-    with _progress(console, shown, len(sources(attacks)) * options.runs) as advance:
+    total = len(sources(attacks)) * options.runs
+    with progress(console, "attacking", total, shown=shown) as advance:
         findings = list(carried_out(subject, attacks, effort, advance))
     report = Report(
         pipeline=file.pipeline.name,
@@ -85,11 +84,3 @@ def _check(options: Options) -> None:
         raise FuguError(f"--plot {plot}: the name must end in {' or '.join(_PICTURES)}")
     if plot is not None and not plot.parent.is_dir():
         raise FuguError(f"--plot {plot}: there is no directory {plot.parent}; create it first")
-
-
-@contextmanager
-def _progress(console: Console, shown: bool, total: int) -> Iterator[Callable[[int], None]]:
-    columns = (TextColumn("attacking"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
-    with Progress(*columns, TimeRemainingColumn(), console=console, disable=not shown) as progress:
-        task = progress.add_task("attacking", total=total)
-        yield lambda runs: progress.advance(task, runs)

@@ -1,25 +1,29 @@
 """`fugu model learn`: a model file from public or accounted history."""
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dataflows.codec.records import Codec
 from dataflows.codec.symbols import Symbols
+from dataflows.commands.progress import progress
+from dataflows.commands.published import published_symbols
 from dataflows.errors import ConfigurationError, KafkaUnavailable
 from dataflows.history import Alphabet, History, Symbol
 from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.mechanisms import configure
 from dataflows.model_file import read_model_file
 from dataflows.model_writing import written
-from dataflows.operator_sections import MarkovOperator
+from dataflows.operator_sections import MarkovOperator, RandomizedResponseOperator
 from dataflows.pipeline_file import PipelineFile
-from operators.sip.learning import Counts, learned
+from operators.budget import Budgeted
+from operators.generalized_randomized_response import GeneralizedRandomizedResponse
+from operators.sip.learning import Counts, Learned, learned, learned_from_responses
 
 _LARGEST_DENSE = 64
+_LARGEST_POOLED = 2_000
 _OTHER = "OTHER"
 
 
@@ -30,6 +34,7 @@ class Options:
     files: list[Path]
     topic: str | None
     public: bool
+    released_by: PipelineFile | None
     key: str
     value: str | None
     alphabet: list[str] | None
@@ -51,18 +56,11 @@ def learn(path: Path, pipeline: PipelineFile | None, options: Options) -> None:
             f"{path} exists, and a model that a pipeline uses must not change; write to another "
             "file, or remove it"
         )
-    operator = None if pipeline is None else _operator(pipeline)
-    value = options.value or (pipeline.pipeline.source.value if pipeline else None)
-    if value is None:
-        raise ConfigurationError("which field holds the symbol? Give --value, or --pipeline")
     console, history = Console(), History()
-    _read(console, history, pipeline, options, value)
-    if not history.stream_of:
-        raise ConfigurationError("the history is empty: there is nothing to learn from")
-    alphabet, other = _alphabet(history, operator, options)
-    streams, symbols = history.columns(alphabet, other)
-    counts = Counts.of(streams, symbols, len(alphabet), options.order)
-    model = learned(counts, options.alpha)
+    if options.released_by is not None:
+        model, alphabet, source = _from_releases(console, history, options, options.released_by)
+    else:
+        model, alphabet, source = _from_history(console, history, pipeline, options)
     pairs = len(model.rows) - len(alphabet)
     sparse = options.sparse
     if sparse is None:
@@ -72,7 +70,7 @@ def learn(path: Path, pipeline: PipelineFile | None, options: Options) -> None:
         alphabet,
         sparse=sparse or pairs > 0,
         smoothing=options.smoothing,
-        source=options.source or options.topic or ", ".join(file.name for file in options.files),
+        source=options.source or source,
         date=options.date,
         description=options.description,
     )
@@ -86,6 +84,62 @@ def learn(path: Path, pipeline: PipelineFile | None, options: Options) -> None:
         console.print(
             f"{history.refused:,} records were passed over: a pipeline refuses them, too."
         )
+
+
+def _from_history(
+    console: Console, history: History, pipeline: PipelineFile | None, options: Options
+) -> tuple[Learned, Alphabet, str]:
+    operator = None if pipeline is None else _operator(pipeline)
+    value = options.value or (pipeline.pipeline.source.value if pipeline else None)
+    if value is None:
+        raise ConfigurationError("which field holds the symbol? Give --value, or --pipeline")
+    _read(console, history, pipeline, options, value)
+    _require_some(history)
+    alphabet, other = _alphabet(history, operator, options)
+    streams, symbols = history.columns(alphabet, other)
+    counts = Counts.of(streams, symbols, len(alphabet), options.order)
+    source = options.topic or ", ".join(file.name for file in options.files)
+    return learned(counts, options.alpha), alphabet, source
+
+
+def _from_releases(
+    console: Console, history: History, options: Options, file: PipelineFile
+) -> tuple[Learned, Alphabet, str]:
+    """A function of what is public already."""
+    operator, mechanism = file.pipeline.operator, configure(file).mechanism
+    response = mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism
+    if not isinstance(operator, RandomizedResponseOperator) or not isinstance(
+        response, GeneralizedRandomizedResponse
+    ):
+        raise ConfigurationError(
+            f"--released-by {file.path}: operator.kind is {mechanism.kind}, and only the noise of "
+            "grr can be undone"
+        )
+    if options.files or options.topic or options.alphabet or options.order > 1:
+        raise ConfigurationError(
+            "--released-by takes topic and alphabet from the pipeline, and learns of first order; "
+            "leave --topic, --alphabet, --order and files out"
+        )
+    if response.symbols > _LARGEST_POOLED:
+        raise ConfigurationError(
+            f"--released-by: noise is undone for at most {_LARGEST_POOLED} symbols, because it is "
+            f"a square of them; {file.path} has {response.symbols}"
+        )
+    client = KafkaPythonClient(file.connection(), file.pipeline.source.generation)
+    for _, released in published_symbols(console, client, file, mechanism):
+        for stream, sequence in released.items():
+            for symbol in sequence:
+                history.add(stream, symbol)
+    _require_some(history)
+    streams, symbols = history.columns(list(range(response.symbols)), None)
+    counts = Counts.of(streams, symbols, response.symbols)
+    model = learned_from_responses(counts.first, counts.pairs(), response.epsilon, options.alpha)
+    return model, operator.alphabet, f"releases of {file.pipeline.name}"
+
+
+def _require_some(history: History) -> None:
+    if not history.stream_of:
+        raise ConfigurationError("the history is empty: there is nothing to learn from")
 
 
 def _operator(file: PipelineFile) -> MarkovOperator:
@@ -102,7 +156,7 @@ def _read(
         raise ConfigurationError("give files of JSON lines, or --topic; one of the two")
     if options.topic is None:
         total = sum(path.stat().st_size for path in options.files if path.exists())
-        with _progress(console, total) as advance:
+        with progress(console, "reading", total) as advance:
             for path in options.files:
                 history.read_lines(path, options.key, value, advance)
         return
@@ -131,7 +185,7 @@ def _read_topic(
     with closing(client.reader(name)) as reader:
         bounds = reader.bounds(list(range(topic.partitions)))
         total = sum(bound.end - bound.start for bound in bounds.values())
-        with _progress(console, total) as advance:
+        with progress(console, "reading", total) as advance:
             for partition, bound in sorted(bounds.items()):
                 batches = reader.read_range(partition, bound.start, bound.end)
                 history.read_batches(batches, codec, operator.alphabet, advance)
@@ -184,12 +238,3 @@ def _write(path: Path, content: bytes) -> None:
         raise ConfigurationError(f"{path} cannot be written ({error.strerror})") from None
     finally:
         beside.unlink(missing_ok=True)
-
-
-@contextmanager
-def _progress(console: Console, total: int) -> Iterator[Callable[[int], None]]:
-    columns = (TextColumn("reading"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
-    hidden = not console.is_terminal
-    with Progress(*columns, TimeRemainingColumn(), console=console, disable=hidden) as progress:
-        task = progress.add_task("reading", total=total)
-        yield lambda amount: progress.advance(task, amount)

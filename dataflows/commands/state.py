@@ -23,6 +23,7 @@ from dataflows.state.directory import StateDirectory, shard_directories
 from dataflows.state.row_block import read
 from dataflows.state.row_log import blocks, generation_of, log_files
 from dataflows.state.row_table import RowTable
+from operators.mechanism import Mechanism
 from operators.nats import in_nats
 
 
@@ -41,7 +42,7 @@ class Partition:
 
 def show(file: PipelineFile, as_json: bool) -> None:
     """Print streams, bytes and spent budget of every partition."""
-    with _stopped(file) as directories:
+    with stopped(file) as directories:
         found = [partition for directory in directories for partition in _read(file, directory)]
     if as_json:
         print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
@@ -73,7 +74,7 @@ def show(file: PipelineFile, as_json: bool) -> None:
 def verify(file: PipelineFile) -> None:
     """Check every block of every row log."""
     count = 0
-    with _stopped(file) as directories:
+    with stopped(file) as directories:
         for directory in directories:
             for path in sorted(directory.rows.glob("*.rows")):
                 for block in blocks(path):
@@ -85,9 +86,9 @@ def verify(file: PipelineFile) -> None:
 def export(file: PipelineFile, archive: Path) -> None:
     """Write the whole state directory to one archive."""
     root = file.resolve(file.pipeline.state.directory)
-    with _stopped(file) as directories:
+    with stopped(file) as directories:
         for directory in directories:
-            _require_graceful_stop(directory)
+            require_graceful_stop(directory)
         try:
             descriptor = os.open(archive, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         except OSError as error:
@@ -123,9 +124,9 @@ def rotate(file: PipelineFile, key_file: Path) -> None:
     """
     keys = read_keys(file)
     after = keys.rotated()
-    with _stopped(file) as directories:
+    with stopped(file) as directories:
         for directory in directories:
-            _require_graceful_stop(directory)
+            require_graceful_stop(directory)
         write_keys(after, key_file)
         for directory in directories:
             stored = directory.stored()
@@ -153,7 +154,7 @@ def rotate(file: PipelineFile, key_file: Path) -> None:
 
 
 @contextmanager
-def _stopped(file: PipelineFile) -> Iterator[list[StateDirectory]]:
+def stopped(file: PipelineFile) -> Iterator[list[StateDirectory]]:
     """The directories of all shards, owned; `StartRefused` while a process runs one of them."""
     directories = shard_directories(file)
     missing = [directory.path for directory in directories if not directory.path.is_dir()]
@@ -168,12 +169,25 @@ def _stopped(file: PipelineFile) -> Iterator[list[StateDirectory]]:
             directory.unlock()
 
 
-def _require_graceful_stop(directory: StateDirectory) -> None:
-    if directory.stopped_at() is None:
+def require_graceful_stop(directory: StateDirectory) -> dict[str, int]:
+    """The next source offset of every partition; `StartRefused` after a crash."""
+    positions = directory.stopped_at()
+    if positions is None:
         raise StartRefused(
             f"{directory.path}: the pipeline did not stop gracefully. Start it, stop it with "
             "SIGTERM or Ctrl-C, and try again."
         )
+    return positions
+
+
+def newest_table(file: PipelineFile, mechanism: Mechanism, log: Path) -> RowTable:
+    """The rows that a log holds, as its last complete block left them."""
+    table = RowTable(
+        row_columns(mechanism, deduplication_of(file.pipeline)), exhaustible(mechanism)
+    )
+    for block in blocks(log):
+        table.apply(block)
+    return table
 
 
 def _read(file: PipelineFile, directory: StateDirectory) -> list[Partition]:
@@ -181,16 +195,12 @@ def _read(file: PipelineFile, directory: StateDirectory) -> list[Partition]:
     if stored is None:
         return []
     mechanism = configure(file).mechanism
-    start = row_columns(mechanism, deduplication_of(file.pipeline))
     found = []
     for partition in stored.own_partitions:
         logs = log_files(directory.rows, partition)
         if not logs:
             continue
-        newest = max(logs, key=generation_of)
-        table = RowTable(start, exhaustible(mechanism))
-        for block in blocks(newest):
-            table.apply(block)
+        table = newest_table(file, mechanism, max(logs, key=generation_of))
         spent = table.column("spent")
         found.append(
             Partition(

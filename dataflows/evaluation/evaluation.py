@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from dataflows.batches import DeadLetters
+from dataflows.config import TimestampField
 from dataflows.errors import FuguError
 from dataflows.evaluation.candidates import (
     Candidate,
@@ -18,6 +19,7 @@ from dataflows.evaluation.run import released, secret_of
 from dataflows.evaluation.sample import Sample
 from dataflows.evaluation.symbols import SymbolMeasure
 from dataflows.evaluation.utility import Measure
+from dataflows.lift import passing_time
 from dataflows.pipeline_file import PipelineFile
 
 
@@ -36,11 +38,13 @@ class _NumberSection(Protocol):
 def planned(file: PipelineFile, epsilons: str | None, rivals: str | None) -> list[Candidate]:
     """The grid: what was asked for, or what suits the pipeline."""
     _measure(file)
-    return candidates(
+    grid = candidates(
         file,
         default_epsilons(file) if epsilons is None else parse_epsilons(epsilons),
         default_rivals(file) if rivals is None else [kind.strip() for kind in rivals.split(",")],
     )
+    _require_times(file, grid)
+    return grid
 
 
 def evaluated(
@@ -63,6 +67,16 @@ def evaluated(
             duplicates = done[0].dead
         rows.append(Row(candidate, configured, measure(candidate, sample, done)))
     return Report(file.pipeline, sample, duplicates, runs, seed, rows)
+
+
+def _require_times(file: PipelineFile, grid: Sequence[Candidate]) -> None:
+    in_time = any(passing_time(candidate.mechanism) is not None for candidate in grid)
+    if in_time and not isinstance(file.pipeline.source.timestamp, TimestampField):
+        raise FuguError(
+            "operator.step counts time, and a line of a sample has none but in a field: write "
+            "source.timestamp: {field: …, format: epoch-ms} in a copy of the pipeline file, and "
+            "the time of each record into its line"
+        )
 
 
 def _measure(file: PipelineFile) -> Measure:

@@ -9,7 +9,7 @@ from dataflows.evaluation.candidates import Candidate
 from dataflows.evaluation.estimates import Estimate, mean_of_runs
 from dataflows.evaluation.run import Run
 from dataflows.evaluation.sample import Sample
-from dataflows.lift import rounds_of_distinct_rows
+from dataflows.lift import Elapse, passing_time, rounds_of_distinct_rows
 from operators.mechanism import Floats, Integers, Kind, Releases
 from operators.reading import ShareReader, share_reader
 
@@ -83,7 +83,9 @@ def debiased_shares(
     reader = share_reader(candidate.unbudgeted)
     if reader is None or not all((run.kinds == Kind.FRESH).any() for run in runs):
         return None
-    return _compared([_read(reader, sample, run, symbols) for run in runs], sample, runs)
+    elapse = passing_time(candidate.unbudgeted)
+    read = [_read(reader, elapse, sample, run, symbols) for run in runs]
+    return _compared(read, sample, runs)
 
 
 def _compared(shares: list[Floats], sample: Sample, runs: Sequence[Run]) -> Shares:
@@ -100,13 +102,17 @@ def _counts(run: Run, symbols: int) -> Integers:
     return np.asarray(values.sum(axis=0, dtype=np.int64))
 
 
-def _read(reader: ShareReader, sample: Sample, run: Run, symbols: int) -> Floats:
+def _read(
+    reader: ShareReader, elapse: Elapse | None, sample: Sample, run: Run, symbols: int
+) -> Floats:
     """The mean of the reader's estimates, stream by stream in the order of releases."""
-    streams = sample.streams[run.records]
+    streams, timestamps = sample.streams[run.records], sample.decoded.timestamps
     state, total, fresh = reader.start(sample.stream_count), np.zeros(symbols), 0
     for chosen in rounds_of_distinct_rows(streams):
         row = streams[chosen]
         before = {name: column[row] for name, column in state.items()}
+        if elapse is not None:
+            before = elapse(before, [timestamps[record] for record in run.records[chosen]])
         releases = Releases(run.releases.values[chosen], kinds=run.kinds[chosen])
         after, told = reader.read(before, releases)
         for name, column in after.items():

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from dataflows.config import Pipeline
 from dataflows.errors import KafkaUnavailable
-from dataflows.kafka.client import Client, Topic
+from dataflows.kafka.client import Bounds, Client, Topic
 
 _UNLIMITED = str(2**63 - 1)
 _SINK_SETTINGS = {
@@ -92,3 +92,12 @@ def sink_problems(topic: Topic, key: str, source: Topic) -> list[str]:
                     f"{_WHY[setting]}."
                 )
     return problems
+
+
+def bounds_of(client: Client, topic: Topic, partitions: list[int]) -> dict[int, Bounds]:
+    """Where partitions of a topic start and end now."""
+    reader = client.reader(topic.name)
+    try:
+        return reader.bounds(partitions)
+    finally:
+        reader.close()

@@ -1,14 +1,37 @@
 """Operators relative to a declared Markov model: record by record, or in batches."""
 
+from datetime import timedelta
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
+from dataflows.durations import between
 from dataflows.operator_sections.alphabets import AlphabetOperator, Epsilon, SymbolOperator
 from dataflows.operator_sections.distances import Placed, PlacedSymbols, fitting, in_words
+from dataflows.section import Section
 from operators.sip.batched_release import LARGEST_WINDOW
+from operators.sip.gaps import LONGEST_GAP, Gaps
 from operators.sip.kernels import Mode, Search
 from operators.sip.linear_program_kernel import LARGEST_ALPHABET
+
+
+class ModelStep(Section):
+    """Steps of the model take `length` in event time; a gap counts as at most `longest_gap`."""
+
+    length: Annotated[timedelta, BeforeValidator(between("1ms", "30d"))]
+    longest_gap: int = Field(ge=1, le=LONGEST_GAP)
+
+    @field_validator("length")
+    @classmethod
+    def _check_length(cls, length: timedelta) -> timedelta:
+        if length % timedelta(milliseconds=1):
+            raise ValueError("must be a whole number of milliseconds")
+        return length
+
+    @property
+    def gaps(self) -> Gaps:
+        """The same for the mechanism."""
+        return Gaps(self.length // timedelta(milliseconds=1), self.longest_gap)
 
 
 class MarkovOperator(SymbolOperator):
@@ -19,6 +42,7 @@ class MarkovOperator(SymbolOperator):
     mode: Mode = "optimal"
     distance: Placed = "hamming"
     kernel: Search = "heuristic"
+    step: ModelStep | None = None
     accept_unsound: bool = False
 
     @field_validator("distance")
@@ -47,6 +71,13 @@ class MarkovOperator(SymbolOperator):
             )
         return choice
 
+    @field_validator("step")
+    @classmethod
+    def _check_step(cls, step: ModelStep | None, before: ValidationInfo) -> ModelStep | None:
+        if before.data.get("kind") == "paper_crr":
+            raise ValueError("paper_crr knows no time; delete it, or write kind: crr")
+        return step
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.kind == "paper_crr" and not self.accept_unsound:
@@ -61,6 +92,7 @@ class MarkovOperator(SymbolOperator):
         return {
             **super().parameters(),
             "model": self.model,
+            "model in time": "one step per record" if self.step is None else str(self.step.gaps),
             "mode": self.mode,
             "distance": in_words(self.distance),
             "kernel": self.kernel,
@@ -68,11 +100,13 @@ class MarkovOperator(SymbolOperator):
 
     def how_to_read(self) -> list[str]:
         """What an analyst must know of the output."""
+        in_time = "" if self.step is None else ", and elapse before each"
         return [
             "confidence is the probability that the released symbol is the true one, given all "
             "releases of the stream; 1 minus its mean is the expected share of wrong releases.",
             "released shares are biased towards likely symbols; average the posteriors instead "
-            "(ConditionalRandomizedResponse.observe over the releases of each key, in order).",
+            "(ConditionalRandomizedResponse.observe over the releases of each key, in order"
+            f"{in_time}).",
         ]
 
 

@@ -56,6 +56,11 @@ class StateDirectory:
         """The row logs."""
         return self._path / _ROWS
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no state was ever begun in it."""
+        return not (self._path / _FILE).exists()
+
     def lock(self) -> None:
         """Become the only owner until `unlock` or the end of the process."""
         try:

@@ -7,6 +7,9 @@ with the epoch: partition, generation, length. `load` gives the table as of a po
 When a log has grown past twice its first block, the next write begins a new generation with the
 whole table, compacted. An old generation is deleted only after three more pointers, because bytewax
 resumes at most two epochs back.
+
+Generation 0 is there only where rows were carried over from another version of the pipeline: the
+table of a partition that has no pointer yet.
 """
 
 import os
@@ -61,6 +64,17 @@ class RowLog:
             if generation_of(newer) > self._generation:
                 newer.unlink()
         self._pointers_since_switch = 0
+
+    def found(self, table: RowTable) -> None:
+        """Write the rows that a partition without a pointer begins with."""
+        self.table, self._generation = table, -1
+        self._begin_generation()
+
+    def begin(self) -> None:
+        """Without a pointer: the rows that were carried over, or none."""
+        if self._path(0).exists():
+            for block in blocks(self._path(0)):
+                self.table.apply(block)
 
     def append(self) -> bytes:
         """Write what changed, durably, and return the pointer to it."""

@@ -105,6 +105,22 @@ class RowTable:
             return lasting.copy()
         return np.concatenate([lasting, self._spent.columns[name]])
 
+    def converted(
+        self,
+        start: Callable[[int], State],
+        exhaustible: ExhaustibleMechanism | None,
+        convert: Callable[[list[bytes], State], State],
+    ) -> "RowTable":
+        """The same streams in a table for another mechanism, with the same lasting columns.
+
+        `convert` makes the columns of the streams that have a key; spent ones stay as they are.
+        """
+        table, keys = RowTable(start, exhaustible), list(self._keys)
+        columns = {name: column[: len(keys)] for name, column in self._columns.items()}
+        table.scatter(table.rows_of(keys), convert(keys, columns))
+        table._spent = self._spent
+        return table
+
     def take_changes(self) -> bytes:
         """One block with everything that changed since the last one."""
         return self._take(SpentRows(self._lasting(self._start(0))))

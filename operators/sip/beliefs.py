@@ -29,7 +29,8 @@ def rounding_charge(epsilon: float, roundings: int, forgetting_ratio: float) -> 
     A step errs by so many relative `roundings`, and the chain contracts what came before
     (`Chain.forgetting_ratio`), so beliefs stay within `distance` in total variation of the exact
     posterior. (Errors of a relative e, two distributions apart by 2 e in Hilbert's distance, add up
-    to 2 e (R + 1) over pairs of steps, and 2 e more; total variation is at most a quarter of that.)
+    to 2 e (R + 1) over pairs of steps, and 2 e more; total variation is at most a quarter of that.
+    A prediction without a release, in a gap or for a skipped position, is a step like any other.)
     The leakage grows by at most -ln(1 - 2 sinh(epsilon) distance). None: there is no such bound,
     and twice the leakage, which needs no belief, has to be charged instead.
     """

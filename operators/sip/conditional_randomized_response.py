@@ -11,13 +11,14 @@ Parameters: `model`, a chain over n symbols that gives every one of them a chanc
 `epsilon` in nats, 0 < epsilon <= 50. How useful releases are, never how private, is up to
 `distance` (what an error costs: `Hamming()`, `Ordered()` or `Points(coordinates)`), `mode`
 ("optimal", or "full_support": every symbol stays releasable) and `kernel` ("heuristic", or
-"linear_program" for at most 32 symbols).
+"linear_program" for at most 32 symbols). With `gaps`, steps of the chain take time, and `elapse`
+brings streams to the time of their next record.
 Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
 `confidence`, the probability that the released symbol is the true one given all releases.
 State: `belief (rows, states of the chain)`, `releases (rows,)`, `spent (rows,)`, and
 `history (rows,)`, a digest of what was released, to which draws are bound: the same truth at the
-same place after other releases meets another law, and must not meet it with the same word. No
-private value is in the state.
+same place after other releases meets another law, and must not meet it with the same word. With
+`gaps`, `tick (rows,)` is when the last record came. No private value is in the state.
 
 >>> from operators.randomness import DrawScope, Secret, record_positions
 >>> from operators.sip.markov_model import MarkovModel
@@ -63,7 +64,8 @@ from operators.sip.beliefs import (
 )
 from operators.sip.chain import Chain
 from operators.sip.distances import HAMMING, Distance
-from operators.sip.guarantees import crr_guarantees
+from operators.sip.gaps import Gaps
+from operators.sip.guarantees import crr_guarantees, with_gaps
 from operators.sip.history import extended
 from operators.sip.kernels import Mode, Search, choose_kernel
 from operators.sip.proposal import Kernel
@@ -91,6 +93,7 @@ class ConditionalRandomizedResponse:
     distance: Distance = HAMMING
     mode: Mode = "optimal"
     kernel: Search = "heuristic"
+    gaps: Gaps | None = None
 
     kind: ClassVar[str] = "crr"
     implementation: ClassVar[int] = 2
@@ -105,6 +108,7 @@ class ConditionalRandomizedResponse:
     def start(self, rows: int) -> State:
         """Every stream begins with the prior as its belief and an empty ledger."""
         return {
+            **({} if self.gaps is None else self.gaps.start(rows)),
             "belief": np.tile(self.model.start, (rows, 1)),
             "releases": np.zeros(rows, dtype=np.int64),
             "spent": np.zeros(rows, dtype=np.int64),
@@ -130,6 +134,15 @@ class ConditionalRandomizedResponse:
         law = self._law_at(state)
         after, posterior = self._after_release(state, law, released)
         return after, posterior.T
+
+    @property
+    def tick_milliseconds(self) -> int | None:
+        """A step of the chain, if it takes time."""
+        return None if self.gaps is None else self.gaps.step_milliseconds
+
+    def elapse(self, state: State, ticks: Integers) -> State:
+        """Predict what happened in steps without a record, from their number alone."""
+        return state if self.gaps is None else self.gaps.elapse(self.model, state, ticks)
 
     @property
     def outcomes(self) -> tuple[int, int]:
@@ -177,12 +190,13 @@ class ConditionalRandomizedResponse:
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """SIP relative to the model, and LDP of a single release for every prior."""
-        return crr_guarantees(
+        promised = crr_guarantees(
             epsilon=self.epsilon,
             rounding_epsilon=in_nats(_CHARGE_ROUNDING + (self._rounding_charge or 0)),
             rounding_covered=self._rounding_charge is not None,
             sampling_error=self._sampling_error,
         )
+        return promised if self.gaps is None else with_gaps(promised, str(self.gaps))
 
     def audit(self) -> Mapping[str, object]:
         """The law of the first release, and the arithmetic's error bounds.
@@ -214,13 +228,14 @@ class ConditionalRandomizedResponse:
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, epsilon, the exact smoothed model and the kernel."""
+        """Identifies kind, implementation, epsilon, the exact smoothed model, kernel and gaps."""
         content = encode_fields(
             self.kind,
             self.implementation,
             self.epsilon.hex(),
             *self.model.identity(),
             *self._chosen.identity(),
+            *(() if self.gaps is None else self.gaps.identity()),
         )
         return blake2b(content, digest_size=32).digest()
 
@@ -266,6 +281,7 @@ class ConditionalRandomizedResponse:
         posterior = law.posterior(released)
         belief = self.model.advance(np.ascontiguousarray(state["belief"].T), posterior)
         after: State = {
+            **({} if self.gaps is None else self.gaps.kept(state)),
             "belief": np.ascontiguousarray(belief.T),
             "releases": state["releases"] + 1,
             "spent": add_spent(state["spent"], self._charge(law)),

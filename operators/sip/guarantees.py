@@ -60,6 +60,20 @@ def crr_guarantees(
     return sip, ldp
 
 
+def with_gaps(promised: tuple[Guarantee, ...], gaps: str) -> tuple[Guarantee, ...]:
+    """As promised, if steps of the model take time; `gaps` says how they are counted."""
+    sip, ldp = promised
+    in_time = replace(
+        sip,
+        relative_to=f"{sip.relative_to}, {gaps}",
+        assumptions=(
+            *sip.assumptions,
+            "the times of accepted records tell nothing about symbols; everybody may know them",
+        ),
+    )
+    return in_time, ldp
+
+
 def adaptive_guarantees(
     *, epsilon: float, rounding_epsilon: float, rounding_covered: bool, sampling_error: float
 ) -> tuple[Guarantee, ...]:

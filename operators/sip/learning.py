@@ -59,6 +59,15 @@ class Counts:
                 followers.setdefault(tuple(memory), {})[symbol] = count
         return cls(np.bincount(first, minlength=symbols), followers)
 
+    def pairs(self) -> Integers:
+        """How often v came right after u, `(n, n)`."""
+        n = len(self.first)
+        pairs = np.zeros((n, n), dtype=np.int64)
+        for symbol in range(n):
+            followers = self.followers.get((symbol,), {})
+            pairs[symbol, list(followers)] = list(followers.values())
+        return pairs
+
 
 @dataclass(frozen=True)
 class Learned:
@@ -106,7 +115,7 @@ def learned(counts: Counts, alpha: float = 1.0) -> Learned:
 
 def learned_from_responses(
     first: Integers, pairs: Integers, epsilon: float, alpha: float = 1.0
-) -> MarkovModel:
+) -> Learned:
     """The chain of the truths, from `first (n,)` symbols and `pairs (n, n)` counted in releases.
 
     Every release is a generalized randomized response: the truth with probability p, any other
@@ -114,13 +123,17 @@ def learned_from_responses(
     q 11^T, on both sides of a pair, which is undone: J_x = G^-T J_y G^-1. What comes out below 0 is
     set to 0, and `alpha / n^2` is added to each pair. A function of releases, hence free.
     """
+    if alpha <= 0.0:
+        raise ValueError(f"alpha: must be above 0 to learn from responses, not {alpha:g}")
     n = len(first)
-    truths = _undone(_undone(pairs.astype(np.float64), epsilon).T, epsilon).T
-    rows = np.maximum(truths, 0.0) + alpha / (n * n)
+    truths = np.maximum(_undone(_undone(pairs.astype(np.float64), epsilon).T, epsilon).T, 0.0)
     starts = np.maximum(_undone(first.astype(np.float64), epsilon), 0.0) + alpha / n
-    return MarkovModel.smoothed(
-        starts / ordered_sum(starts), (rows.T / ordered_sum(rows.T)).T, smoothing=0.0
-    )
+    rows: dict[Memory, tuple[Mapping[int, float], float]] = {}
+    for symbol, row in enumerate(truths):
+        leaving = float(ordered_sum(row)) + alpha / n
+        followers = {int(v): float(row[v]) / leaving for v in np.flatnonzero(row)}
+        rows[(symbol,)] = followers, alpha / n / leaving
+    return Learned(starts / ordered_sum(starts), rows)
 
 
 def _row(followers: Followers, smoothing: float) -> tuple[Mapping[int, float], float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dataflows.state.row_block import Body, column_bytes
-from operators.mechanism import Array, Draws, Inputs, Integers, State, Words
+from operators.mechanism import Array, Draws, Inputs, Integers, State, TimedMechanism, Words
 from operators.randomness import DrawScope, Secret, record_positions
 from operators.registry import Example
 
@@ -61,6 +61,8 @@ class Streams:
         """Row `rows[i]` gets the accepted value number `choices[i]` at its next position."""
         index = np.array(rows, dtype=np.int64)
         taken = {name: column[index] for name, column in self.state.items()}
+        if isinstance(self.mechanism, TimedMechanism):
+            taken = self.mechanism.elapse(taken, self.ticks(rows))
         state, releases = self.mechanism.step(
             taken, Inputs(self.accepted[choices]), self.draws(rows)
         )
@@ -73,6 +75,11 @@ class Streams:
             self.releases[row].append(
                 {name: Stored.of(column[i : i + 1]).content for name, column in let_out.items()}
             )
+
+    def ticks(self, rows: Sequence[int]) -> Integers:
+        """Of the next position: no step, one or several later than the last, or earlier."""
+        at = np.array([len(self.releases[row]) for row in rows], dtype=np.int64)
+        return at * (at + np.array(rows, dtype=np.int64)) % 23
 
     def draws(self, rows: Sequence[int]) -> Draws:
         keys = [f"stream {row}".encode() for row in rows]

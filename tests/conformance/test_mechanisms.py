@@ -6,7 +6,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from operators.mechanism import AT_THE_END, ExhaustibleMechanism, Inputs, Integers
+from operators.mechanism import (
+    AT_THE_END,
+    ExhaustibleMechanism,
+    Inputs,
+    Integers,
+    TimedMechanism,
+)
 from operators.randomness import record_positions
 from operators.registry import Example
 from tests.conformance.streams import Stored, Streams, WatchedDraws
@@ -129,6 +135,20 @@ def test_inputs_and_state_are_neither_modified_nor_kept(example: Example, rows: 
         for number, fresh in enumerate(handed_out):
             assert not any(np.shares_memory(fresh, other) for other in handed_out[:number])
         streams.state = after
+
+
+def test_time_matters_exactly_where_a_tick_has_a_length(example: Example) -> None:
+    mechanism, streams = example.mechanism, Streams(example, ROWS)
+    if not isinstance(mechanism, TimedMechanism):
+        return
+    state = streams.run([range(ROWS), range(ROWS)], truth(example)).state
+    before = streams.snapshot()
+    for column in state.values():
+        column.setflags(write=False)
+    later = mechanism.elapse(state, np.full(ROWS, 1_000))
+    assert streams.snapshot() == before
+    changed = any(later[name].tobytes() != column.tobytes() for name, column in state.items())
+    assert changed == (mechanism.tick_milliseconds is not None)
 
 
 def test_two_starts_share_nothing(example: Example) -> None:

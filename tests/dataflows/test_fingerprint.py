@@ -11,7 +11,7 @@ from tests.dataflows.fingerprints import FINGERPRINT
 CHANGES: dict[str, tuple[Any, str]] = {
     "pipeline": ("steps-per-hour", "correct name or state.directory"),
     "steps": (["source", "sinks"], "would drop their state"),
-    "operator": ("paper_crr", "budgets of one operator cannot be continued by another"),
+    "operator": ("paper_crr", "budgets of grr can be continued by crr"),
     "implementation": (2, "run the version of Fugu that wrote the state"),
     "law": ("another-law", "restore the pipeline and model files"),
     "reading": ("another-reading", "set them back"),

@@ -113,7 +113,7 @@ def test_text_that_is_no_pipeline_file_is_refused(
 
 
 def test_all_problems_are_listed_at_once(tmp_path: Path) -> None:
-    wrong = PIPELINE.replace("epsilon: 1.0", "epsilon: 0").replace("every: 1s", "every: 1h")
+    wrong = PIPELINE.replace("epsilon: 1.0", "epsilon: 0").replace("every: 1s", "every: 2h")
     lines = [line.split(": ")[0] for line in read_error(tmp_path, wrong).splitlines()]
     assert lines == ["pipeline.yaml:8", "pipeline.yaml:17"]
 

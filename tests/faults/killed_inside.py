@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from threading import Timer
 from typing import Any
@@ -83,6 +84,7 @@ POINTS = {
     "a new generation, no pointer": Point(RowLog, "_begin_generation", _after),
     "old generation deleted": Point(RowLog, "_delete_old_generations", _deleted),
     "a shard not yet rotated": Point(StateDirectory, "replace", _before),
+    "renamed": Point(Path, "rename", _after),
 }
 
 

@@ -30,9 +30,9 @@ def run_until(pipeline: Path, feed: PacedFeed, target: int, *, kill: bool = Fals
         return process.stderr
 
 
-def kill_before_the_second_shard(*arguments: str | Path) -> None:
-    """Run a rotation that is killed after one of two shards."""
-    command = [sys.executable, "-m", "tests.faults.killed_inside", "a shard not yet rotated", "2"]
+def killed_inside(point: str, occurrence: int, *arguments: str | Path) -> None:
+    """Run a command that is killed at a point of its code."""
+    command = [sys.executable, "-m", "tests.faults.killed_inside", point, str(occurrence)]
     environment = {**os.environ, SECRET_VARIABLE: SECRET}
     ended = subprocess.run([*command, *arguments], env=environment, check=False)
     assert ended.returncode == -signal.SIGKILL
@@ -79,7 +79,7 @@ def test_after_a_rotation_with_kills_inside_and_after_it_there_is_no_gap_and_no_
 
     with paced_feed(bootstrap, document, private) as feed:
         run_until(old, feed, HALF)
-        kill_before_the_second_shard(*rotation)
+        killed_inside("a shard not yet rotated", 2, *rotation)
         assert "run fugu state rotate again" in refusal(old)
         fugu(*rotation)
         fugu(*rotation)

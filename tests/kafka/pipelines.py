@@ -151,9 +151,21 @@ def check_refusal(process: RunningPipeline, *, seconds: float = PATIENCE_SECONDS
 
 def fugu(*arguments: str | Path) -> str:
     """Run a command of `fugu` that must succeed; returns what it prints."""
-    environment = {**os.environ, SECRET_VARIABLE: SECRET}
-    ended = subprocess.run(
-        [FUGU, *arguments], env=environment, capture_output=True, text=True, check=False
-    )
+    ended = _ended(arguments)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
+
+
+def refused(*arguments: str | Path) -> str:
+    """Run a command of `fugu` that must end with an error; returns the error."""
+    ended = _ended(arguments)
+    assert ended.returncode == 1, ended.stdout
+    assert "Traceback" not in ended.stderr
+    return ended.stderr
+
+
+def _ended(arguments: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, SECRET_VARIABLE: SECRET}
+    return subprocess.run(
+        [FUGU, *arguments], env=environment, capture_output=True, text=True, check=False
+    )

@@ -12,6 +12,7 @@ import pytest
 from operators.mechanism import Floats, Inputs, State
 from operators.nats import UNITS_PER_NAT
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.gaps import Gaps
 from operators.sip.markov_model import MarkovModel
 from operators.sip.second_order_model import SecondOrderModel
 from operators.sip.sparse_markov_model import SparseMarkovModel
@@ -160,21 +161,28 @@ SLOW = MarkovModel.smoothed(np.full(3, 1 / 3), np.eye(3), smoothing=0.002)
 
 
 @pytest.mark.parametrize(
-    ("model", "steps"),
-    [(SLOW, 400), (sparse(SLOW), 100), (random_second_order(2, 3, seed=4).model(), 200)],
-    ids=["dense", "sparse", "second order"],
+    ("model", "steps", "gap"),
+    [
+        (SLOW, 400, 1),
+        (SLOW, 100, 7),
+        (sparse(SLOW), 100, 1),
+        (random_second_order(2, 3, seed=4).model(), 200, 1),
+        (random_second_order(2, 3, seed=4).model(), 50, 3),
+    ],
+    ids=["dense", "dense, gaps", "sparse", "second order", "second order, gaps"],
 )
 def test_the_rounding_allowance_covers_beliefs_kept_in_doubles(
-    model: MarkovModel | SparseMarkovModel | SecondOrderModel, steps: int
+    model: MarkovModel | SparseMarkovModel | SecondOrderModel, steps: int, gap: int
 ) -> None:
     """Against a filter of 60 digits."""
-    mechanism = ConditionalRandomizedResponse(model, epsilon=1.0)
+    mechanism = ConditionalRandomizedResponse(model, epsilon=1.0, gaps=Gaps(1, longest=10))
     last = np.argmax(model.marginal(np.eye(len(model.start))), axis=0).tolist()
     n, rng, state, errors = model.symbols, np.random.default_rng(12), mechanism.start(1), []
     with localcontext() as context:
         context.prec = 60
         exact = decimals(model.start)
-        for _ in range(steps):
+        for step in range(steps):
+            state = mechanism.elapse(state, np.array([step * gap]))
             exact = [p / sum(exact) for p in exact]
             errors.append(sum(map(abs, map(sub, decimals(state["belief"][0]), exact))) / 2)
             law = mechanism.law(model.marginal(state["belief"].T.copy()))
@@ -192,9 +200,11 @@ def test_the_rounding_allowance_covers_beliefs_kept_in_doubles(
             posterior = [
                 p * rows[x][int(releases.values[0])] for p, x in zip(exact, last, strict=True)
             ]
-            exact = [Decimal(0)] * len(posterior)
-            for source, target, probability in moves(model):
-                exact[target] += posterior[source] * probability
+            exact = posterior
+            for _ in range(gap):
+                before_it, exact = exact, [Decimal(0)] * len(posterior)
+                for source, target, probability in moves(model):
+                    exact[target] += before_it[source] * probability
     allowance = mechanism.audit()["rounding allowance per release in nats"]
     assert isinstance(allowance, float)
     assert 0.0 < -log1p(-2.0 * sinh(mechanism.epsilon) * float(max(errors))) <= allowance

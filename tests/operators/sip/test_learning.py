@@ -113,7 +113,8 @@ def test_the_error_of_a_chain_learned_from_responses_is_that_of_section_6(
         errors: list[float] = []
         while len(errors) < runs:
             for truth in case.truths(rng, steps).T:
-                model = learned_from_responses(*counted(responses(rng, truth, keeps)), epsilon)
+                told = counted(responses(rng, truth, keeps))
+                model = learned_from_responses(*told, epsilon).dense()
                 errors.append(np.abs(model.transition - case.model().transition).max())
         tolerance = 4.0 * np.std(errors) / len(errors) ** 0.5 + 0.0051
         assert abs(np.mean(errors) - expected) <= tolerance
@@ -127,6 +128,6 @@ def test_exact_shares_of_responses_are_undone_exactly() -> None:
     joint = chain.prior[:, None] * chain.transition
     pairs = np.round(1e12 * channel.T @ joint @ channel).astype(np.int64)
     first = np.round(1e12 * chain.prior @ channel).astype(np.int64)
-    found = learned_from_responses(first, pairs, 1.5)
+    found = learned_from_responses(first, pairs, 1.5).dense()
     np.testing.assert_allclose(found.transition, chain.transition, atol=1e-9)
     np.testing.assert_allclose(found.prior, chain.prior, atol=1e-9)

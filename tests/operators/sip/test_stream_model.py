@@ -49,7 +49,7 @@ def test_the_chain_is_the_one_that_counts_of_all_responses_give() -> None:
     counts = pair_counts(responses, 3)
     for row in range(4):
         first = np.bincount(responses[row], minlength=3)
-        expected = learned_from_responses(first, counts[:, :, row], epsilon=1.5, alpha=0.5)
+        expected = learned_from_responses(first, counts[:, :, row], epsilon=1.5, alpha=0.5).dense()
         np.testing.assert_allclose(models.transition[:, :, row], expected.transition, atol=1e-9)
 
 

@@ -1,0 +1,227 @@
+"""`fugu state continue`: the next version of a pipeline, with the budgets of the one before.
+
+From `grr`, which needs no model, to `crr` under a model that may have been learned from what `grr`
+released. Rows are written anew: what was spent stays spent, and beliefs are those of a reader of
+all releases so far, which are read back from the sanitized topic. The directory of a shard is
+exchanged as a whole; the old one is kept beside it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
+
+import numpy as np
+from rich.console import Console
+
+from dataflows.commands.published import Streams, published_symbols
+from dataflows.commands.state import newest_table, require_graceful_stop, stopped
+from dataflows.config import reading_digest
+from dataflows.errors import ConfigurationError, StartRefused
+from dataflows.fingerprint import Fingerprint
+from dataflows.kafka.client import Client
+from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.topics import bounds_of, find_topics
+from dataflows.ledger.topic import find_ledger
+from dataflows.lift import exhaustible, row_columns
+from dataflows.mechanisms import configure, deduplication_of
+from dataflows.pipeline_file import PipelineFile
+from dataflows.prepare import ledger_begin
+from dataflows.publish import Pseudonyms
+from dataflows.secrets import read_keys
+from dataflows.state.directory import StateDirectory, shard_directories
+from dataflows.state.row_log import RowLog, generation_of, log_files
+from operators.budget import Budgeted
+from operators.generalized_randomized_response import GeneralizedRandomizedResponse
+from operators.mechanism import Mechanism, State
+from operators.sip.after_responses import after_responses
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+
+
+@dataclass(frozen=True)
+class Change:
+    """Two versions of one pipeline: `grr` before, `crr` after."""
+
+    before: PipelineFile
+    after: PipelineFile
+    was: Mechanism
+    becomes: Mechanism
+    grr: GeneralizedRandomizedResponse
+    crr: ConditionalRandomizedResponse
+    pseudonyms: Pseudonyms
+
+    def told_by(self, streams: Streams) -> Callable[[list[bytes], State], State]:
+        """What `crr` goes on with; `StartRefused` unless all releases are there."""
+        start = row_columns(self.becomes, deduplication_of(self.after.pipeline))
+
+        def columns(keys: list[bytes], before: State) -> State:
+            released = [np.array(streams.get(self._published(key), [])) for key in keys]
+            continued = after_responses(self.crr, self.grr, released)
+            missing = int((continued["spent"] != before["spent"]).sum())
+            if missing:
+                raise StartRefused(
+                    f"topic {self.before.pipeline.sink.topic} does not hold all releases of "
+                    f"{missing} streams any more, so what its readers know cannot be computed. "
+                    "Restore the topic, or start a new pipeline with a new name, state directory "
+                    "and sink topic."
+                )
+            fresh = start(len(keys))
+            kept = {name: column for name, column in before.items() if name in fresh}
+            return {**fresh, **kept, **continued}
+
+        return columns
+
+    def _published(self, key: bytes) -> bytes:
+        return key if self.after.pipeline.sink.key == "original" else self.pseudonyms.of(key)
+
+
+def continue_(after: PipelineFile, before: PipelineFile) -> None:
+    """Carry every shard over; safe to repeat after an interruption."""
+    change = change_between(before, after)
+    for directory in shard_directories(after):
+        _finish_interrupted(directory, before.pipeline.version)
+    client = KafkaPythonClient(after.connection(), after.pipeline.source.generation)
+    console = Console(stderr=True)
+    with stopped(after) as directories:
+        waiting = [directory for directory in directories if _is_before(directory, change)]
+        for directory in waiting:
+            require_graceful_stop(directory)
+        streams = dict(published_symbols(console, client, before, change.was)) if waiting else {}
+        for directory in waiting:
+            beside = StateDirectory(_next_to(directory.path))
+            _write(beside, directory, change, streams, client)
+            directory.path.rename(_kept_as(directory.path, before.pipeline.version))
+            beside.path.rename(directory.path)
+    Console().print(
+        f"version {after.pipeline.version} of {after.pipeline.name} continues where version "
+        f"{before.pipeline.version} stopped, with its budgets; start {after.path}. The old state "
+        "is kept beside the new one and holds original keys: delete it when you are satisfied."
+    )
+
+
+def change_between(before: PipelineFile, after: PipelineFile) -> Change:
+    """What changes; `ConfigurationError` lists everything that may not."""
+    old, new = before.pipeline, after.pipeline
+    was, becomes = configure(before).mechanism, configure(after).mechanism
+    grr, crr = _inside(was), _inside(becomes)
+    problems = []
+    if not isinstance(grr, GeneralizedRandomizedResponse) or type(crr) is not (
+        ConditionalRandomizedResponse
+    ):
+        raise ConfigurationError(
+            f"operator.kind: the state of {old.operator.kind} cannot be continued by "
+            f"{new.operator.kind}, only that of grr by crr"
+        )
+    if new.version <= old.version:
+        problems.append(f"version: must be above {old.version}, that of {before.path}")
+    if new.sink.key == "none":
+        problems.append("sink.key: releases without keys cannot be told apart")
+    if isinstance(was, Budgeted) and not isinstance(becomes, Budgeted):
+        problems.append("budget: a budget stays; it may become larger or smaller")
+    if any(pipeline.budget and pipeline.budget.window for pipeline in (old, new)):
+        problems.append("budget.window: only budgets over a stream's life can be carried over")
+    if before.resolve(old.state.directory) != after.resolve(new.state.directory):
+        problems.append(f"state.directory: must be that of {before.path}")
+    if problems:
+        raise ConfigurationError(f"{after.path}: " + "\n".join(problems))
+    pseudonyms = Pseudonyms(read_keys(after).pseudonyms, new.sink.topic)
+    return Change(before, after, was, becomes, grr, crr, pseudonyms)
+
+
+def _inside(mechanism: Mechanism) -> Mechanism:
+    return mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism
+
+
+def _is_before(directory: StateDirectory, change: Change) -> bool:
+    """Whether the shard still has the state of the version before; refused if of another one."""
+    stored = directory.stored()
+    if stored is None:
+        raise ConfigurationError(f"there is no state in {directory.path}; has the pipeline run?")
+    old, new = change.before.pipeline, change.after.pipeline
+    law = {old.version: change.was.law_digest(), new.version: change.becomes.law_digest()}
+    expected = {
+        "name": (stored.pipeline, new.name),
+        "operator, its parameters, or budget": (stored.law, law.get(stored.version, b"").hex()),
+        "secret": (stored.secret_check, read_keys(change.after).noise.check_value()),
+        "sink": ((stored.sink_topic, stored.sink_key), (new.sink.topic, new.sink.key)),
+        "source.value, partitioner, timestamp or dedupe, or the alphabet": (
+            (stored.reading, stored.reading),
+            (reading_digest(old), reading_digest(new)),
+        ),
+    }
+    wrong = [name for name, (found, wanted) in expected.items() if found != wanted]
+    if wrong:
+        raise StartRefused(
+            f"{directory.path} was not written by {change.before.path}, or {change.after.path} "
+            f"changes more than the operator: {'; '.join(wrong)}. Nothing was changed."
+        )
+    return stored.version == old.version
+
+
+def _write(
+    beside: StateDirectory,
+    directory: StateDirectory,
+    change: Change,
+    streams: dict[int, Streams],
+    client: Client,
+) -> None:
+    """The whole next state of a shard, in a directory of its own."""
+    stored, stopped_at = directory.stored(), require_graceful_stop(directory)
+    assert stored is not None
+    if beside.path.exists():
+        rmtree(beside.path)
+    beside.path.mkdir(mode=0o700)
+    beside.create(_fingerprint(stored, stopped_at, change, client))
+    ends = exhaustible(change.becomes)
+    start = row_columns(change.becomes, deduplication_of(change.after.pipeline))
+    for partition in stored.own_partitions:
+        logs = log_files(directory.rows, partition)
+        if logs:
+            before = newest_table(change.before, change.was, max(logs, key=generation_of))
+            told = change.told_by(streams[partition])
+            RowLog(beside.rows, partition, start, ends).found(before.converted(start, ends, told))
+    beside.note_stop({int(partition): offset for partition, offset in stopped_at.items()})
+
+
+def _fingerprint(
+    stored: Fingerprint, stopped_at: dict[str, int], change: Change, client: Client
+) -> Fingerprint:
+    """That of the next version, which begins where the one before stopped."""
+    pipeline, partitions = change.after.pipeline, stored.own_partitions
+    topics, ledger = find_topics(client, pipeline), find_ledger(client, pipeline)
+    sink = bounds_of(client, topics.sink, partitions)
+    dead_letters = bounds_of(client, topics.dead_letters, partitions)
+    return stored.model_copy(
+        update={
+            "operator": change.becomes.kind,
+            "implementation": change.becomes.implementation,
+            "law": change.becomes.law_digest().hex(),
+            "version": pipeline.version,
+            "source_begin": stopped_at,
+            "sink_begin": {str(partition): bound.end for partition, bound in sink.items()},
+            "dead_letters_begin": {
+                str(partition): bound.end for partition, bound in dead_letters.items()
+            },
+            "ledger_begin": ledger_begin(client, ledger, partitions),
+        }
+    )
+
+
+def _finish_interrupted(directory: StateDirectory, version: int) -> None:
+    """Between two renamings: the next state is complete, and the old one is already aside.
+
+    What a refused start has made in its place since then holds nothing.
+    """
+    path, following = directory.path, _next_to(directory.path)
+    if directory.is_empty and _kept_as(path, version).exists() and following.exists():
+        if path.exists():
+            rmtree(path)
+        following.rename(path)
+
+
+def _next_to(path: Path) -> Path:
+    return path.with_name(f"{path.name}.next")
+
+
+def _kept_as(path: Path, version: int) -> Path:
+    return path.with_name(f"{path.name}.version-{version}")

@@ -1,0 +1,96 @@
+"""Gaps in event time: a chain whose steps take time goes on where nothing is recorded.
+
+A model may declare how long one of its steps lasts. The *tick* of a record is the number of whole
+steps from 1970 to its time. From one record of a stream to the next the chain makes as many steps
+as there are ticks between this one and the latest before it: at least one, also within one tick or
+if time goes backwards, and at most `longest`, however long the gap is. That is the declared model,
+and what is promised relative to it is exact.
+
+A prediction is a step of the chain in which nothing is released: it is free, and errs by no more
+roundings, and contracts earlier ones as much, as a step with a release (see `beliefs`).
+
+>>> gaps = Gaps(step_milliseconds=60_000, longest=100)
+>>> gaps.missed(np.array([NEVER, 7, 7, 7, 7, 7]), np.array([7, 5, 7, 8, 10, 5000])).tolist()
+[0, 0, 0, 0, 2, 99]
+>>> str(gaps)
+'in steps of 1 min: between two records at least one, and at most 100 however long the gap is'
+
+Source: SIP specification, section 4 (steps without a release, non-unit time gaps).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from operators.mechanism import Floats, Integers, State
+from operators.sip.beliefs import checked_belief
+from operators.sip.chain import Chain
+from operators.sip.history import extended
+
+LONGEST_GAP = 10_000
+NEVER = np.iinfo(np.int64).min
+"""The tick of a stream without a record."""
+_TICK = "tick"
+_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1))
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """How long a step of a chain lasts, and how many steps a gap may count as; see the module."""
+
+    step_milliseconds: int
+    longest: int
+
+    def __post_init__(self) -> None:
+        if self.step_milliseconds < 1:
+            raise ValueError(
+                f"step_milliseconds: must be at least 1 millisecond, not {self.step_milliseconds}"
+            )
+        if not 1 <= self.longest <= LONGEST_GAP:
+            raise ValueError(f"longest: must be 1..{LONGEST_GAP} steps, not {self.longest}")
+
+    def __str__(self) -> str:
+        unit, size = next(u for u in _UNITS if self.step_milliseconds % u[1] == 0)
+        return (
+            f"in steps of {self.step_milliseconds // size} {unit}: between two records at least "
+            f"one, and at most {self.longest} however long the gap is"
+        )
+
+    def start(self, rows: int) -> State:
+        """The latest tick of each stream."""
+        return {_TICK: np.full(rows, NEVER)}
+
+    def kept(self, state: State) -> State:
+        """A copy of the same: no release changes it."""
+        return {_TICK: state[_TICK].copy()}
+
+    def missed(self, last: Integers, ticks: Integers) -> Integers:
+        """How many steps without a record come before the one at `ticks`."""
+        passed = ticks - np.where(last == NEVER, ticks, last)
+        return np.clip(passed, 1, self.longest) - 1
+
+    def elapse(self, model: Chain, state: State, ticks: Integers) -> State:
+        """Predict once for every step that was missed: one step was predicted with the release.
+
+        What is released next depends on the gap, so the history that draws are bound to does.
+        """
+        missed = self.missed(state[_TICK], ticks)
+        after = {**state, _TICK: np.maximum(state[_TICK], ticks)}
+        if missed.any():
+            after["belief"] = _predicted(model, state["belief"], missed)
+            history = state["history"]
+            after["history"] = np.where(missed > 0, extended(history, -missed), history)
+        return after
+
+    def identity(self) -> tuple[str | int, ...]:
+        """For digests."""
+        return "gaps", self.step_milliseconds, self.longest
+
+
+def _predicted(model: Chain, rows: Floats, steps: Integers) -> Floats:
+    """The beliefs after so many steps, row by row."""
+    belief = checked_belief(rows).copy()
+    for passed in range(int(steps.max())):
+        waiting = np.flatnonzero(steps > passed)
+        belief[:, waiting] = model.skip(belief[:, waiting])
+    return np.ascontiguousarray(belief.T)

@@ -1,0 +1,67 @@
+"""`fugu state continue`: what cannot be continued is refused before anything is touched."""
+
+from array import array
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+from typer.testing import CliRunner
+
+from dataflows.cli import app
+from dataflows.commands.state_continue import change_between
+from dataflows.errors import ConfigurationError, StartRefused
+from dataflows.pipeline_file import PipelineFile
+from tests.dataflows.pipeline_files import MODEL, PIPELINE
+
+GRR = PIPELINE.replace("kind: crr", "kind: grr").replace("  model: model.json\n", "")
+BUDGET = "budget: {total: 20}\n"
+CRR = "version: 2\n" + PIPELINE
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FUGU_TEST_SECRET", "ab" * 32)
+
+
+def written(directory: Path, before: str, after: str) -> tuple[Path, Path]:
+    (directory / "model.json").write_bytes(orjson.dumps(MODEL | {"smoothing": 0.01}))
+    paths = directory / "before.yaml", directory / "after.yaml"
+    for path, text in zip(paths, (before, after), strict=True):
+        path.write_text(text)
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        (PIPELINE, CRR, "the state of crr cannot be continued by crr"),
+        (GRR, "version: 2\n" + GRR, "the state of grr cannot be continued by grr"),
+        (GRR, PIPELINE, "version: must be above 1"),
+        (GRR, CRR.replace("pseudonym", "none"), "sink.key: releases without keys"),
+        (GRR + BUDGET, CRR, "budget: a budget stays"),
+        (GRR, CRR + "budget: {total: 20, window: 5}\n", "budget.window: only budgets over"),
+        (GRR, CRR.replace("./state", "./elsewhere"), "state.directory: must be that of"),
+        (GRR, CRR, "there is no state in"),
+    ],
+)
+def test_what_cannot_be_continued_is_refused(
+    before: str, after: str, reason: str, tmp_path: Path
+) -> None:
+    old, new = written(tmp_path, before, after)
+    ended = CliRunner().invoke(app, ["state", "continue", str(new), "--after", str(old)]).exception
+    assert isinstance(ended, ConfigurationError)
+    assert reason in str(ended)
+    assert not (tmp_path / "state").exists()
+
+
+def test_streams_whose_releases_are_gone_are_refused_and_counted(tmp_path: Path) -> None:
+    before, after = map(PipelineFile.read, written(tmp_path, GRR, CRR))
+    change = change_between(before, after)
+    releases = {change.pseudonyms.of(b"alice"): array("I", [0, 2])}
+    spent = change.grr.largest_charge * np.array([2, 1])
+    with pytest.raises(StartRefused, match="does not hold all releases of 1 streams") as caught:
+        change.told_by(releases)([b"alice", b"bob"], {"spent": spent})
+    assert "bob" not in str(caught.value)
+    continued = change.told_by(releases)([b"alice"], {"spent": spent[:1]})
+    assert continued["spent"].tolist() == [2 * change.grr.largest_charge]

@@ -1,0 +1,54 @@
+"""Streams whose records come at declared ticks: a mechanism that follows them, and their truths."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from operators.mechanism import Array, Floats, Integers, Releases, State
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from tests.operators.sip.brute_force import Path, TruthLaw
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseInTime(ConditionalRandomizedResponse):
+    """Every stream has its records at `ticks`, so enumeration follows it through the gaps."""
+
+    ticks: tuple[int, ...] = (0,)
+
+    def start(self, rows: int) -> State:
+        """Before the first record."""
+        return self.elapse(super().start(rows), np.full(rows, self.ticks[0]))
+
+    def follow(self, state: State, released: Integers) -> State:
+        """Up to the next record."""
+        return self._later(super().follow(state, released))
+
+    def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
+        """Up to the next record."""
+        skipped, releases = super().skip(state, instead)
+        return self._later(skipped), releases
+
+    def _later(self, state: State) -> State:
+        following = dict(zip(self.ticks, (*self.ticks[1:], self.ticks[-1]), strict=True))
+        return self.elapse(state, np.array([following[tick] for tick in state["tick"].tolist()]))
+
+
+def seen_at(ticks: Path, law: TruthLaw, symbols: int) -> TruthLaw:
+    """P(symbols at the first few of the ascending `ticks`): what lies between them is summed."""
+
+    def at_ticks(truth: Path) -> float:
+        if not truth:
+            return 1.0
+        at = [tick - ticks[0] for tick in ticks[: len(truth)]]
+        choices = [range(symbols)] * (at[-1] + 1)
+        known = dict(zip(at, truth, strict=True))
+        whole = product(*([known[k]] if k in known else some for k, some in enumerate(choices)))
+        return sum(law(one) for one in whole)
+
+    return at_ticks
+
+
+def truth_probabilities(law: TruthLaw, symbols: int, steps: int) -> Floats:
+    """Of all truths, in lexicographic order."""
+    return np.array([law(truth) for truth in product(range(symbols), repeat=steps)])

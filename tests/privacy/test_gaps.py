@@ -1,0 +1,108 @@
+"""Sequence Information Privacy of streams with gaps, by exhaustive enumeration."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from operators.budget import Budgeted
+from operators.nats import in_nats
+from operators.sip.chain import Chain
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.gaps import Gaps
+from tests.operators.sip.brute_force import Enumeration, Path, TruthLaw, first_order
+from tests.operators.sip.chains import random_second_order, sparse, truth_law
+from tests.operators.sip.explicit_law import bounded
+from tests.privacy.chains import binary, random_chain
+from tests.privacy.gaps import ResponseInTime, seen_at, truth_probabilities
+from tests.privacy.leakage import ROUNDING, all_sequences
+
+GAPS = Gaps(step_milliseconds=1_000, longest=100)
+IRREGULAR: list[Path] = [(0, 3, 4, 6), (7, 8, 12, 13), (-2, 1, 3, 5)]
+
+
+def in_time(model: Chain, epsilon: float, ticks: Path) -> ResponseInTime:
+    return ResponseInTime(model, epsilon, gaps=GAPS, ticks=ticks)
+
+
+def chains(seed: int) -> list[tuple[Chain, TruthLaw]]:
+    """Dense and sparse, of two and of three symbols, and of second order; and their truths."""
+    rng = np.random.default_rng(seed)
+    two, three = random_chain(rng, 2), random_chain(rng, 3)
+    pairs = random_second_order(2, 3, seed)
+    laws = [first_order(model.prior, model.transition) for model in (two, three)]
+    return [
+        (two, laws[0]),
+        (sparse(two), laws[0]),
+        (three, laws[1]),
+        (pairs.model(), truth_law(pairs)),
+    ]
+
+
+@pytest.mark.parametrize("ticks", IRREGULAR)
+def test_the_ledger_of_every_path_through_gaps_covers_what_it_leaked(ticks: Path) -> None:
+    """About truths that made a step of the chain in every tick, seen or not."""
+    worst = 0.0
+    for seed in range(4):
+        epsilon = float(np.random.default_rng(seed).uniform(0.3, 3.0))
+        for model, law in chains(seed):
+            mechanism, steps = in_time(model, epsilon, ticks), len(ticks)
+            truths = truth_probabilities(seen_at(ticks, law, model.symbols), model.symbols, steps)
+            paths = all_sequences(mechanism, steps)
+            leaked = paths.about_truth(truths)
+            assert (leaked <= paths.spent + ROUNDING).all()
+            assert (paths.spent <= steps * in_nats(mechanism.largest_charge)).all()
+            assert (paths.about_streams() <= 2.0 * paths.spent + ROUNDING).all()
+            worst = max(worst, float((leaked / epsilon).max()))
+    assert worst > 2.0
+
+
+def test_beliefs_in_gaps_are_bayes_rule_over_all_that_may_have_happened() -> None:
+    """After every sequence of releases, to 1e-12."""
+    ticks = (0, 3, 4, 6)
+    for model, law in chains(seed=5):
+        mechanism = in_time(model, 0.8, ticks)
+        law_of = partial(bounded, epsilon=0.8)
+        expected = Enumeration(model.symbols, seen_at(ticks, law, model.symbols), law_of)
+        for steps in range(4):
+            paths = expected.releasable(steps)
+            state = mechanism.start(len(paths))
+            for released in np.array(paths, dtype=np.int64).reshape(len(paths), steps).T:
+                state = mechanism.follow(state, released)
+            beliefs = model.marginal(state["belief"].T.copy()).T
+            wanted = [expected.belief(path) for path in paths]
+            np.testing.assert_allclose(beliefs, wanted, rtol=0, atol=1e-12)
+
+
+def test_one_prediction_for_a_long_gap_leaks_more_than_its_ledger_says() -> None:
+    """What was released long ago is believed to tell more of the present than it does."""
+    model, ticks = binary(stays=0.9, first=0.5), (0, 20, 40, 60)
+    far_apart = np.linalg.matrix_power(model.transition, 20)
+    truths = truth_probabilities(first_order(model.prior, far_apart), 2, 4)
+    ignoring = all_sequences(ConditionalRandomizedResponse(model, epsilon=1.0), 4)
+    assert ignoring.about_truth(truths).max() == pytest.approx(4.867, abs=5e-4)
+    paths = all_sequences(in_time(model, 1.0, ticks), 4)
+    assert paths.about_truth(truths).max() == pytest.approx(4.0, abs=1e-9)
+    assert ignoring.spent.max() == pytest.approx(4.0) == paths.spent.max()
+
+
+def test_a_gap_that_counts_as_fewer_steps_is_private_relative_to_the_chain_that_says_so() -> None:
+    model, ticks = binary(stays=0.9, first=0.3), (0, 1_000, 1_001, 9_000)
+    mechanism = ResponseInTime(model, 1.5, gaps=Gaps(1_000, longest=2), ticks=ticks)
+    law = first_order(model.prior, model.transition)
+    truths = truth_probabilities(seen_at((0, 2, 3, 5), law, 2), 2, 4)
+    paths = all_sequences(mechanism, 4)
+    assert (paths.about_truth(truths) <= paths.spent + ROUNDING).all()
+
+
+@pytest.mark.parametrize("window", [None, 2])
+def test_a_budget_covers_gaps_too_and_counts_records(window: int | None) -> None:
+    """Skipped records are a step of the chain each, beside those of the gap before them."""
+    model, ticks = binary(stays=0.8, first=0.4), (0, 2, 3, 6)
+    law = first_order(model.prior, model.transition)
+    truths = truth_probabilities(seen_at(ticks, law, 2), 2, 4)
+    budgeted = Budgeted(in_time(model, 0.9, ticks), total=1.0, window=window)
+    paths = all_sequences(budgeted, 4)
+    assert (paths.about_truth(truths) <= paths.spent + ROUNDING).all()
+    spent = float(paths.spent.max())
+    assert spent <= 1.0 + 1e-6 if window is None else 1.5 < spent <= 2.0 + 1e-6
