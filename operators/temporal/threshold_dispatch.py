@@ -5,7 +5,7 @@ reserved, k - c0 of them in steady state. A reserved slot may hold None: a tick 
 nothing at all (a stationary start reserves slots for values that never were). A free slot holds
 None and is not occupied.
 
-Whoever draws does not care how free slots are counted: they are, in the order of the ring.
+A draw picks one of the free slots, all alike, so they are numbered as they lie in the ring.
 """
 
 from abc import abstractmethod
