@@ -85,6 +85,7 @@ class TemporalOperator(Section):
     end: Literal["drain", "discard"] = "drain"
     empty: Literal["emit", "skip"] = "emit"
     null: NullValue = "error"
+    accept_unsound: bool = False
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -102,6 +103,11 @@ class TemporalOperator(Section):
         for name, fits in belongs.items():
             if name in self.model_fields_set and not fits:
                 raise ValueError(f"{name}: {self.kind} does not have it; delete it")
+        if self.start == "cold" and not self.accept_unsound:
+            raise ValueError(
+                "start: a cold start is the paper's, and breaks the bound on early delays; delete "
+                "it, or write accept_unsound: true to reproduce the paper"
+            )
         if self.epsilon is None and self.threshold is None:
             raise ValueError("epsilon: is required; add it")
         if self.threshold is not None and self.kind == "extended_threshold_perturbation":

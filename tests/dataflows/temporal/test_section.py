@@ -75,6 +75,7 @@ def test_costs_and_constraints_choose_the_kind(
         ({"ticks": {"width": "1.5ms"}}, "whole numbers of milliseconds"),
         ({"ticks": {"width": "1s", "idle": 19}}, "ticks.idle: must be at least 20"),
         ({"ticks": {"width": "1s", "several": "mean"}}, "several"),
+        ({"start": "cold"}, "start: a cold start is the paper's"),
         ({"kind": "threshold", "window": 5}, "there is no 'threshold'"),
     ],
 )
