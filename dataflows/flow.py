@@ -84,7 +84,7 @@ def build(plan: Plan) -> Shard:
 
     lift = _lift(plan, source)
 
-    def sanitize(pointer: bytes | None) -> Sanitize:
+    def sanitize(pointer: bytes | None) -> Sanitize[Sanitized]:
         rows = plan.directory.rows
         return Sanitize(lift, rows, topic, plan.metrics, pointer, plan.finishing)
 
@@ -94,11 +94,11 @@ def build(plan: Plan) -> Shard:
 
     def dead_letters(sanitized: Sanitized) -> Outgoing:
         with without_values("dead_letters", topic, sanitized.partition, sanitized.dead.offsets):
-            return plan.publisher.dead_letters(sanitized)
+            return plan.publisher.dead_letters(sanitized.partition, sanitized.dead)
 
     flow = Dataflow(plan.name.replace(".", "_"))
     reader = plan.client.reader(topic)
-    begin = _begin(fingerprint.source_begin)
+    begin = offsets_of(fingerprint.source_begin)
     kafka_source = KafkaSource(topic, begin, reader, plan.max_batch, plan.stop, plan.metrics)
     decoded = op.map("decode", op.input("source", flow, kafka_source), decode)
     sanitized = op.stateful_batch("sanitize", decoded, sanitize)
@@ -109,7 +109,7 @@ def build(plan: Plan) -> Shard:
             plan.client,
             writer,
             fingerprint.sink_topic,
-            _begin(fingerprint.sink_begin),
+            offsets_of(fingerprint.sink_begin),
             plan.publisher.release_ids if plan.ticks is None and not plan.finishing else None,
             plan.metrics,
         ),
@@ -121,7 +121,7 @@ def build(plan: Plan) -> Shard:
             plan.client,
             writer,
             fingerprint.dead_letters_topic,
-            _begin(fingerprint.dead_letters_begin),
+            offsets_of(fingerprint.dead_letters_begin),
             plan.publisher.dead_letter_ids,
             plan.metrics,
         ),
@@ -154,7 +154,7 @@ def _report_spending(
             plan.client,
             writer,
             ledger.name,
-            _begin(plan.fingerprint.ledger_begin),
+            offsets_of(plan.fingerprint.ledger_begin),
             plan.publisher.ledger_ids,
             plan.metrics,
             Shared(ledger.partitions, partial(is_stream_of, plan.name)),
@@ -162,5 +162,6 @@ def _report_spending(
     )
 
 
-def _begin(offsets: dict[str, int]) -> dict[int, int]:
+def offsets_of(offsets: dict[str, int]) -> dict[int, int]:
+    """By partition, as a fingerprint holds them."""
     return {int(partition): offset for partition, offset in offsets.items()}

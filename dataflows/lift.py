@@ -52,6 +52,11 @@ class Lift:
         object.__setattr__(self, "_columns", tuple(self.mechanism.start(0)))
         object.__setattr__(self, "_elapse", passing_time(self.mechanism))
 
+    @property
+    def ends(self) -> ExhaustibleMechanism | None:
+        """How rows come to an end, if they do."""
+        return exhaustible(self.mechanism)
+
     def start(self, rows: int) -> State:
         """The columns of fresh rows."""
         return row_columns(self.mechanism, self.deduplication)(rows)

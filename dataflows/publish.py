@@ -70,14 +70,13 @@ class Publisher:
             positions=sanitized.offsets,
         )
 
-    def dead_letters(self, sanitized: Sanitized) -> Outgoing:
+    def dead_letters(self, partition: int, dead: DeadLetters) -> Outgoing:
         """The records for the dead-letter topic: coordinates and reason, never the payload."""
-        dead = sanitized.dead
         return Outgoing(
-            partition=sanitized.partition,
+            partition=partition,
             keys=[None] * len(dead.offsets),
-            values=self._dead_letter_values(sanitized.partition, dead),
-            headers=self._headers(self.dead_letter_ids(sanitized.partition, dead.offsets)),
+            values=self._dead_letter_values(partition, dead),
+            headers=self._headers(self.dead_letter_ids(partition, dead.offsets)),
             timestamps=dead.timestamps,
             positions=dead.offsets,
         )
@@ -99,6 +98,10 @@ class Publisher:
             timestamps=spending.timestamps,
             positions=spending.offsets,
         )
+
+    def tick_headers(self, keys: Sequence[bytes], ticks: Sequence[int]) -> list[list[Header]]:
+        """The headers of what is written about ticks, of a source partition or of a group."""
+        return self._headers(self.scope.tick_release_ids(self.source, keys, [0] * len(keys), ticks))
 
     def ledger_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
         """The names of the ledger's records about these source records."""

@@ -2,30 +2,63 @@
 
 from collections import Counter
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from bytewax.operators import StatefulBatchLogic
 
-from dataflows.batches import Decoded, Sanitized
+from dataflows.batches import DeadLetters, Decoded
 from dataflows.errors import without_values
-from dataflows.lift import Lift, exhaustible
 from dataflows.monitoring.metrics import DEAD_LETTERS, STATE_BYTES, STREAMS, Metrics
 from dataflows.state.row_log import RowLog, partition_of
-from dataflows.tick_lift import TickLift
+from dataflows.state.row_table import RowTable
+from operators.mechanism import ExhaustibleMechanism, State
 
 
-class Sanitize(StatefulBatchLogic[Decoded, Sanitized, bytes]):
-    """The mechanism over one partition; its state is a pointer into the partition's row log."""
+class WithDeadLetters(Protocol):
+    """What comes of a batch, refused records among it."""
+
+    @property
+    def dead(self) -> DeadLetters: ...
+
+
+Out = TypeVar("Out", bound=WithDeadLetters)
+Made = TypeVar("Made", bound=WithDeadLetters, covariant=True)
+
+
+class Stage(Protocol[Made]):
+    """What is done with the records of a partition and the rows of their keys."""
+
+    @property
+    def ends(self) -> ExhaustibleMechanism | None:
+        """How rows come to an end, if they do."""
+        ...
+
+    def start(self, rows: int) -> State:
+        """The columns of fresh rows."""
+        ...
+
+    def __call__(self, decoded: Decoded, table: RowTable) -> Made:
+        """One batch, in order."""
+        ...
+
+    def finish(self, partition: int, table: RowTable) -> Made:
+        """What was held back, after the last record."""
+        ...
+
+
+class Sanitize(StatefulBatchLogic[Decoded, Out, bytes]):
+    """One stage over one partition; its state is a pointer into the partition's row log."""
 
     def __init__(
         self,
-        lift: Lift | TickLift,
+        stage: Stage[Out],
         directory: Path,
         topic: str,
         metrics: Metrics,
         pointer: bytes | None,
         finishing: bool = False,
     ) -> None:
-        self._lift = lift
+        self._stage = stage
         self._directory = directory
         self._topic = topic
         self._metrics = metrics
@@ -37,24 +70,24 @@ class Sanitize(StatefulBatchLogic[Decoded, Sanitized, bytes]):
             log.load(pointer)
             metrics.put(STREAMS, len(log.table), topic, partition)
 
-    def on_batch(self, values: list[Decoded]) -> tuple[list[Sanitized], bool]:
+    def on_batch(self, values: list[Decoded]) -> tuple[list[Out], bool]:
         """Sanitize every batch, in order."""
         out = []
         for decoded in values:
             with without_values("sanitize", self._topic, decoded.partition, decoded.offsets):
                 log = self._log or self._begin(decoded.partition)
-                sanitized = self._lift(decoded, log.table)
+                sanitized = self._stage(decoded, log.table)
             for reason, count in Counter(sanitized.dead.reasons).items():
                 self._metrics.add(DEAD_LETTERS, count, self._topic, decoded.partition, reason)
             out.append(sanitized)
         return out, StatefulBatchLogic.RETAIN
 
-    def on_eof(self) -> tuple[list[Sanitized], bool]:
+    def on_eof(self) -> tuple[list[Out], bool]:
         """Where the pipeline is to finish, what streams hold back follows the last record."""
         if not self._finishing or self._log is None:
             return [], StatefulBatchLogic.RETAIN
         with without_values("finish", self._topic, self._log.partition, []):
-            finished = self._lift.finish(self._log.partition, self._log.table)
+            finished = self._stage.finish(self._log.partition, self._log.table)
         return [finished], StatefulBatchLogic.RETAIN
 
     def snapshot(self) -> bytes:
@@ -74,7 +107,5 @@ class Sanitize(StatefulBatchLogic[Decoded, Sanitized, bytes]):
         return log
 
     def _open(self, partition: int) -> RowLog:
-        self._log = RowLog(
-            self._directory, partition, self._lift.start, exhaustible(self._lift.mechanism)
-        )
+        self._log = RowLog(self._directory, partition, self._stage.start, self._stage.ends)
         return self._log

@@ -14,13 +14,11 @@ from dataflows.admission import Admission
 from dataflows.batches import DeadLetters, Decoded, Reason, Sanitized
 from dataflows.state.row_table import RowTable
 from dataflows.tick_releases import TickReleases, sanitized_ticks
-from dataflows.ticks import TIME, Ticks
-from operators.mechanism import Inputs, Integers, Mechanism, Releases, State
+from dataflows.ticks import CLOSED, TIME, Ticks
+from operators.mechanism import ExhaustibleMechanism, Inputs, Integers, Mechanism, Releases, State
 from operators.randomness import DrawScope, tick_position
 from operators.temporal.payloads import is_there
 from operators.temporal.temporal_perturbation import TemporalPerturbation
-
-_CLOSED = "closed tick"
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,11 @@ class TickLift:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_columns", tuple(self.mechanism.start(0)))
 
+    @property
+    def ends(self) -> ExhaustibleMechanism | None:
+        """No row comes to an end."""
+        return None
+
     def start(self, rows: int) -> State:
         """The columns of fresh rows."""
         return tick_columns(self.mechanism, self.ticks)(rows)
@@ -45,9 +48,9 @@ class TickLift:
         """Note what records say, and release whatever ticks they close."""
         released: list[TickReleases] = []
         for index, (key, time) in enumerate(zip(decoded.keys, decoded.timestamps, strict=True)):
-            reason = self._out_of_time(table, time) or self._refused(table, decoded, key)
+            reason = self.ticks.refusal(table.clock, time) or self._refused(table, decoded, key)
             if reason is None:
-                released += self._advance(table, time)
+                released += self._close(table, self.ticks.passed(table.clock, time))
                 reason = self._note(table, key, self.ticks.of(time), decoded.values[index])
             if reason is not None:
                 decoded.dead.add(decoded.offsets[index], time, reason)
@@ -57,8 +60,9 @@ class TickLift:
         """Close what is open, let out what is pending, and end every epoch."""
         released: list[TickReleases] = []
         if table.clock:
-            last = self.ticks.of(table.clock[TIME])
-            released += self._close(table, last)
+            first, last = table.clock[CLOSED] + 1, self.ticks.of(table.clock[TIME])
+            table.clock[CLOSED] = last
+            released += self._close(table, range(first, last + 1))
             rows = np.flatnonzero(table.columns["running"])
             state = table.gather(rows)
             ended, leaving = self.mechanism.finish({n: state[n] for n in self._columns})
@@ -71,27 +75,8 @@ class TickLift:
             ]
         return sanitized_ticks(partition, released, DeadLetters())
 
-    def _out_of_time(self, table: RowTable, time: int) -> Reason | None:
-        if not table.clock:
-            return None
-        tick = self.ticks.of(time)
-        if tick <= table.clock[_CLOSED]:
-            return Reason.LATE
-        if tick - self.ticks.of(table.clock[TIME]) > self.ticks.max_jump:
-            return Reason.TOO_FAR_AHEAD
-        return None
-
     def _refused(self, table: RowTable, decoded: Decoded, key: bytes) -> Reason | None:
         return self.admission.refusals(table, decoded.partition, [key]).get(0)
-
-    def _advance(self, table: RowTable, time: int) -> list[TickReleases]:
-        """Move stream time, if it does move, and close what it has passed."""
-        if not table.clock:
-            table.clock = {TIME: time, _CLOSED: self.ticks.closed(time)}
-        if time <= table.clock[TIME]:
-            return []
-        table.clock[TIME] = time
-        return self._close(table, self.ticks.closed(time))
 
     def _note(self, table: RowTable, key: bytes, tick: int, value: bytes | None) -> Reason | None:
         """What the stream holds in a tick that is open."""
@@ -108,15 +93,13 @@ class TickLift:
         table.touch(row)
         return None
 
-    def _close(self, table: RowTable, last: int) -> list[TickReleases]:
-        """Close every tick up to `last`, in order."""
-        first, closed = table.clock[_CLOSED] + 1, []
-        for tick in range(first, last + 1):
+    def _close(self, table: RowTable, ticks: range) -> list[TickReleases]:
+        closed = []
+        for tick in ticks:
             columns, cell = table.columns, tick % self.ticks.open
             rows = np.flatnonzero(columns["running"] | columns["present"][:, cell])
             if len(rows):
                 closed.append(self._step(table, rows, tick))
-        table.clock[_CLOSED] = max(table.clock[_CLOSED], last)
         return closed
 
     def _step(self, table: RowTable, rows: Integers, tick: int) -> TickReleases:

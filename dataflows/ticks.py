@@ -5,11 +5,18 @@ has come to its end plus `grace`; ticks close in order and none is left out. No 
 looked at, so the same records always close the same ticks.
 """
 
+from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Literal
 
+from dataflows.batches import Reason
+
 TIME = "stream time"
 """Its name in the clock of a partition."""
+CLOSED = "closed tick"
+
+Clock = MutableMapping[str, int]
+"""Where a partition stands: stream time, and the last tick that is closed; empty at first."""
 
 Several = Literal["last", "first", "list", "error"]
 
@@ -31,7 +38,7 @@ class Ticks:
     width: int
     grace: int
     max_jump: int
-    idle: int
+    idle: int = 0
     several: Several = "last"
 
     def of(self, timestamp: int) -> int:
@@ -50,3 +57,23 @@ class Ticks:
     def open(self) -> int:
         """The most ticks that are open at a time."""
         return -(-self.grace // self.width) + 1
+
+    def refusal(self, clock: Clock, time: int) -> Reason | None:
+        """Why a record of this time comes too late, or too early."""
+        if not clock:
+            return None
+        tick = self.of(time)
+        if tick <= clock[CLOSED]:
+            return Reason.LATE
+        if tick - self.of(clock[TIME]) > self.max_jump:
+            return Reason.TOO_FAR_AHEAD
+        return None
+
+    def passed(self, clock: Clock, time: int) -> range:
+        """Move stream time, if a record of this time does move it; the ticks that this closes."""
+        if not clock:
+            clock.update({TIME: time, CLOSED: self.closed(time)})
+        first = clock[CLOSED] + 1
+        clock[TIME] = max(clock[TIME], time)
+        clock[CLOSED] = max(clock[CLOSED], self.closed(clock[TIME]))
+        return range(first, clock[CLOSED] + 1)

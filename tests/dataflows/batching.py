@@ -58,7 +58,7 @@ def everything(
         batch = batch_of(messages[first : first + batch_size], first_offset=first)
         sanitized = lift(mechanism=mechanism)(codec().decode(batch), table)
         releases += rows_of(publish.releases(sanitized))
-        dead_letters += rows_of(publish.dead_letters(sanitized))
+        dead_letters += rows_of(publish.dead_letters(sanitized.partition, sanitized.dead))
         if encode_between:
             block = table.take_everything()
             table = RowTable(mechanism.start)

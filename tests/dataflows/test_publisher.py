@@ -59,7 +59,7 @@ def test_pseudonyms_differ_between_users_sinks_and_secrets() -> None:
 
 
 def test_a_dead_letter_is_coordinates_and_a_reason_without_the_payload() -> None:
-    outgoing = publisher().dead_letters(sanitized(MESSAGES))
+    outgoing = publisher().dead_letters(2, sanitized(MESSAGES).dead)
     assert [orjson.loads(value) for value in outgoing.values] == [
         {
             "topic": "vitals.raw",
@@ -76,7 +76,7 @@ def test_a_dead_letter_is_coordinates_and_a_reason_without_the_payload() -> None
 
 def test_a_dead_letter_and_a_release_of_one_position_have_different_ids() -> None:
     released = publisher().releases(sanitized([(b"alice", b'{"zone": "rest"}')]))
-    refused = publisher().dead_letters(sanitized([(b"alice", b"{}")]))
+    refused = publisher().dead_letters(2, sanitized([(b"alice", b"{}")]).dead)
     assert released.headers[0][0][1] != refused.headers[0][0][1]
 
 

@@ -1,0 +1,226 @@
+"""The two dataflows of an aggregate: contributions to partial sums, and partial sums to releases.
+
+source ──▶ decode ──▶ bound ──▶ partials ──▶ internal log          (every shard)
+                            └─▶ dead letters
+internal log ──▶ read ──▶ merge ──▶ releases ──▶ sink              (one owner)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import bytewax.operators as op
+from bytewax.dataflow import Dataflow
+from bytewax.operators import StatefulBatchLogic
+
+from dataflows.aggregates.bounding import Bounded, Bounding
+from dataflows.aggregates.contributions import Figures
+from dataflows.aggregates.merging import Merge, MergeState
+from dataflows.aggregates.partials import Partial
+from dataflows.batches import Batch, Decoded, Outgoing
+from dataflows.codec.records import Codec
+from dataflows.errors import without_values
+from dataflows.fingerprint import Fingerprint
+from dataflows.flow import Shard, offsets_of
+from dataflows.kafka.client import Client
+from dataflows.kafka.sink import KafkaSink, Shared
+from dataflows.kafka.source import KafkaSource, StopFlag, part_name
+from dataflows.monitoring.metrics import Metrics
+from dataflows.publish import Publisher
+from dataflows.sanitize import Sanitize
+from dataflows.state.directory import StateDirectory
+from dataflows.ticks import Ticks
+from operators.mechanism import Kind, Releases
+
+BOUNDING_STEPS = [
+    "source",
+    "decode",
+    "bound",
+    "partials",
+    "dead_letters",
+    "log",
+    "dead_letter_sink",
+]
+MERGING_STEPS = ["log", "read", "merge", "releases", "sink"]
+"""Names of the steps; bytewax identifies state by them, so they never change."""
+
+
+@dataclass(frozen=True)
+class BoundingPlan:
+    """Everything the first dataflow of one shard is made of; its sink is the internal log."""
+
+    name: str
+    bounding: Bounding
+    codec: Codec
+    publisher: Publisher
+    client: Client
+    directory: StateDirectory
+    fingerprint: Fingerprint
+    max_batch: int
+    stop: StopFlag
+    finishing: bool = False
+    metrics: Metrics = field(default_factory=Metrics)
+
+
+@dataclass(frozen=True)
+class MergingPlan:
+    """Everything the second dataflow is made of; its source is the internal log."""
+
+    name: str
+    merge: Merge
+    ticks: Ticks
+    figures: Figures
+    publisher: Publisher
+    client: Client
+    directory: StateDirectory
+    fingerprint: Fingerprint
+    max_batch: int
+    stop: StopFlag
+    finishing: bool = False
+    metrics: Metrics = field(default_factory=Metrics)
+
+
+def build_bounding(plan: BoundingPlan) -> Shard:
+    """Bound contributions, and sum those of closed ticks."""
+    fingerprint, ticks = plan.fingerprint, plan.bounding.ticks
+    topic, writer = fingerprint.source_topic, plan.client.writer()
+
+    def decode(batch: Batch) -> tuple[str, Decoded]:
+        with without_values("decode", topic, batch.partition, batch.offsets):
+            return part_name(batch.partition), plan.codec.decode(batch)
+
+    def bound(pointer: bytes | None) -> Sanitize[Bounded]:
+        return Sanitize(plan.bounding, plan.directory.rows, topic, plan.metrics, pointer)
+
+    def partials(bounded: Bounded) -> Outgoing:
+        closed = bounded.partials
+        keys = [_log_key(bounded.partition)] * len(closed)
+        return Outgoing(
+            partition=bounded.partition,
+            keys=list(keys),
+            values=[one.encoded() for one in closed],
+            headers=plan.publisher.tick_headers(
+                fingerprint.sink_identity, keys, [one.tick for one in closed]
+            ),
+            timestamps=[ticks.end(one.tick) for one in closed],
+            positions=[one.tick for one in closed],
+        )
+
+    def dead_letters(bounded: Bounded) -> Outgoing:
+        with without_values("dead_letters", topic, bounded.partition, bounded.dead.offsets):
+            return plan.publisher.dead_letters(bounded.partition, bounded.dead)
+
+    flow = Dataflow(f"{plan.name}.bounding".replace(".", "_"))
+    reader = plan.client.reader(topic)
+    begin = offsets_of(fingerprint.source_begin)
+    source = KafkaSource(topic, begin, reader, plan.max_batch, plan.stop, plan.metrics)
+    decoded = op.map("decode", op.input("source", flow, source), decode)
+    bounded = op.stateful_batch("bound", decoded, bound)
+    log = KafkaSink(
+        plan.client,
+        writer,
+        fingerprint.sink_topic,
+        offsets_of(fingerprint.sink_begin),
+        None,
+        plan.metrics,
+        Shared(1, lambda part, key: key == _log_key(part)),
+    )
+    op.output("log", op.map_value("partials", bounded, partials), log)
+    op.output(
+        "dead_letter_sink",
+        op.map_value("dead_letters", bounded, dead_letters),
+        KafkaSink(
+            plan.client,
+            writer,
+            fingerprint.dead_letters_topic,
+            offsets_of(fingerprint.dead_letters_begin),
+            plan.publisher.dead_letter_ids,
+            plan.metrics,
+        ),
+    )
+    return Shard(flow, source)
+
+
+def build_merging(plan: MergingPlan) -> Shard:
+    """Release ticks that every partition has closed."""
+    fingerprint, topic = plan.fingerprint, plan.fingerprint.source_topic
+
+    def read(batch: Batch) -> tuple[str, list[Partial]]:
+        place = f"topic {topic}, partition 0, offset"
+        return part_name(0), [
+            Partial.decoded(value, f"{place} {offset}")
+            for offset, value in zip(batch.offsets, batch.values, strict=True)
+        ]
+
+    def releases(ticks: Sequence[tuple[int, Releases]]) -> Outgoing:
+        with without_values("releases", topic, 0, []):
+            return _outgoing(plan, ticks)
+
+    flow = Dataflow(f"{plan.name}.merging".replace(".", "_"))
+    begin = offsets_of(fingerprint.source_begin)
+    reader = plan.client.reader(topic)
+    source = KafkaSource(topic, begin, reader, plan.max_batch, plan.stop, plan.metrics)
+    partials = op.map("read", op.input("log", flow, source), read)
+    merged = op.stateful_batch("merge", partials, partial(Merging, plan.merge, topic))
+    sink = KafkaSink(
+        plan.client,
+        plan.client.writer(),
+        fingerprint.sink_topic,
+        offsets_of(fingerprint.sink_begin),
+        None,
+        plan.metrics,
+    )
+    op.output("sink", op.map_value("releases", merged, releases), sink)
+    return Shard(flow, source)
+
+
+class Merging(StatefulBatchLogic[list[Partial], list[tuple[int, Releases]], bytes]):
+    """The merge, whose state goes into bytewax's snapshot as it is: it has no row per user."""
+
+    def __init__(self, merge: Merge, topic: str, content: bytes | None) -> None:
+        self._merge = merge
+        self._topic = topic
+        self._state: MergeState = merge.start() if content is None else merge.restored(content)
+
+    def on_batch(
+        self, values: list[list[Partial]]
+    ) -> tuple[list[list[tuple[int, Releases]]], bool]:
+        """Take partial sums in, in the order of the log."""
+        with without_values("merge", self._topic, 0, []):
+            released = [
+                complete
+                for partials in values
+                for one in partials
+                for complete in self._merge(self._state, one)
+            ]
+        return [released], StatefulBatchLogic.RETAIN
+
+    def snapshot(self) -> bytes:
+        """Everything, since a step may change all of it."""
+        return self._state.encoded()
+
+
+def _outgoing(plan: MergingPlan, ticks: Sequence[tuple[int, Releases]]) -> Outgoing:
+    keys, values, timestamps, positions = [], [], [], []
+    for tick, releases in ticks:
+        notes = {name: note[0].item() for name, note in releases.annotations.items()}
+        kinds = releases.kinds
+        fresh = kinds is None or kinds[0] == Kind.FRESH
+        start, end = plan.ticks.end(tick - 1), plan.ticks.end(tick)
+        written = plan.figures.write(start, releases.values[0], {"published": fresh, **notes})
+        keys += plan.figures.keys
+        values += written
+        timestamps += [end] * len(written)
+        positions += [tick] * len(written)
+    return Outgoing(
+        partition=0,
+        keys=list(keys) if plan.publisher.key_policy != "none" else [None] * len(keys),
+        values=values,
+        headers=plan.publisher.tick_headers(plan.publisher.source, keys, positions),
+        timestamps=timestamps,
+        positions=positions,
+    )
+
+
+def _log_key(partition: int) -> bytes:
+    return b"%d" % partition

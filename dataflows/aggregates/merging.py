@@ -1,0 +1,96 @@
+"""Merge partial sums: release every tick once all source partitions have closed it.
+
+A pure function of the log's prefix: which partition wrote first never shows. Ticks are released in
+order and none is left out. A partition that has not begun when another one has counts as empty
+until its first tick; one that falls silent holds everybody up, because whether it is still writing
+is nothing that the log says.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dataflows.aggregates.partials import Partial
+from dataflows.state.row_block import column_bytes, described, read, written
+from operators.mechanism import Inputs, Integers, Mechanism, Releases, State
+from operators.randomness import DrawScope, tick_position
+
+_SCHEDULE = b"schedule"
+"""One budget for all groups, so that it does not matter how users move between them."""
+
+
+@dataclass
+class MergeState:
+    """First and last tick of every partition, -1 before it has one; the tick to be released next;
+    and sums of ticks that are not complete."""
+
+    mechanism: State
+    first: list[int]
+    last: list[int]
+    following: int | None = None
+    open: dict[int, Integers] = field(default_factory=dict)
+
+    def encoded(self) -> bytes:
+        """A block."""
+        ticks = sorted(self.open)
+        header = {
+            "columns": described(self.mechanism),
+            "first": self.first,
+            "last": self.last,
+            "following": self.following,
+            "open": ticks,
+        }
+        sums = [self.open[tick].astype("<i8").tobytes() for tick in ticks]
+        return written(header, [*column_bytes(self.mechanism), *sums])
+
+
+@dataclass(frozen=True)
+class Merge:
+    """All partitions of the source topic identified by `source`, one row of the mechanism."""
+
+    mechanism: Mechanism
+    scope: DrawScope
+    source: str
+    partitions: int
+    groups: int
+
+    def start(self) -> MergeState:
+        """Nothing has been reported yet."""
+        nothing = [-1] * self.partitions
+        return MergeState(self.mechanism.start(1), list(nothing), list(nothing))
+
+    def restored(self, content: bytes) -> MergeState:
+        """What `MergeState.encoded` gave."""
+        header, body = read(content)
+        like = self.mechanism.start(1)
+        mechanism = body.take_columns(like, 1)
+        sums = {tick: body.take(self.groups, "<i8").astype(np.int64) for tick in header["open"]}
+        return MergeState(mechanism, header["first"], header["last"], header["following"], sums)
+
+    def __call__(self, state: MergeState, partial: Partial) -> Iterator[tuple[int, Releases]]:
+        """Ticks that are complete now, in order, and what is released for them."""
+        partition, tick = partial.partition, partial.tick
+        if tick <= state.last[partition]:
+            return
+        if state.first[partition] < 0:
+            state.first[partition] = tick
+        state.last[partition] = tick
+        sums = state.open.setdefault(tick, np.zeros(self.groups, dtype=np.int64))
+        sums[partial.groups] += partial.sums
+        if min(state.last) < 0:
+            return
+        if state.following is None:
+            state.following = min(state.first)
+        while state.following <= min(state.last):
+            yield state.following, self._release(state, state.following)
+            state.following += 1
+
+    def _release(self, state: MergeState, tick: int) -> Releases:
+        nobody = np.zeros(self.groups, dtype=np.int64)
+        truth = state.open.pop(tick, nobody)
+        draws = self.scope.draws([_SCHEDULE], [tick_position(self.source, tick)])
+        state.mechanism, releases = self.mechanism.step(
+            state.mechanism, Inputs(truth[None, :]), draws
+        )
+        return releases
