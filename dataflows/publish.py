@@ -99,9 +99,12 @@ class Publisher:
             positions=spending.offsets,
         )
 
-    def tick_headers(self, keys: Sequence[bytes], ticks: Sequence[int]) -> list[list[Header]]:
-        """The headers of what is written about ticks, of a source partition or of a group."""
-        return self._headers(self.scope.tick_release_ids(self.source, keys, [0] * len(keys), ticks))
+    def tick_headers(
+        self, topic: str, keys: Sequence[bytes], ticks: Sequence[int]
+    ) -> list[list[Header]]:
+        """The headers of what is said about ticks of groups, or of the partitions of a topic."""
+        ids = self.scope.tick_release_ids(topic, keys, [0] * len(keys), ticks)
+        return self._headers(ids)
 
     def ledger_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
         """The names of the ledger's records about these source records."""

@@ -26,7 +26,7 @@ from dataflows.ledger.topic import find_ledger
 from dataflows.lift import exhaustible
 from dataflows.mechanisms import columns_of, configure
 from dataflows.pipeline_file import PipelineFile
-from dataflows.prepare import ledger_begin
+from dataflows.preparation import own_begin
 from dataflows.publish import Pseudonyms
 from dataflows.secrets import read_keys
 from dataflows.state.directory import StateDirectory, shard_directories
@@ -202,7 +202,7 @@ def _fingerprint(
             "dead_letters_begin": {
                 str(partition): bound.end for partition, bound in dead_letters.items()
             },
-            "ledger_begin": ledger_begin(client, ledger, partitions),
+            "ledger_begin": own_begin(client, ledger, partitions),
         }
     )
 

@@ -1,5 +1,6 @@
 """What must be true of the topics before anything is read: design section 4.2, conditions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dataflows.config import Pipeline
@@ -32,19 +33,42 @@ class Topics:
 
 def find_topics(client: Client, pipeline: Pipeline) -> Topics:
     """Find (or, with `sink.create`, create) the topics; `KafkaUnavailable` lists every problem."""
+    source = _source(client, pipeline)
+    names = {"sink.topic": pipeline.sink.topic, **_dead_letters(pipeline)}
+    sink, dead_letters = _beside(client, pipeline, source, names)
+    return Topics(source, sink, dead_letters)
+
+
+def find_aggregate_topics(client: Client, pipeline: Pipeline) -> tuple[Topics, Topics]:
+    """The topics of the two dataflows of an aggregate: what the first writes, the second reads."""
+    source, create = _source(client, pipeline), pipeline.sink.create
+    [dead_letters] = _beside(client, pipeline, source, _dead_letters(pipeline))
+    log = single_partition(client, f"{pipeline.name}.partials", "partial sums", create=create)
+    sink = single_partition(client, pipeline.sink.topic, "sink.topic", create=create)
+    return Topics(source, log, dead_letters), Topics(log, sink, dead_letters)
+
+
+def _source(client: Client, pipeline: Pipeline) -> Topic:
     source = client.topic(pipeline.source.topic)
     if source is None:
         raise KafkaUnavailable(
             f"topic {pipeline.source.topic} (source.topic) does not exist. "
             "Create it, or correct the name in the pipeline file."
         )
-    sink_names = {
-        "sink.topic": pipeline.sink.topic,
-        "sink.dead_letters": pipeline.sink.dead_letter_topic,
-    }
+    return source
+
+
+def _dead_letters(pipeline: Pipeline) -> dict[str, str]:
+    return {"sink.dead_letters": pipeline.sink.dead_letter_topic}
+
+
+def _beside(
+    client: Client, pipeline: Pipeline, source: Topic, names: Mapping[str, str]
+) -> list[Topic]:
+    """Topics with as many partitions as the source, by their keys in the pipeline file."""
     problems = source_problems(pipeline, source)
-    sinks: list[Topic] = []
-    for key, name in sink_names.items():
+    found: list[Topic] = []
+    for key, name in names.items():
         topic = client.topic(name)
         if topic is None and pipeline.sink.create:
             client.create_topic(name, source.partitions, _SINK_SETTINGS)
@@ -56,10 +80,32 @@ def find_topics(client: Client, pipeline: Pipeline) -> Topics:
             )
         else:
             problems += sink_problems(topic, key, source)
-            sinks.append(topic)
+            found.append(topic)
     if problems:
         raise KafkaUnavailable("\n".join(problems))
-    return Topics(source, *sinks)
+    return found
+
+
+def single_partition(client: Client, name: str, key: str, *, create: bool) -> Topic:
+    """A topic of one partition, which keeps the order of everything in it; created if told so."""
+    topic = client.topic(name)
+    if topic is None and create:
+        client.create_topic(name, 1, _SINK_SETTINGS)
+        topic = client.topic(name)
+    if topic is None:
+        raise KafkaUnavailable(
+            f"topic {name} ({key}) does not exist. Create it with 1 partition and "
+            "cleanup.policy=delete, or write sink.create: true."
+        )
+    problems = _settings_problems(topic, key)
+    if topic.partitions != 1:
+        problems.append(
+            f"topic {name} ({key}) has {topic.partitions} partitions, but aggregates are written "
+            "in order, to one. Create it with 1 partition."
+        )
+    if problems:
+        raise KafkaUnavailable("\n".join(problems))
+    return topic
 
 
 def source_problems(pipeline: Pipeline, source: Topic) -> list[str]:
@@ -83,15 +129,21 @@ def sink_problems(topic: Topic, key: str, source: Topic) -> list[str]:
             "partition i. If partitions were added to the source of a pipeline that has run, its "
             "keys have moved: start a new pipeline with topics of its own instead."
         )
-    if topic.settings is not None:
-        for setting, wanted in _SINK_SETTINGS.items():
-            found = topic.settings.get(setting, wanted)
-            if found != wanted:
-                problems.append(
-                    f"topic {topic.name} ({key}): set {setting}={wanted} (it is {found}), because "
-                    f"{_WHY[setting]}."
-                )
-    return problems
+    return problems + _settings_problems(topic, key)
+
+
+def _settings_problems(topic: Topic, key: str) -> list[str]:
+    if topic.settings is None:
+        return []
+    found = {
+        setting: topic.settings.get(setting, wanted) for setting, wanted in _SINK_SETTINGS.items()
+    }
+    return [
+        f"topic {topic.name} ({key}): set {setting}={wanted} (it is {found[setting]}), because "
+        f"{_WHY[setting]}."
+        for setting, wanted in _SINK_SETTINGS.items()
+        if found[setting] != wanted
+    ]
 
 
 def bounds_of(client: Client, topic: Topic, partitions: list[int]) -> dict[int, Bounds]:

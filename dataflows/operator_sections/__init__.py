@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from dataflows.operator_sections.adaptive import AdaptiveOperator, ColdStartOperator
+from dataflows.operator_sections.aggregates import AggregateOperator
 from dataflows.operator_sections.distances import PlacedSymbols
 from dataflows.operator_sections.markov import BatchedMarkovOperator, MarkovOperator
 from dataflows.operator_sections.numbers import LaplaceOperator
@@ -21,10 +22,13 @@ ChargedOperator = (
 )
 """Operators that know what a release costs, and can have a budget."""
 
-Operator = Annotated[ChargedOperator | TemporalOperator, Field(discriminator="kind")]
+Operator = Annotated[
+    ChargedOperator | TemporalOperator | AggregateOperator, Field(discriminator="kind")
+]
 
 __all__ = [
     "AdaptiveOperator",
+    "AggregateOperator",
     "BatchedMarkovOperator",
     "ChargedOperator",
     "ColdStartOperator",

@@ -25,12 +25,15 @@ def _alphabet(symbols: object) -> object:
     return symbols
 
 
+Alphabet = Annotated[list[str] | list[int], BeforeValidator(_alphabet)]
+
+
 class AlphabetOperator(Section):
     """Symbols of an alphabet in."""
 
     reads: ClassVar[frozenset[str]] = frozenset({"alphabet", "other"})
 
-    alphabet: Annotated[list[str] | list[int], BeforeValidator(_alphabet)]
+    alphabet: Alphabet
     other: str | int | None = None
 
     @model_validator(mode="after")

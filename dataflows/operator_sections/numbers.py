@@ -20,19 +20,15 @@ Exact = Annotated[Decimal, BeforeValidator(_decimal), Field(allow_inf_nan=False)
 """A number as it is written, digit by digit."""
 
 
-class LaplaceOperator(Section):
-    """One number in, clamped to a declared range, the number with noise out."""
+class RangeSection(Section):
+    """Numbers of a declared range, in whole units."""
 
-    reads: ClassVar[frozenset[str]] = frozenset({"unit"})
-
-    kind: Literal["laplace"]
     lower: Exact
     upper: Exact
-    epsilon: Annotated[Epsilon, Field(le=20)]
     unit: Exact = Decimal(1)
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_range(self) -> Self:
         if self.unit <= 0 or Fraction(1) % Fraction(self.unit) != 0:
             raise ValueError(
                 "unit: must be 1 divided by a whole number, such as 1, 0.5, 0.1 or 0.01"
@@ -51,6 +47,15 @@ class LaplaceOperator(Section):
     def in_units(self, number: Decimal) -> int:
         """A bound of the range in units."""
         return int(Fraction(number) / Fraction(self.unit))
+
+
+class LaplaceOperator(RangeSection):
+    """One number in, clamped to a declared range, the number with noise out."""
+
+    reads: ClassVar[frozenset[str]] = frozenset({"unit"})
+
+    kind: Literal["laplace"]
+    epsilon: Annotated[Epsilon, Field(le=20)]
 
     def parameters(self) -> dict[str, object]:
         """What people want to see of it."""

@@ -36,6 +36,11 @@ def shard_directories(file: PipelineFile) -> list["StateDirectory"]:
     return [StateDirectory(root / f"shard-{shard:04d}") for shard in range(state.shards)]
 
 
+def merge_directory(file: PipelineFile) -> "StateDirectory":
+    """The directory of the merge of an aggregate, which belongs to no shard."""
+    return StateDirectory(file.resolve(file.pipeline.state.directory) / "merge")
+
+
 class StateDirectory:
     """One shard's directory, readable by its owner only."""
 

@@ -1,0 +1,69 @@
+"""Everything that is checked before an aggregate reads its first record."""
+
+from dataflows.aggregates.bounding import Bounding
+from dataflows.aggregates.flow import BOUNDING_STEPS, MERGING_STEPS, BoundingPlan, MergingPlan
+from dataflows.aggregates.merging import Merge
+from dataflows.kafka.topics import Topics, find_aggregate_topics
+from dataflows.operator_sections import AggregateOperator
+from dataflows.preparation import Preparation
+from dataflows.state.directory import merge_directory
+
+
+def prepare_aggregate(
+    preparation: Preparation, shards: list[int] | None
+) -> list[BoundingPlan | MergingPlan]:
+    """Plans of the given shards (of all, if none are given); the merge runs where shard 0 does."""
+    operator = preparation.pipeline.operator
+    assert isinstance(operator, AggregateOperator)
+    bounding, merging = find_aggregate_topics(preparation.client, preparation.pipeline)
+    plans: list[BoundingPlan | MergingPlan] = [
+        BoundingPlan(
+            name=preparation.pipeline.name,
+            bounding=Bounding(
+                operator.in_ticks(), operator.group_count, preparation.admission(bounding.source)
+            ),
+            codec=preparation.configured.codec,
+            publisher=preparation.publisher(bounding.source),
+            client=preparation.client,
+            directory=directory,
+            fingerprint=preparation.continued(
+                directory,
+                preparation.fingerprint(bounding, shard, steps=BOUNDING_STEPS),
+                bounding,
+                shared_sink=True,
+            ),
+            max_batch=preparation.pipeline.source.max_batch,
+            stop=preparation.stop,
+        )
+        for shard, directory in preparation.owned(shards).items()
+    ]
+    if shards is None or 0 in shards:
+        plans.append(_merging(preparation, operator, bounding, merging))
+    preparation.enter(Topics(bounding.source, merging.sink, bounding.dead_letters))
+    return plans
+
+
+def _merging(
+    preparation: Preparation, operator: AggregateOperator, bounding: Topics, merging: Topics
+) -> MergingPlan:
+    directory = merge_directory(preparation.file)
+    directory.lock()
+    fingerprint = preparation.fingerprint(merging, 0, shards=1, steps=MERGING_STEPS)
+    return MergingPlan(
+        name=preparation.pipeline.name,
+        merge=Merge(
+            preparation.mechanism,
+            preparation.scope,
+            bounding.source.identity,
+            bounding.source.partitions,
+            operator.group_count,
+        ),
+        ticks=operator.in_ticks(),
+        figures=operator.figures(),
+        publisher=preparation.publisher(bounding.source),
+        client=preparation.client,
+        directory=directory,
+        fingerprint=preparation.continued(directory, fingerprint, merging),
+        max_batch=preparation.pipeline.source.max_batch,
+        stop=preparation.stop,
+    )

@@ -1,0 +1,123 @@
+"""Operators over all users of a topic: counts or sums by group and tick of event time."""
+
+from datetime import timedelta
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from dataflows.aggregates.contributions import Figures
+from dataflows.durations import between
+from dataflows.operator_sections.alphabets import Alphabet, Epsilon
+from dataflows.operator_sections.numbers import RangeSection
+from dataflows.section import Section
+from dataflows.ticks import Ticks
+
+Strategy = Literal[
+    "uniform",
+    "sample",
+    "budget_distribution",
+    "budget_absorption",
+    "pba",
+    "fast",
+    "binary_tree",
+]
+_MILLISECOND = timedelta(milliseconds=1)
+_LARGEST_UNITS = 2**40
+"""Of one contribution, so that a sum over all users fits."""
+
+
+class TickSection(Section):
+    """Ticks of event time; a record more than `max_jump` of them ahead is refused."""
+
+    width: Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
+    grace: Annotated[timedelta, BeforeValidator(between("0s", "30d"))] = timedelta(0)
+    max_jump: int = Field(default=100, ge=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.width % _MILLISECOND or self.grace % _MILLISECOND:
+            raise ValueError("width and grace must be whole numbers of milliseconds")
+        return self
+
+
+class Amounts(RangeSection):
+    """What is summed: a number of each record, clamped to a range."""
+
+    field: str
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if max(abs(self.in_units(self.lower)), abs(self.in_units(self.upper))) > _LARGEST_UNITS:
+            raise ValueError("lower and upper: at most 2^40 units, so that sums can be counted")
+        return self
+
+
+class AggregateOperator(Section):
+    """How many users were in each group of a tick, or what they amount to, released with noise.
+
+    `source.value` names the field that holds the group; without `groups` everybody is in one. What
+    `protects` says decides the noise: a user's contribution to a tick, which may have been another
+    one or none; or only whether there was one.
+    """
+
+    reads: ClassVar[frozenset[str]] = frozenset({"groups", "other", "sum", "ticks"})
+
+    kind: Strategy
+    epsilon: Annotated[Epsilon, Field(le=50)]
+    window: int = Field(ge=1, le=100_000)
+    ticks: TickSection
+    groups: Alphabet | None = None
+    other: str | int | None = None
+    sum: Amounts | None = None
+    protects: Literal["contribution", "presence"] = "contribution"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.other is not None and self.other not in (self.groups or []):
+            raise ValueError("other: must be one of groups; unknown groups become it")
+        return self
+
+    @property
+    def group_count(self) -> int:
+        """How many figures a tick has."""
+        return 1 if self.groups is None else len(self.groups)
+
+    @property
+    def sensitivity(self) -> int:
+        """By how many units, over all groups, one contribution can change a tick (L1)."""
+        if self.sum is None:
+            return 2 if self.group_count > 1 and self.protects == "contribution" else 1
+        lower, upper = self.sum.in_units(self.sum.lower), self.sum.in_units(self.sum.upper)
+        largest = max(abs(lower), abs(upper))
+        if self.protects == "presence":
+            return largest
+        return 2 * largest if self.group_count > 1 else max(largest, upper - lower)
+
+    def in_ticks(self) -> Ticks:
+        """Ticks of event time."""
+        ticks = self.ticks
+        return Ticks(ticks.width // _MILLISECOND, ticks.grace // _MILLISECOND, ticks.max_jump)
+
+    def figures(self) -> Figures:
+        """How releases are written."""
+        return Figures(self.groups, units_per_one=1 if self.sum is None else self.sum.units_per_one)
+
+    def parameters(self) -> dict[str, object]:
+        """What people want to see of it."""
+        width, grace = (time.total_seconds() for time in (self.ticks.width, self.ticks.grace))
+        what = "how many users" if self.sum is None else f"the sum of {self.sum.field}"
+        return {
+            "statistic": f"{what}, in each of {self.group_count:,} groups",
+            "epsilon": f"{self.epsilon:g} nats in any {self.window} ticks in a row",
+            "ticks": f"{width:g} s of event time each, closed {grace:g} s after their end",
+            "a user counts": "once in a tick: the latest record by offset",
+            "one contribution changes a tick by": f"{self.sensitivity:,} units at most",
+        }
+
+    def how_to_read(self) -> list[str]:
+        """What an analyst must know of the output."""
+        return [
+            "value is the true figure plus noise where published is true, and the last published "
+            "one elsewhere; it may be negative.",
+            "records that came late, and users beyond state.max_keys, are not in the figures.",
+        ]

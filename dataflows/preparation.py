@@ -1,0 +1,188 @@
+"""What all pipelines are checked for before they read their first record."""
+
+from dataclasses import dataclass
+
+from dataflows.admission import Admission
+from dataflows.config import Pipeline, reading_digest
+from dataflows.errors import StartRefused
+from dataflows.fingerprint import Fingerprint, check_same
+from dataflows.flow import STEPS
+from dataflows.guarantee_text import guarantee_id
+from dataflows.kafka.client import Client, Topic
+from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.source import StopFlag
+from dataflows.kafka.topics import Topics, bounds_of
+from dataflows.ledger.entries import PipelineEntry
+from dataflows.ledger.registration import register
+from dataflows.ledger.topic import find_ledger
+from dataflows.mechanisms import Configured, configure, state_megabytes
+from dataflows.pipeline_file import PipelineFile
+from dataflows.publish import Pseudonyms, Publisher
+from dataflows.secrets import read_keys
+from dataflows.state.directory import StateDirectory, shard_directories
+from operators.mechanism import Mechanism
+from operators.randomness import DrawScope, Secret
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """A pipeline file, what it configures, and the Kafka and the secret that it names."""
+
+    file: PipelineFile
+    configured: Configured
+    client: Client
+    ledger: Topic | None
+    scope: DrawScope
+    pseudonyms: Secret
+    stop: StopFlag
+
+    @classmethod
+    def of(cls, file: PipelineFile, stop: StopFlag) -> "Preparation":
+        """Nothing is owned yet, and nothing read."""
+        pipeline, keys = file.pipeline, read_keys(file)
+        configured = configure(file)
+        state_megabytes(pipeline, configured.mechanism)
+        client = KafkaPythonClient(file.connection(), pipeline.source.generation)
+        law, kind = configured.mechanism.law_digest(), pipeline.operator.kind
+        scope = DrawScope(keys.noise, pipeline.name, kind, pipeline.version, law, keys.epoch)
+        ledger = find_ledger(client, pipeline)
+        return cls(file, configured, client, ledger, scope, keys.pseudonyms, stop)
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """What the file says."""
+        return self.file.pipeline
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The configured one."""
+        return self.configured.mechanism
+
+    def publisher(self, source: Topic) -> Publisher:
+        """Publishes releases about `source`."""
+        return Publisher(
+            codec=self.configured.codec,
+            scope=self.scope,
+            source=source.identity,
+            source_topic=source.name,
+            guarantee_id=guarantee_id(self.mechanism.guarantees()),
+            key_policy=self.pipeline.sink.key,
+            pseudonyms=Pseudonyms(self.pseudonyms, self.pipeline.sink.topic),
+        )
+
+    def admission(self, source: Topic) -> Admission:
+        """As many keys in every partition."""
+        most = -(-self.pipeline.state.max_keys // source.partitions)
+        return Admission(self.pipeline.source.partitioner, source.partitions, most)
+
+    def owned(self, shards: list[int] | None) -> dict[int, StateDirectory]:
+        """The directories of the given shards (of all, if none are given), which are locked now."""
+        directories = dict(enumerate(shard_directories(self.file)))
+        chosen = directories if shards is None else {n: directories[n] for n in shards}
+        for directory in chosen.values():
+            directory.lock()
+        return chosen
+
+    def enter(self, topics: Topics) -> None:
+        """Into the ledger, if there is one."""
+        if self.ledger is not None:
+            register(self.client, self.ledger, self._entry(topics))
+
+    def fingerprint(
+        self, topics: Topics, shard: int, *, shards: int | None = None, steps: list[str] = STEPS
+    ) -> Fingerprint:
+        """What the state of one shard belongs to."""
+        pipeline, scope, ledger = self.pipeline, self.scope, self.ledger
+        return Fingerprint(
+            pipeline=pipeline.name,
+            steps=steps,
+            operator=self.mechanism.kind,
+            implementation=self.mechanism.implementation,
+            law=scope.law.hex(),
+            reading=reading_digest(pipeline),
+            version=scope.version,
+            key_epoch=scope.key_epoch,
+            secret_check=scope.secret.check_value(),
+            shard=shard,
+            shards=pipeline.state.shards if shards is None else shards,
+            source_topic=topics.source.name,
+            source_identity=topics.source.identity,
+            partitions=topics.source.partitions,
+            sink_topic=topics.sink.name,
+            sink_identity=topics.sink.identity,
+            sink_key=pipeline.sink.key,
+            dead_letters_topic=topics.dead_letters.name,
+            dead_letters_identity=topics.dead_letters.identity,
+            ledger_topic="" if ledger is None else ledger.name,
+            ledger_identity="" if ledger is None else ledger.identity,
+            source_begin={},
+            sink_begin={},
+            dead_letters_begin={},
+            ledger_begin={},
+        )
+
+    def continued(
+        self,
+        directory: StateDirectory,
+        current: Fingerprint,
+        topics: Topics,
+        *,
+        shared_sink: bool = False,
+    ) -> Fingerprint:
+        """The stored fingerprint if it is of the same pipeline; a new one without any state.
+
+        In a `shared_sink` every partition finds its own records among those of others.
+        """
+        stored = directory.stored()
+        if stored is None:
+            partitions = current.own_partitions
+            source = bounds_of(self.client, topics.source, partitions)
+            stored = current.model_copy(
+                update={
+                    "source_begin": {str(partition): b.start for partition, b in source.items()},
+                    "sink_begin": (
+                        own_begin(self.client, topics.sink, partitions)
+                        if shared_sink
+                        else _empty_topic_begin(self.client, topics.sink, partitions)
+                    ),
+                    "dead_letters_begin": _empty_topic_begin(
+                        self.client, topics.dead_letters, partitions
+                    ),
+                    "ledger_begin": own_begin(self.client, self.ledger, partitions),
+                }
+            )
+            directory.create(stored)
+        check_same(stored, current)
+        return stored
+
+    def _entry(self, topics: Topics) -> PipelineEntry:
+        guarantees = self.mechanism.guarantees()
+        return PipelineEntry(
+            self.pipeline.name,
+            topics.source.name,
+            topics.source.identity,
+            topics.sink.name,
+            topics.sink.identity,
+            guarantee_id(guarantees).decode(),
+            guarantees,
+            self.pipeline.source.budget,
+        )
+
+
+def _empty_topic_begin(client: Client, topic: Topic, partitions: list[int]) -> dict[str, int]:
+    bounds = bounds_of(client, topic, partitions)
+    if any(bound.end > 0 for bound in bounds.values()):
+        raise StartRefused(
+            f"topic {topic.name} already holds records, but there is no state for them: without "
+            "it budgets would be reset and releases repeated. Restore the state directory "
+            "(state.directory), or give the pipeline a new, empty topic."
+        )
+    return {str(partition): bound.end for partition, bound in bounds.items()}
+
+
+def own_begin(client: Client, topic: Topic | None, partitions: list[int]) -> dict[str, int]:
+    """Where the records of these partitions will begin in a topic that others write to as well."""
+    if topic is None:
+        return {}
+    bounds = bounds_of(client, topic, list(range(topic.partitions)))
+    return {str(partition): bounds[partition % topic.partitions].end for partition in partitions}
