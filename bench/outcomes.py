@@ -16,6 +16,7 @@ from dataflows.flow import Plan
 from dataflows.kafka.client import Reader
 from dataflows.kafka.source import StopFlag
 from dataflows.pipeline_file import PipelineFile
+from dataflows.preparation import Preparation
 from dataflows.prepare import prepare
 from dataflows.publish import RELEASE_HEADER
 
@@ -38,7 +39,7 @@ def check_outcomes(file: PipelineFile, room: int) -> Outcomes:
     In every partition the first `room` records must be released, and all others must be dead
     letters because of too many keys; `WrongOutcomes` otherwise.
     """
-    (plan,) = prepare(file, None, StopFlag())
+    (plan,) = prepare(Preparation.of(file, StopFlag()), None)
     try:
         fingerprint, client = plan.fingerprint, plan.client
         with (

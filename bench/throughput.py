@@ -18,6 +18,7 @@ from bench.pipeline import Workplace, example_stream
 from dataflows.batches import Batch
 from dataflows.flow import Plan
 from dataflows.kafka.source import StopFlag
+from dataflows.preparation import Preparation
 from dataflows.prepare import prepare
 from dataflows.state.row_table import RowTable
 from tests.kafka.topics import TopicFactory
@@ -36,7 +37,7 @@ def measure_throughput(place: Workplace, settings: Settings, say: Callable[[str]
     writer.flush()
     writer.close()
     path = measure_path(place, partitions, settings.records, settings.rounds, say)
-    (plan,) = prepare(place.pipeline("parts"), None, StopFlag())
+    (plan,) = prepare(Preparation.of(place.pipeline("parts"), StopFlag()), None)
     try:
         say("clients")
         stock, fugu, batches = _clients(place, plan, partitions, settings.records)

@@ -18,7 +18,7 @@ from dataflows.admission import Partitioner
 from dataflows.durations import between
 from dataflows.kafka.connection import Kafka
 from dataflows.logs import LogFormat
-from dataflows.operator_sections import Operator, TemporalOperator
+from dataflows.operator_sections import AggregateOperator, Operator, TemporalOperator
 from dataflows.section import Section
 from operators.budget import WhenExhausted
 
@@ -157,9 +157,23 @@ class Pipeline(Section):
             raise ValueError("source, sink and dead-letter topics must be three different topics")
         if isinstance(self.operator, TemporalOperator):
             self._check_temporal(self.operator)
-        elif not isinstance(self.source.value, str):
+            return self
+        if isinstance(self.operator, AggregateOperator):
+            self._check_aggregate(self.operator)
+        if not isinstance(self.source.value, str):
             raise ValueError(f"source.value: {self.operator.kind} reads one field; name it")
         return self
+
+    def _check_aggregate(self, operator: AggregateOperator) -> None:
+        if self.budget is not None or self.source.budget is not None:
+            raise ValueError(
+                f"budget: epsilon and window are the budget of {operator.kind}; delete it"
+            )
+        if self.source.dedupe is not None:
+            raise ValueError(
+                "source.dedupe: a user counts once in a tick, however often a record was sent; "
+                "delete it"
+            )
 
     def _check_temporal(self, operator: TemporalOperator) -> None:
         source = self.source

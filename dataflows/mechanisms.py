@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from dataflows.aggregates.bounding import cells
+from dataflows.aggregates.strategies import aggregate_mechanism, contributions
 from dataflows.codec.fields import FieldTimestamp
 from dataflows.codec.numbers import Numbers
 from dataflows.codec.payloads import Payloads
-from dataflows.codec.records import Codec, Domain
+from dataflows.codec.records import Codec, Domain, Values
 from dataflows.codec.symbol_batches import SymbolBatches
 from dataflows.codec.symbol_reports import PlainSymbols, SymbolSets
 from dataflows.codec.symbols import Symbols
@@ -19,6 +22,7 @@ from dataflows.lift import row_columns
 from dataflows.model_file import read_model
 from dataflows.operator_sections import (
     AdaptiveOperator,
+    AggregateOperator,
     BatchedMarkovOperator,
     ChargedOperator,
     ColdStartOperator,
@@ -77,12 +81,14 @@ def configure(file: PipelineFile) -> Configured:
     return Configured(mechanism, Codec(domain, source.max_value_bytes, timestamp, event, exact))
 
 
-def _configured(file: PipelineFile) -> tuple[Mechanism, Domain]:
+def _configured(file: PipelineFile) -> tuple[Mechanism, Values]:
     operator = file.pipeline.operator
     if isinstance(operator, TemporalOperator):
         return temporal_mechanism(operator), Payloads(
             file.pipeline.source.fields, null=operator.null
         )
+    if isinstance(operator, AggregateOperator):
+        return aggregate_mechanism(operator), contributions(operator, file.pipeline.source.field)
     charging, domain = _charging(file, operator)
     return _with_budget(charging, file.pipeline.budget), domain
 
@@ -190,6 +196,8 @@ def ticks_of(pipeline: Pipeline) -> Ticks | None:
 
 def columns_of(pipeline: Pipeline, mechanism: Mechanism) -> Callable[[int], State]:
     """The columns of a row."""
+    if isinstance(pipeline.operator, AggregateOperator):
+        return partial(cells, pipeline.operator.in_ticks())
     ticks = ticks_of(pipeline)
     if ticks is not None:
         return tick_columns(mechanism, ticks)

@@ -23,13 +23,12 @@ from bytewax.recovery import (
 from bytewax.run import cli_main
 
 from dataflows.errors import ConfigurationError, FuguError, unexpected
-from dataflows.flow import Plan, build
 from dataflows.kafka.source import StopFlag
 from dataflows.monitoring.monitor import Monitor
 from dataflows.native_stderr import native_stderr_hidden
-from dataflows.operator_sections import TemporalOperator
+from dataflows.operator_sections import AggregateOperator, TemporalOperator
 from dataflows.pipeline_file import PipelineFile
-from dataflows.prepare import prepare
+from dataflows.plans import AnyPlan, build_any, prepared
 from dataflows.state.recovery import forget_unfinished_epochs, unusable_store
 
 log = logging.getLogger(__name__)
@@ -58,7 +57,7 @@ def run(file: PipelineFile, shards: list[int] | None = None, *, finish: bool = F
 def _run(
     file: PipelineFile, shards: list[int] | None, stop: StopFlag, monitor: Monitor, finish: bool
 ) -> None:
-    plans = monitor.observe(prepare(file, shards, stop, finishing=finish))
+    plans = monitor.observe(prepared(file, shards, stop, finishing=finish))
     pipeline = file.pipeline
     log.info(
         "pipeline %s: %s -> %s, %d partitions in %d shards, of which %d here, %s, state every %g s",
@@ -108,14 +107,15 @@ def flow(path: str) -> Dataflow:
     python -m bytewax.run "dataflows.run:flow('pipeline.yaml')" -r STATE/shard-0000/recovery -s 1
     """
     file = PipelineFile.read(Path(path))
-    if file.pipeline.state.shards > 1:
-        raise ConfigurationError("bytewax.run runs one shard only; use fugu run")
-    return build(prepare(file, None, StopFlag())[0]).dataflow
+    aggregate = isinstance(file.pipeline.operator, AggregateOperator)
+    if file.pipeline.state.shards > 1 or aggregate:
+        raise ConfigurationError("bytewax.run runs one dataflow only; use fugu run")
+    return build_any(prepared(file, None, StopFlag())[0]).dataflow
 
 
-def _run_shard(file: PipelineFile, plan: Plan, failures: list[FuguError]) -> None:
+def _run_shard(file: PipelineFile, plan: AnyPlan, failures: list[FuguError]) -> None:
     try:
-        shard = build(plan)
+        shard = build_any(plan)
         plan.directory.note_start(finishing=plan.finishing)
         forget_unfinished_epochs(plan.directory.recovery)
         cli_main(

@@ -42,13 +42,8 @@ class Bounding:
         return None
 
     def start(self, rows: int) -> State:
-        """A cell for each tick that may be open; it belongs to the tick that it names."""
-        cells = (rows, self.ticks.open)
-        return {
-            "tick": np.full(cells, _NO_TICK),
-            "group": np.zeros(cells, dtype=np.int64),
-            "amount": np.zeros(cells, dtype=np.int64),
-        }
+        """The columns of fresh rows."""
+        return cells(self.ticks, rows)
 
     def __call__(self, decoded: Decoded, table: RowTable) -> Bounded:
         """Note every contribution, and sum the ticks that are closed."""
@@ -85,3 +80,13 @@ class Bounding:
         np.add.at(sums, columns["group"][rows, cell], columns["amount"][rows, cell])
         groups = np.flatnonzero(sums)
         return Partial(partition, tick, groups, sums[groups])
+
+
+def cells(ticks: Ticks, rows: int) -> State:
+    """A cell for each tick that may be open; it belongs to the tick that it names."""
+    shape = (rows, ticks.open)
+    return {
+        "tick": np.full(shape, _NO_TICK),
+        "group": np.zeros(shape, dtype=np.int64),
+        "amount": np.zeros(shape, dtype=np.int64),
+    }

@@ -7,7 +7,7 @@ neighbours are unharmed.
 import json
 from dataclasses import dataclass
 from math import isfinite
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import orjson
@@ -23,12 +23,12 @@ LARGEST_KEY_BYTES = 65_536
 """Keys live in the state, and with `sink.key: original` in what is published."""
 
 
-class Domain(Protocol):
-    """What a mechanism's values look like in JSON, in one field."""
+class Values(Protocol):
+    """What a mechanism reads of records, in one field or more."""
 
     @property
     def field(self) -> str:
-        """The field."""
+        """The field, or the first one."""
         ...
 
     @property
@@ -36,9 +36,14 @@ class Domain(Protocol):
         """Of a column of values."""
         ...
 
-    def read(self, record: Record) -> int | bytes | None:
+    def read(self, record: Record) -> int | bytes | tuple[int, int] | None:
         """The value as the mechanism reads it; `Refused` if it is none."""
         ...
+
+
+@runtime_checkable
+class Domain(Values, Protocol):
+    """What a mechanism's values look like in JSON, one release for one record or tick."""
 
     def write(self, releases: Releases) -> list[bytes]:
         """One JSON object per release."""
@@ -52,7 +57,7 @@ class Codec:
     Fields in `exact` may hold no number that reading would round.
     """
 
-    domain: Domain
+    domain: Values
     max_value_bytes: int
     timestamp: FieldTimestamp | None = None
     event: str | None = None
@@ -95,7 +100,8 @@ class Codec:
         )
 
     def encode(self, releases: Releases) -> list[bytes]:
-        """One JSON object per release."""
+        """One JSON object per release, where values are released as they are read."""
+        assert isinstance(self.domain, Domain)
         return self.domain.write(releases)
 
     def _parse(self, content: bytes | None) -> Record:

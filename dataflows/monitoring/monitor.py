@@ -11,13 +11,13 @@ from typing import Self
 import orjson
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from dataflows.flow import Plan
 from dataflows.monitoring.health import Health
 from dataflows.monitoring.metrics import REFUSED_STARTS, Metrics
 from dataflows.monitoring.refused_starts import RefusedStarts
 from dataflows.monitoring.server import MetricsServer, Page
 from dataflows.monitoring.source_watch import SourceWatch
 from dataflows.pipeline_file import PipelineFile
+from dataflows.plans import AnyPlan
 
 
 class Monitor:
@@ -32,7 +32,7 @@ class Monitor:
         endpoint = pipeline.metrics
         self._server = endpoint and MetricsServer(endpoint.host, endpoint.port, pages)
 
-    def observe(self, plans: list[Plan]) -> list[Plan]:
+    def observe(self, plans: list[AnyPlan]) -> list[AnyPlan]:
         """The same plans, which from now on are measured."""
         first = plans[0]
         if self._server:

@@ -1,0 +1,37 @@
+"""Dataflows of every shape, and how each is made."""
+
+from dataflows.aggregates.flow import BoundingPlan, MergingPlan, build_bounding, build_merging
+from dataflows.aggregates.prepare import prepare_aggregate
+from dataflows.flow import Plan, Shard, build
+from dataflows.kafka.source import StopFlag
+from dataflows.operator_sections import AggregateOperator
+from dataflows.pipeline_file import PipelineFile
+from dataflows.preparation import Preparation
+from dataflows.prepare import prepare
+
+AnyPlan = Plan | BoundingPlan | MergingPlan
+
+
+def prepared(
+    file: PipelineFile, shards: list[int] | None, stop: StopFlag, *, finishing: bool = False
+) -> list[AnyPlan]:
+    """Plans whose state directories are owned by this process from now on; nothing is read yet.
+
+    All of them end when `stop` is requested, and, if they are `finishing`, let out what streams
+    hold back.
+    """
+    preparation = Preparation.of(file, stop)
+    if isinstance(file.pipeline.operator, AggregateOperator):
+        return [*prepare_aggregate(preparation, shards)]
+    return [*prepare(preparation, shards, finishing=finishing)]
+
+
+def build_any(plan: AnyPlan) -> Shard:
+    """The dataflow of a plan."""
+    match plan:
+        case Plan():
+            return build(plan)
+        case BoundingPlan():
+            return build_bounding(plan)
+        case MergingPlan():
+            return build_merging(plan)
