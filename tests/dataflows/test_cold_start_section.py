@@ -43,7 +43,7 @@ def test_there_is_no_confidence_before_there_is_a_model(tmp_path: Path) -> None:
     for step in range(22):
         draws = scope.draws([b"key"], record_positions("topic", 0, [step]))
         state, releases = mechanism.step(state, Inputs(np.array([1])), draws)
-        written += [orjson.loads(value) for value in configured.codec.domain.write(releases)]
+        written += [orjson.loads(value) for value in configured.codec.encode(releases)]
     assert [record["confidence"] is None for record in written] == [True] * 20 + [False] * 2
 
 
