@@ -29,8 +29,7 @@ def another(random: Random, message: Message) -> Message:
 
 
 def nothing(_: Random, message: Message) -> Message:
-    who, when, where, _ = message
-    return who, when, where, 0.0
+    return (*message[:3], 0.0)
 
 
 def neighbours(placed: Placed, who: str, replace: Replace, random: Random) -> Placed:
