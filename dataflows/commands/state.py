@@ -19,7 +19,7 @@ from dataflows.lift import exhaustible
 from dataflows.mechanisms import columns_of, configure
 from dataflows.pipeline_file import PipelineFile
 from dataflows.secrets import read_keys, write_keys
-from dataflows.state.directory import StateDirectory, shard_directories
+from dataflows.state.directory import StateDirectory, all_directories
 from dataflows.state.row_block import read
 from dataflows.state.row_log import blocks, generation_of, log_files
 from dataflows.state.row_table import RowTable
@@ -156,7 +156,7 @@ def rotate(file: PipelineFile, key_file: Path) -> None:
 @contextmanager
 def stopped(file: PipelineFile) -> Iterator[list[StateDirectory]]:
     """The directories of all shards, owned; `StartRefused` while a process runs one of them."""
-    directories = shard_directories(file)
+    directories = all_directories(file)
     missing = [directory.path for directory in directories if not directory.path.is_dir()]
     if missing:
         raise ConfigurationError(f"there is no state in {missing[0]}; has the pipeline run yet?")

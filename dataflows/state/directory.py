@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from dataflows.errors import FuguError, StartRefused
 from dataflows.fingerprint import FORMAT, NEW_PIPELINE, Fingerprint
+from dataflows.operator_sections import AggregateOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.state.recovery import create_store, recovery_parts
 
@@ -39,6 +40,14 @@ def shard_directories(file: PipelineFile) -> list["StateDirectory"]:
 def merge_directory(file: PipelineFile) -> "StateDirectory":
     """The directory of the merge of an aggregate, which belongs to no shard."""
     return StateDirectory(file.resolve(file.pipeline.state.directory) / "merge")
+
+
+def all_directories(file: PipelineFile) -> list["StateDirectory"]:
+    """Those of the shards, and of the merge where there is one."""
+    directories = shard_directories(file)
+    if isinstance(file.pipeline.operator, AggregateOperator):
+        directories.append(merge_directory(file))
+    return directories
 
 
 class StateDirectory:
