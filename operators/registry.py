@@ -4,9 +4,10 @@ One line here brings a new mechanism under the conformance suite, and another on
 its parameters must refuse.
 
 >>> sorted(KINDS)
-['adaptive_crr', 'backward_perturbation', 'batched_crr', 'cold_start_crr', 'crr', \
-'extended_threshold_perturbation', 'forward_perturbation', 'grr', 'laplace', 'oue', 'paper_crr', \
-'threshold_perturbation']
+['adaptive_crr', 'backward_perturbation', 'batched_crr', 'budget_absorption', \
+'budget_distribution', 'cold_start_crr', 'crr', 'extended_threshold_perturbation', \
+'forward_perturbation', 'grr', 'laplace', 'oue', 'paper_crr', 'pba', 'sample', \
+'threshold_perturbation', 'uniform']
 >>> example = KINDS["crr"].examples()[0]
 >>> example.mechanism.start(2)["spent"].tolist(), example.accepted.tolist()
 ([0, 0], [0, 1])
@@ -41,6 +42,14 @@ from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
 from operators.temporal.forward import ForwardPerturbation
 from operators.temporal.random_lag import RandomLag
 from operators.temporal.threshold import ThresholdPerturbation
+from operators.wevent.allocation import Cap
+from operators.wevent.budget_absorption import BudgetAbsorption
+from operators.wevent.budget_distribution import BudgetDistribution
+from operators.wevent.flags import Flags, Markov, Released, Schedule
+from operators.wevent.pba import PrivacyBudgetAllocation
+from operators.wevent.sample import Sample
+from operators.wevent.strategy import Strategy
+from operators.wevent.uniform import Uniform
 
 
 @dataclass(frozen=True)
@@ -240,10 +249,40 @@ def _extended_examples(kind: type[ExtendedThresholdPerturbation]) -> tuple[Examp
     return tuple(Example(one, _PAYLOADS) for one in mechanisms)
 
 
+_COUNTS = np.array([[0, 0, 0], [120, 7, 300], [121, 7, 300], [3, 3, 3]])
+
+
+def _strategy_examples(kind: type[Strategy]) -> tuple[Example, ...]:
+    capped = kind(3, window=4, epsilon=1.0, sensitivity=1, cap=Cap(2**36, 2**37))
+    return (
+        Example(kind(3, window=4, epsilon=1.0, sensitivity=1), _COUNTS),
+        Example(kind(3, window=4, epsilon=1.0, sensitivity=2), _COUNTS),
+        Example(kind(1, window=1, epsilon=0.1, sensitivity=10**6), 10**7 * _COUNTS[:, :1]),
+        Example(kind(2, window=3, epsilon=20.0, sensitivity=1), _COUNTS[:, 1:] - 200),
+        Example(capped, _COUNTS),
+    )
+
+
+def _pba_examples(kind: type[PrivacyBudgetAllocation]) -> tuple[Example, ...]:
+    sticky = ((0.9, 0.1), (0.1, 0.9))
+    providers: list[Flags] = [
+        Schedule((True,)),
+        Schedule((False, True)),
+        Markov(sticky, 0.9),
+        Released(0.5),
+    ]
+    return (
+        *_strategy_examples(kind),
+        *(Example(kind(3, 5, 1.0, 1, flags=flags), _COUNTS) for flags in providers),
+    )
+
+
 KINDS: Mapping[str, Kind] = {
     "adaptive_crr": Kind(AdaptiveRelease, _adaptive_examples),
     "backward_perturbation": Kind(BackwardPerturbation, _lag_examples),
     "batched_crr": Kind(BatchedRelease, _batched_examples),
+    "budget_absorption": Kind(BudgetAbsorption, _strategy_examples),
+    "budget_distribution": Kind(BudgetDistribution, _strategy_examples),
     "cold_start_crr": Kind(ColdStart, _cold_start_examples),
     "crr": Kind(ConditionalRandomizedResponse, _crr_examples),
     "extended_threshold_perturbation": Kind(ExtendedThresholdPerturbation, _extended_examples),
@@ -252,7 +291,10 @@ KINDS: Mapping[str, Kind] = {
     "laplace": Kind(LaplaceRelease, _laplace_examples),
     "oue": Kind(OptimizedUnaryEncoding, _oue_examples),
     "paper_crr": Kind(PaperConditionalRandomizedResponse, _markov_examples),
+    "pba": Kind(PrivacyBudgetAllocation, _pba_examples),
+    "sample": Kind(Sample, _strategy_examples),
     "threshold_perturbation": Kind(ThresholdPerturbation, _threshold_examples),
+    "uniform": Kind(Uniform, _strategy_examples),
 }
 
 _EPSILONS = (0.0, -1.0, nan, inf)
@@ -265,7 +307,19 @@ _UNUSABLE_RESPONSE = {
 _UNUSABLE_LAG = {"k": (0, 1, -1, 2.5, 1001), "epsilon": (*_EPSILONS, 50.1, 1e-20)}
 _UNUSABLE_THRESHOLD = {"k": (0, 2, -1, 3.5, 1001), "c0": (0, 1, -1, 1000), "epsilon": _EPSILONS}
 
+_UNUSABLE_STRATEGY = {
+    "bins": (0, -1, 2**15 + 1),
+    "window": (0, -1, 10**5 + 1),
+    "epsilon": (*_EPSILONS, 20.1, 1e-20),
+    "sensitivity": (0, -1, 2**44 + 1),
+}
+
 UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
+    BudgetAbsorption: _UNUSABLE_STRATEGY,
+    BudgetDistribution: _UNUSABLE_STRATEGY,
+    PrivacyBudgetAllocation: _UNUSABLE_STRATEGY,
+    Sample: _UNUSABLE_STRATEGY,
+    Uniform: _UNUSABLE_STRATEGY,
     BatchedRelease: {"window": (0, -1, 33), "epsilon_per_batch": (*_EPSILONS, 50.1)},
     AdaptiveRelease: {
         "decision_epsilon": (*_EPSILONS, 50.1, 1e-20),

@@ -1,0 +1,278 @@
+"""What all w-event strategies share: decide with noise whether to publish, publish with noise.
+
+A row is an aggregate stream: a vector of integers per tick, which count units. Every tick runs. The
+last published vector (at first zeros) is w, the true one is a, L is the number of bins, and D the
+`sensitivity`. With e1 for the decision and e2 for the publication, both from the rule:
+
+    publish if and only if   sum |w_j - a_j| + noise of scale D / e1   >   L D / e2
+    published:   a_j + noise of scale D / e2, in every bin
+
+which is the dissimilarity test, multiplied by L, so that both sides are integers. Noise is discrete
+Laplace noise on the grid of units; e1 and e2 are rounded down to multiples of D for it, and for the
+test. Whoever releases earlier vectors again pays for the decision only.
+
+Values beyond 2^44 are clamped, which brings neighbours no farther apart.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from hashlib import blake2b
+from math import isfinite
+from typing import ClassVar
+
+import numpy as np
+
+from operators.mechanism import (
+    Array,
+    Draws,
+    Floats,
+    Guarantee,
+    Inputs,
+    Integers,
+    Kind,
+    Releases,
+    State,
+)
+from operators.nats import UNITS_PER_NAT, in_nats
+from operators.noise.grid import counted
+from operators.noise.unit_laplace import WORDS_PER_DRAW, sample
+from operators.randomness import binding_digest, draws_of, encode_fields
+from operators.sip.history import extended
+from operators.wevent.allocation import Booleans, Cap, Offer, Rule, window_spend
+from operators.wevent.guarantees import window_guarantee
+
+LARGEST_BINS = 2**15
+LARGEST_WINDOW = 100_000
+LARGEST_EPSILON = 20.0
+LARGEST_VALUE = 2**44
+"""With it, sums over all bins of what is published and what is true fit 64 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Strategy:
+    """A w-event strategy; see the module. `epsilon` is in nats, `sensitivity` in units.
+
+    Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
+    not `(rows, bins)`.
+    """
+
+    bins: int
+    window: int
+    epsilon: float
+    sensitivity: int
+    cap: Cap | None = None
+    rule: Rule = field(init=False, repr=False)
+
+    kind: ClassVar[str]
+    implementation: ClassVar[int] = 1
+    rule_class: ClassVar[type[Rule]]
+    claim: ClassVar[str]
+    """How its budgets add up, in words."""
+    proof: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        require_size("bins", self.bins, LARGEST_BINS)
+        require_size("window", self.window, LARGEST_WINDOW)
+        require_size("sensitivity", self.sensitivity, LARGEST_VALUE)
+        units = units_below(self.epsilon)
+        smallest = max(self.sensitivity, -(-units // UNITS_PER_NAT))
+        rule = self.rule_class(self.window, units, smallest, self.cap)
+        needed = 2 * self.window * smallest
+        if units < needed:
+            raise ValueError(
+                f"epsilon: {self.epsilon:g} nats is too little for this window and sensitivity; "
+                f"give at least {in_nats(needed):g} nats"
+            )
+        if self.cap is not None and min(self.cap.decision, self.cap.publication) < smallest:
+            raise ValueError(f"cap: must leave at least {in_nats(smallest):g} nats a tick")
+        object.__setattr__(self, "rule", rule)
+
+    def start(self, rows: int) -> State:
+        """Zeros count as published, at no price."""
+        return {
+            **self.rule.start(rows),
+            "released": np.zeros((rows, self.bins), dtype=np.int64),
+            "price": np.zeros(rows, dtype=np.int64),
+            "history": np.zeros(rows, dtype=np.uint64),
+        }
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """One tick: what was published, or the last publication again."""
+        values = vectors(inputs.values, self.bins)
+        offer = self.rule.offer(state, self._flags(state))
+        tick = Tick(state, values, draws, self.sensitivity)
+        published = self._publishes(tick, offer)
+        rows = np.flatnonzero(published)
+        fresh = tick.noisy(rows, values[rows], offer.publication, "release")
+        released, price = state["released"].copy(), state["price"].copy()
+        released[rows] = fresh
+        price[rows] = offer.publication[rows] // self.sensitivity
+        after: State = {
+            **self._after(state, rows, released),
+            **self.rule.settle(state, offer, published),
+            "released": released,
+            "price": price,
+            "history": extended(state["history"], digests(published, released)),
+        }
+        notes = annotations(state, offer, published, price)
+        return after, Releases(released.copy(), notes, kinds_of(published))
+
+    def _publishes(self, tick: "Tick", offer: Offer) -> Booleans:
+        """The dissimilarity test, where something can be published."""
+        published = offer.publication > 0
+        if not self.rule.decides:
+            return published
+        rows = np.flatnonzero(published)
+        apart = np.abs(tick.state["released"][rows] - tick.values[rows]).sum(axis=1)
+        noisy = tick.noisy(rows, apart[:, None], offer.decision, "dissimilarity")[:, 0]
+        limit = (self.bins << 40) // (offer.publication[rows] // self.sensitivity)
+        published[rows] = noisy > limit
+        return published
+
+    def _flags(self, state: State) -> Booleans:
+        """For which rows correlation is said to exist: a function of releases."""
+        return np.zeros(len(state["tick"]), dtype=bool)
+
+    def _after(self, state: State, rows: Integers, released: Integers) -> State:
+        """Columns that a strategy adds, after `rows` were published."""
+        return {}
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """w-event differential privacy."""
+        return (
+            window_guarantee(
+                epsilon=self.epsilon,
+                window=self.window,
+                bins=self.bins,
+                draws=int(self.rule.decides) + min(2, self.bins),
+                sensitivity=self.sensitivity,
+                composition=self.claim,
+                not_covered=self._not_covered(),
+                proof=self.proof,
+            ),
+        )
+
+    def _not_covered(self) -> tuple[str, ...]:
+        return ()
+
+    def audit(self) -> Mapping[str, object]:
+        """What ticks and windows are charged."""
+        first = self.rule.offer(self.rule.start(1), np.ones(1, dtype=bool))
+        publication = int(first.publication[0])
+        return {
+            "decision of a tick in nats": in_nats(self.rule.decision),
+            "first publication in nats, at most": in_nats(publication),
+            "charge of a window in nats, at most": in_nats(self.rule.most),
+            "standard error of the first publication": float(
+                standard_errors(np.array([publication // self.sensitivity]))[0]
+            ),
+            "cap of a tick in nats": None
+            if self.cap is None
+            else [in_nats(self.cap.decision), in_nats(self.cap.publication)],
+        }
+
+    def law_digest(self) -> bytes:
+        """Identifies kind, implementation and all parameters."""
+        cap = self.cap or Cap(-1, -1)
+        content = encode_fields(
+            self.kind,
+            self.implementation,
+            self.bins,
+            self.window,
+            self.rule.epsilon,
+            self.sensitivity,
+            cap.decision,
+            cap.publication,
+            self._identity(),
+        )
+        return blake2b(content, digest_size=32).digest()
+
+    def _identity(self) -> bytes:
+        """Of the parameters that a strategy adds."""
+        return b""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """Where noise is drawn: a tick of all rows, with their true vectors."""
+
+    state: State
+    values: Integers
+    draws: Draws
+    sensitivity: int
+
+    def noisy(self, rows: Integers, numbers: Integers, budgets: Integers, purpose: str) -> Integers:
+        """`numbers (len(rows), coordinates)` with noise; a draw is bound to the true vector, to
+        the budget, and to everything released before. `budgets` are those of all rows."""
+        if not len(rows):
+            return numbers
+        charged = budgets[rows]
+        bindings = [
+            binding_digest(vector.tobytes(), history, budget, self.sensitivity)
+            for vector, history, budget in zip(
+                self.values[rows].astype(">i8"),
+                self.state["history"][rows].view(np.int64).tolist(),
+                charged.tolist(),
+                strict=True,
+            )
+        ]
+        words = draws_of(self.draws, rows, len(self.values)).words(
+            purpose, bindings, coordinates=numbers.shape[1], count=WORDS_PER_DRAW
+        )
+        return numbers + sample(words, (charged // self.sensitivity)[:, None])
+
+
+def vectors(values: Array, bins: int) -> Integers:
+    """Integers `(rows, bins)`, clamped to what sums can take."""
+    if values.ndim != 2 or values.shape[1] != bins:
+        raise ValueError(f"values must be vectors of {bins} bins, not of shape {values.shape[1:]}")
+    return np.clip(counted(values), -LARGEST_VALUE, LARGEST_VALUE)
+
+
+def digests(published: Booleans, released: Integers) -> Integers:
+    """One event for the history of each row: 0 where nothing is new."""
+    events = np.zeros(len(published), dtype=np.int64)
+    for row in np.flatnonzero(published):
+        digest = blake2b(released[row].astype(">i8").tobytes(), digest_size=8).digest()
+        events[row] = int.from_bytes(digest, "big", signed=True)
+    return events
+
+
+def annotations(state: State, offer: Offer, published: Booleans, price: Integers) -> State:
+    """What everybody may know about a tick, in nats and in units; NaN before any publication."""
+    publication = np.where(published, offer.publication, 0)
+    spend = window_spend(state, offer.decision + publication)
+    return {
+        "published": published.copy(),
+        "decision_epsilon": offer.decision / UNITS_PER_NAT,
+        "publication_epsilon": publication / UNITS_PER_NAT,
+        "window_epsilon": spend / UNITS_PER_NAT,
+        "standard_error": standard_errors(price),
+    }
+
+
+def standard_errors(price: Integers) -> Floats:
+    """Of noise at this price: sqrt(2) scales, which is a little too much for scales near 1."""
+    scale = UNITS_PER_NAT / np.where(price > 0, price, 1)
+    return np.where(price > 0, np.sqrt(2.0 * scale * scale), np.nan)
+
+
+def kinds_of(published: Booleans) -> Integers:
+    """Fresh or repeated."""
+    return np.where(published, np.int64(Kind.FRESH), np.int64(Kind.REPEATED))
+
+
+def require_size(name: str, value: int, largest: int) -> None:
+    """Refuses what is not from 1 to `largest`."""
+    if not 1 <= value <= largest:
+        raise ValueError(f"{name}: must be from 1 to {largest}, not {value}")
+
+
+def units_below(epsilon: float) -> int:
+    """A declared number of nats in units, rounded down: nobody is charged more."""
+    if not isfinite(epsilon) or not 0.0 < epsilon <= LARGEST_EPSILON:
+        raise ValueError(
+            f"epsilon: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {epsilon}"
+        )
+    return int(Fraction(epsilon) * UNITS_PER_NAT)
