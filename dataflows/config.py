@@ -70,12 +70,17 @@ class Source(Section):
 
 
 class Sink(Section):
-    """The sanitized topic; partition i holds the releases of source partition i."""
+    """The sanitized topic; partition i holds the releases of source partition i.
+
+    An aggregate is written to one partition, and its exact `partials` to a topic of their own,
+    which is raw data.
+    """
 
     topic: TopicName
     key: Literal["pseudonym", "original", "none"] = "pseudonym"
     create: bool = False
     dead_letters: TopicName | None = None
+    partials: TopicName | None = None
 
     @property
     def dead_letter_topic(self) -> str:
@@ -153,16 +158,23 @@ class Pipeline(Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         topics = [self.source.topic, self.sink.topic, self.sink.dead_letter_topic]
-        if len(set(topics)) != len(topics):
-            raise ValueError("source, sink and dead-letter topics must be three different topics")
+        if len({*topics, self.partials_topic}) != len(topics) + 1:
+            raise ValueError("source, sink, dead-letter and partials topics must be different ones")
         if isinstance(self.operator, TemporalOperator):
             self._check_temporal(self.operator)
             return self
         if isinstance(self.operator, AggregateOperator):
             self._check_aggregate(self.operator)
+        elif self.sink.partials is not None:
+            raise ValueError(f"sink.partials: {self.operator.kind} has no partial sums; delete it")
         if not isinstance(self.source.value, str):
             raise ValueError(f"source.value: {self.operator.kind} reads one field; name it")
         return self
+
+    @property
+    def partials_topic(self) -> str:
+        """Where an aggregate writes partial sums."""
+        return self.sink.partials or f"{self.name}.partials"
 
     def _check_aggregate(self, operator: AggregateOperator) -> None:
         if self.budget is not None or self.source.budget is not None:

@@ -8,13 +8,14 @@ from math import exp, isinf
 import orjson
 
 from dataflows.config import Pipeline
-from dataflows.operator_sections import TemporalOperator
+from dataflows.operator_sections import AggregateOperator, TemporalOperator
 from operators.mechanism import Guarantee, Notion, Per
 
 _NOTIONS = {
     "sip": "Sequence Information Privacy",
     "ldp": "Local Differential Privacy",
     "delay-law": "Delay law",
+    "w-event-dp": "Differential Privacy of windows (w-event)",
 }
 
 
@@ -54,7 +55,7 @@ def per_in_words(per: Per, window: int | None) -> str:
         case "release":
             return "release"
         case "window":
-            return f"window of {window} consecutive records"
+            return f"window of {window} consecutive ticks"
         case "stream":
             return "stream, over its whole life"
 
@@ -67,20 +68,7 @@ def pipeline_not_covered(pipeline: Pipeline) -> list[str]:
             "a user whose records arrive in several partitions (source.partitioner is unchecked): "
             "each partition counts the user as a stream of its own"
         )
-    if isinstance(pipeline.operator, TemporalOperator):
-        open_points += pipeline.operator.not_covered(
-            removes_copies=pipeline.source.dedupe is not None
-        )
-    elif pipeline.source.dedupe is None:
-        open_points.append(
-            "records that a producer sent twice (source.dedupe is not set): each copy is a release "
-            "of its own, and is charged"
-        )
-    if pipeline.budget is None and not isinstance(pipeline.operator, TemporalOperator):
-        open_points.append(
-            "a total over a stream's life (budget is not set): every release adds to what is "
-            "spent, without a limit"
-        )
+    open_points += _of_operator(pipeline)
     if pipeline.ledger is None:
         open_points.append("what other pipelines release about the same source (ledger is not set)")
     else:
@@ -91,3 +79,23 @@ def pipeline_not_covered(pipeline: Pipeline) -> list[str]:
     if pipeline.sink.key == "original":
         open_points.append("who a release is about: sink.key is original, keys are published")
     return open_points
+
+
+def _of_operator(pipeline: Pipeline) -> list[str]:
+    operator, copies = pipeline.operator, pipeline.source.dedupe is None
+    if isinstance(operator, TemporalOperator):
+        return operator.not_covered(removes_copies=not copies)
+    if isinstance(operator, AggregateOperator):
+        return [
+            "whoever reads the topic of partial sums or the state: both hold exact figures "
+            f"({pipeline.partials_topic})"
+        ]
+    copied = (
+        "records that a producer sent twice (source.dedupe is not set): each copy is a release of "
+        "its own, and is charged"
+    )
+    unlimited = (
+        "a total over a stream's life (budget is not set): every release adds to what is spent, "
+        "without a limit"
+    )
+    return [*([copied] if copies else []), *([unlimited] if pipeline.budget is None else [])]

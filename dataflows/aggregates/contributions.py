@@ -9,6 +9,9 @@ import orjson
 from dataflows.codec.fields import Record
 from operators.mechanism import Integers
 
+_DIGITS = 6
+"""Of a number that says how wrong another one is."""
+
 
 class Reader(Protocol):
     """Reads one field of a record as an integer."""
@@ -53,8 +56,8 @@ class Figures:
     """Writes what is released for each group of a tick.
 
     >>> figures = Figures(["north", "south"], units_per_one=10)
-    >>> figures.keys, figures.write(0, np.array([-3, 125]), {"published": True})[1]
-    ([b'north', b'south'], b'{"start":0,"group":"south","value":12.5,"published":true}')
+    >>> figures.keys, figures.write(0, np.array([-3, 125]), {"standard_error": 30.0})[1]
+    ([b'north', b'south'], b'{"start":0,"group":"south","value":12.5,"standard_error":3.0}')
     """
 
     def __init__(self, groups: Sequence[str] | Sequence[int] | None, *, units_per_one: int) -> None:
@@ -66,6 +69,9 @@ class Figures:
     def write(self, start: int, values: Integers, notes: dict[str, object]) -> list[bytes]:
         """One JSON object per group; `start` is that of the tick, in milliseconds since 1970."""
         units = self._units_per_one
+        error = notes.get("standard_error")
+        if isinstance(error, float):
+            notes = notes | {"standard_error": round(error / units, _DIGITS)}
         return [
             orjson.dumps(
                 {

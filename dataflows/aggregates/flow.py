@@ -30,7 +30,7 @@ from dataflows.publish import Publisher
 from dataflows.sanitize import Sanitize
 from dataflows.state.directory import StateDirectory
 from dataflows.ticks import Ticks
-from operators.mechanism import Kind, Releases
+from operators.mechanism import Releases
 
 BOUNDING_STEPS = [
     "source",
@@ -204,10 +204,8 @@ def _outgoing(plan: MergingPlan, ticks: Sequence[tuple[int, Releases]]) -> Outgo
     keys, values, timestamps, positions = [], [], [], []
     for tick, releases in ticks:
         notes = {name: note[0].item() for name, note in releases.annotations.items()}
-        kinds = releases.kinds
-        fresh = kinds is None or kinds[0] == Kind.FRESH
         start, end = plan.ticks.end(tick - 1), plan.ticks.end(tick)
-        written = plan.figures.write(start, releases.values[0], {"published": fresh, **notes})
+        written = plan.figures.write(start, releases.values[0], notes)
         keys += plan.figures.keys
         values += written
         timestamps += [end] * len(written)

@@ -3,13 +3,39 @@
 from dataflows.aggregates.contributions import Contributions
 from dataflows.codec.alphabet import Alphabet
 from dataflows.codec.numbers import Numbers
-from dataflows.operator_sections import AggregateOperator
+from dataflows.operator_sections.aggregates import AggregateOperator, MarkovFlags, ReleasedFlags
 from operators.mechanism import Mechanism
+from operators.wevent.budget_absorption import BudgetAbsorption
+from operators.wevent.budget_distribution import BudgetDistribution
+from operators.wevent.flags import Flags, Markov, Released, Schedule
+from operators.wevent.pba import PrivacyBudgetAllocation
+from operators.wevent.sample import Sample
+from operators.wevent.strategy import Strategy
+from operators.wevent.uniform import Uniform
+
+_PLAIN: dict[str, type[Strategy]] = {
+    strategy.kind: strategy for strategy in (Uniform, Sample, BudgetDistribution, BudgetAbsorption)
+}
 
 
 def aggregate_mechanism(operator: AggregateOperator) -> Mechanism:
     """The strategy that the section names."""
-    raise NotImplementedError
+    common = (operator.group_count, operator.window, float(operator.epsilon), operator.sensitivity)
+    if operator.kind == "pba":
+        return PrivacyBudgetAllocation(*common, flags=_flags(operator.flags))
+    return _PLAIN[operator.kind](*common)
+
+
+def _flags(section: bool | list[bool] | MarkovFlags | ReleasedFlags) -> Flags:
+    match section:
+        case bool(always):
+            return Schedule((always,))
+        case list(pattern):
+            return Schedule(tuple(pattern))
+        case MarkovFlags(matrix=matrix, threshold=threshold):
+            return Markov(tuple(tuple(row) for row in matrix), threshold)
+        case ReleasedFlags(released=threshold):
+            return Released(threshold)
 
 
 def contributions(operator: AggregateOperator, field: str) -> Contributions:

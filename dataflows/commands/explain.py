@@ -9,9 +9,11 @@ from rich.console import Console
 from rich.table import Table
 
 from dataflows.commands.explain_together import check_budgets, print_together, together_documents
+from dataflows.config import Pipeline
 from dataflows.errors import ConfigurationError
 from dataflows.guarantee_text import guarantee_id, in_words, pipeline_not_covered
 from dataflows.mechanisms import configure
+from dataflows.operator_sections import AggregateOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.source_budget import Promises
 from operators.mechanism import Mechanism
@@ -103,9 +105,17 @@ def _parameters(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
         "mechanism": f"{mechanism.kind} (implementation {mechanism.implementation})",
         **file.pipeline.operator.parameters(),
         "law": mechanism.law_digest().hex()[:16],
-        "key in the output": file.pipeline.sink.key,
+        "key in the output": key_in_words(file.pipeline),
         "configuration version": file.pipeline.version,
     }
+
+
+def key_in_words(pipeline: Pipeline) -> str:
+    """Whom a release names."""
+    key = pipeline.sink.key
+    return (
+        "the group" if isinstance(pipeline.operator, AggregateOperator) and key != "none" else key
+    )
 
 
 def _print_list(console: Console, title: str, lines: list[str]) -> None:

@@ -43,7 +43,7 @@ def find_aggregate_topics(client: Client, pipeline: Pipeline) -> tuple[Topics, T
     """The topics of the two dataflows of an aggregate: what the first writes, the second reads."""
     source, create = _source(client, pipeline), pipeline.sink.create
     [dead_letters] = _beside(client, pipeline, source, _dead_letters(pipeline))
-    log = single_partition(client, f"{pipeline.name}.partials", "partial sums", create=create)
+    log = single_partition(client, pipeline.partials_topic, "sink.partials", create=create)
     sink = single_partition(client, pipeline.sink.topic, "sink.topic", create=create)
     return Topics(source, log, dead_letters), Topics(log, sink, dead_letters)
 

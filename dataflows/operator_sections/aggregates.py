@@ -12,18 +12,13 @@ from dataflows.operator_sections.numbers import RangeSection
 from dataflows.section import Section
 from dataflows.ticks import Ticks
 
-Strategy = Literal[
-    "uniform",
-    "sample",
-    "budget_distribution",
-    "budget_absorption",
-    "pba",
-    "fast",
-    "binary_tree",
-]
+Strategy = Literal["uniform", "sample", "budget_distribution", "budget_absorption", "pba"]
 _MILLISECOND = timedelta(milliseconds=1)
 _LARGEST_UNITS = 2**40
 """Of one contribution, so that a sum over all users fits."""
+
+
+Share = Annotated[float, Field(gt=0, le=1, strict=False)]
 
 
 class TickSection(Section):
@@ -52,6 +47,19 @@ class Amounts(RangeSection):
         return self
 
 
+class MarkovFlags(Section):
+    """Always, if rows of a public transition matrix are as far apart as `threshold`."""
+
+    matrix: list[list[float]]
+    threshold: Share = 0.5
+
+
+class ReleasedFlags(Section):
+    """If the last two publications are as correlated as this."""
+
+    released: Share
+
+
 class AggregateOperator(Section):
     """How many users were in each group of a tick, or what they amount to, released with noise.
 
@@ -70,11 +78,14 @@ class AggregateOperator(Section):
     other: str | int | None = None
     sum: Amounts | None = None
     protects: Literal["contribution", "presence"] = "contribution"
+    flags: bool | list[bool] | MarkovFlags | ReleasedFlags = False
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.other is not None and self.other not in (self.groups or []):
             raise ValueError("other: must be one of groups; unknown groups become it")
+        if "flags" in self.model_fields_set and self.kind != "pba":
+            raise ValueError(f"flags: {self.kind} does not have them; delete it")
         return self
 
     @property
