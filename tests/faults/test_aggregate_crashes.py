@@ -24,21 +24,25 @@ RANDOM = Random(99)
 def test_killed_processes_release_the_series_of_an_undisturbed_run(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
-    source = topics("trips", partitions=PARTITIONS)
-    produce(bootstrap, source, trips())
+    source, (placed, late) = topics("trips", partitions=PARTITIONS), trips()
+    produce(bootstrap, source, placed)
     disturbed, undisturbed = (document(bootstrap, topics, source) for _ in range(2))
     here = write_pipeline(tmp_path / "disturbed", disturbed)
     there = write_pipeline(tmp_path / "undisturbed", undisturbed)
     with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
 
-        def released(of: Document) -> int:
-            return sum(end_offsets(consumer, of["sink"]["topic"]))
+        def done(of: Document) -> bool:
+            sink = of["sink"]
+            released, refused = (
+                sum(end_offsets(consumer, sink[name])) for name in ("topic", "dead_letters")
+            )
+            return released >= (TICKS - 1) * len(ZONES) and refused == late
 
         def reached(partials: int) -> bool:
             return sum(end_offsets(consumer, disturbed["sink"]["partials"])) >= partials
 
         with running(there) as process:
-            process.wait_until(lambda: released(undisturbed) >= (TICKS - 1) * len(ZONES))
+            process.wait_until(lambda: done(undisturbed))
             assert process.stop() == 0, process.stderr
 
         with ExitStack() as stack:
@@ -49,7 +53,7 @@ def test_killed_processes_release_the_series_of_an_undisturbed_run(
                 shards[victim].wait_until(partial(reached, target))
                 shards[victim].kill()
                 shards[victim] = stack.enter_context(shard(here, victim))
-            shards[0].wait_until(lambda: released(disturbed) >= (TICKS - 1) * len(ZONES))
+            shards[0].wait_until(lambda: done(disturbed))
             assert [process.stop() for process in shards] == [0] * SHARDS
 
     series = read_topic(bootstrap, disturbed["sink"]["topic"])
@@ -87,9 +91,9 @@ def shard(pipeline: Path, number: int) -> AbstractContextManager[RunningPipeline
     return running(pipeline, "--shard", f"{number}/{SHARDS}")
 
 
-def trips() -> list[Placed]:
-    """Everybody moves about; some records come late, twice, or out of order."""
-    random, timed = Random(5), []
+def trips() -> tuple[list[Placed], int]:
+    """Everybody moves about; some records come twice or out of order, and so many late."""
+    random, timed, refused = Random(5), [], 0
     for tick in range(TICKS):
         for user in range(USERS):
             at = BEGIN + tick * SECOND + random.randrange(900)
@@ -99,9 +103,10 @@ def trips() -> list[Placed]:
             record = Record(b"user-%d" % user, value)
             copies = 2 if random.random() < 0.05 else 1
             arrives = at + random.randrange(300)
+            refused += late * copies
             timed += [(arrives, user, Placed(user % PARTITIONS, record))] * copies
     for partition in range(PARTITIONS):
         end = orjson.dumps({"zone": "west", "at": BEGIN + TICKS * SECOND - 1})
         record = Record(b"user-%d" % partition, end)
         timed.append((BEGIN + TICKS * SECOND, partition, Placed(partition, record)))
-    return [placed for *_, placed in sorted(timed, key=lambda entry: entry[:2])]
+    return [placed for *_, placed in sorted(timed, key=lambda entry: entry[:2])], refused
