@@ -11,10 +11,10 @@ import numpy as np
 
 from dataflows.admission import Admission
 from dataflows.aggregates.partials import Partial
-from dataflows.batches import DeadLetters, Decoded
+from dataflows.batches import DeadLetters, Decoded, Reason
 from dataflows.state.row_table import RowTable
 from dataflows.ticks import Ticks
-from operators.mechanism import ExhaustibleMechanism, State
+from operators.mechanism import ExhaustibleMechanism, Integers, State
 
 _NO_TICK = np.iinfo(np.int64).min
 
@@ -48,30 +48,50 @@ class Bounding:
     def __call__(self, decoded: Decoded, table: RowTable) -> Bounded:
         """Note every contribution, and sum the ticks that are closed."""
         closed: list[Partial] = []
-        values = decoded.values.reshape(-1, 2).tolist()
-        for index, (key, time) in enumerate(zip(decoded.keys, decoded.timestamps, strict=True)):
-            reason = self.ticks.refusal(table.clock, time) or self.admission.refusals(
-                table, decoded.partition, [key]
-            ).get(0)
+        values, waiting = decoded.values.reshape(-1, 2), list[int]()
+        unknown = set(table.unknown(decoded.keys))
+        for index, time in enumerate(decoded.timestamps):
+            reason = self.ticks.refusal(table.clock, time)
+            if reason is None and index in unknown:
+                self._note(table, decoded, values, waiting)
+                reason = self._admitted(decoded, table, index)
             if reason is not None:
                 decoded.dead.add(decoded.offsets[index], time, reason)
                 continue
-            for tick in self.ticks.passed(table.clock, time):
-                closed.append(self._summed(decoded.partition, table, tick))
-            self._note(table, key, self.ticks.of(time), *values[index])
+            ticks = self.ticks.passed(table.clock, time)
+            if ticks:
+                self._note(table, decoded, values, waiting)
+                closed += [self._summed(decoded.partition, table, tick) for tick in ticks]
+            waiting.append(index)
+        self._note(table, decoded, values, waiting)
         return Bounded(decoded.partition, closed, decoded.dead.in_order())
 
     def finish(self, partition: int, table: RowTable) -> Bounded:
         """Nothing: a tick that is open may still get contributions."""
         return Bounded(partition)
 
-    def _note(self, table: RowTable, key: bytes, tick: int, group: int, amount: int) -> None:
-        row, cell = int(table.rows_of([key])[0]), tick % self.ticks.open
-        columns = table.columns
-        columns["tick"][row, cell] = tick
-        columns["group"][row, cell] = group
-        columns["amount"][row, cell] = amount
-        table.touch(row)
+    def _admitted(self, decoded: Decoded, table: RowTable, index: int) -> Reason | None:
+        """Give a user who is new a row, or say why not."""
+        key = decoded.keys[index]
+        reason = self.admission.refusals(table, decoded.partition, [key]).get(0)
+        if reason is None:
+            table.rows_of([key])
+        return reason
+
+    def _note(
+        self, table: RowTable, decoded: Decoded, values: Integers, waiting: list[int]
+    ) -> None:
+        """Write contributions into their cells; of several to one cell the last one stays."""
+        if not waiting:
+            return
+        rows = table.rows_of([decoded.keys[index] for index in waiting])
+        ticks = np.array([self.ticks.of(decoded.timestamps[index]) for index in waiting])
+        cells, columns = ticks % self.ticks.open, table.columns
+        columns["tick"][rows, cells] = ticks
+        columns["group"][rows, cells] = values[waiting, 0]
+        columns["amount"][rows, cells] = values[waiting, 1]
+        table.touch(rows)
+        waiting.clear()
 
     def _summed(self, partition: int, table: RowTable, tick: int) -> Partial:
         columns, cell = table.columns, tick % self.ticks.open
