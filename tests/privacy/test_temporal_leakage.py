@@ -17,9 +17,8 @@ def randomized_response(symbols: int, epsilon: float) -> Floats:
     return np.asarray(law / law.sum(axis=1, keepdims=True))
 
 
-def likelihoods(forward: Floats, start: Floats, responses: list[Floats]) -> Floats:
-    """ln P(all responses given the values at `ticks`), shape (responses..., values...), by summing
-    over every path of the chain, which is in its long run."""
+def joint_law(forward: Floats, start: Floats, responses: list[Floats]) -> Floats:
+    """P(responses and values) for all responses (first axis) and values (an axis for each tick)."""
     symbols = len(start)
     outcomes = list(product(range(symbols), repeat=len(responses)))
     joint = np.zeros((len(outcomes), *[symbols] * len(responses)))
@@ -57,7 +56,7 @@ def test_nothing_that_is_released_tells_more(symbols: int) -> None:
     for _ in range(6):
         forward, backward, start = chain(rng, symbols)
         epsilons = rng.choice([0.1, 0.5, 1.5], size=TICKS).tolist()
-        joint = likelihoods(forward, start, [randomized_response(symbols, e) for e in epsilons])
+        joint = joint_law(forward, start, [randomized_response(symbols, e) for e in epsilons])
         correlation = TemporalCorrelation.of(forward, backward)
         for window in range(1, TICKS + 1):
             for first, claimed in enumerate(correlation.windows(epsilons, window)):
@@ -69,7 +68,7 @@ def shown_and_claimed(rows: Floats, epsilons: list[float]) -> tuple[list[float],
     """About the value of every tick, of a chain of two values that looks the same both ways."""
     start = long_run_law(rows)
     assert start is not None
-    joint = likelihoods(rows, start, [randomized_response(2, e) for e in epsilons])
+    joint = joint_law(rows, start, [randomized_response(2, e) for e in epsilons])
     shown = [told_apart(joint, [tick]) for tick in range(len(epsilons))]
     return shown, list(TemporalCorrelation.of(rows).over(epsilons).total)
 
