@@ -33,6 +33,7 @@ ROUNDING = 2.0**-48
 _ROUNDING_OF_A_SUM = 2.0**-52
 """Relative, for each of its terms, and for the arithmetic that follows."""
 _TINY = 1e-300
+"""Smaller sums are rounded to this, or to 0: doubles lose their digits there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +58,13 @@ class LeakageFunction:
 
     def __call__(self, alpha: float) -> float:
         """L(alpha), at most alpha."""
+        if len(self.more) == 0:
+            return 0.0
         vanishing = exp(-alpha)
         gained = np.log(self.more + (1.0 - self.more) * vanishing)
         possible = self.less > 0.0
         lost = np.full(len(gained), -alpha)
         lost[possible] = np.log(self.less[possible] + (1.0 - self.less[possible]) * vanishing)
-        if len(gained) == 0:
-            return 0.0
         return min(alpha, float((gained - lost).max()) + ROUNDING * (1.0 + alpha))
 
     def supremum(self, epsilon: float) -> float:
