@@ -185,6 +185,47 @@ def evaluate(
 
 
 @app.command()
+def leakage(
+    matrix: Annotated[
+        Path,
+        typer.Argument(metavar="MATRIX", help="Rows in JSON, a .npy file, or a model (smoothed)."),
+    ],
+    epsilon: Annotated[
+        list[float] | None,
+        typer.Option(help="Nats that every tick spends (1); several times if need be."),
+    ] = None,
+    window: Annotated[
+        int, typer.Option(min=1, help="Also about so many consecutive ticks together.")
+    ] = 1,
+    ticks: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Follow a stream of this length.")
+    ] = 10,
+    alpha: Annotated[
+        float | None, typer.Option(help="What may be spent for at most so many nats to leak?")
+    ] = None,
+    backward: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What came before each value, if you know better."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the result too (.png or .svg).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what releases over time tell somebody who knows how a user's values follow each other.
+
+    Row i of MATRIX has the probabilities of what follows value i, such as [[0.9, 0.1], [0.4, 0.6]].
+    Epsilon is what one tick tells by itself, if its value changes.
+    With --json, null stands for a leakage without a limit.
+    """
+    from dataflows.commands.leakage import Options
+    from dataflows.commands.leakage import leakage as show_leakage
+
+    options = Options(epsilon or [1.0], window, ticks, alpha, backward, plot, as_json)
+    show_leakage(matrix, options)
+
+
+@app.command()
 def peek(
     pipeline: PipelinePath,
     records: Annotated[int, typer.Option("--records", "-n", min=1, help="How many.")] = 10,

@@ -1,0 +1,102 @@
+"""How much every tick may spend so that the leakage never exceeds alpha.
+
+Claim. A stream whose ticks spend at most `largest_epsilon` each leaks at most alpha about every
+tick (or `window` consecutive ticks), however long it is. `epsilons_for` spends more, on a stream of
+known length, and leaks at most alpha about every single tick. Both hold for the exact leakage,
+since they are found with an upper bound of it.
+
+Where two values never lead to the same one (q0 = 1: the identity, permutations), what leaks about
+one tick adds up without a limit, and no budget of each tick suffices.
+
+>>> often = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
+>>> round(largest_epsilon(often, alpha=1.0), 8)
+0.54059239
+>>> [round(epsilon, 6) for epsilon in epsilons_for(often, alpha=1.0, ticks=4)]
+[0.770296, 0.540592, 0.540592, 0.770296]
+>>> largest_epsilon(TemporalCorrelation.of([[1.0, 0.0], [0.0, 1.0]]), alpha=1.0)
+Traceback (most recent call last):
+operators.leakage.inversion.UnboundedLeakage: no budget above 0 keeps the leakage of an endless \
+stream below a limit: two values never lead to the same one. End the stream after T ticks and \
+spend alpha/T on each
+
+Source: budget allocation specification, section 6 (inversion, finite horizon, guard).
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite, nextafter
+
+from operators.leakage.correlation import TemporalCorrelation
+from operators.nats import UNITS_PER_NAT
+
+_HALVINGS = 200
+
+
+class UnboundedLeakage(ValueError):
+    """Whatever is spent on every tick, the leakage about one of them has no limit."""
+
+
+def largest_epsilon(correlation: TemporalCorrelation, alpha: float, window: int = 1) -> float:
+    """The most that every tick may spend, in nats, for the leakage to stay at or below alpha.
+
+    Raises `UnboundedLeakage` where nothing above 0 suffices.
+    """
+    _require_alpha(alpha)
+    low, high = 0.0, alpha
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        enough = middle > 0.0 and correlation.limit(middle, window) <= alpha
+        low, high = (middle, high) if enough else (low, middle)
+    if low == 0.0:
+        raise UnboundedLeakage(
+            "no budget above 0 keeps the leakage of an endless stream below a limit: two values "
+            "never lead to the same one. End the stream after T ticks and spend alpha/T on each"
+        )
+    return low
+
+
+def epsilons_for(correlation: TemporalCorrelation, alpha: float, ticks: int) -> tuple[float, ...]:
+    """What each of `ticks` ticks may spend for the leakage about every one to stay at or below
+    alpha."""
+    _require_alpha(alpha)
+    if ticks < 1:
+        raise ValueError(f"ticks: must be at least 1, not {ticks}")
+    if ticks == 1:
+        return (alpha,)
+    try:
+        epsilon = largest_epsilon(correlation, alpha)
+    except UnboundedLeakage:
+        return (nextafter(alpha / ticks, 0.0),) * ticks
+    first, last = correlation.backward.supremum(epsilon), correlation.forward.supremum(epsilon)
+    return (first, *[epsilon] * (ticks - 2), last)
+
+
+@dataclass(frozen=True)
+class TickCaps:
+    """The most that a tick may spend, in units of 2^-40 nat: on the decision whether to publish
+    (phase 1), and on publishing (phase 2)."""
+
+    decision: int
+    publication: int
+
+    @classmethod
+    def of(cls, largest_epsilon: float, decision: int, sensitivity: int = 2) -> "TickCaps":
+        """For a mechanism that spends `decision` units on each decision, if it is not capped.
+
+        Together the caps are what `largest_epsilon` nats under a change allow a mechanism whose
+        sensitivity is that of a change (2, or a local mechanism) or of adding a user (1); rounded
+        down. A decision gets at most half of it.
+
+        >>> TickCaps.of(0.5, decision=2**40 // 20)
+        TickCaps(decision=54975581388, publication=494780232500)
+        """
+        if sensitivity not in (1, 2):
+            raise ValueError(f"sensitivity: must be 1 or 2, not {sensitivity}")
+        both = int(Fraction(largest_epsilon) * UNITS_PER_NAT * sensitivity / 2)
+        capped = min(decision, both // 2)
+        return cls(capped, both - capped)
+
+
+def _require_alpha(alpha: float) -> None:
+    if not isfinite(alpha) or alpha <= 0.0:
+        raise ValueError(f"alpha: must be a number of nats above 0, not {alpha}")

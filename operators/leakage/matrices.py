@@ -1,0 +1,88 @@
+"""Checked transition matrices, and the same chain read backwards in time.
+
+A forward matrix has P(next = j | now = i) in row i and column j, a backward one
+P(previous = j | now = i).
+
+>>> forward = transition_matrix([[0.9, 0.1, 0.0], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]])
+>>> law = long_run_law(forward)
+>>> law.round(4).tolist(), backward_rows(forward, law).round(4).tolist()
+([0.7692, 0.1538, 0.0769], [[0.9, 0.0, 0.1], [0.5, 0.5, 0.0], [0.0, 1.0, 0.0]])
+
+Source: budget allocation specification, sections 1 and 5; Grassmann, Taksar and Heyman 1985
+(`long_run_law` subtracts nothing, so that small shares keep their digits).
+"""
+
+from collections.abc import Sequence
+from math import fsum, isfinite
+
+import numpy as np
+
+from operators.mechanism import Floats
+
+SUM_TOLERANCE = 1e-9
+
+Matrix = Sequence[Sequence[float]] | Floats
+
+
+def transition_matrix(rows: Matrix, name: str = "matrix") -> Floats:
+    """A square matrix whose rows are distributions; `ValueError` names the row and the column."""
+    size = len(rows)
+    if size == 0:
+        raise ValueError(f"{name}: needs at least one row")
+    for number, row in enumerate(rows):
+        if len(row) != size:
+            raise ValueError(
+                f"{name} row {number}: has {len(row)} columns, but there are {size} rows; "
+                "write a square matrix, one row and one column for each value"
+            )
+    return distributions(rows, name)
+
+
+def distributions(rows: Matrix, name: str = "matrix") -> Floats:
+    """Rows that sum to 1 within 1e-9, made to sum to 1; `ValueError` names the row and column."""
+    checked = [_distribution(f"{name} row {number}", row) for number, row in enumerate(rows)]
+    matrix = np.array(checked)
+    matrix.setflags(write=False)
+    return matrix
+
+
+def _distribution(name: str, row: Sequence[float] | Floats) -> Floats:
+    values = [float(value) for value in row]
+    for column, value in enumerate(values):
+        if not isfinite(value):
+            raise ValueError(f"{name}, column {column}: must be a finite number")
+        if value < 0.0:
+            raise ValueError(f"{name}, column {column}: a probability must not be negative")
+    total = fsum(values)
+    if abs(total - 1.0) > SUM_TOLERANCE:
+        raise ValueError(f"{name}: must sum to 1 within {SUM_TOLERANCE:g}, not to {total:.12g}")
+    return np.array(values) / total
+
+
+def backward_rows(forward: Matrix, law: Sequence[float] | Floats) -> Floats:
+    """P(previous | now), where `law` is that of the previous value.
+
+    There is a row for each value that can be now, and a column for each that can have been before.
+    """
+    matrix = transition_matrix(forward)
+    if len(law) != len(matrix):
+        raise ValueError(f"law: has {len(law)} entries, but the matrix has {len(matrix)} rows")
+    joint = (_distribution("law", law)[:, None] * matrix).T
+    possible = joint[joint.sum(axis=1) > 0.0][:, joint.sum(axis=0) > 0.0]
+    return distributions(possible / possible.sum(axis=1, keepdims=True), "backward matrix")
+
+
+def long_run_law(forward: Floats) -> Floats | None:
+    """How often each value occurs in the long run; None unless every value leads to every other."""
+    left = np.array(forward)
+    size = len(left)
+    law = np.ones(size)
+    for last in range(size - 1, 0, -1):
+        leaving = left[last, :last].sum()
+        if leaving <= 0.0:
+            return None
+        left[:last, last] /= leaving
+        left[:last, :last] += np.outer(left[:last, last], left[last, :last])
+    for value in range(1, size):
+        law[value] = (law[:value] * left[:value, value]).sum()
+    return law / law.sum() if (law > 0.0).all() else None

@@ -1,0 +1,189 @@
+"""`fugu leakage`: what it prints, what machines read, what it draws, and what it refuses."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from typer.testing import CliRunner, Result
+
+from dataflows.cli import app
+from dataflows.errors import FuguError
+from dataflows.leakage.report import correlation_of
+from operators.leakage.matrices import backward_rows, transition_matrix
+
+CYCLE = [[0.1, 0.9, 0.0], [0.0, 0.1, 0.9], [0.9, 0.0, 0.1]]
+MATRICES = {
+    "a": [[0.8, 0.2], [0.0, 1.0]],
+    "b": [[0.7, 0.3], [0.4, 0.6]],
+    "identity": [[1, 0], [0, 1]],
+    "cycle": CYCLE,
+}
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    for name, rows in MATRICES.items():
+        (tmp_path / f"{name}.json").write_bytes(orjson.dumps(rows))
+    return tmp_path
+
+
+def leaked(directory: Path, name: str, *options: str) -> Result:
+    arguments = ["leakage", str(directory / f"{name}.json"), *options]
+    return CliRunner().invoke(app, arguments, env={"COLUMNS": "100"})
+
+
+def said(result: Result) -> str:
+    assert result.exit_code == 0
+    return " ".join(result.stdout.split())
+
+
+def document(result: Result) -> Any:
+    assert result.exit_code == 0
+    return orjson.loads(result.stdout)
+
+
+def test_a_table_over_time_with_its_limit_and_what_it_means(directory: Path) -> None:
+    result = leaked(directory, "b", "--epsilon", "1", "--ticks", "4", "--window", "3")
+    assert [line.split() for line in result.stdout.splitlines()[5:14]] == [
+        ["1", "nats", "per", "tick,", "4", "ticks"],
+        ["tick", "backward", "forward", "total", "3", "ticks", "from", "it"],
+        ["─" * 53],
+        ["1", "1.0000", "1.3833", "1.3833", "3.2928"],
+        ["2", "1.2928", "1.3662", "1.6590", "3.2928"],
+        ["3", "1.3662", "1.2928", "1.6590"],
+        ["4", "1.3833", "1.0000", "1.3833"],
+        [],
+        ["limit", "1.3882", "1.3882", "1.7764", "3.7764"],
+    ]
+    text = said(result)
+    for part in (
+        "Within any 3 consecutive ticks the releases are 3-differentially private for one user's",
+        "b.json: 2 values",
+        "backwards in time: the matrix read backwards in its long run",
+        "leakage has a limit, whatever a tick spends",
+        "for an attacker with no knowledge of how that person's ticks depend on each other. For an "
+        "attacker who knows the transition matrix P the leakage about one tick is at most "
+        "TPL=1.7764, and about 3 ticks it is at most TPL_w=3.7764; these may exceed ε and, for "
+        "some P, have no upper bound. Setting the correlation flag improves accuracy, not privacy.",
+        "About all values of a stream of 4 ticks together: at most 4.0000 nats",
+    ):
+        assert part in text
+
+
+def test_a_leakage_without_a_limit_says_so_and_for_which_epsilon_there_is_one(
+    directory: Path,
+) -> None:
+    text = said(leaked(directory, "a", "--epsilon", "1", "--epsilon", "0.1"))
+    assert "leakage has a limit if every tick spends less than 0.223143 nats" in text
+    assert "limit ∞ ∞ ∞" in text
+    assert "limit 0.6460 0.6460 1.1919" in text
+    assert "the leakage about one tick has no upper bound (TPL=∞)" in text
+    assert "not every value leads to every other" in text
+
+
+def test_alpha_becomes_a_budget_per_tick(directory: Path) -> None:
+    text = said(leaked(directory, "b", "--alpha", "1", "--ticks", "5"))
+    assert "however long the stream: spend at most 0.540592 nats on every tick." in text
+    ends = "0.770296 nats on the first, 0.540592 on each in between, and 0.770296 on the last."
+    assert f"of a stream of 5 ticks: spend at most {ends}" in text
+    assert "0.092050 nats" in said(leaked(directory, "b", "--alpha", "1", "--window", "10"))
+    assert "0.770296 nats on every tick" in said(
+        leaked(directory, "b", "--alpha", "1", "--ticks", "2")
+    )
+
+
+def test_where_no_budget_suffices_the_reason_is_given(directory: Path) -> None:
+    text = said(leaked(directory, "identity", "--alpha", "1", "--ticks", "4"))
+    assert "leakage has no limit, whatever a tick spends" in text
+    assert "no budget above 0 keeps the leakage of an endless stream below a limit" in text
+    assert "of a stream of 4 ticks: spend at most 0.250000 nats on every tick." in text
+
+
+def test_a_long_stream_shows_some_of_its_ticks(directory: Path) -> None:
+    lines = leaked(directory, "b", "--ticks", "1000").stdout.splitlines()
+    ticks = [line.split()[0] for line in lines if line[:5].strip().isdigit()]
+    assert (len(ticks), ticks[0], ticks[-1]) == (20, "1", "1000")
+
+
+def test_machines_read_everything_and_null_is_no_limit(directory: Path) -> None:
+    options = ("--epsilon", "1", "--epsilon", "0.1", "--alpha", "1", "--json", "--window", "2")
+    read = document(leaked(directory, "a", *options))
+    assert read["matrix"] == str(directory / "a.json")
+    assert read["bounded_for_epsilon_below"] == pytest.approx(0.223144, abs=1e-6)
+    whole, tenth = read["courses"]
+    assert whole["limits"] == {"backward": None, "forward": None, "total": None, "window": None}
+    assert tenth["limits"]["total"] == pytest.approx(1.191813, abs=1e-6)
+    assert len(tenth["over_time"]["total"]) == 10
+    assert len(tenth["windows"]) == 9
+    assert read["allowance"]["every_tick"] < read["allowance"]["between"]
+    assert document(leaked(directory, "b", "--json"))["allowance"] is None
+
+
+def test_a_chain_that_looks_different_backwards_is_turned_around(directory: Path) -> None:
+    uneven = transition_matrix([[0.5, 0.5, 0.0], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]])
+    correlation, in_words = correlation_of(uneven, None)
+    assert in_words == "the matrix read backwards in its long run"
+    shares = np.linalg.matrix_power(uneven, 200)[0]
+    turned = backward_rows(uneven, shares)
+    assert correlation.backward(1.0) == pytest.approx(
+        correlation_of(uneven, turned)[0].backward(1.0)
+    )
+    assert abs(correlation.backward(1.0) - correlation.forward(1.0)) > 0.01
+
+
+def test_who_knows_better_gives_the_backward_matrix(directory: Path) -> None:
+    given = document(
+        leaked(
+            directory, "a", "--backward", str(directory / "b.json"), "--epsilon", "0.1", "--json"
+        )
+    )
+    limits = given["courses"][0]["limits"]
+    assert given["backward_is"] == "as given by --backward"
+    assert limits["backward"] == pytest.approx(0.143203, abs=1e-6)
+    assert limits["forward"] == pytest.approx(0.645907, abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml")])
+def test_a_picture_is_drawn(name: str, start: bytes, directory: Path) -> None:
+    picture = directory / name
+    options = ("--epsilon", "1", "--epsilon", "0.1", "--alpha", "1", "--plot", str(picture))
+    assert leaked(directory, "a", *options).exit_code == 0
+    content = picture.read_bytes()
+    assert content.startswith(start)
+    assert len(content) > 5_000
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--plot", "a.pdf"], "--plot a.pdf: the name must end in .png or .svg"),
+        (["--plot", "no/a.png"], "--plot no/a.png: there is no directory no; create it first"),
+        (["--epsilon", "0"], "--epsilon: must be a number of nats above 0, not 0.0"),
+        (["--epsilon", "nan"], "--epsilon: must be a number of nats above 0, not nan"),
+        (["--alpha", "-1"], "--alpha: must be a number of nats above 0, not -1.0"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options: list[str], says: str, directory: Path) -> None:
+    error = leaked(directory, "b", *options).exception
+    assert isinstance(error, FuguError)
+    assert str(error) == says
+
+
+def test_a_picture_needs_matplotlib(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    error = leaked(directory, "b", "--plot", "a.png").exception
+    assert str(error) == "--plot needs matplotlib: pip install 'fugu-streams[audit]'"
+
+
+def test_both_matrices_are_about_the_same_values(directory: Path) -> None:
+    error = leaked(directory, "b", "--backward", str(directory / "cycle.json")).exception
+    assert isinstance(error, FuguError)
+    assert str(error).startswith("--backward: has 3 values, but MATRIX has 2; both must be about")
+
+
+@pytest.mark.parametrize("options", [["--window", "0"], ["--ticks", "0"], ["--ticks", "10001"]])
+def test_streams_without_an_extent_are_refused(options: list[str], directory: Path) -> None:
+    assert leaked(directory, "b", *options).exit_code == 2
