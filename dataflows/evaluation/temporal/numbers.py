@@ -88,7 +88,8 @@ class Numbers:
         """These records only, as the baseline reads them."""
         if baseline.kind == "laplace":
             assert self.reading.value_range is not None
-            clamped = np.clip(self.values[records], *map(float, self.reading.value_range))
+            lower, upper = map(float, self.reading.value_range)
+            clamped = np.clip(self.values[records], lower, upper)
             values = np.floor(clamped * _UNITS_PER_ONE + 0.5).astype(np.int64)
         else:
             values = self.above[records].astype(np.int64)
