@@ -81,11 +81,14 @@ def _planned(
         return len(temporal.candidates), partial(temporal.report, options.runs, options.seed)
     from dataflows.evaluation.evaluation import evaluated, planned
 
-    for name in ("average", "count_above", "value_range"):
-        if getattr(options, name) is not None:
-            option = name.removeprefix("value_").replace("_", "-")
+    for option, given in (
+        ("--average", options.average),
+        ("--count-above", options.count_above),
+        ("--range", options.value_range),
+    ):
+        if given is not None:
             raise FuguError(
-                f"--{option}: {file.pipeline.operator.kind} does not displace values; delete it"
+                f"{option}: {file.pipeline.operator.kind} does not displace values; delete it"
             )
     grid = planned(file, sample, options.epsilons, options.rivals)
     return len(grid), partial(evaluated, file, grid, sample, options.runs, options.seed)

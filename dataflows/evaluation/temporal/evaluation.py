@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
@@ -46,9 +45,13 @@ class TemporalEvaluation:
         reading: Reading,
     ) -> "TemporalEvaluation":
         """What was asked for, or what suits pipeline and sample."""
-        operator = cast(TemporalOperator, file.pipeline.operator)
-        _require_times(file, operator)
-        numbers = Numbers.of(sample, reading)
+        operator = file.pipeline.operator
+        assert isinstance(operator, TemporalOperator)
+        ticks = operator.in_ticks()
+        if ticks is not None:
+            _require_times(file)
+        lists = ticks is not None and ticks.several == "list"
+        numbers = None if lists else Numbers.of(sample, reading)
         configured = configured_epsilon(operator)
         wanted = [configured / 2.0, configured, configured * 2.0]
         if epsilons is not None:
@@ -118,9 +121,8 @@ class TemporalEvaluation:
         return values
 
 
-def _require_times(file: PipelineFile, operator: TemporalOperator) -> None:
-    in_field = isinstance(file.pipeline.source.timestamp, TimestampField)
-    if operator.in_ticks() is not None and not in_field:
+def _require_times(file: PipelineFile) -> None:
+    if not isinstance(file.pipeline.source.timestamp, TimestampField):
         raise FuguError(
             "operator.ticks counts event time, and a line of a sample has none but in a field: "
             "write source.timestamp: {field: …, format: epoch-ms} in a copy of the pipeline file, "

@@ -32,7 +32,7 @@ class Grid:
     """The candidates, and why others are none, by name and reason, with their epsilons."""
 
     candidates: list[Candidate] = field(default_factory=list)
-    _left_out: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    _left_out: dict[tuple[str, str], list[str]] = field(default_factory=dict, init=False)
 
     def leave_out(self, name: str, epsilon: float, reason: str) -> None:
         """Note why there is no such candidate."""

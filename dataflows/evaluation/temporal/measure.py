@@ -57,8 +57,8 @@ class TemporalMeasure:
         if isinstance(mechanism, GeneralizedRandomizedResponse):
             count = self._response(self.numbers, mechanism, ticks, noisy)
         else:
-            average = self._average(self.numbers, [ticks] * len(runs), 0, noisy)
-            average = replace(average, moved=ErrorsOfAverage().moved)
+            pairs = [(ticks, values) for values in noisy]
+            average = ErrorsOfAverage(plain=self._averages(self.numbers, pairs, lag=0))
         return TemporalUtility(
             costs=NO_COSTS,
             expected=NO_COSTS,
@@ -102,22 +102,24 @@ class TemporalMeasure:
         runs = [ticks] * len(noisy)
         return ErrorsOfCount(plain=self._mean(runs, plain), filled=self._mean(runs, filled))
 
-    def _average(
-        self,
-        numbers: Numbers,
-        runs: Sequence[Displaced],
-        lag: int,
-        noisy: Sequence[Floats] | None = None,
-    ) -> ErrorsOfAverage:
-        width, plain, moved = numbers.reading.average, [], []
-        for index, run in enumerate(runs):
-            values = _of_records(numbers.values, run.released, np.nan)
-            released = values if noisy is None else noisy[index]
-            truth = moving_average(_of_records(numbers.values, run.held, np.nan), run.first, width)
-            average = moving_average(released, run.first, width)
-            plain.append(squared_errors(truth, average, run.first))
-            moved.append(squared_errors(truth, average, run.first, lag))
-        return ErrorsOfAverage(self._mean(runs, plain), self._mean(runs, moved))
+    def _average(self, numbers: Numbers, runs: Sequence[Displaced], lag: int) -> ErrorsOfAverage:
+        pairs = [(run, _of_records(numbers.values, run.released, np.nan)) for run in runs]
+        return ErrorsOfAverage(
+            self._averages(numbers, pairs, lag=0), self._averages(numbers, pairs, lag)
+        )
+
+    def _averages(
+        self, numbers: Numbers, pairs: Sequence[tuple[Displaced, Floats]], lag: int
+    ) -> Estimate:
+        """Of what was released at each tick of each run."""
+        width, errors = numbers.reading.average, []
+        for run, released in pairs:
+            held = _of_records(numbers.values, run.held, np.nan)
+            truth, average = (
+                moving_average(values, run.first, width) for values in (held, released)
+            )
+            errors.append(squared_errors(truth, average, run.first, lag))
+        return self._mean([run for run, _ in pairs], errors)
 
     def _mean(self, runs: Sequence[Displaced], errors: Sequence[Floats]) -> Estimate:
         totals, counts = [], []

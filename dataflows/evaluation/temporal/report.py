@@ -14,6 +14,8 @@ _COSTS_ONLY = (
     "not all payloads are single numbers: there are no counts and averages to compare, and no "
     "operators that would change values. These are the costs only."
 )
+_CONFIGURED = "* is the pipeline as its file has it."
+_COLD = "! promises nothing: with operator.start: cold, early delays have another law."
 _CHOSEN = "the first rows are what temporal_perturbation chooses at each eps, by its costs."
 
 
@@ -39,7 +41,8 @@ class TemporalReport(Report):
             "eps limits how much more likely one delay of a value may be than another: at most "
             "exp(eps / 2) times. law: what the law of visible delays really has. Values are "
             "published as they are: this is no ldp, and fugu explain says what it leaves open.",
-            *(["* is the pipeline as its file has it."] if self._has_configured else []),
+            *([_CONFIGURED] if any(row.configured for row in self.rows) else []),
+            *([] if all(row.candidate.sound for row in self.rows) else [_COLD]),
             *([_CHOSEN] if operator.kind == "temporal_perturbation" else []),
             "missing and repeated are shares of values, empty of ticks (those to which nothing "
             "came are empty too); delay: ticks per value until it first leaves, 0 if it never "
@@ -60,10 +63,6 @@ class TemporalReport(Report):
                 "the draws alone, the sample stays the same."
             )
         return [*notes, INSIDE]
-
-    @property
-    def _has_configured(self) -> bool:
-        return any(row.configured for row in self.rows)
 
     def _of_numbers(self, numbers: Numbers) -> list[str]:
         share = numbers.above.sum() / np.count_nonzero(~np.isnan(numbers.values))

@@ -68,8 +68,16 @@ def test_rivals_and_baselines_stand_beside_the_pipeline(
 
 
 def test_payloads_that_are_no_numbers_have_costs_only(sample: Path, tmp_path: Path) -> None:
-    for value in ("zone", "place", ["bpm", "zone"]):
-        result = evaluated(written(tmp_path, source=TEMPORAL["source"] | {"value": value}), sample)
+    lists = OPERATOR | {"ticks": {"width": "10ms", "several": "list"}}
+    for value, operator in (
+        ("zone", OPERATOR),
+        ("place", OPERATOR),
+        (["bpm", "zone"], OPERATOR),
+        ("bpm", lists),
+    ):
+        source = TEMPORAL["source"] | {"value": value}
+        options = ("--epsilons", "3.5", "--rivals", "forward_perturbation,grr")
+        result = evaluated(written(tmp_path, source=source, operator=operator), sample, *options)
         assert result.exit_code == 0
         assert "These are the costs only" in " ".join(result.stdout.split())
         assert "Per value, expected" in result.stdout
@@ -100,6 +108,14 @@ def test_a_machine_reads_json(sample: Path, tmp_path: Path) -> None:
     assert grr["utility"]["costs"]["total"] is None
     assert read["numbers"] == {"average": 10, "count_above": 62.5, "range": [0.0, 100.0]}
     assert read["left_out"] == []
+
+
+def test_a_cold_start_is_marked_for_promising_nothing(sample: Path, tmp_path: Path) -> None:
+    cold = {"kind": "threshold_perturbation", "window": 10, "epsilon": 3.5, "start": "cold"}
+    result = evaluated(written(tmp_path, operator=cold), sample, "--rivals", "grr")
+    words = [line.split() for line in result.stdout.splitlines()]
+    assert sum(some[:5] == ["threshold", "*", "!", "3.5", "none"] for some in words) == 4
+    assert "! promises nothing: with operator.start: cold" in " ".join(result.stdout.split())
 
 
 def test_a_picture_is_drawn(sample: Path, tmp_path: Path) -> None:

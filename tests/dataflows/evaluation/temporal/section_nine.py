@@ -151,9 +151,12 @@ def of_pending(waiting: int) -> float:
     return waiting / 4 + waiting**2 / 4
 
 
-def of_laplace(value_range: float, epsilon: float) -> float:
-    """The variance of a mean of ten, with a scale of 2 range / epsilon."""
-    return 2.0 * (2.0 * value_range / epsilon) ** 2 / 10.0
+def of_laplace(series: Series, epsilon: float) -> float:
+    """The variance of a mean of ten, or of fewer in the beginning, with a scale of 2 range /
+    epsilon."""
+    steps = series.sample.longest_stream
+    averaged = np.minimum(np.arange(1, steps + 1), 10)
+    return 2.0 * (2.0 * series.range / epsilon) ** 2 * float(np.mean(1.0 / averaged))
 
 
 def measured(directory: Path, steps: int, streams: int, seed: int) -> Measured:
