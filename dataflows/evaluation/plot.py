@@ -54,7 +54,9 @@ def save(report: Report, path: Path) -> None:
     )
     shown = [axes.get_legend_handles_labels() for axes in grid.flat]
     legend = {label: handle for found in shown for handle, label in zip(*found, strict=True)}
-    columns = min(3, max(1, int(size[0] / (0.6 + _INCHES_PER_LETTER * max(map(len, legend))))))
+    columns = min(
+        3, max(1, int(size[0] / (0.6 + _INCHES_PER_LETTER * max(map(len, legend), default=1))))
+    )
     figure.legend(
         list(legend.values()),
         list(legend),
