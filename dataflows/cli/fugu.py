@@ -162,6 +162,22 @@ def evaluate(
         str | None,
         typer.Option(metavar="KIND,...", help="Operators to compare with; otherwise all that fit."),
     ] = None,
+    average: Annotated[
+        int | None,
+        typer.Option(
+            metavar="TICKS", min=1, help="Displaced numbers: average over so many; otherwise 10."
+        ),
+    ] = None,
+    count_above: Annotated[
+        float | None,
+        typer.Option(help="Displaced numbers: count those above it; otherwise half of all."),
+    ] = None,
+    value_range: Annotated[
+        str | None,
+        typer.Option(
+            "--range", metavar="40,180", help="Displaced numbers: their range, to try laplace too."
+        ),
+    ] = None,
     runs: Annotated[
         int, typer.Option(min=1, max=1_000, help="How often, each under another secret.")
     ] = 5,
@@ -180,7 +196,19 @@ def evaluate(
     from dataflows.commands.evaluate import Options
     from dataflows.commands.evaluate import evaluate as evaluate_pipeline
 
-    options = Options(sample, key_field, epsilons, rivals, runs, seed, plot, as_json)
+    options = Options(
+        sample,
+        key_field,
+        epsilons,
+        rivals,
+        runs,
+        seed,
+        plot,
+        as_json,
+        average,
+        count_above,
+        value_range,
+    )
     evaluate_pipeline(PipelineFile.read(pipeline), options)
 
 

@@ -48,7 +48,7 @@ def planned(
     grid = candidates(file, wanted, named)
     _require_times(file, grid)
     for candidate in grid:
-        _require_memory(file, candidate, sample)
+        require_memory(file, candidate, sample)
     if rivals is None:
         grid += [rival for rival in default_rivals(file, wanted) if _suits(file, rival, sample)]
     return grid
@@ -110,7 +110,8 @@ def _suits(file: PipelineFile, rival: Candidate, sample: Sample) -> bool:
     return learns and _megabytes(rival, sample) <= file.pipeline.state.max_megabytes
 
 
-def _require_memory(file: PipelineFile, candidate: Candidate, sample: Sample) -> None:
+def require_memory(file: PipelineFile, candidate: Candidate, sample: Sample) -> None:
+    """`FuguError` where a running pipeline would not keep so much."""
     most = file.pipeline.state.max_megabytes
     megabytes = _megabytes(candidate, sample)
     if megabytes > most:

@@ -5,6 +5,7 @@ is drawn dashed, at the epsilon that it claims, where it claims one.
 """
 
 from itertools import cycle
+from operator import itemgetter
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -19,9 +20,11 @@ from operators.mechanism import Notion
 _COLOURS = ("#1f4e79", "#d9822b", "#2e8b57", "#7b4fa3", "#8c6d1f", "#444444")
 _UNSOUND = "#c0392b"
 _FIGURES: dict[Notion, str] = {
-    "ldp": "without any model (ldp)",
-    "sip": "relative to the model (sip)",
+    "ldp": "nats per record, without any model (ldp)",
+    "sip": "nats per record, relative to the model (sip)",
+    "delay-law": "epsilon, in nats",
 }
+_INCHES_PER_LETTER = 0.08
 _CONFIGURED = "the pipeline as configured"
 
 Point = tuple[Row, float, Estimate]
@@ -40,7 +43,7 @@ def save(report: Report, path: Path) -> None:
             _draw(axes, report, panel, notion)
         places[0].set_ylabel(panel)
     for notion, axes in zip(notions, grid[-1], strict=True):
-        axes.set_xlabel(f"nats per record, {_FIGURES[notion]}")
+        axes.set_xlabel(_FIGURES[notion])
         _mark_nats(axes, report, notion)
     sample = report.sample
     figure.suptitle(
@@ -51,8 +54,15 @@ def save(report: Report, path: Path) -> None:
     )
     shown = [axes.get_legend_handles_labels() for axes in grid.flat]
     legend = {label: handle for found in shown for handle, label in zip(*found, strict=True)}
+    columns = min(
+        3, max(1, int(size[0] / (0.6 + _INCHES_PER_LETTER * max(map(len, legend), default=1))))
+    )
     figure.legend(
-        list(legend.values()), list(legend), loc="outside lower center", ncols=3, frameon=False
+        list(legend.values()),
+        list(legend),
+        loc="outside lower center",
+        ncols=columns,
+        frameon=False,
     )
     figure.savefig(path)
 
@@ -78,7 +88,10 @@ def _draw(axes: Axes, report: Report, panel: str, notion: Notion) -> None:
         marked = [(nats, e.value) for row, nats, e in points if row.configured and not line]
         for nats, value in marked:
             axes.plot(nats, value, "o", color="#222222", fillstyle="none", ms=11, label=_CONFIGURED)
-    axes.set_ylim(bottom=0.0)
+    if panel.startswith("MSE"):
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0.0)
     axes.grid(axis="y", color="#e5e8ec", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)
 
@@ -91,11 +104,13 @@ def _lines(report: Report, panel: str, notion: Notion) -> dict[tuple[str, str], 
         for line, estimate in row.utility.panels()[panel].items():
             if nats is not None:
                 found.setdefault((row.candidate.name, line), []).append((row, nats, estimate))
-    return found
+    return {line: sorted(points, key=itemgetter(1)) for line, points in found.items()}
 
 
 def _nats(candidate: Candidate, notion: Notion) -> float | None:
-    """Where a candidate stands; None: nowhere."""
+    """Where a candidate stands; None: nowhere. What displaces values stands at its epsilon."""
+    if notion == "delay-law":
+        return candidate.epsilon
     if candidate.sound:
         return candidate.per_record(notion)
     claimed = candidate.mechanism.guarantees()[0].notion

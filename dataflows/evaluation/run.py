@@ -20,7 +20,7 @@ from operators.randomness import DrawScope, Secret
 
 _ROOT = Secret(blake2b(b"fugu evaluate", digest_size=32).digest())
 """Known to everybody; nothing that is drawn from it is published."""
-_RECORDS_PER_BATCH = 10_000
+RECORDS_PER_BATCH = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def released(
     sample: Sample,
     secret: Secret,
     advance: Callable[[int], None] = lambda records: None,
-    batch: int = _RECORDS_PER_BATCH,
+    batch: int = RECORDS_PER_BATCH,
 ) -> Run:
     """Run the candidate over the sample; `advance` is told how many records are done."""
     mechanism = candidate.mechanism
@@ -93,7 +93,7 @@ def released(
     )
     table = RowTable(lift.start, exhaustible(mechanism))
     parts = []
-    for part in _batches(sample.decoded, batch):
+    for part in batches(sample.decoded, batch):
         parts.append(lift(part, table))
         advance(len(part.offsets))
     columns = lift.start(0)
@@ -105,7 +105,7 @@ def released(
     )
 
 
-def _batches(decoded: Decoded, size: int) -> Iterator[Decoded]:
+def batches(decoded: Decoded, size: int) -> Iterator[Decoded]:
     for start in range(0, len(decoded.offsets), size):
         chosen = slice(start, start + size)
         yield Decoded(

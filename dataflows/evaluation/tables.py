@@ -16,6 +16,8 @@ _SAYS_NOTHING = {
     "learned": "—",
 }
 """Columns, and rows of such columns, are left out where every cell is this."""
+_HEADINGS = {"delay-law": "law"}
+"""Of figures with long names."""
 
 
 def print_report(console: Console, report: Report) -> None:
@@ -50,11 +52,11 @@ def _table(report: Report, title: str) -> Table | None:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
     table.add_column("operator", no_wrap=True)
     for heading in ("eps", *report.notions, *shown):
-        table.add_column(heading, justify="right", overflow="fold")
+        table.add_column(_HEADINGS.get(heading, heading), justify="right", overflow="fold")
     before = None
     for row, some in zip(report.rows, cells, strict=True):
         candidate = row.candidate
-        if all(some[column] == _SAYS_NOTHING.get(column, "—") for column in shown):
+        if all(some[column] in ("—", _SAYS_NOTHING.get(column)) for column in shown):
             continue
         if before not in (None, candidate.kind):
             table.add_section()

@@ -1,0 +1,130 @@
+"""What is compared: the pipeline as it is, with other epsilons, the other mechanisms that displace
+values, and, where values are numbers, operators that change them instead."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dataflows.errors import FuguError
+from dataflows.evaluation.candidates import Candidate
+from dataflows.evaluation.temporal.numbers import BASELINES, Numbers
+from dataflows.operator_sections import TemporalOperator
+from dataflows.temporal import temporal_mechanism
+from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from operators.temporal.selection import PREFERENCE
+from operators.temporal.temporal_perturbation import TemporalPerturbation
+
+_SUFFIX = "_perturbation"
+_SHOWN = {"c0": "threshold", "accepted": "acceptance", "calibrate": "calibrate"}
+
+
+@dataclass(frozen=True, eq=False)
+class Displacing(Candidate):
+    """A mechanism that displaces values; `kind` is what its section says."""
+
+    @property
+    def name(self) -> str:
+        """What it is, even if the section leaves the choice to costs."""
+        return self.mechanism.kind.removesuffix(_SUFFIX)
+
+
+@dataclass
+class Grid:
+    """The candidates, and why others are none, by name and reason, with their epsilons."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    _left_out: dict[tuple[str, str], list[str]] = field(default_factory=dict, init=False)
+
+    def leave_out(self, name: str, epsilon: float, reason: str) -> None:
+        """Note why there is no such candidate."""
+        self._left_out.setdefault((name, reason), []).append(f"{epsilon:g}")
+
+    @property
+    def left_out(self) -> list[str]:
+        """For people."""
+        return [
+            f"left out: {name} at eps {', '.join(epsilons)}: {reason}"
+            for (name, reason), epsilons in self._left_out.items()
+        ]
+
+
+def configured_epsilon(operator: TemporalOperator) -> float:
+    """As declared; otherwise that of the law."""
+    if operator.epsilon is not None:
+        return float(operator.epsilon)
+    return temporal_mechanism(operator).delay_law_epsilon
+
+
+def chosen_rivals(operator: TemporalOperator, text: str | None) -> list[str]:
+    """Kinds with commas between them; without any, all that there are."""
+    known = [*PREFERENCE, *BASELINES]
+    named = known if text is None else [kind.strip() for kind in text.split(",")]
+    for kind in named:
+        if kind not in (*known, operator.kind):
+            raise FuguError(
+                f"--rivals {kind}: is nothing to compare {operator.kind} with. Write some of: "
+                f"{', '.join(known)}"
+            )
+    return [kind for kind in named if kind != operator.kind]
+
+
+def grid_of(
+    operator: TemporalOperator,
+    epsilons: Sequence[float],
+    rivals: Sequence[str],
+    numbers: Numbers | None,
+) -> Grid:
+    """The pipeline's own operator first, then its rivals, each with every epsilon it takes."""
+    grid = Grid()
+    for kind in (operator.kind, *(kind for kind in PREFERENCE if kind in rivals)):
+        for epsilon in epsilons:
+            _add(grid, operator, kind, epsilon)
+    if not grid.candidates:
+        raise FuguError("\n".join(["--epsilons: nothing is left to compare", *grid.left_out]))
+    for kind in (kind for kind in BASELINES if kind in rivals):
+        for epsilon in epsilons:
+            if numbers is not None:
+                _add_baseline(grid, numbers, kind, epsilon)
+    return grid
+
+
+def _add(grid: Grid, operator: TemporalOperator, kind: str, epsilon: float) -> None:
+    """One of each law: the pipeline's own stands for a rival that is the same."""
+    own = kind == operator.kind
+    try:
+        mechanism = temporal_mechanism(_spending(operator, kind, epsilon))
+    except ValueError as error:
+        return grid.leave_out(kind.removesuffix(_SUFFIX), epsilon, str(error))
+    candidate = Displacing(kind, epsilon, mechanism, _settings(mechanism))
+    plain = isinstance(mechanism, ExtendedThresholdPerturbation) and mechanism.accepted == 1.0
+    if plain and not own:
+        return grid.leave_out(candidate.name, epsilon, "it drops nothing, and is threshold")
+    laws = {(one.mechanism.law_digest(), one.epsilon) for one in grid.candidates}
+    if (mechanism.law_digest(), epsilon) not in laws:
+        grid.candidates.append(candidate)
+
+
+def _spending(operator: TemporalOperator, kind: str, epsilon: float) -> TemporalOperator:
+    own = kind == operator.kind
+    if own and epsilon == configured_epsilon(operator):
+        return operator
+    changed: dict[str, object] = {"epsilon": epsilon, "threshold": None, "acceptance": None}
+    if not own:
+        changed |= {"kind": kind, "calibrate": "nominal", "require": []}
+    return operator.model_copy(update=changed)
+
+
+def _add_baseline(grid: Grid, numbers: Numbers, kind: str, epsilon: float) -> None:
+    try:
+        grid.candidates.append(numbers.baseline(kind, epsilon))
+    except ValueError as error:
+        grid.leave_out(kind, epsilon, str(error))
+
+
+def _settings(mechanism: TemporalPerturbation) -> dict[str, object]:
+    """As a section of this kind says so."""
+    found = {key: getattr(mechanism, name, None) for name, key in _SHOWN.items()}
+    return {
+        "kind": mechanism.kind,
+        "window": mechanism.k,
+        **{key: value for key, value in found.items() if value is not None},
+    }
