@@ -8,7 +8,7 @@
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: need-python .venv/demo ## run a pipeline on an embedded broker and show what it does
 	@.venv/bin/fugu demo

@@ -12,6 +12,7 @@ from dataflows.section import Section
 from dataflows.ticks import Several, Ticks
 from operators.temporal.costs import Costs
 from operators.temporal.dispatch_law import LARGEST_K
+from operators.temporal.temporal_perturbation import End
 
 Kind = Literal[
     "temporal_perturbation",
@@ -82,7 +83,7 @@ class TemporalOperator(Section):
     ticks: Literal["sequence"] | Interval = "sequence"
     start: Literal["stationary", "cold"] = "stationary"
     warm_up: Literal["suppress", "emit"] = "suppress"
-    end: Literal["drain", "discard"] = "drain"
+    end: End = "drain"
     empty: Literal["emit", "skip"] = "emit"
     null: NullValue = "error"
 
