@@ -13,8 +13,9 @@ help: ## list the targets
 demo: need-python .venv/demo ## run a pipeline on an embedded broker and show what it does
 	@.venv/bin/fugu demo
 
-heart-rate: need-python .venv/demo ## run the example of a day of heart rates, displaced in time
-	@.venv/bin/python -m examples.heart_rate
+heart-rate: need-python .venv/dev ## displace a day of heart rates in time, and recover averages
+	@mkdir -p build
+	@.venv/bin/python -m examples.heart_rate --plot build/heart-rate.png
 
 test: need-kafka lint ## run the linters and every test on a real Kafka
 	@.venv/bin/pytest

@@ -17,7 +17,7 @@ from dataflows.batches import Batch
 from dataflows.demo.embedded_broker import PARTITIONS
 from dataflows.demo.raw_records import RawRecord, partitioned
 from dataflows.errors import FuguError
-from dataflows.kafka.client import Client
+from dataflows.kafka.client import Client, Reader
 from dataflows.pipeline_file import PipelineFile
 
 _PATIENCE_SECONDS = 120
@@ -67,33 +67,37 @@ def sanitize(client: Client, file: PipelineFile, records: int, progress: Progres
     client.topic(sink)
     reader = client.reader(sink)
     partitions = list(range(PARTITIONS))
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "dataflows", "run", str(file.path)],
         env={**os.environ, _SECRET: token_hex(32)},
         stderr=subprocess.PIPE,
         text=True,
-    )
-    try:
-        moved, first, done = time.monotonic(), 0.0, 0
-        while done < records:
-            if process.poll() is not None or time.monotonic() - moved > _PATIENCE_SECONDS:
-                process.kill()
-                raise FuguError(f"the pipeline stopped early:\n{process.communicate()[1]}")
-            before, done = done, sum(bounds.end for bounds in reader.bounds(partitions).values())
-            moved = time.monotonic() if done > before else moved
-            first = first or (time.monotonic() if done else 0.0)
-            elapsed = time.monotonic() - first if first else 0.0
-            rate = f"{done / elapsed:,.0f} records/s" if elapsed > 0.5 else ""
-            progress.update(task, completed=done, rate=rate)
-            time.sleep(0.1)
-        process.send_signal(signal.SIGTERM)
-        if process.wait(timeout=30) != 0:
-            raise FuguError(f"the pipeline did not stop:\n{process.communicate()[1]}")
-        return [
-            batch
-            for partition, bounds in reader.bounds(partitions).items()
-            for batch in reader.read_range(partition, bounds.start, bounds.end)
-        ]
-    finally:
-        process.kill()
-        reader.close()
+    ) as process:
+        try:
+            moved, first, done = time.monotonic(), 0.0, 0
+            while done < records:
+                if process.poll() is not None or time.monotonic() - moved > _PATIENCE_SECONDS:
+                    process.kill()
+                    raise FuguError(f"the pipeline stopped early:\n{process.communicate()[1]}")
+                before, done = done, _ends(reader, partitions)
+                moved = time.monotonic() if done > before else moved
+                first = first or (time.monotonic() if done else 0.0)
+                elapsed = time.monotonic() - first if first else 0.0
+                rate = f"{done / elapsed:,.0f} records/s" if elapsed > 0.5 else ""
+                progress.update(task, completed=done, rate=rate)
+                time.sleep(0.1)
+            process.send_signal(signal.SIGTERM)
+            if process.wait(timeout=30) != 0:
+                raise FuguError(f"the pipeline did not stop:\n{process.communicate()[1]}")
+            return [
+                batch
+                for partition, bounds in reader.bounds(partitions).items()
+                for batch in reader.read_range(partition, bounds.start, bounds.end)
+            ]
+        finally:
+            process.kill()
+            reader.close()
+
+
+def _ends(reader: Reader, partitions: list[int]) -> int:
+    return sum(bounds.end for bounds in reader.bounds(partitions).values())

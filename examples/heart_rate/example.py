@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.panel import Panel
+from rich.progress import Progress
 
 from dataflows.demo.embedded_broker import EmbeddedBroker
 from dataflows.demo.raw_records import RawRecord, partition_of
@@ -28,35 +29,23 @@ _PEOPLE = 100
 _NOISE_SEED = 11
 _RANGE_BPM = 190.0
 """Of heart rates, from 30 to 220: what noise on values would have to hide."""
-_PIPELINE = Path(__file__).with_name("pipeline.yaml")
+PIPELINE = Path(__file__).with_name("pipeline.yaml")
 
 
 def heart_rate(folder: Path, plot: Path | None) -> None:
     """Run it in an empty folder, print the tables, and draw the picture if one is wanted."""
     console, watches = Console(), Watches(_PEOPLE)
-    begin = int(datetime.now(UTC).timestamp() * 1000) // MINUTE_MS * MINUTE_MS - MINUTES * MINUTE_MS
-    readings = list(watches.raw(begin))
     console.print(
         f"[bold]Heart rates[/bold]: {_PEOPLE} people wear a watch for a day, which sends "
-        f"{len(readings):,} readings, one a minute.\n"
+        f"{watches.readings:,} readings, one a minute.\n"
     )
     with EmbeddedBroker() as bootstrap:
-        file = pipeline_on(bootstrap, folder, "pipeline.yaml", _PIPELINE.read_text())
-        mechanism = configure(file).mechanism
-        assert isinstance(mechanism, ThresholdPerturbation)
-        assert mechanism.epsilon is not None
-        promise = "\n\n".join(in_words(guarantee) for guarantee in mechanism.guarantees())
+        file = pipeline_on(bootstrap, folder, "pipeline.yaml", PIPELINE.read_text())
+        guarantees = configure(file).mechanism.guarantees()
+        promise = "\n\n".join(in_words(guarantee) for guarantee in guarantees)
         console.print(Panel(promise, title="What is promised", border_style="green"))
-        topic = _sanitized(file, mechanism, readings, console)
-    lag = mechanism.pending
-    recovered = Recovered(
-        truth=watches.bpm,
-        published=_series(topic, watches, begin, lag=0),
-        moved_back=_series(topic, watches, begin, lag=lag),
-        noisy=_noisy(watches.bpm, epsilon=mechanism.epsilon / 2.0),
-        window=mechanism.k,
-        lag=lag,
-    )
+        with shown_progress(console) as progress:
+            recovered = displaced(file, watches, progress)
     console.print(zones_table(recovered))
     console.print(errors_table(recovered))
     console.print(recovered.lost())
@@ -67,27 +56,34 @@ def heart_rate(folder: Path, plot: Path | None) -> None:
         console.print(f"Picture: {plot}")
 
 
-def _sanitized(
-    file: PipelineFile,
-    mechanism: ThresholdPerturbation,
-    readings: Sequence[RawRecord],
-    console: Console,
-) -> dict[bytes, list[tuple[int, float]]]:
+def displaced(file: PipelineFile, watches: Watches, progress: Progress) -> Recovered:
     """Send the readings through the pipeline, and let the analyst read what comes out.
 
     While it comes out: the embedded broker keeps the newest five megabytes of a partition only.
     """
     pipeline, client = file.pipeline, KafkaPythonClient(file.connection())
-    ticks = ticks_of(pipeline)
+    mechanism, ticks = configure(file).mechanism, ticks_of(pipeline)
+    assert isinstance(mechanism, ThresholdPerturbation)
+    assert mechanism.epsilon is not None
     assert ticks is not None
-    releases = _releases(readings, ticks, mechanism.k)
-    settings = settings_of(file.connection())
-    with shown_progress(console) as progress, ThreadPoolExecutor(1) as analyst:
+    now = int(datetime.now(UTC).timestamp() * 1000)
+    begin = now // MINUTE_MS * MINUTE_MS - MINUTES * MINUTE_MS
+    readings = list(watches.raw(begin))
+    releases, sink = _releases(readings, ticks, mechanism.k), pipeline.sink.topic
+    with ThreadPoolExecutor(1) as analyst:
         produce(client, pipeline.source.topic, readings, len(readings), progress)
-        client.topic(pipeline.sink.topic)
-        topic = analyst.submit(read_topic, pipeline.sink.topic, releases, **settings)
+        client.topic(sink)
+        reading = analyst.submit(read_topic, sink, releases, **settings_of(file.connection()))
         sanitize(client, file, releases, progress)
-        return topic.result()
+        topic = reading.result()
+    return Recovered(
+        truth=watches.bpm,
+        published=_series(topic, watches, begin, lag=0),
+        moved_back=_series(topic, watches, begin, lag=mechanism.pending),
+        noisy=_noisy(watches.bpm, epsilon=mechanism.epsilon / 2.0),
+        window=mechanism.k,
+        lag=mechanism.pending,
+    )
 
 
 def _releases(readings: Sequence[RawRecord], ticks: Ticks, window: int) -> int:

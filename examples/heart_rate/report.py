@@ -1,6 +1,8 @@
 """What the analyst found beside the truth, which only a generated example knows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from rich.table import Table
@@ -10,6 +12,14 @@ from operators.mechanism import Array, Floats
 
 _HOUR = 60
 _SHOWN = 4
+
+
+class Errors(NamedTuple):
+    """Of one question, asked of three kinds of series."""
+
+    published: float
+    moved_back: float
+    noisy: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +37,28 @@ class Recovered:
     window: int
     lag: int
 
+    def errors(self) -> dict[str, Errors]:
+        """Mean absolute errors of what an analyst may want to know, in beats or minutes."""
+        day = self.truth.shape[1]
+        return {
+            "one reading": self._errors(lambda series: series),
+            "average of 10 minutes": self._errors(moving_average),
+            "time in a zone, an hour": self._errors(lambda one: ticks_in_zones(one, _HOUR)),
+            "time in a zone, the day": self._errors(lambda one: ticks_in_zones(one, day)),
+        }
+
+    def _errors(self, question: Callable[[Floats], Array]) -> Errors:
+        truth = question(self.truth)
+        told = (self.published, self.moved_back, self.noisy)
+        return Errors(*(_error(truth, question(series)) for series in told))
+
     def lost(self) -> str:
         """How many readings never came out, and that the others came out as they were."""
         total = int((~np.isnan(self.truth)).sum())
         there = int((~np.isnan(self.published)).sum())
         return (
-            f"{there:,} of {total:,} readings came out, each once and as it was. The others were "
-            "in first windows,\narrived too late, or are still held back (fugu run --finish)."
+            f"{there:,} of {total:,} readings came out, each once and as it was. The others "
+            "were in first\nwindows, came too late, or are still held back (fugu run --finish)."
         )
 
 
@@ -62,26 +87,8 @@ def errors_table(recovered: Recovered) -> Table:
     shown.add_column("of")
     for heading in ("as published", f"{recovered.lag} min earlier", "Laplace noise"):
         shown.add_column(heading, justify="right")
-    told = (recovered.published, recovered.moved_back, recovered.noisy)
-    for name, unit, errors in (
-        ("one reading", "bpm", [_error(recovered.truth, one) for one in told]),
-        (
-            "average of 10 minutes",
-            "bpm",
-            [_error(moving_average(recovered.truth), moving_average(one)) for one in told],
-        ),
-        *(
-            (
-                f"time in a zone, {period}",
-                "min",
-                [
-                    _error(ticks_in_zones(recovered.truth, length), ticks_in_zones(one, length))
-                    for one in told
-                ],
-            )
-            for period, length in (("an hour", _HOUR), ("the day", recovered.truth.shape[1]))
-        ),
-    ):
+    for name, errors in recovered.errors().items():
+        unit = "min" if name.startswith("time") else "bpm"
         shown.add_row(name, *(f"{error:.2f} {unit}" for error in errors))
     return shown
 

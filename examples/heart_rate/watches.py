@@ -45,6 +45,11 @@ class Watches:
             measured[person, _off(random)] = np.nan
         return measured
 
+    @property
+    def readings(self) -> int:
+        """How many there are."""
+        return int((~np.isnan(self.bpm)).sum())
+
     def names(self) -> list[bytes]:
         """Keys of the raw topic."""
         return [b"participant-%03d" % person for person in range(self.people)]
