@@ -122,7 +122,7 @@ def flow(path: str) -> Dataflow:
 def _run_shard(file: PipelineFile, plan: Plan, failures: list[FuguError]) -> None:
     try:
         shard = build(plan)
-        plan.directory.note_start(finishing=plan.finishing is not None)
+        plan.directory.note_start(finishing=plan.finishing)
         forget_unfinished_epochs(plan.directory.recovery)
         cli_main(
             shard.dataflow,

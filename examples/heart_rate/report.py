@@ -58,7 +58,7 @@ class Recovered:
         there = int((~np.isnan(self.published)).sum())
         return (
             f"{there:,} of {total:,} readings came out, each once and as it was. The others "
-            "were in first\nwindows, came too late, or are still held back (fugu run --finish)."
+            "were in first windows, came too late, or are still held back (fugu run --finish)."
         )
 
 
