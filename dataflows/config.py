@@ -175,6 +175,11 @@ class Pipeline(Section):
                 f"source.value: {source.timestamp.field} is the time of a record, and would say "
                 "in every release where it came from"
             )
+        if source.dedupe is not None and source.dedupe.field in source.fields:
+            raise ValueError(
+                f"source.value: {source.dedupe.field} names a record, and would say in every "
+                "release which one it was"
+            )
         if operator.in_ticks() is not None and source.dedupe is not None:
             raise ValueError(
                 "source.dedupe: with ticks of event time a stream has one value in a tick, "

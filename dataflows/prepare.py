@@ -20,14 +20,15 @@ from dataflows.secrets import read_keys
 from dataflows.state.directory import StateDirectory, shard_directories
 from operators.mechanism import Mechanism
 from operators.randomness import DrawScope
+from operators.temporal.temporal_perturbation import End
 
 
 def prepare(
-    file: PipelineFile, shards: list[int] | None, stop: StopFlag, *, finishing: bool = False
+    file: PipelineFile, shards: list[int] | None, stop: StopFlag, *, finishing: End | None = None
 ) -> list[Plan]:
     """Plans of the given shards (of all, if none are given), whose state directories are now owned
     by this process; nothing is read yet. All of them end when `stop` is requested, and, if they are
-    `finishing`, let out what streams hold back."""
+    `finishing`, let out or discard what streams hold back."""
     pipeline = file.pipeline
     keys = read_keys(file)
     configured = configure(file)

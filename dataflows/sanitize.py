@@ -11,6 +11,7 @@ from dataflows.lift import Lift, exhaustible
 from dataflows.monitoring.metrics import DEAD_LETTERS, STATE_BYTES, STREAMS, Metrics
 from dataflows.state.row_log import RowLog, partition_of
 from dataflows.tick_lift import TickLift
+from operators.temporal.temporal_perturbation import End
 
 
 class Sanitize(StatefulBatchLogic[Decoded, Sanitized, bytes]):
@@ -23,7 +24,7 @@ class Sanitize(StatefulBatchLogic[Decoded, Sanitized, bytes]):
         topic: str,
         metrics: Metrics,
         pointer: bytes | None,
-        finishing: bool = False,
+        finishing: End | None = None,
     ) -> None:
         self._lift = lift
         self._directory = directory
@@ -51,10 +52,10 @@ class Sanitize(StatefulBatchLogic[Decoded, Sanitized, bytes]):
 
     def on_eof(self) -> tuple[list[Sanitized], bool]:
         """Where the pipeline is to finish, what streams hold back follows the last record."""
-        if not self._finishing or self._log is None:
+        if self._finishing is None or self._log is None:
             return [], StatefulBatchLogic.RETAIN
         with without_values("finish", self._topic, self._log.partition, []):
-            finished = self._lift.finish(self._log.partition, self._log.table)
+            finished = self._lift.finish(self._log.partition, self._log.table, self._finishing)
         return [finished], StatefulBatchLogic.RETAIN
 
     def snapshot(self) -> bytes:

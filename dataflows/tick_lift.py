@@ -12,13 +12,14 @@ import numpy as np
 
 from dataflows.admission import Admission
 from dataflows.batches import DeadLetters, Decoded, Reason, Sanitized
+from dataflows.epoch_end import ended
 from dataflows.state.row_table import RowTable
 from dataflows.tick_releases import TickReleases, sanitized_ticks
 from dataflows.ticks import TIME, Ticks
 from operators.mechanism import Inputs, Integers, Mechanism, Releases, State
 from operators.randomness import DrawScope, tick_position
 from operators.temporal.payloads import is_there
-from operators.temporal.temporal_perturbation import TemporalPerturbation
+from operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
 _CLOSED = "closed tick"
 
@@ -53,16 +54,20 @@ class TickLift:
                 decoded.dead.add(decoded.offsets[index], time, reason)
         return sanitized_ticks(decoded.partition, released, decoded.dead)
 
-    def finish(self, partition: int, table: RowTable) -> Sanitized:
-        """Close what is open, let out what is pending, and end every epoch."""
+    def finish(self, partition: int, table: RowTable, end: End) -> Sanitized:
+        """Close what is open, let out what is pending, and end every epoch.
+
+        Stream time begins anew with the next record, however far ahead; closed ticks stay closed.
+        """
         released: list[TickReleases] = []
-        if table.clock:
-            last = self.ticks.of(table.clock[TIME])
+        if TIME in table.clock:
+            last = self.ticks.of(table.clock.pop(TIME))
             released += self._close(table, last)
             rows = np.flatnonzero(table.columns["running"])
             state = table.gather(rows)
-            ended, leaving = self.mechanism.finish({n: state[n] for n in self._columns})
-            table.scatter(rows, {**self.start(len(rows)), **ended})
+            inner = {name: state[name] for name in self._columns}
+            after, leaving = ended(self.mechanism, inner, end, partition)
+            table.scatter(rows, {**self.start(len(rows)), **after})
             keys = table.keys
             names = [keys[row] for row in rows.tolist()]
             released += [
@@ -72,12 +77,10 @@ class TickLift:
         return sanitized_ticks(partition, released, DeadLetters())
 
     def _out_of_time(self, table: RowTable, time: int) -> Reason | None:
-        if not table.clock:
-            return None
-        tick = self.ticks.of(time)
-        if tick <= table.clock[_CLOSED]:
+        clock, tick = table.clock, self.ticks.of(time)
+        if _CLOSED in clock and tick <= clock[_CLOSED]:
             return Reason.LATE
-        if tick - self.ticks.of(table.clock[TIME]) > self.ticks.max_jump:
+        if TIME in clock and tick - self.ticks.of(clock[TIME]) > self.ticks.max_jump:
             return Reason.TOO_FAR_AHEAD
         return None
 
@@ -86,8 +89,9 @@ class TickLift:
 
     def _advance(self, table: RowTable, time: int) -> list[TickReleases]:
         """Move stream time, if it does move, and close what it has passed."""
-        if not table.clock:
-            table.clock = {TIME: time, _CLOSED: self.ticks.closed(time)}
+        if TIME not in table.clock:
+            closed = self.ticks.closed(time)
+            table.clock = {TIME: time, _CLOSED: max(closed, table.clock.get(_CLOSED, closed))}
         if time <= table.clock[TIME]:
             return []
         table.clock[TIME] = time
