@@ -197,6 +197,7 @@ def reading_digest(pipeline: Pipeline) -> str:
     ticks = read.get("ticks")
     if isinstance(ticks, dict):
         ticks.pop("max_jump", None)
-    source = pipeline.source.model_dump(include={"value", "timestamp", "partitioner", "dedupe"})
+    included = {"value", "timestamp", "partitioner", "dedupe"}
+    source = pipeline.source.model_dump(include=included, warnings=False)
     reading = [source, read]
     return blake2b(orjson.dumps(reading, option=orjson.OPT_SORT_KEYS), digest_size=16).hexdigest()
