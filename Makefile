@@ -2,16 +2,20 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test acceptance bench lint clean need-python need-kafka
+.PHONY: help demo heart-rate test acceptance bench lint clean need-python need-kafka
 
 # Tests start a Kafka of their own, unless FUGU_TEST_BOOTSTRAP names a running one.
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: need-python .venv/demo ## run a pipeline on an embedded broker and show what it does
 	@.venv/bin/fugu demo
+
+heart-rate: need-python .venv/dev ## displace a day of heart rates in time, and recover averages
+	@mkdir -p build
+	@.venv/bin/python -m examples.heart_rate --plot build/heart-rate.png
 
 test: need-kafka lint ## run the linters and every test on a real Kafka
 	@.venv/bin/pytest

@@ -67,10 +67,11 @@ _ADVICE = {
     "operator": "budgets of grr can be continued by crr, with the next version: raise version and "
     "run fugu state continue; for any other operator, " + NEW_PIPELINE,
     "implementation": "run the version of Fugu that wrote the state, or " + NEW_PIPELINE,
-    "law": "epsilon, alphabet, model or budget changed; restore the pipeline and model files, or "
+    "law": "epsilon, alphabet, model or budget changed (or window, threshold, warm_up or empty of "
+    "a temporal operator); restore the pipeline and model files, or " + NEW_PIPELINE,
+    "reading": "source.value, timestamp, partitioner or dedupe, or operator.alphabet, other, ticks "
+    "or null changed, so the same records would be read as others; set them back, or "
     + NEW_PIPELINE,
-    "reading": "source.value, timestamp, partitioner or dedupe, or operator.alphabet or other "
-    "changed, so the same records would be read as others; set them back, or " + NEW_PIPELINE,
     "version": "set version back, carry the state over with fugu state continue (from grr to crr), "
     "or " + NEW_PIPELINE,
     "key_epoch": "the state was rotated to another key; use the key file that fugu state rotate "

@@ -33,7 +33,7 @@ from dataflows.tick_lift import TickLift
 from dataflows.ticks import Ticks
 from operators.mechanism import Mechanism
 from operators.randomness import DrawScope
-from operators.temporal.temporal_perturbation import TemporalPerturbation
+from operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
 STEPS = ["source", "decode", "sanitize", "releases", "dead_letters", "sink", "dead_letter_sink"]
 """Names of the steps; bytewax identifies state by them, so they never change. With a ledger, there
@@ -57,7 +57,7 @@ class Plan:
     max_batch: int
     stop: StopFlag
     ticks: Ticks | None
-    finishing: bool
+    finishing: End | None
     ledger: Topic | None
     metrics: Metrics = field(default_factory=Metrics)
 
@@ -110,7 +110,7 @@ def build(plan: Plan) -> Shard:
             writer,
             fingerprint.sink_topic,
             offsets_of(fingerprint.sink_begin),
-            plan.publisher.release_ids if plan.ticks is None and not plan.finishing else None,
+            plan.publisher.release_ids if plan.ticks is None and plan.finishing is None else None,
             plan.metrics,
         ),
     )

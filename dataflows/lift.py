@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dataflows.admission import Admission
 from dataflows.batches import DeadLetters, Decoded, Reason, Sanitized, Spending
 from dataflows.deduplication import Deduplication
+from dataflows.epoch_end import ended
 from dataflows.errors import FuguError
 from dataflows.state.row_table import RowTable
 from dataflows.tick_releases import TickReleases, sanitized_ticks
@@ -30,7 +31,7 @@ from operators.mechanism import (
     TimedMechanism,
 )
 from operators.randomness import DrawScope, record_positions
-from operators.temporal.temporal_perturbation import TemporalPerturbation
+from operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
 Elapse = Callable[[State, Sequence[int]], State]
 """Brings rows to event times, in milliseconds."""
@@ -85,7 +86,7 @@ class Lift:
             table.clock = {TIME: max(latest, table.clock.get(TIME, latest))}
         return _sanitized(decoded, refused, levels, *_in_input_order(rounds))
 
-    def finish(self, partition: int, table: RowTable) -> Sanitized:
+    def finish(self, partition: int, table: RowTable, end: End) -> Sanitized:
         """Let out what streams hold back, and end their epochs; its time is the latest there was.
 
         The releases of a stream follow each other, as its ticks do.
@@ -94,8 +95,9 @@ class Lift:
         if self._temporal is not None:
             rows = np.flatnonzero(table.columns["tick"] > 0)
             state, keys = table.gather(rows), table.keys
-            ended, leaving = self._temporal.finish({name: state[name] for name in self._columns})
-            table.scatter(rows, {**state, **ended})
+            inner = {name: state[name] for name in self._columns}
+            after, leaving = ended(self._temporal, inner, end, partition)
+            table.scatter(rows, {**state, **after})
             names = [keys[row] for row in rows.tolist()]
             times = [table.clock.get(TIME, 0)] * len(names)
             released = [

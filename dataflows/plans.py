@@ -8,17 +8,18 @@ from dataflows.operator_sections import AggregateOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.preparation import Preparation
 from dataflows.prepare import prepare
+from operators.temporal.temporal_perturbation import End
 
 AnyPlan = Plan | BoundingPlan | MergingPlan
 
 
 def prepared(
-    file: PipelineFile, shards: list[int] | None, stop: StopFlag, *, finishing: bool = False
+    file: PipelineFile, shards: list[int] | None, stop: StopFlag, *, finishing: End | None = None
 ) -> list[AnyPlan]:
     """Plans whose state directories are owned by this process from now on; nothing is read yet.
 
-    All of them end when `stop` is requested, and, if they are `finishing`, let out what streams
-    hold back.
+    All of them end when `stop` is requested, and, if they are `finishing`, let out or
+    discard what streams hold back.
     """
     preparation = Preparation.of(file, stop)
     if isinstance(file.pipeline.operator, AggregateOperator):

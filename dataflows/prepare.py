@@ -5,14 +5,15 @@ from dataflows.flow import Plan
 from dataflows.kafka.topics import find_topics
 from dataflows.mechanisms import deduplication_of, ticks_of
 from dataflows.preparation import Preparation
+from operators.temporal.temporal_perturbation import End
 
 
 def prepare(
-    preparation: Preparation, shards: list[int] | None, *, finishing: bool = False
+    preparation: Preparation, shards: list[int] | None, *, finishing: End | None = None
 ) -> list[Plan]:
     """Plans of the given shards (of all, if none are given), whose state directories are now owned
-    by this process; nothing is read yet. If they are `finishing`, they let out what streams hold
-    back."""
+    by this process; nothing is read yet. If they are `finishing`, they let out or discard what
+    streams hold back."""
     pipeline, topics = preparation.pipeline, find_topics(preparation.client, preparation.pipeline)
     ledger = preparation.ledger if reports_spending(pipeline) else None
     plans = [

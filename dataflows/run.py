@@ -30,6 +30,7 @@ from dataflows.operator_sections import AggregateOperator, TemporalOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.plans import AnyPlan, build_any, prepared
 from dataflows.state.recovery import forget_unfinished_epochs, unusable_store
+from operators.temporal.temporal_perturbation import End
 
 log = logging.getLogger(__name__)
 
@@ -39,25 +40,30 @@ _JOIN_SECONDS = 0.2
 def run(file: PipelineFile, shards: list[int] | None = None, *, finish: bool = False) -> None:
     """Run some shards (or all) until told to stop; anything else raises and is safe to repeat.
 
-    To `finish` is to read nothing more, and to publish what streams hold back.
+    To `finish` is to read nothing more, and to publish or discard what streams hold back.
     """
-    if finish and not isinstance(file.pipeline.operator, TemporalOperator):
+    operator = file.pipeline.operator
+    if finish and not isinstance(operator, TemporalOperator):
         raise ConfigurationError(
-            f"--finish: {file.pipeline.operator.kind} holds nothing back that could be published; "
-            "leave it out"
+            f"--finish: {operator.kind} holds nothing back that could be published; leave it out"
         )
+    finishing = operator.end if finish and isinstance(operator, TemporalOperator) else None
     os.umask(0o077)
     stop = StopFlag()
     for stop_signal in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop_signal, lambda *_: stop.request())
     with Monitor(file) as monitor:
-        _run(file, shards, stop, monitor, finish)
+        _run(file, shards, stop, monitor, finishing)
 
 
 def _run(
-    file: PipelineFile, shards: list[int] | None, stop: StopFlag, monitor: Monitor, finish: bool
+    file: PipelineFile,
+    shards: list[int] | None,
+    stop: StopFlag,
+    monitor: Monitor,
+    finishing: End | None,
 ) -> None:
-    plans = monitor.observe(prepared(file, shards, stop, finishing=finish))
+    plans = monitor.observe(prepared(file, shards, stop, finishing=finishing))
     pipeline = file.pipeline
     log.info(
         "pipeline %s: %s -> %s, %d partitions in %d shards, of which %d here, %s, state every %g s",
@@ -70,7 +76,7 @@ def _run(
         plans[0].client.name,
         pipeline.state.every.total_seconds(),
     )
-    if finish:
+    if finishing is not None:
         stop.request()
     failures: list[FuguError] = []
     threads = [

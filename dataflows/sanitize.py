@@ -12,6 +12,7 @@ from dataflows.monitoring.metrics import DEAD_LETTERS, STATE_BYTES, STREAMS, Met
 from dataflows.state.row_log import RowLog, partition_of
 from dataflows.state.row_table import RowTable
 from operators.mechanism import ExhaustibleMechanism, State
+from operators.temporal.temporal_perturbation import End
 
 
 class WithDeadLetters(Protocol):
@@ -41,7 +42,7 @@ class Stage(Protocol[Made]):
         """One batch, in order."""
         ...
 
-    def finish(self, partition: int, table: RowTable) -> Made:
+    def finish(self, partition: int, table: RowTable, end: End) -> Made:
         """What was held back, after the last record."""
         ...
 
@@ -56,7 +57,7 @@ class Sanitize(StatefulBatchLogic[Decoded, Out, bytes]):
         topic: str,
         metrics: Metrics,
         pointer: bytes | None,
-        finishing: bool = False,
+        finishing: End | None = None,
     ) -> None:
         self._stage = stage
         self._directory = directory
@@ -84,10 +85,10 @@ class Sanitize(StatefulBatchLogic[Decoded, Out, bytes]):
 
     def on_eof(self) -> tuple[list[Out], bool]:
         """Where the pipeline is to finish, what streams hold back follows the last record."""
-        if not self._finishing or self._log is None:
+        if self._finishing is None or self._log is None:
             return [], StatefulBatchLogic.RETAIN
         with without_values("finish", self._topic, self._log.partition, []):
-            finished = self._stage.finish(self._log.partition, self._log.table)
+            finished = self._stage.finish(self._log.partition, self._log.table, self._finishing)
         return [finished], StatefulBatchLogic.RETAIN
 
     def snapshot(self) -> bytes:

@@ -12,13 +12,14 @@ import numpy as np
 
 from dataflows.admission import Admission
 from dataflows.batches import DeadLetters, Decoded, Reason, Sanitized
+from dataflows.epoch_end import ended
 from dataflows.state.row_table import RowTable
 from dataflows.tick_releases import TickReleases, sanitized_ticks
 from dataflows.ticks import CLOSED, TIME, Ticks
 from operators.mechanism import ExhaustibleMechanism, Inputs, Integers, Mechanism, Releases, State
 from operators.randomness import DrawScope, tick_position
 from operators.temporal.payloads import is_there
-from operators.temporal.temporal_perturbation import TemporalPerturbation
+from operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
 
 @dataclass(frozen=True)
@@ -56,17 +57,21 @@ class TickLift:
                 decoded.dead.add(decoded.offsets[index], time, reason)
         return sanitized_ticks(decoded.partition, released, decoded.dead)
 
-    def finish(self, partition: int, table: RowTable) -> Sanitized:
-        """Close what is open, let out what is pending, and end every epoch."""
+    def finish(self, partition: int, table: RowTable, end: End) -> Sanitized:
+        """Close what is open, let out what is pending, and end every epoch.
+
+        Stream time begins anew with the next record, however far ahead; closed ticks stay closed.
+        """
         released: list[TickReleases] = []
-        if table.clock:
-            first, last = table.clock[CLOSED] + 1, self.ticks.of(table.clock[TIME])
+        if TIME in table.clock:
+            first, last = table.clock[CLOSED] + 1, self.ticks.of(table.clock.pop(TIME))
             table.clock[CLOSED] = last
             released += self._close(table, range(first, last + 1))
             rows = np.flatnonzero(table.columns["running"])
             state = table.gather(rows)
-            ended, leaving = self.mechanism.finish({n: state[n] for n in self._columns})
-            table.scatter(rows, {**self.start(len(rows)), **ended})
+            inner = {name: state[name] for name in self._columns}
+            after, leaving = ended(self.mechanism, inner, end, partition)
+            table.scatter(rows, {**self.start(len(rows)), **after})
             keys = table.keys
             names = [keys[row] for row in rows.tolist()]
             released += [

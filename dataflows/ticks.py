@@ -16,7 +16,10 @@ TIME = "stream time"
 CLOSED = "closed tick"
 
 Clock = MutableMapping[str, int]
-"""Where a partition stands: stream time, and the last tick that is closed; empty at first."""
+"""Where a partition stands: stream time, and the last tick that is closed; empty at first.
+
+Without stream time, after an end, it begins anew with the next record; closed ticks stay closed.
+"""
 
 Several = Literal["last", "first", "list", "error"]
 
@@ -60,19 +63,18 @@ class Ticks:
 
     def refusal(self, clock: Clock, time: int) -> Reason | None:
         """Why a record of this time comes too late, or too early."""
-        if not clock:
-            return None
         tick = self.of(time)
-        if tick <= clock[CLOSED]:
+        if CLOSED in clock and tick <= clock[CLOSED]:
             return Reason.LATE
-        if tick - self.of(clock[TIME]) > self.max_jump:
+        if TIME in clock and tick - self.of(clock[TIME]) > self.max_jump:
             return Reason.TOO_FAR_AHEAD
         return None
 
     def passed(self, clock: Clock, time: int) -> range:
         """Move stream time, if a record of this time does move it; the ticks that this closes."""
-        if not clock:
-            clock.update({TIME: time, CLOSED: self.closed(time)})
+        if TIME not in clock:
+            closed = self.closed(time)
+            clock.update({TIME: time, CLOSED: max(closed, clock.get(CLOSED, closed))})
         first = clock[CLOSED] + 1
         clock[TIME] = max(clock[TIME], time)
         clock[CLOSED] = max(clock[CLOSED], self.closed(clock[TIME]))

@@ -15,6 +15,7 @@ from dataflows.batches import DeadLetters, Decoded, Reason
 from dataflows.state.row_table import RowTable
 from dataflows.ticks import Ticks
 from operators.mechanism import ExhaustibleMechanism, Integers, State
+from operators.temporal.temporal_perturbation import End
 
 _NO_TICK = np.iinfo(np.int64).min
 
@@ -66,7 +67,7 @@ class Bounding:
         self._note(table, decoded, values, waiting)
         return Bounded(decoded.partition, closed, decoded.dead.in_order())
 
-    def finish(self, partition: int, table: RowTable) -> Bounded:
+    def finish(self, partition: int, table: RowTable, end: End) -> Bounded:
         """Nothing: a tick that is open may still get contributions."""
         return Bounded(partition)
 

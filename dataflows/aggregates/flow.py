@@ -31,6 +31,7 @@ from dataflows.sanitize import Sanitize
 from dataflows.state.directory import StateDirectory
 from dataflows.ticks import Ticks
 from operators.mechanism import Releases
+from operators.temporal.temporal_perturbation import End
 
 BOUNDING_STEPS = [
     "source",
@@ -58,7 +59,7 @@ class BoundingPlan:
     fingerprint: Fingerprint
     max_batch: int
     stop: StopFlag
-    finishing: bool = False
+    finishing: End | None = None
     metrics: Metrics = field(default_factory=Metrics)
 
 
@@ -76,7 +77,7 @@ class MergingPlan:
     fingerprint: Fingerprint
     max_batch: int
     stop: StopFlag
-    finishing: bool = False
+    finishing: End | None = None
     metrics: Metrics = field(default_factory=Metrics)
 
 

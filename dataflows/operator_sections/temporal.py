@@ -12,6 +12,7 @@ from dataflows.section import Section
 from dataflows.ticks import Several, Ticks
 from operators.temporal.costs import Costs
 from operators.temporal.dispatch_law import LARGEST_K
+from operators.temporal.temporal_perturbation import End
 
 Kind = Literal[
     "temporal_perturbation",
@@ -82,7 +83,7 @@ class TemporalOperator(Section):
     ticks: Literal["sequence"] | Interval = "sequence"
     start: Literal["stationary", "cold"] = "stationary"
     warm_up: Literal["suppress", "emit"] = "suppress"
-    end: Literal["drain", "discard"] = "drain"
+    end: End = "drain"
     empty: Literal["emit", "skip"] = "emit"
     null: NullValue = "error"
     accept_unsound: bool = False
@@ -135,19 +136,32 @@ class TemporalOperator(Section):
 
     def parameters(self) -> dict[str, object]:
         """What people want to see of it."""
-        ticks = "every record of a key is one"
-        if isinstance(self.ticks, Interval):
-            width, grace = (time.total_seconds() for time in (self.ticks.width, self.ticks.grace))
-            ticks = f"{width:g} s of event time each, closed {grace:g} s after their end"
         return {
             "window": f"{self.window} ticks: a value leaves at its own or a later one of them",
             **({} if self.epsilon is None else {"epsilon": f"{self.epsilon:g} nats"}),
             **({} if self.threshold is None else {"threshold": self.threshold}),
-            "ticks": ticks,
+            **self._ticks_in_words(),
             "empty ticks": "are published" if self.empty == "emit" else "are not published",
             "first window of a stream": (
                 "is not published" if self.warm_up == "suppress" else "is published"
             ),
+            "fugu run --finish": (
+                "publishes what is held back" if self.end == "drain" else "drops what is held back"
+            ),
+        }
+
+    def _ticks_in_words(self) -> dict[str, str]:
+        ticks = self.in_ticks()
+        if ticks is None:
+            return {"ticks": "every record of a key is one"}
+        width, grace = ticks.width / 1000, ticks.grace / 1000
+        return {
+            "ticks": f"{width:g} s of event time each, closed {grace:g} s after their end",
+            "too far ahead": (
+                f"more than {ticks.max_jump} ticks ({ticks.max_jump * width:g} s) after the latest "
+                "time of its partition: after a longer silence, run fugu run --finish"
+            ),
+            "end of an epoch": f"after {ticks.idle} releases without a value, one after another",
         }
 
     def not_covered(self, *, removes_copies: bool) -> list[str]:

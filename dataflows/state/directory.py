@@ -22,6 +22,7 @@ from dataflows.fingerprint import FORMAT, NEW_PIPELINE, Fingerprint
 from dataflows.operator_sections import AggregateOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.state.recovery import create_store, recovery_parts
+from operators.temporal.temporal_perturbation import End
 
 _FILE = "fingerprint.json"
 _RECOVERY = "recovery"
@@ -138,24 +139,30 @@ class StateDirectory:
         self._write(self._unfinished, fingerprint.model_dump())
         self._unfinished.rename(self._path / _FILE)
 
-    def note_start(self, *, finishing: bool) -> None:
+    def note_start(self, *, finishing: End | None) -> None:
         """From now on the shard is not gracefully stopped; finishing begins at a graceful stop.
 
         What it lets out depends on where it began, so once begun it is repeated until it ends.
         """
         mark = self._path / _FINISHING
-        if mark.exists() and not finishing:
+        begun = mark.exists()
+        if begun and finishing is None:
             raise StartRefused(
                 f"{self._path}: streams were being finished when the pipeline ended, and some of "
                 "what they held back may be published. Run it with --finish once more."
             )
-        if finishing and not mark.exists():
+        if begun and mark.read_bytes() not in (b"", orjson.dumps(finishing)):
+            raise StartRefused(
+                f"{self._path}: streams were being finished with another operator.end when the "
+                "pipeline ended. Set it back, and run it with --finish once more."
+            )
+        if finishing is not None and not begun:
             if self.stopped_at() is None:
                 raise StartRefused(
                     f"{self._path}: --finish needs a graceful stop before: start the pipeline, "
                     "stop it with SIGTERM or Ctrl-C, and run it with --finish."
                 )
-            self._write(mark, self.stopped_at())
+            self._write(mark, finishing)
         (self._path / _STOPPED).unlink(missing_ok=True)
 
     def note_stop(self, positions: dict[int, int]) -> None:

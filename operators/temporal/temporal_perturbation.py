@@ -42,6 +42,7 @@ from operators.temporal.payloads import bound_to, checked, is_there
 
 WarmUp = Literal["suppress", "emit"]
 Empty = Literal["emit", "skip"]
+End = Literal["drain", "discard"]
 
 
 class Phase(IntEnum):

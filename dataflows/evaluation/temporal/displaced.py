@@ -82,7 +82,7 @@ def displaced(
     for part in batches(_numbered(sample, ticks), batch):
         parts.append(lift(part, table))
         advance(len(part.offsets))
-    parts.append(lift.finish(0, table))
+    parts.append(lift.finish(0, table, "drain"))
     return _displaced(sample, parts, ticks)
 
 

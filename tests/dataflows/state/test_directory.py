@@ -129,6 +129,24 @@ def test_a_creation_that_was_cut_short_begins_again(tmp_path: Path) -> None:
     assert (tmp_path / "recovery" / "part-0.sqlite3").read_bytes() != b"half"
 
 
+def test_finishing_begins_at_a_graceful_stop_and_is_repeated_alike_until_it_ends(
+    tmp_path: Path,
+) -> None:
+    directory = StateDirectory(tmp_path)
+    directory.note_start(finishing=None)
+    with pytest.raises(StartRefused, match="needs a graceful stop before"):
+        directory.note_start(finishing="drain")
+    directory.note_stop({0: 7})
+    directory.note_start(finishing="drain")
+    with pytest.raises(StartRefused, match="with another operator"):
+        directory.note_start(finishing="discard")
+    with pytest.raises(StartRefused, match="with --finish once more"):
+        directory.note_start(finishing=None)
+    directory.note_start(finishing="drain")
+    directory.note_stop({0: 7})
+    directory.note_start(finishing=None)
+
+
 def test_a_path_that_cannot_be_a_directory_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path / "file", tmp_path / "file" / "state"):

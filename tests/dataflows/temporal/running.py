@@ -11,6 +11,7 @@ from dataflows.admission import Admission
 from dataflows.batches import Batch, Sanitized
 from dataflows.lift import Lift
 from dataflows.mechanisms import Configured, columns_of, configure, ticks_of
+from dataflows.operator_sections import TemporalOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import Pseudonyms, Publisher
 from dataflows.state.row_table import RowTable
@@ -94,8 +95,10 @@ class Running:
         return self
 
     def finish(self) -> "Running":
-        """Let out what is held back."""
-        self._publish(self.lift.finish(0, self.table))
+        """End every epoch as the pipeline file says."""
+        operator = self.file.pipeline.operator
+        assert isinstance(operator, TemporalOperator)
+        self._publish(self.lift.finish(0, self.table, operator.end))
         return self
 
     def restart(self) -> None:

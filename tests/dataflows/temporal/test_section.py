@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from dataflows.config import reading_digest
 from dataflows.errors import ConfigurationError
 from dataflows.mechanisms import configure
 from operators.temporal.backward import BackwardPerturbation
@@ -96,6 +97,7 @@ def test_an_epsilon_that_no_threshold_has_is_refused_with_what_to_do(tmp_path: P
         ({"budget": {"total": 10}}, "budget: nothing is charged for displacing values"),
         ({"source": PIPELINE["source"] | {"budget": 5}}, "budget: nothing is charged"),
         ({"source": PIPELINE["source"] | {"value": ["bpm", "at"]}}, "at is the time of a record"),
+        ({"source": PIPELINE["source"] | {"value": "id", "dedupe": {"field": "id"}}}, "id names a"),
         ({"source": PIPELINE["source"] | {"value": ["bpm", "bpm"]}}, "name every field once"),
         ({"source": PIPELINE["source"] | {"value": []}}, "source.value"),
     ],
@@ -108,3 +110,13 @@ def test_other_sections_must_go_with_it(
     with pytest.raises(ConfigurationError) as refused:
         pipeline_file(tmp_path, {}, {})
     assert reason in str(refused.value)
+
+
+def test_what_is_too_far_ahead_may_be_changed_and_nothing_else_about_ticks(tmp_path: Path) -> None:
+    def digest(**ticks: Any) -> str:
+        section = {"ticks": {"width": "1m", "grace": "5s"} | ticks}
+        return reading_digest(pipeline_file(tmp_path, {}, section).pipeline)
+
+    assert digest(max_jump=7) == digest(max_jump=7_000) == digest()
+    others = [digest(), digest(width="2m"), digest(grace="6s"), digest(several="list")]
+    assert len(set(others)) == len(others)

@@ -51,6 +51,20 @@ def test_finishing_lets_everything_out_and_begins_another_epoch(tmp_path: Path) 
     assert again != [release["value"] for release in released[: len(again)]], "other draws"
 
 
+def test_discarding_publishes_nothing_and_begins_another_epoch(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Dropped are the k - c0 = 2 values that each stream holds back in steady state."""
+    run = Running(pipeline_file(tmp_path, {}, {"end": "discard"})).feed(stream(6, 40))
+    before = list(run.releases)
+    with caplog.at_level("INFO"):
+        assert run.finish().releases == before
+    assert f"{6 * 2} values that were held back are dropped" in caplog.text
+    run.feed(stream(6, 40))
+    fresh = [orjson.loads(value) for _, value, *_ in run.releases[len(before) :]]
+    assert {(release["epoch"], release["phase"]) for release in fresh} == {(1, "steady")}
+
+
 def test_streams_that_have_not_begun_have_nothing_to_finish(tmp_path: Path) -> None:
     run = Running(pipeline_file(tmp_path, {}, {})).feed(stream(2, 20)).finish()
     count = len(run.releases)

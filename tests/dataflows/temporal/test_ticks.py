@@ -136,6 +136,34 @@ def test_a_clock_that_jumps_is_refused_and_moves_nothing(tmp_path: Path) -> None
     assert len(run.dead) == 1
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_after_finishing_time_goes_on_with_the_next_record_however_far_ahead(
+    restarted: bool, tmp_path: Path
+) -> None:
+    """Which is what to do when a partition was silent for longer than `max_jump`."""
+    run = running(tmp_path).feed([message("a", second * 1000, second) for second in range(20)])
+    outage = 1_000_000
+    run.feed([message("a", outage)])
+    assert run.dead == [(20, "too_far_ahead", "")]
+    count = len(run.finish().finish().releases)
+    if restarted:
+        run.restart()
+    run.feed([message("a", 19_999), message("a", outage), message("a", outage + 6_000)])
+    assert [letter[:2] for letter in run.dead[1:]] == [(21, "late")]
+    fresh = told(run, "a")[-len(run.releases) + count :]
+    assert [(release["epoch"], release["second"]) for release in fresh] == [(1, 1005.0)]
+
+
+def test_discarding_closes_what_is_open_and_publishes_nothing_else(tmp_path: Path) -> None:
+    messages = [message("a", second * 1000, second) for second in range(20)]
+    drained = told(running(tmp_path).feed(messages).finish(), "a")
+    discarded = told(running(tmp_path, end="discard").feed(messages).finish(), "a")
+    steady = [release for release in drained if release["phase"] == "steady"]
+    assert discarded == steady
+    assert len(drained) == len(steady) + 4
+    assert steady[-1]["second"] == 20
+
+
 def test_refused_records_of_unknown_streams_take_no_row(tmp_path: Path) -> None:
     run = Running(running(tmp_path).file, max_keys=2)
     run.feed([message("a", 10_000), message("late", 0), message("b", 10_000), message("c", 10_001)])

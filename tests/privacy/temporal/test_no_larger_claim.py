@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[3]
 TEXTS = [
     ROOT / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.py")),
     *sorted((ROOT / "operators").rglob("*.py")),
     *sorted((ROOT / "dataflows").rglob("*.py")),
 ]

@@ -1,0 +1,1 @@
+"""Heart rates by the minute, published unchanged and displaced in time."""
