@@ -87,7 +87,7 @@ class Lift:
         """
         released: list[TickReleases] = []
         if self._temporal is not None:
-            rows = np.flatnonzero(table.columns["tick"] > 0)
+            rows = np.flatnonzero(table.live("tick") > 0)
             state, keys = table.gather(rows), table.keys
             ended, leaving = self._temporal.finish({name: state[name] for name in self._columns})
             table.scatter(rows, {**state, **ended})

@@ -78,6 +78,11 @@ class RowTable:
         self._grow()
         return rows
 
+    def row_of(self, key: bytes) -> int:
+        """The row of one key."""
+        row = self._keys.get(key)
+        return int(self.rows_of([key])[0]) if row is None else row
+
     @property
     def keys(self) -> list[bytes]:
         """The key of each row."""
@@ -85,9 +90,12 @@ class RowTable:
 
     @property
     def columns(self) -> State:
-        """All rows, not copied; rows that are written to must be `touch`ed."""
-        rows = len(self._keys)
-        return {name: column[:rows] for name, column in self._columns.items()}
+        """All rows that are not spent, not copied."""
+        return {name: self.live(name) for name in self._columns}
+
+    def live(self, name: str) -> Array:
+        """One of them; rows that are written to must be `touch`ed."""
+        return self._columns[name][: len(self._keys)]
 
     def touch(self, rows: Integers | int) -> None:
         """Rows that have changed and are to be written."""
