@@ -67,9 +67,10 @@ class Lift:
             index, row = indices[chosen], rows[chosen]
             state = table.gather(row)
             duplicate = self._duplicates(state, decoded, index)
-            refused.update(dict.fromkeys(index[duplicate].tolist(), Reason.DUPLICATE))
-            index, row = index[~duplicate], row[~duplicate]
-            state = {name: column[~duplicate] for name, column in state.items()}
+            if duplicate.any():
+                refused.update(dict.fromkeys(index[duplicate].tolist(), Reason.DUPLICATE))
+                index, row = index[~duplicate], row[~duplicate]
+                state = {name: column[~duplicate] for name, column in state.items()}
             stepped, releases = self._step(state, decoded, index)
             remembered = self._remember(state, stepped, decoded, index)
             table.scatter(row, {**stepped, **remembered})
