@@ -1,50 +1,32 @@
 """Temporal perturbation: time and state by mechanism, window, users and kind of ticks.
 
 Batches go through codec, lift and publisher in one process, without Kafka. Beside them the same
-batches are decoded and encoded, which is what passing them through takes. Every user sends a record
-a second. The states are steady: those of a few users after a window, copied to all.
+batches are decoded and encoded, which is what passing them through takes.
 """
 
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 
 from bench.path import Round, measure_path
 from bench.pipeline import Workplace, example_stream
-from bench.stream import key_of, produce
+from bench.steady_streams import FIELDS, KINDS, TICKS, operator_of, seconds_of, steady_run
+from bench.stream import produce
 from dataflows.batches import Batch, Decoded
-from operators.mechanism import Array, Inputs, Releases, State
-from operators.randomness import DrawScope, record_positions
-from operators.temporal.dispatch_law import smallest_budget
+from operators.mechanism import Array, Releases
 from operators.temporal.payloads import is_there
-from operators.temporal.temporal_perturbation import TemporalPerturbation
-from tests.dataflows.temporal.running import SECRET, Running, pipeline_file
+from tests.dataflows.temporal.running import Running
 from tests.kafka.topics import TopicFactory
 
 WINDOWS = (10, 50, 200)
 FEW_USERS = 1_000
-EPSILON = 2.0
-KINDS = {
-    "threshold": "threshold_perturbation",
-    "extended threshold": "extended_threshold_perturbation",
-    "backward": "backward_perturbation",
-    "forward": "forward_perturbation",
-}
-TICKS: dict[str, Any] = {"sequence": "sequence", "interval": {"width": "1s", "grace": "0s"}}
-FIELDS = ["bpm", "battery"]
 PATH_WINDOW = 10
-_SECOND = 1_000
-_BATCH = 5_000
 _FEW_RECORDS = 20_000
-_STEADY_USERS = 500
-_COPY = np.frompyfunc(lambda payload: payload and bytes(bytearray(payload)), 1, 1)
 
 
 @dataclass(frozen=True)
@@ -77,7 +59,8 @@ class Size:
     """Bytes of state per user, which are the same for any number of users.
 
     `memory` is taken by columns and payloads, `stored` in a row log that holds the whole table, and
-    `changed` is written for a user who sent one record since the last snapshot.
+    `changed` is written for a user who sent one record since the last snapshot, in so many CPU
+    microseconds.
     """
 
     mechanism: str
@@ -86,6 +69,7 @@ class Size:
     memory: float
     stored: float
     changed: float
+    microseconds: float
 
 
 @dataclass(frozen=True)
@@ -137,81 +121,13 @@ def measure_sizes(say: Callable[[str], None]) -> list[Size]:
         release(run, first)
         stored = len(run.table.take_everything())
         release(run, second)
+        began = time.process_time()
         changed = len(run.table.take_changes())
+        spent = (time.process_time() - began) * 1e6
         memory = sum(map(_bytes, run.table.columns.values()))
-        each = (size / FEW_USERS for size in (memory, stored, changed))
+        each = (total / FEW_USERS for total in (memory, stored, changed, spent))
         sizes.append(Size(mechanism, ticks, window, *each))
     return sizes
-
-
-def operator_of(mechanism: str, window: int) -> dict[str, Any]:
-    """The threshold mechanism has its smallest budget, the others a common one."""
-    if mechanism == "threshold":
-        law: dict[str, Any] = {"threshold": smallest_budget(window)[1]}
-    else:
-        law = {"threshold": None, "epsilon": EPSILON}
-    return {"kind": KINDS[mechanism], "window": window, **law}
-
-
-def seconds_of(users: int, seconds: int) -> list[list[Batch]]:
-    """A record of every user, second by second, as fetches return them."""
-    stream = example_stream(users)
-    sent = []
-    for second in range(seconds):
-        records = stream.one_each(seed=second)
-        batches: list[Batch] = []
-        while chunk := list(islice(records, _BATCH)):
-            first = second * users + len(batches) * _BATCH
-            batches.append(
-                Batch(
-                    partition=0,
-                    offsets=list(range(first, first + len(chunk))),
-                    timestamps=[second * _SECOND] * len(chunk),
-                    keys=[key_of(user) for user, _ in chunk],
-                    values=[value for _, value in chunk],
-                    headers=[[] for _ in chunk],
-                )
-            )
-        sent.append(batches)
-    return sent
-
-
-def steady_run(mechanism: str, ticks: str, window: int, users: int) -> Running:
-    """A pipeline without Kafka whose users are all known."""
-    operator = operator_of(mechanism, window) | {"ticks": TICKS[ticks]}
-    with TemporaryDirectory(prefix="fugu-bench-") as folder:
-        source = {"value": FIELDS, "timestamp": "kafka"}
-        run = Running(pipeline_file(Path(folder), source, operator), max_keys=users)
-    fill(run, users)
-    return run
-
-
-def fill(run: Running, users: int) -> None:
-    """Give every user a steady state, with payloads of their own."""
-    mechanism, table = run.configured.mechanism, run.table
-    assert isinstance(mechanism, TemporalPerturbation)
-    steady = steady_state(mechanism)
-    rows = table.rows_of([key_of(user) for user in range(users)])
-    state = table.gather(rows) | {
-        name: column[rows % _STEADY_USERS] for name, column in steady.items()
-    }
-    state["slots"] = _COPY(state["slots"])
-    if "running" in state:
-        state["running"][:] = True
-    table.scatter(rows, state)
-
-
-def steady_state(mechanism: TemporalPerturbation) -> State:
-    """A few users after a window of values."""
-    scope = DrawScope(SECRET, "bench", mechanism.kind, 1, mechanism.law_digest())
-    state = mechanism.start(_STEADY_USERS)
-    keys = [key_of(user) for user in range(_STEADY_USERS)]
-    for tick in range(mechanism.k):
-        values = np.full(_STEADY_USERS, b'{"bpm":%d,"battery":%d}' % (50 + tick, tick), object)
-        offsets = range(tick * _STEADY_USERS, (tick + 1) * _STEADY_USERS)
-        draws = scope.draws(keys, record_positions("bench", 0, offsets))
-        state, _ = mechanism.step(state, Inputs(values), draws)
-    return state
 
 
 def release(run: Running, batches: list[Batch]) -> None:
@@ -249,6 +165,7 @@ def _microseconds(run: Running, seconds: list[list[Batch]]) -> tuple[float, floa
 
 
 def _bytes(column: Array) -> int:
+    """A table has payloads twice: as they are, and as they were written."""
     if column.dtype != object:
         return column.nbytes
-    return column.nbytes + sum(map(sys.getsizeof, column[is_there(column)].tolist()))
+    return 2 * column.nbytes + sum(map(sys.getsizeof, column[is_there(column)].tolist()))
