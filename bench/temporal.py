@@ -104,11 +104,12 @@ def measure_speeds(most_users: int, say: Callable[[str], None]) -> list[Speed]:
     for users in (FEW_USERS, most_users):
         say(f"making the records of {users:,} users")
         known, *measured = seconds_of(users, 1 + -(-_FEW_RECORDS // users))
+        batches = [batch for second in measured for batch in second]
         for ticks, mechanism, window in product(TICKS, KINDS, WINDOWS):
             say(f"{users:,} users: {mechanism}, k = {window}, {ticks}")
             run = steady_run(mechanism, ticks, window, users)
             release(run, known)
-            speeds.append(Speed(mechanism, ticks, window, users, *_microseconds(run, measured)))
+            speeds.append(Speed(mechanism, ticks, window, users, *_microseconds(run, batches)))
     return speeds
 
 
@@ -150,16 +151,16 @@ def unchanged(decoded: Decoded) -> Releases:
     return Releases(decoded.values, notes)
 
 
-def _microseconds(run: Running, seconds: list[list[Batch]]) -> tuple[float, float]:
+def _microseconds(run: Running, batches: list[Batch]) -> tuple[float, float]:
     """With and without the operator, in turns."""
     spent = []
-    for batches in seconds:
+    for batch in batches:
         times = [time.process_time()]
         for work in (release, pass_through_of):
-            work(run, batches)
+            work(run, [batch])
             times.append(time.process_time())
         spent.append(np.diff(times))
-    records = sum(len(batch.offsets) for batches in seconds for batch in batches)
+    records = sum(len(batch.offsets) for batch in batches)
     fugu, pass_through = np.sum(spent, axis=0) / records * 1e6
     return float(fugu), float(pass_through)
 
