@@ -1,5 +1,5 @@
 """`python -m bench`: the path (`make bench`), the state store, a flood of new keys,
-and steps of conditional randomized response."""
+steps of conditional randomized response, and temporal perturbation."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import key_flood, row_state
+from bench import key_flood, row_state, temporal
 from bench.child import ChildFailed
 from bench.key_flood_report import flood_page
 from bench.outcomes import WrongOutcomes
@@ -22,6 +22,7 @@ from bench.path_results import Settings
 from bench.pipeline import Workplace
 from bench.row_state_report import state_page
 from bench.sip_steps import measure_steps, sip_page
+from bench.temporal_report import temporal_page
 from bench.throughput import measure_throughput
 from tests.kafka.broker import Broker, BrokerError
 from tests.kafka.topics import TopicFactory
@@ -29,6 +30,7 @@ from tests.kafka.topics import TopicFactory
 _PATH = (200_000, 2_000, 3)
 _FLOOD = (1_000_000, 100_000)
 _STATE = (1_000_000, 3)
+_TEMPORAL = (100_000, 2_000, 3, 100_000)
 _PARTITIONS = 4
 
 Folder = Annotated[Path, typer.Option("--results", help="Where the two files go.")]
@@ -124,6 +126,34 @@ def state(
     with Console().status("making rows") as status:
         measured = row_state.measure_state(settings, status.update)
     _publish(state_page(measured), results)
+
+
+@app.command(name="temporal")
+def temporal_perturbation(
+    records: Annotated[int, typer.Option(min=20_000, help="Records on Kafka.")] = _TEMPORAL[0],
+    users: Annotated[int, typer.Option(min=_PARTITIONS, help="Users on Kafka.")] = _TEMPORAL[1],
+    rounds: Annotated[int, typer.Option(min=1, help="Measurements on Kafka.")] = _TEMPORAL[2],
+    most_users: Annotated[
+        int, typer.Option(min=temporal.FEW_USERS + 1, help="Users of the largest tables.")
+    ] = _TEMPORAL[3],
+    results: Folder = _RESULTS,
+) -> None:
+    """Temporal perturbation on Kafka beside the stock loop; then by mechanism, window and users.
+
+    About ten minutes, and 5 GB of memory; a minute and little memory with `--most-users 2000`.
+    """
+    command = (
+        f".venv/bin/python -m bench temporal --records {records} --users {users} "
+        f"--rounds {rounds} --most-users {most_users}"
+    )
+    if (records, users, rounds, most_users) == _TEMPORAL:
+        command = ".venv/bin/python -m bench temporal"
+    settings = temporal.Settings(
+        command, records, rounds, users, _PARTITIONS, most_users, os.getloadavg()[0]
+    )
+    with _kafka() as (folder, bootstrap, say):
+        measured = temporal.measure_temporal(folder, bootstrap, settings, say)
+    _publish(temporal_page(measured), results)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The pipeline that is measured: `deploy/examples`, pointed at the bench's broker."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -22,11 +22,15 @@ _SECRET = "ab" * 32
 
 @dataclass(frozen=True)
 class Workplace:
-    """Where a run of the bench keeps its files and finds its broker and its source topic."""
+    """Where a run of the bench keeps its files and finds its broker and its source topic.
+
+    `sections` stand in for those of the example.
+    """
 
     folder: Path
     bootstrap: str
     source: str
+    sections: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     @cached_property
     def client(self) -> KafkaPythonClient:
@@ -37,6 +41,7 @@ class Workplace:
         """A pipeline with a state directory and a sink topic of its own, and changed sections."""
         document = yaml.safe_load(EXAMPLE.read_text())
         model = document["operator"]["model"]
+        document |= {section: dict(content) for section, content in self.sections.items()}
         document["source"] |= {"topic": self.source, "partitioner": "unchecked"}
         document["sink"] |= {"topic": name, "create": True}
         document["kafka"] = {"bootstrap": self.bootstrap}

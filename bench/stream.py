@@ -12,6 +12,7 @@ from time import time
 import orjson
 
 from dataflows.batches import Batch, Outgoing
+from dataflows.kafka.client import Client
 from operators.sip.markov_model import MarkovModel
 
 _SEED = 20240601
@@ -63,9 +64,9 @@ class Stream:
         random = Random(seed)
         return self._sent_by((random.randrange(self.users) for _ in count()), random)
 
-    def one_each(self) -> Iterator[tuple[int, bytes]]:
+    def one_each(self, seed: int = _SEED) -> Iterator[tuple[int, bytes]]:
         """User and value, once for every user."""
-        return self._sent_by(range(self.users), Random(_SEED))
+        return self._sent_by(range(self.users), Random(seed))
 
     def _sent_by(self, users: Iterable[int], random: Random) -> Iterator[tuple[int, bytes]]:
         prior = list(accumulate(self.model.prior.tolist()))
@@ -85,6 +86,15 @@ class Stream:
                 "battery": random.randrange(100),
             }
             yield user, orjson.dumps(record)
+
+
+def produce(client: Client, topic: str, outgoing: Iterable[Outgoing]) -> None:
+    """Write it all, and wait until it is there."""
+    writer = client.writer()
+    for one in outgoing:
+        writer.write(topic, one)
+    writer.flush()
+    writer.close()
 
 
 def key_of(user: int) -> bytes:

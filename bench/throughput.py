@@ -15,6 +15,7 @@ from bench.parts import lift_of, measure_parts
 from bench.path import measure_path
 from bench.path_results import Results, Settings
 from bench.pipeline import Workplace, example_stream
+from bench.stream import produce
 from dataflows.batches import Batch
 from dataflows.flow import Plan
 from dataflows.kafka.source import StopFlag
@@ -31,11 +32,8 @@ def measure_throughput(place: Workplace, settings: Settings, say: Callable[[str]
     """Fill the source topic, then measure over it."""
     partitions = settings.partitions
     say(f"producing {settings.records:,} records")
-    writer = place.client.writer()
-    for outgoing in example_stream(settings.users, partitions).outgoing(settings.records):
-        writer.write(place.source, outgoing)
-    writer.flush()
-    writer.close()
+    stream = example_stream(settings.users, partitions)
+    produce(place.client, place.source, stream.outgoing(settings.records))
     path = measure_path(place, partitions, settings.records, settings.rounds, say)
     (plan,) = prepare(Preparation.of(place.pipeline("parts"), StopFlag()), None)
     try:

@@ -73,9 +73,10 @@ class Lift:
             index, row = indices[chosen], rows[chosen]
             state = table.gather(row)
             duplicate = self._duplicates(state, decoded, index)
-            refused.update(dict.fromkeys(index[duplicate].tolist(), Reason.DUPLICATE))
-            index, row = index[~duplicate], row[~duplicate]
-            state = {name: column[~duplicate] for name, column in state.items()}
+            if duplicate.any():
+                refused.update(dict.fromkeys(index[duplicate].tolist(), Reason.DUPLICATE))
+                index, row = index[~duplicate], row[~duplicate]
+                state = {name: column[~duplicate] for name, column in state.items()}
             stepped, releases = self._step(state, decoded, index)
             remembered = self._remember(state, stepped, decoded, index)
             table.scatter(row, {**stepped, **remembered})
@@ -93,7 +94,7 @@ class Lift:
         """
         released: list[TickReleases] = []
         if self._temporal is not None:
-            rows = np.flatnonzero(table.columns["tick"] > 0)
+            rows = np.flatnonzero(table.live("tick") > 0)
             state, keys = table.gather(rows), table.keys
             inner = {name: state[name] for name in self._columns}
             after, leaving = ended(self._temporal, inner, end, partition)

@@ -48,11 +48,15 @@ class TickLift:
     def __call__(self, decoded: Decoded, table: RowTable) -> Sanitized:
         """Note what records say, and release whatever ticks they close."""
         released: list[TickReleases] = []
-        for index, (key, time) in enumerate(zip(decoded.keys, decoded.timestamps, strict=True)):
-            reason = self.ticks.refusal(table.clock, time) or self._refused(table, decoded, key)
+        new = set(table.unknown(decoded.keys))
+        records = zip(decoded.keys, decoded.timestamps, decoded.values.tolist(), strict=True)
+        for index, (key, time, value) in enumerate(records):
+            reason = self.ticks.refusal(table.clock, time)
+            if reason is None and index in new:
+                reason = self._refused(table, decoded, key)
             if reason is None:
                 released += self._close(table, self.ticks.passed(table.clock, time))
-                reason = self._note(table, key, self.ticks.of(time), decoded.values[index])
+                reason = self._note(table, key, self.ticks.of(time), value)
             if reason is not None:
                 decoded.dead.add(decoded.offsets[index], time, reason)
         return sanitized_ticks(decoded.partition, released, decoded.dead)
@@ -67,7 +71,7 @@ class TickLift:
             first, last = table.clock[CLOSED] + 1, self.ticks.of(table.clock.pop(TIME))
             table.clock[CLOSED] = last
             released += self._close(table, range(first, last + 1))
-            rows = np.flatnonzero(table.columns["running"])
+            rows = np.flatnonzero(table.live("running"))
             state = table.gather(rows)
             inner = {name: state[name] for name in self._columns}
             after, leaving = ended(self.mechanism, inner, end, partition)
@@ -85,10 +89,9 @@ class TickLift:
 
     def _note(self, table: RowTable, key: bytes, tick: int, value: bytes | None) -> Reason | None:
         """What the stream holds in a tick that is open."""
-        row, cell = int(table.rows_of([key])[0]), tick % self.ticks.open
-        columns = table.columns
-        values, present = columns["values"][row], columns["present"][row]
-        several = self.ticks.several
+        row = table.row_of(key)
+        cell = row, tick % self.ticks.open
+        values, present, several = table.live("values"), table.live("present"), self.ticks.several
         if present[cell] and several in ("first", "error"):
             return Reason.SECOND_IN_TICK if several == "error" else None
         if several == "list":
@@ -101,8 +104,8 @@ class TickLift:
     def _close(self, table: RowTable, ticks: range) -> list[TickReleases]:
         closed = []
         for tick in ticks:
-            columns, cell = table.columns, tick % self.ticks.open
-            rows = np.flatnonzero(columns["running"] | columns["present"][:, cell])
+            present = table.live("present")[:, tick % self.ticks.open]
+            rows = np.flatnonzero(table.live("running") | present)
             if len(rows):
                 closed.append(self._step(table, rows, tick))
         return closed
@@ -117,12 +120,15 @@ class TickLift:
         state["values"][:, cell] = None
         state["present"][:, cell] = False
         state["quiet"] = np.where(is_there(releases.values), 0, state["quiet"] + 1)
-        fresh, pending = self.mechanism.discard(after)
-        ends = (state["quiet"] >= self.ticks.idle) & (pending == 0) & ~state["present"].any(axis=1)
+        idle = np.flatnonzero((state["quiet"] >= self.ticks.idle) & ~state["present"].any(axis=1))
+        fresh, pending = self.mechanism.discard({n: column[idle] for n, column in after.items()})
+        ends = idle[pending == 0]
         for name, column in after.items():
-            column[ends] = fresh[name][ends]
+            column[ends] = fresh[name][pending == 0]
         state["quiet"][ends] = 0
-        table.scatter(rows, {**state, **after, "running": ~ends})
+        running = np.ones(len(rows), dtype=bool)
+        running[ends] = False
+        table.scatter(rows, {**state, **after, "running": running})
         return self._released(tick, names, releases)
 
     def _released(self, tick: int, keys: list[bytes], releases: Releases) -> TickReleases:

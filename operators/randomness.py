@@ -46,6 +46,9 @@ SECRET_BYTES = 32
 
 Field = bytes | str | int
 
+_INTEGER = struct.Struct(">q")
+_INTEGER_LENGTH = struct.pack("<I", _INTEGER.size)
+
 
 def encode_fields(*fields: Field) -> bytes:
     """An injective encoding of a sequence of fields.
@@ -58,9 +61,9 @@ def encode_fields(*fields: Field) -> bytes:
 
 def _encode_field(value: Field) -> bytes:
     if isinstance(value, int):
-        return struct.pack("<I", 8) + struct.pack(">q", value)
+        return _INTEGER_LENGTH + _INTEGER.pack(value)
     content = value.encode() if isinstance(value, str) else value
-    return struct.pack("<I", len(content)) + content
+    return len(content).to_bytes(4, "little") + content
 
 
 def binding_digest(*fields: Field) -> bytes:
@@ -163,10 +166,14 @@ class DrawScope:
         prefix = self.secret.hasher(
             "fugu-tick-release-id-v1", self.pipeline, self.operator, self.version, topic
         )
+        times: dict[tuple[int, int], bytes] = {}
         ids = []
         for stream_key, epoch, tick in zip(stream_keys, epochs, ticks, strict=True):
+            time = times.get((epoch, tick))
+            if time is None:
+                time = times[epoch, tick] = encode_fields(epoch, tick)
             hasher = prefix.copy()
-            hasher.update(encode_fields(stream_key, epoch, tick))
+            hasher.update(_encode_field(stream_key) + time)
             ids.append(hasher.digest()[:RELEASE_ID_BYTES].hex().encode())
         return ids
 

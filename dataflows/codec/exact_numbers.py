@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from math import isfinite
 
-_SUSPICIOUS = re.compile(rb"[0-9.]{16}|[0-9][eE]")
+_SUSPICIOUS = re.compile(rb"[:,\[\s]-?(?:[0-9.]{16}|[0-9]+(?:\.[0-9]+)?[eE])")
+"""Numbers that are long or have an exponent; what else looks like one is looked at in vain."""
 _LONGEST_INTEGER = 20
 _INTEGERS = range(-(2**63), 2**64)
 

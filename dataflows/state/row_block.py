@@ -2,8 +2,9 @@
 
 magic, u32 header length, header (JSON), arrays and keys one after the other, digest
 
-A column of objects (payloads: bytes or None) is the array of their lengths, -1 for None, and then
-all of them, one after the other.
+Of a column of objects (payloads: bytes or None) only the cells that differ from what was written
+before are there: a bit for each cell, the lengths of those that differ, -1 for None, and then all
+of them, one after the other.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,9 @@ from operators.mechanism import Array, State
 BLOCK_FORMAT = 2
 _MAGIC = b"FUGUROWS"
 _DIGEST_BYTES = 32
+_PAYLOADS = "changed payloads"
 _LENGTHS, _NONE = "<i4", -1
+_NOTHING = np.array(None, dtype=object)
 
 
 def written(header: dict[str, Any], parts: Sequence[bytes]) -> bytes:
@@ -51,28 +54,35 @@ def read(block: bytes) -> tuple[dict[str, Any], "Body"]:
 def described(columns: State) -> dict[str, Any]:
     """Types and shapes of columns, as a header holds them."""
     return {
-        name: {"dtype": column.dtype.newbyteorder("<").str, "shape": list(column.shape[1:])}
+        name: {
+            "dtype": _PAYLOADS if column.dtype == object else column.dtype.newbyteorder("<").str,
+            "shape": list(column.shape[1:]),
+        }
         for name, column in columns.items()
     }
 
 
-def column_bytes(columns: State) -> list[bytes]:
-    """The content of columns, little-endian."""
+def payloads_of(columns: State) -> State:
+    """Those whose cells are objects."""
+    return {name: column for name, column in columns.items() if column.dtype == object}
+
+
+def column_bytes(columns: State, before: State | None = None) -> list[bytes]:
+    """The content of columns, little-endian; `before` are payloads as they were written before."""
     return [
-        _payload_bytes(column)
+        _payload_bytes(column, _NOTHING if before is None else before[name])
         if column.dtype == object
         else np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("<")).tobytes()
-        for column in columns.values()
+        for name, column in columns.items()
     ]
 
 
-def _payload_bytes(column: Array) -> bytes:
-    payloads = column.ravel()
-    lengths = np.full(len(payloads), _NONE, dtype=_LENGTHS)
-    present = np.flatnonzero(np.not_equal(payloads, np.array(None, dtype=object)))
-    held = payloads[present].tolist()
-    lengths[present] = [len(payload) for payload in held]
-    return b"".join([lengths.tobytes(), *held])
+def _payload_bytes(column: Array, before: Array) -> bytes:
+    differ = np.not_equal(column, before)
+    payloads = column[differ].tolist()
+    lengths = [_NONE if payload is None else len(payload) for payload in payloads]
+    bits, sizes = np.packbits(differ).tobytes(), np.array(lengths, dtype=_LENGTHS).tobytes()
+    return b"".join([bits, sizes, *filter(None, payloads)])
 
 
 class Body:
@@ -90,30 +100,35 @@ class Body:
 
     def take_each(self, lengths: list[int]) -> list[bytes]:
         """The next byte strings of the given lengths."""
-        parts = []
-        for length in lengths:
-            parts.append(bytes(self._content[self._at : self._at + length]))
-            self._at += length
-        return parts
+        ends = np.cumsum(lengths, dtype=np.int64).tolist()
+        starts = [0, *ends]
+        content = bytes(self._content[self._at : self._at + starts[-1]])
+        self._at += len(content)
+        return [content[start:end] for start, end in zip(starts, ends, strict=False)]
 
-    def take_columns(self, like: State, rows: int) -> State:
-        """The next columns, of the types and shapes of `like`."""
+    def take_columns(self, like: State, rows: int, before: State | None = None) -> State:
+        """The next columns, of the types and shapes of `like`, and as `column_bytes` wrote them."""
         columns = {}
         for name, column in like.items():
             shape = (rows, *column.shape[1:])
-            count = int(np.prod(shape))
             if column.dtype == object:
-                columns[name] = self._take_payloads(count).reshape(shape)
+                held = np.full(shape, None, dtype=object) if before is None else before[name]
+                columns[name] = self._take_payloads(held)
                 continue
             dtype = column.dtype.newbyteorder("<").str
-            columns[name] = self.take(count, dtype).reshape(shape).astype(column.dtype)
+            content = self.take(int(np.prod(shape)), dtype)
+            columns[name] = content.reshape(shape).astype(column.dtype)
         return columns
 
-    def _take_payloads(self, count: int) -> Array:
-        lengths = self.take(count, _LENGTHS)
-        present = np.flatnonzero(lengths != _NONE)
-        payloads = np.full(count, None, dtype=object)
-        payloads[present] = self.take_each(lengths[present].tolist())
+    def _take_payloads(self, before: Array) -> Array:
+        bits = self.take(-(-before.size // 8), "u1")
+        differ = np.unpackbits(bits, count=before.size).astype(bool).reshape(before.shape)
+        lengths = self.take(int(np.count_nonzero(differ)), _LENGTHS)
+        contents = self.take_each(lengths.clip(min=0).tolist())
+        cells = np.array(contents, dtype=object)
+        cells[lengths == _NONE] = None
+        payloads = before.copy()
+        payloads[differ] = cells
         return payloads
 
 

@@ -1,6 +1,7 @@
 """The state of one partition: a table from stream key to row, and the mechanism's columns.
 
-A table is written as blocks: the rows that changed since the last block and the keys that are new.
+A table is written as blocks: the rows that changed since the last block (of payloads only those
+that did) and the keys that are new.
 Applying all blocks in order to an empty table gives the table.
 
 A block with the whole table is also where it is compacted: streams that are exhausted for good
@@ -14,7 +15,7 @@ from itertools import islice
 import numpy as np
 
 from dataflows.errors import StartRefused
-from dataflows.state.row_block import column_bytes, described, read, written
+from dataflows.state.row_block import column_bytes, described, payloads_of, read, written
 from dataflows.state.spent_rows import DIGEST_BYTES, SpentRows
 from operators.mechanism import Array, ExhaustibleMechanism, Integers, State
 
@@ -37,6 +38,7 @@ class RowTable:
         self._columns: State = start(0)
         self._changed = np.zeros(0, dtype=bool)
         self._written_keys = 0
+        self._written_payloads = payloads_of(start(0))
         self._spent = SpentRows(self._lasting(self._columns))
         self.rows_taken = 0
         """Rows in all blocks taken so far."""
@@ -78,6 +80,11 @@ class RowTable:
         self._grow()
         return rows
 
+    def row_of(self, key: bytes) -> int:
+        """The row of one key."""
+        row = self._keys.get(key)
+        return int(self.rows_of([key])[0]) if row is None else row
+
     @property
     def keys(self) -> list[bytes]:
         """The key of each row."""
@@ -85,9 +92,12 @@ class RowTable:
 
     @property
     def columns(self) -> State:
-        """All rows, not copied; rows that are written to must be `touch`ed."""
-        rows = len(self._keys)
-        return {name: column[:rows] for name, column in self._columns.items()}
+        """All rows that are not spent, not copied."""
+        return {name: self.live(name) for name in self._columns}
+
+    def live(self, name: str) -> Array:
+        """One of them; rows that are written to must be `touch`ed."""
+        return self._columns[name][: len(self._keys)]
 
     def touch(self, rows: Integers | int) -> None:
         """Rows that have changed and are to be written."""
@@ -147,6 +157,7 @@ class RowTable:
         self._compact()
         self._changed[: len(self._keys)] = True
         self._written_keys = 0
+        self._written_payloads = payloads_of(self._start(len(self._changed)))
         return self._take(self._spent)
 
     def apply(self, block: bytes) -> None:
@@ -167,8 +178,11 @@ class RowTable:
         for key in body.take_each(lengths.tolist()):
             self._keys[key] = len(self._keys)
         self._grow()
-        for name, values in body.take_columns(self._columns, len(rows)).items():
+        before = {name: column[rows] for name, column in self._written_payloads.items()}
+        columns = body.take_columns(self._columns, len(rows), before)
+        for name, values in columns.items():
             self._columns[name][rows] = values
+        self._note_payloads(rows, columns)
         self.clock = header.get("clock", {})
         if header["spent"]:
             columns = body.take_columns(self._spent.columns, header["spent"])
@@ -178,6 +192,8 @@ class RowTable:
 
     def _take(self, spent: SpentRows) -> bytes:
         rows = np.flatnonzero(self._changed[: len(self._keys)])
+        columns = {name: column[rows] for name, column in self._columns.items()}
+        before = {name: column[rows] for name, column in self._written_payloads.items()}
         count = len(self._keys) - self._written_keys
         new_keys = list(islice(reversed(self._keys), count))[::-1]
         block = written(
@@ -194,15 +210,20 @@ class RowTable:
                 rows.astype("<i8").tobytes(),
                 np.array([len(key) for key in new_keys], dtype="<u4").tobytes(),
                 *new_keys,
-                *column_bytes({name: column[rows] for name, column in self._columns.items()}),
+                *column_bytes(columns, before),
                 *column_bytes(spent.columns),
                 spent.to_bytes(),
             ],
         )
         self._changed[:] = False
         self._written_keys = len(self._keys)
+        self._note_payloads(rows, columns)
         self.rows_taken += len(rows)
         return block
+
+    def _note_payloads(self, rows: Integers, columns: State) -> None:
+        for name, payloads in self._written_payloads.items():
+            payloads[rows] = columns[name]
 
     def _compact(self) -> None:
         if self._exhaustible is None:
@@ -238,9 +259,10 @@ class RowTable:
             return
         capacity = max(_FIRST_CAPACITY, 2 * before, rows)
         fresh = self._start(capacity - before)
-        self._columns = {
-            name: np.concatenate([column, fresh[name]]) for name, column in self._columns.items()
-        }
+        self._columns, self._written_payloads = (
+            {name: np.concatenate([column, fresh[name]]) for name, column in columns.items()}
+            for columns in (self._columns, self._written_payloads)
+        )
         self._changed = np.concatenate([self._changed, np.zeros(capacity - before, dtype=bool)])
 
     def _lasting(self, columns: State) -> State:

@@ -112,6 +112,7 @@ def test_a_machine_reads_json(sample: Path, tmp_path: Path) -> None:
 
 def test_a_cold_start_is_marked_for_promising_nothing(sample: Path, tmp_path: Path) -> None:
     cold = {"kind": "threshold_perturbation", "window": 10, "epsilon": 3.5, "start": "cold"}
+    cold["accept_unsound"] = True
     result = evaluated(written(tmp_path, operator=cold), sample, "--rivals", "grr")
     words = [line.split() for line in result.stdout.splitlines()]
     assert sum(some[:5] == ["threshold", "*", "!", "3.5", "none"] for some in words) == 4

@@ -54,7 +54,7 @@ def test_numbers_are_written_as_ever() -> None:
     state: State = {"a": np.array([1, -2]), "b": np.array([[0.5, 2.0], [1.0, 3.0]])}
     assert column_bytes(state) == [state["a"].astype("<i8").tobytes(), state["b"].tobytes()]
     assert described(state)["a"] == {"dtype": "<i8", "shape": []}
-    assert described({"c": column_of([b"x"])}) == {"c": {"dtype": "|O", "shape": []}}
+    assert described({"c": column_of([b"x"])}) == {"c": {"dtype": "changed payloads", "shape": []}}
 
 
 def dispatched(table: RowTable, keys: list[bytes], tick: int) -> None:
@@ -89,6 +89,19 @@ def test_a_table_with_payloads_comes_back_and_goes_on() -> None:
     for each in (table, restored):
         dispatched(each, KEYS[10:300], 9)
     assert table.take_everything() == restored.take_everything()
+
+
+def test_a_payload_is_written_once() -> None:
+    table = RowTable(THRESHOLD.start)
+    for tick in (1, 2, 3):
+        dispatched(table, KEYS, tick)
+        block = table.take_changes()
+        assert [t for t in range(4) if block.count(b"at tick %d" % t)] == [tick]
+        assert block.count(b"at tick") == len(KEYS)
+    restored = restored_from(table.take_everything())
+    for each in (table, restored):
+        dispatched(each, KEYS[:10], 4)
+    assert table.take_changes() == restored.take_changes()
 
 
 def test_gathered_payloads_are_not_those_of_the_table() -> None:

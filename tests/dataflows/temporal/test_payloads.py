@@ -19,6 +19,7 @@ def through(directory: Path, values: list[bytes], **operator: Any) -> Running:
 
 def test_values_of_any_kind_come_out_as_they_went_in(tmp_path: Path) -> None:
     values = [b"1.50", b'"\\u00e9\\n"', b"true", b'[1,{"a":[]}]', b"{}", b"-0.1", b'""', b"1e3"]
+    values += [b'"1e400"', b'":12345678901234567890123"', b'"c8e429a479c8c292"']
     values += [b"18446744073709551615", b"-9223372036854775808", b"0.30000000000000004"]
     run = through(tmp_path, values * 2)
     assert not run.dead
@@ -35,6 +36,10 @@ def test_values_of_any_kind_come_out_as_they_went_in(tmp_path: Path) -> None:
         b"0.1000000000000000000001",
         b"1e400",
         b'{"deep": [1.00000000000000000001]}',
+        b"[1,-1.00000000000000000001]",
+        b"[\n1.5E-400]",
+        b"-2e-400",
+        b"[0,1,12345678901234567890123]",
     ],
 )
 def test_a_number_that_would_be_rounded_is_refused(value: bytes, tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from dataflows.state.row_block import column_bytes
-from operators.mechanism import Inputs
+from operators.mechanism import Array, Inputs
 from operators.randomness import DrawScope, Secret, record_positions
 from operators.registry import KINDS
 from operators.temporal.threshold import ThresholdPerturbation
@@ -32,8 +31,18 @@ def digest() -> str:
             draws = scope.draws([b"key"] * ROWS, record_positions("t", step, range(ROWS)))
             state, releases = mechanism.step(state, Inputs(values), draws)
             columns = {"": releases.values, **releases.annotations, **state}
-            hasher.update(b"".join(column_bytes(columns)))
+            for column in columns.values():
+                hasher.update(bytes_of(column))
     return hasher.hexdigest()
+
+
+def bytes_of(column: Array) -> bytes:
+    """Numbers in little-endian order; of payloads, first all lengths, -1 for None."""
+    if column.dtype != object:
+        return column.astype(column.dtype.newbyteorder("<")).tobytes()
+    payloads = column.ravel().tolist()
+    lengths = [-1 if payload is None else len(payload) for payload in payloads]
+    return np.array(lengths, dtype="<i4").tobytes() + b"".join(filter(None, payloads))
 
 
 if __name__ == "__main__":
