@@ -22,7 +22,8 @@ STICKY = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.
 CRR = ConditionalRandomizedResponse(STICKY, epsilon=1.0)
 ADAPTIVE = AdaptiveRelease(STICKY, decision_epsilon=1.0, release_epsilon=1.0)
 TRUTHS = np.array([0, 1, 1])
-NUMBERS = {"budget_absorption", "budget_distribution", "laplace", "pba", "sample", "uniform"}
+AGGREGATES = {"binary_tree", "budget_absorption", "budget_distribution", "fast", "pba", "sample"}
+NUMBERS = {*AGGREGATES, "laplace", "uniform"}
 
 
 @dataclass(frozen=True)
