@@ -9,7 +9,7 @@ last published vector (at first zeros) is w, the true one is a, L is the number 
 
 which is the dissimilarity test, multiplied by L, so that both sides are integers. Noise is discrete
 Laplace noise on the grid of units; e1 and e2 are rounded down to multiples of D for it, and for the
-test. Whoever releases earlier vectors again pays for the decision only.
+test. A tick that repeats what was published pays for the decision only.
 
 Values beyond 2^44 are clamped, which brings neighbours no farther apart.
 """
