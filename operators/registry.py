@@ -4,8 +4,8 @@ One line here brings a new mechanism under the conformance suite, and another on
 its parameters must refuse.
 
 >>> sorted(KINDS)
-['adaptive_crr', 'backward_perturbation', 'batched_crr', 'budget_absorption', \
-'budget_distribution', 'cold_start_crr', 'crr', 'extended_threshold_perturbation', \
+['adaptive_crr', 'backward_perturbation', 'batched_crr', 'binary_tree', 'budget_absorption', \
+'budget_distribution', 'cold_start_crr', 'crr', 'extended_threshold_perturbation', 'fast', \
 'forward_perturbation', 'grr', 'laplace', 'oue', 'paper_crr', 'pba', 'sample', \
 'threshold_perturbation', 'uniform']
 >>> example = KINDS["crr"].examples()[0]
@@ -43,8 +43,10 @@ from operators.temporal.forward import ForwardPerturbation
 from operators.temporal.random_lag import RandomLag
 from operators.temporal.threshold import ThresholdPerturbation
 from operators.wevent.allocation import Cap
+from operators.wevent.binary_tree import BinaryTree
 from operators.wevent.budget_absorption import BudgetAbsorption
 from operators.wevent.budget_distribution import BudgetDistribution
+from operators.wevent.fast import Fast
 from operators.wevent.flags import Flags, Markov, Released, Schedule
 from operators.wevent.pba import PrivacyBudgetAllocation
 from operators.wevent.sample import Sample
@@ -277,15 +279,34 @@ def _pba_examples(kind: type[PrivacyBudgetAllocation]) -> tuple[Example, ...]:
     )
 
 
+def _fast_examples(kind: type[Fast]) -> tuple[Example, ...]:
+    often = kind(3, 10, 5.0, 1, samples=9, process_variance=10.0, measurement_variance=1000.0)
+    return (
+        Example(kind(3, window=4, epsilon=1.0, sensitivity=2), _COUNTS),
+        Example(often, _COUNTS),
+        Example(kind(1, 1, 0.1, 10**6, cap=Cap(2**38, 2**35)), 10**7 * _COUNTS[:, :1]),
+    )
+
+
+def _tree_examples(kind: type[BinaryTree]) -> tuple[Example, ...]:
+    return (
+        Example(kind(3, window=1, epsilon=1.0, sensitivity=2, horizon=100), _COUNTS),
+        Example(kind(1, window=7, epsilon=0.1, sensitivity=10**6, horizon=7), _COUNTS[:, :1]),
+        Example(kind(2, window=3, epsilon=5.0, sensitivity=1, horizon=8), _COUNTS[:, 1:]),
+    )
+
+
 KINDS: Mapping[str, Kind] = {
     "adaptive_crr": Kind(AdaptiveRelease, _adaptive_examples),
     "backward_perturbation": Kind(BackwardPerturbation, _lag_examples),
     "batched_crr": Kind(BatchedRelease, _batched_examples),
+    "binary_tree": Kind(BinaryTree, _tree_examples),
     "budget_absorption": Kind(BudgetAbsorption, _strategy_examples),
     "budget_distribution": Kind(BudgetDistribution, _strategy_examples),
     "cold_start_crr": Kind(ColdStart, _cold_start_examples),
     "crr": Kind(ConditionalRandomizedResponse, _crr_examples),
     "extended_threshold_perturbation": Kind(ExtendedThresholdPerturbation, _extended_examples),
+    "fast": Kind(Fast, _fast_examples),
     "forward_perturbation": Kind(ForwardPerturbation, _forward_examples),
     "grr": Kind(GeneralizedRandomizedResponse, _grr_examples),
     "laplace": Kind(LaplaceRelease, _laplace_examples),
@@ -315,8 +336,15 @@ _UNUSABLE_STRATEGY = {
 }
 
 UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
+    BinaryTree: {**_UNUSABLE_STRATEGY, "horizon": (0, -1, 2**16 + 1)},
     BudgetAbsorption: _UNUSABLE_STRATEGY,
     BudgetDistribution: _UNUSABLE_STRATEGY,
+    Fast: {
+        **_UNUSABLE_STRATEGY,
+        "samples": (-1, 10**4 + 1),
+        "process_variance": (0.0, -1.0, nan, inf),
+        "measurement_variance": (0.0, -1.0, nan, inf),
+    },
     PrivacyBudgetAllocation: _UNUSABLE_STRATEGY,
     Sample: _UNUSABLE_STRATEGY,
     Uniform: _UNUSABLE_STRATEGY,

@@ -197,9 +197,10 @@ class PrivacyBudgetAllocation(BudgetDistribution):
     def offer(self, state: State, flags: Booleans) -> Offer:
         """The whole share if flagged, else one half; a cap lowers what is taken, too."""
         whole = self._half(state)
-        offered = self._offer(np.where(flags, whole, whole // 2))
-        rounded_down = 1
-        taken = np.minimum(whole, 2 * offered.publication + rounded_down)
+        wanted = np.where(flags, whole, whole // 2)
+        offered = self._offer(wanted)
+        capped = offered.publication < wanted
+        taken = np.where(capped, np.minimum(whole, 2 * offered.publication), whole)
         return Offer(offered.decision, offered.publication, taken)
 
 

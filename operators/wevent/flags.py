@@ -44,7 +44,7 @@ class Flags(Protocol):
         ...
 
     def after(self, state: State, rows: Integers, released: Integers) -> State:
-        """Its columns after `rows` published what `released (all rows, bins)` says."""
+        """Its columns after `rows` published what `released (len(rows), bins)` says."""
         ...
 
     def identity(self) -> bytes:
@@ -122,9 +122,9 @@ class Released:
         _require_share("threshold", self.threshold)
 
     def start(self, rows: int, bins: int) -> State:
-        """How many vectors were published (2 stands for more), the last one, and the flag."""
+        """Whether anything was published, what was last, and the flag."""
         return {
-            "published": np.zeros(rows, dtype=np.int8),
+            "published": np.zeros(rows, dtype=bool),
             "previous": np.zeros((rows, bins), dtype=np.int64),
             "correlated": np.zeros(rows, dtype=bool),
         }
@@ -137,11 +137,11 @@ class Released:
         """Correlate what was published with what was published before."""
         published, previous = state["published"].copy(), state["previous"].copy()
         correlated = state["correlated"].copy()
-        for row in rows.tolist():
+        for row, vector in zip(rows.tolist(), released, strict=True):
             if published[row]:
-                correlated[row] = reaches(previous[row], released[row], self.threshold)
-            published[row] = min(2, published[row] + 1)
-            previous[row] = released[row]
+                correlated[row] = reaches(previous[row], vector, self.threshold)
+            published[row] = True
+            previous[row] = vector
         return {"published": published, "previous": previous, "correlated": correlated}
 
     def identity(self) -> bytes:

@@ -58,8 +58,8 @@ class PrivacyBudgetAllocation(Strategy):
     def _flags(self, state: State) -> allocation.Booleans:
         return self.flags.now(state)
 
-    def _after(self, state: State, rows: Integers, released: Integers) -> State:
-        return self.flags.after(state, rows, released)
+    def _learn(self, state: State, rows: Integers, noisy: Integers) -> tuple[Integers, State]:
+        return noisy, self.flags.after(state, rows, noisy)
 
     def _not_covered(self) -> tuple[str, ...]:
         return ("correlation that a flag reports: setting flags improves accuracy, not privacy",)

@@ -9,7 +9,7 @@ last published vector (at first zeros) is w, the true one is a, L is the number 
 
 which is the dissimilarity test, multiplied by L, so that both sides are integers. Noise is discrete
 Laplace noise on the grid of units; e1 and e2 are rounded down to multiples of D for it, and for the
-test. Whoever releases earlier vectors again pays for the decision only.
+test. A tick that repeats what was published pays for the decision only.
 
 Values beyond 2^44 are clamped, which brings neighbours no farther apart.
 """
@@ -77,7 +77,6 @@ class Strategy:
         require_size("sensitivity", self.sensitivity, LARGEST_VALUE)
         units = units_below(self.epsilon)
         smallest = max(self.sensitivity, -(-units // UNITS_PER_NAT))
-        rule = self.rule_class(self.window, units, smallest, self.cap)
         needed = 2 * self.window * smallest
         if units < needed:
             raise ValueError(
@@ -86,7 +85,10 @@ class Strategy:
             )
         if self.cap is not None and min(self.cap.decision, self.cap.publication) < smallest:
             raise ValueError(f"cap: must leave at least {in_nats(smallest):g} nats a tick")
-        object.__setattr__(self, "rule", rule)
+        object.__setattr__(self, "rule", self._rule(units, smallest))
+
+    def _rule(self, epsilon: int, smallest: int) -> Rule:
+        return self.rule_class(self.window, epsilon, smallest, self.cap)
 
     def start(self, rows: int) -> State:
         """Zeros count as published, at no price."""
@@ -104,12 +106,13 @@ class Strategy:
         tick = Tick(state, values, draws, self.sensitivity)
         published = self._publishes(tick, offer)
         rows = np.flatnonzero(published)
-        fresh = tick.noisy(rows, values[rows], offer.publication, "release")
+        noisy = tick.noisy(rows, values[rows], offer.publication, "release")
+        fresh, learned = self._learn(state, rows, noisy)
         released, price = state["released"].copy(), state["price"].copy()
         released[rows] = fresh
         price[rows] = offer.publication[rows] // self.sensitivity
         after: State = {
-            **self._after(state, rows, released),
+            **learned,
             **self.rule.settle(state, offer, published),
             "released": released,
             "price": price,
@@ -134,9 +137,10 @@ class Strategy:
         """For which rows correlation is said to exist: a function of releases."""
         return np.zeros(len(state["tick"]), dtype=bool)
 
-    def _after(self, state: State, rows: Integers, released: Integers) -> State:
-        """Columns that a strategy adds, after `rows` were published."""
-        return {}
+    def _learn(self, state: State, rows: Integers, noisy: Integers) -> tuple[Integers, State]:
+        """What is published of the noisy vectors of `rows`, and the columns that a strategy adds,
+        after that: a function of `noisy` and of earlier releases."""
+        return noisy, {}
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """w-event differential privacy."""

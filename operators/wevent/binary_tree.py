@@ -1,0 +1,216 @@
+"""Running totals by a binary tree: every tick counts in few blocks, and each has noise once.
+
+Claim. Over a declared `horizon` of T ticks, what one person contributes to any `window` consecutive
+ticks is epsilon-DP in all releases together, up to the delta of finite precision. With a window of
+1 this is the event level of the literature, with a window of T its user level. Everything one
+person contributes within the horizon is (T / window) epsilon-DP.
+
+Block of 1, 2, 4, ... ticks are closed as in binary counting: tick t closes one block, as long as
+the lowest bit of t is worth, and the total up to t is the sum of one block for each bit of t. A
+tick lies in at most l = floor(log2 T) + 1 blocks, so a window changes the sums of all blocks
+together by at most window * l * sensitivity in L1, and noise of scale window * l * sensitivity /
+epsilon is drawn once for each block. After the horizon nothing is released but the last total.
+
+Parameters: those of `uniform` but for `cap`, and `horizon` in ticks. Input: integers `(rows, bins)`
+per tick. Release: integers `(rows, bins)`, the totals of all ticks so far, unbiased. State: `sums`
+and `noisy`, one open block per level.
+
+>>> import numpy as np
+>>> from operators.mechanism import Inputs
+>>> from operators.randomness import DrawScope, Secret, tick_position
+>>> tree = BinaryTree(bins=1, window=1, epsilon=1.0, sensitivity=1, horizon=3)
+>>> scope = DrawScope(Secret(bytes(32)), "demo", "tree", 1, tree.law_digest())
+>>> state, totals = tree.start(1), []
+>>> for tick in range(4):
+...     draws = scope.draws([b"zones"], [tick_position("vitals", tick)])
+...     state, releases = tree.step(state, Inputs(np.array([[500]])), draws)
+...     totals += releases.values[0].tolist()
+>>> totals
+[499, 998, 1491, 1491]
+
+Source: real-time release specification, section 7; Chan, Shi and Song 2011.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import ClassVar
+
+import numpy as np
+
+from operators.mechanism import Draws, Guarantee, Inputs, Integers, Releases, State
+from operators.nats import UNITS_PER_NAT, add_spent, in_nats
+from operators.randomness import encode_fields
+from operators.sip.history import extended
+from operators.wevent.guarantees import window_guarantee
+from operators.wevent.strategy import (
+    LARGEST_BINS,
+    LARGEST_VALUE,
+    Tick,
+    digests,
+    kinds_of,
+    require_size,
+    standard_errors,
+    units_below,
+    vectors,
+)
+
+LARGEST_HORIZON = 2**16
+"""With it, totals of the largest values fit 64 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryTree:
+    """Noisy running totals; see the module for claim, parameters, shapes and source.
+
+    Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
+    not `(rows, bins)`.
+    """
+
+    bins: int
+    window: int
+    epsilon: float
+    sensitivity: int
+    horizon: int
+
+    kind: ClassVar[str] = "binary_tree"
+    implementation: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        require_size("bins", self.bins, LARGEST_BINS)
+        require_size("horizon", self.horizon, LARGEST_HORIZON)
+        require_size("window", self.window, self.horizon)
+        require_size("sensitivity", self.sensitivity, LARGEST_VALUE)
+        blocks = self.window * self.levels
+        if units_below(self.epsilon) < blocks * self.sensitivity:
+            raise ValueError(
+                f"epsilon: {self.epsilon:g} nats is too little for this window, horizon and "
+                f"sensitivity; give at least {in_nats(blocks * self.sensitivity):g} nats"
+            )
+
+    @property
+    def levels(self) -> int:
+        """In how many blocks a tick lies at most."""
+        return self.horizon.bit_length()
+
+    @property
+    def block_charge(self) -> int:
+        """What a block costs, in units, if one tick of it changes."""
+        return units_below(self.epsilon) // (self.window * self.levels)
+
+    @property
+    def tick_charge(self) -> int:
+        """What a tick costs, in units, in all blocks that it lies in."""
+        return self.levels * self.block_charge
+
+    def start(self, rows: int) -> State:
+        """No block is open."""
+        blocks = np.zeros((rows, self.levels, self.bins), dtype=np.int64)
+        return {
+            "tick": np.zeros(rows, dtype=np.int64),
+            "sums": blocks,
+            "noisy": blocks.copy(),
+            "released": np.zeros((rows, self.bins), dtype=np.int64),
+            "spent": np.zeros(rows, dtype=np.int64),
+            "history": np.zeros(rows, dtype=np.uint64),
+        }
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """Close a block, with noise, and add up one block per bit of the tick."""
+        values = vectors(inputs.values, self.bins)
+        tick = state["tick"] + 1
+        alive = tick <= self.horizon
+        sums, noisy = state["sums"].copy(), state["noisy"].copy()
+        closing = np.where(alive, _lowest_bit(tick), -1)
+        for level in range(self.levels):
+            merged = level < closing
+            values = values + np.where(merged[:, None], sums[:, level], 0)
+            sums[merged, level] = noisy[merged, level] = 0
+        rows = np.flatnonzero(alive)
+        charges = np.full(len(tick), self.block_charge)
+        closed = Tick(state, values, draws, self.sensitivity)
+        sums[rows, closing[rows]] = values[rows]
+        noisy[rows, closing[rows]] = closed.noisy(rows, values[rows], charges, "release")
+        released = np.where(alive[:, None], noisy.sum(axis=1), state["released"])
+        after: State = {
+            "tick": tick,
+            "sums": sums,
+            "noisy": noisy,
+            "released": released,
+            "spent": add_spent(state["spent"], np.where(alive, self.tick_charge, 0)),
+            "history": extended(state["history"], digests(alive, released)),
+        }
+        return after, Releases(released.copy(), self._annotations(tick), kinds_of(alive))
+
+    def _annotations(self, tick: Integers) -> State:
+        charged = np.minimum(tick, self.horizon) - np.maximum(tick - self.window, 0)
+        last = np.minimum(tick, self.horizon)
+        bits = (last[:, None] >> np.arange(self.levels) & 1).sum(axis=1)
+        price = np.full(len(tick), self.block_charge // self.sensitivity)
+        return {
+            "published": tick <= self.horizon,
+            "window_epsilon": np.maximum(charged, 0) * self.tick_charge / UNITS_PER_NAT,
+            "standard_error": np.sqrt(bits) * standard_errors(price),
+        }
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """For a window, and for everything within the horizon."""
+        of_windows = window_guarantee(
+            epsilon=self.epsilon,
+            window=self.window,
+            bins=self.bins,
+            draws=min(2, self.bins),
+            sensitivity=self.sensitivity,
+            composition=(
+                f"a window spends at most epsilon: each of its ticks lies in at most {self.levels} "
+                f"of the blocks that {self.horizon} ticks are added up in"
+            ),
+            not_covered=(f"ticks after the first {self.horizon}: they are not released at all",),
+            proof="real-time release specification, section 7; Chan, Shi and Song 2011",
+        )
+        if self.window == self.horizon:
+            return (of_windows,)
+        of_horizon = replace(
+            of_windows,
+            notion="dp",
+            epsilon=in_nats(self.horizon * self.tick_charge),
+            per="stream",
+            window=None,
+            protects=(
+                f"everything one person contributes to the {self.horizon} ticks, of which any part "
+                "is replaced by another contribution or by none, while every record keeps its "
+                "place and its timestamp"
+            ),
+            composition="this is the sum over all ticks",
+        )
+        return of_windows, of_horizon
+
+    def audit(self) -> Mapping[str, object]:
+        """Blocks, and what they cost."""
+        price = np.array([self.block_charge // self.sensitivity])
+        return {
+            "blocks that a tick lies in, at most": self.levels,
+            "block in nats": in_nats(self.block_charge),
+            "tick in nats": in_nats(self.tick_charge),
+            "charge of a window in nats, at most": in_nats(self.window * self.tick_charge),
+            "standard error of a block": float(standard_errors(price)[0]),
+        }
+
+    def law_digest(self) -> bytes:
+        """Identifies kind, implementation and all parameters."""
+        content = encode_fields(
+            self.kind,
+            self.implementation,
+            self.bins,
+            self.window,
+            units_below(self.epsilon),
+            self.sensitivity,
+            self.horizon,
+        )
+        return blake2b(content, digest_size=32).digest()
+
+
+def _lowest_bit(numbers: Integers) -> Integers:
+    """The place of the lowest bit that is set, of positive numbers."""
+    place: Integers = np.bitwise_count((numbers & -numbers) - 1).astype(np.int64)
+    return place
