@@ -10,7 +10,8 @@ The mean of these estimates over many records estimates the shares of the true s
 >>> told.round(3).tolist()
 [[0.184, 0.816]]
 
-Source: SIP specification, sections 4 (posterior) and 9 (frequency estimates).
+Source: SIP specification, sections 3 (law), 4 (posterior) and 9 (frequency estimates); Särndal,
+Swensson and Wretman 1992, section 6.3 (difference estimator).
 """
 
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases, State
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
 
 class ShareReader(Protocol):
@@ -80,6 +82,34 @@ class PosteriorReader:
         for name, column in after.items():
             column[fresh], column[~fresh] = observed[name], skipped[name]
         return after, posterior
+
+
+@dataclass(frozen=True)
+class DifferenceReader:
+    """The belief before each release, and how far the release departs from what it made likely.
+
+    The difference estimator of survey sampling, with the model as auxiliary information: unbiased
+    for symbols that the release law keeps apart, whatever the model is. For what it does not keep
+    apart at a release (`mode: optimal`, outside its support) the belief speaks alone. Posteriors
+    vary less, but lean on the model everywhere.
+    """
+
+    mechanism: ConditionalRandomizedResponse
+
+    def start(self, rows: int) -> State:
+        """The prior."""
+        return {"belief": np.tile(self.mechanism.model.start, (rows, 1))}
+
+    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
+        """Report what is fresh, and predict past what is not."""
+        fresh = np.asarray(releases.kinds == Kind.FRESH)
+        model, before = self.mechanism.model, np.ascontiguousarray(state["belief"].T)
+        released = releases.values[fresh].astype(np.int64)
+        law = self.mechanism.law(model.marginal(before[:, fresh]))
+        belief = np.empty_like(before)
+        belief[:, fresh] = model.advance(before[:, fresh], law.posterior(released))
+        belief[:, ~fresh] = model.skip(before[:, ~fresh])
+        return {"belief": np.ascontiguousarray(belief.T)}, law.report(released).T
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,13 @@ import pytest
 from operators.budget import Budgeted
 from operators.mechanism import Array, Inputs, Kind, Releases
 from operators.randomness import DrawScope, Secret, record_positions
-from operators.reading import CountReader, share_reader
+from operators.reading import (
+    CountReader,
+    DifferenceReader,
+    PosteriorReader,
+    ShareReader,
+    share_reader,
+)
 from operators.registry import KINDS
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
@@ -48,6 +54,25 @@ def test_a_reader_follows_a_stream_through_a_budget_as_the_mechanism_does() -> N
         assert told[np.arange(len(shown)), shown] == pytest.approx(said)
         kinds.update(np.asarray(released.kinds).tolist())
     assert kinds == {FRESH, REPEATED}
+
+
+def test_a_difference_reader_keeps_the_same_belief() -> None:
+    crr = ConditionalRandomizedResponse(STICKY, epsilon=1.0)
+    readers: list[ShareReader] = [PosteriorReader(crr), DifferenceReader(crr)]
+    states = [reader.start(2) for reader in readers]
+    for values, kinds in [([0, 1], (FRESH, FRESH)), ([0, 0], (REPEATED, FRESH))] * 3:
+        given = releases(list(values), *kinds)
+        before = states[1]["belief"]
+        told = []
+        for number, reader in enumerate(readers):
+            states[number], said = reader.read(states[number], given)
+            told.append(said)
+        assert states[0]["belief"].tolist() == states[1]["belief"].tolist()
+        fresh = given.kinds == FRESH
+        law = crr.law(before[fresh].T)
+        assert told[1].tolist() == law.report(given.values[fresh]).T.tolist()
+        assert told[1].sum(axis=1) == pytest.approx(1.0)
+        assert told[0].shape == told[1].shape
 
 
 def test_counts_of_symbols_are_corrected_release_by_release() -> None:
