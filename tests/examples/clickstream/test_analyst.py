@@ -45,7 +45,7 @@ def check(mechanism: ConditionalRandomizedResponse) -> None:
 
 
 def test_with_a_model_of_other_visitors_bars_hold_the_shares_of_all_such_visitors() -> None:
-    check((learned_mechanism(SITE, visitors=3_000, seed=5))
+    check(learned_mechanism(SITE, visitors=3_000, seed=5))
 
 
 def test_where_every_page_is_releasable_a_wrong_model_does_not_matter() -> None:
