@@ -1,4 +1,4 @@
-"""An analyst's script: shares of pages with error bars, from the sanitized topic alone.
+"""An analyst's code: shares of pages with error bars, from the sanitized topic alone.
 
 It needs what is public: the topic, the model file and epsilon. Copy it and change the names.
 """
@@ -71,7 +71,8 @@ def estimated_shares(
     shares = total / clicks.sum()
     squared = squares - 2.0 * shares * products + shares**2 * (clicks**2).sum()
     users = len(by_length)
-    return FrequencyEstimate(shares, np.sqrt(squared * users / (users - 1)) / clicks.sum())
+    variance = np.maximum(squared, 0.0) * users / (users - 1)
+    return FrequencyEstimate(shares, np.sqrt(variance) / clicks.sum())
 
 
 def users_at_once(pages: int) -> int:

@@ -81,6 +81,7 @@ def sanitized_shares(
     )
     return Shares(
         site.names,
+        len(clicks),
         truth=_shares([click.page for click in clicks], site.pages),
         released=_shares(np.concatenate(streams), site.pages),
         estimate=estimate,

@@ -18,9 +18,10 @@ _SHOWN = 15
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Shares of all pages among all clicks: true, as released, and estimated."""
+    """Shares of all pages among so many clicks: true, as released, and estimated."""
 
     pages: Sequence[str]
+    clicks: int
     truth: Floats
     released: Floats
     estimate: FrequencyEstimate
@@ -43,10 +44,10 @@ class Shares:
 
     def verdict(self) -> str:
         """How many bars are right."""
-        held = int(self.held[self.frequent].sum())
+        held, share = int(self.held[self.frequent].sum()), f"{100 * SMALLEST_SHARE:g} %"
         return (
-            f"Of {len(self.frequent)} pages with a true share of {SMALLEST_SHARE:.1%} or more, "
-            f"{held} lie within their 95 % bars."
+            f"{held} of {len(self.frequent)} pages with a true share of {share} or more lie within "
+            "their 95 % bars."
         )
 
 
