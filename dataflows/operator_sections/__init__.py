@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from dataflows.operator_sections.adaptive import AdaptiveOperator, ColdStartOperator
+from dataflows.operator_sections.alphabets import AlphabetOperator
 from dataflows.operator_sections.distances import PlacedSymbols
 from dataflows.operator_sections.markov import BatchedMarkovOperator, MarkovOperator
 from dataflows.operator_sections.numbers import LaplaceOperator
@@ -25,6 +26,7 @@ Operator = Annotated[ChargedOperator | TemporalOperator, Field(discriminator="ki
 
 __all__ = [
     "AdaptiveOperator",
+    "AlphabetOperator",
     "BatchedMarkovOperator",
     "ChargedOperator",
     "ColdStartOperator",
