@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo heart-rate test acceptance bench lint clean need-python need-kafka
+.PHONY: help demo clickstream heart-rate test acceptance bench lint clean need-python need-kafka
 
 # Tests start a Kafka of their own, unless FUGU_TEST_BOOTSTRAP names a running one.
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
@@ -12,6 +12,10 @@ help: ## list the targets
 
 demo: need-python .venv/demo ## run a pipeline on an embedded broker and show what it does
 	@.venv/bin/fugu demo
+
+clickstream: need-python .venv/dev ## find the most read of 5,000 pages in a sanitized clickstream
+	@mkdir -p build
+	@.venv/bin/python -m examples.clickstream --plot build/clickstream.png
 
 heart-rate: need-python .venv/dev ## displace a day of heart rates in time, and recover averages
 	@mkdir -p build

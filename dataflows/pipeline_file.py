@@ -1,6 +1,6 @@
 """The pipeline file: YAML, checked strictly; every error names the line and what to write instead.
 
-Paths in the file (model, state directory, secret file) are relative to the file itself.
+Paths in the file (alphabet, model, state directory, secret file) are relative to the file itself.
 """
 
 from difflib import get_close_matches
@@ -68,7 +68,7 @@ class PipelineFile:
                 "delete one of the two"
             )
         try:
-            return cls(path, Pipeline.model_validate(document), root)
+            return cls(path, Pipeline.model_validate(document, context=path.parent), root)
         except ValidationError as error:
             problems = [_problem(path, root, dict(item)) for item in error.errors()]
             raise ConfigurationError("\n".join(dict.fromkeys(problems))) from None

@@ -11,8 +11,9 @@ records estimates the shares of the true symbols.
 >>> told.round(3).tolist()
 [[0.184, 0.816], [nan, nan]]
 
-Source: SIP specification, sections 4 (posterior), 6 (cold start), 8 (batches) and 9 (frequency
-estimates, decisions to repeat).
+Source: SIP specification, sections 3 (law), 4 (posterior), 6 (cold start), 8 (batches) and 9
+(frequency estimates, decisions to repeat); Särndal, Swensson and Wretman 1992, section 6.3
+(difference estimator).
 """
 
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releas
 from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.batched_release import BatchedRelease
 from operators.sip.cold_start import ColdStart
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
 
 class ShareReader(Protocol):
@@ -146,6 +148,35 @@ class DecisionReader:
         inner = {name: state[name][paid] for name in self.mechanism.start(0)}
         _, posterior = self.mechanism.observe(inner, outcomes[paid])
         return self.budget.follow(state, outcomes), _aligned(paid, posterior)
+
+
+@dataclass(frozen=True)
+class DifferenceReader:
+    """The belief before each release, and how far the release departs from what it made likely.
+
+    The difference estimator of survey sampling, with the model as auxiliary information: unbiased
+    for symbols that the release law keeps apart, whatever the model is. For what it does not keep
+    apart at a release (`mode: optimal`, outside its support) the belief speaks alone. Posteriors
+    vary less, but lean on the model everywhere.
+    """
+
+    mechanism: ConditionalRandomizedResponse
+
+    def start(self, rows: int) -> State:
+        """The prior."""
+        return {"belief": np.tile(self.mechanism.model.start, (rows, 1))}
+
+    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
+        """Report what is fresh, and predict past what is not."""
+        fresh = np.asarray(releases.kinds == Kind.FRESH)
+        model, before = self.mechanism.model, np.ascontiguousarray(state["belief"].T)
+        released = releases.values[fresh].astype(np.int64)
+        law = self.mechanism.law(model.marginal(before[:, fresh]))
+        belief = np.empty_like(before)
+        belief[:, fresh] = model.advance(before[:, fresh], law.posterior(released))
+        belief[:, ~fresh] = model.skip(before[:, ~fresh])
+        told = _aligned(fresh, law.report(released).T)
+        return {"belief": np.ascontiguousarray(belief.T)}, told
 
 
 @dataclass(frozen=True)

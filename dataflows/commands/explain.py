@@ -13,7 +13,7 @@ from dataflows.config import Pipeline
 from dataflows.errors import ConfigurationError
 from dataflows.guarantee_text import guarantee_id, in_words, pipeline_not_covered
 from dataflows.mechanisms import configure
-from dataflows.operator_sections import AggregateOperator
+from dataflows.operator_sections import AggregateOperator, AlphabetOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.source_budget import Promises
 from operators.mechanism import Mechanism
@@ -85,12 +85,13 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
 
 
 def _document(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
-    guarantees = mechanism.guarantees()
+    guarantees, operator = mechanism.guarantees(), file.pipeline.operator
     return {
         "pipeline": file.pipeline.name,
         "source": file.pipeline.source.topic,
         "sink": file.pipeline.sink.topic,
         "parameters": _parameters(file, mechanism),
+        **({"alphabet": operator.alphabet} if isinstance(operator, AlphabetOperator) else {}),
         "guarantee_id": guarantee_id(guarantees).decode(),
         "guarantees": [
             {**asdict(guarantee), "in_words": in_words(guarantee)} for guarantee in guarantees

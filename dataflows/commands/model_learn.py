@@ -75,7 +75,7 @@ def learn(path: Path, pipeline: PipelineFile | None, options: Options) -> None:
         description=options.description,
     )
     _write(path, content)
-    about = f"{len(alphabet)} symbols" + (f", {pairs} pairs" if pairs else "")
+    about = f"{len(alphabet):,} symbols" + (f", {pairs} pairs" if pairs else "")
     console.print(
         f"{path}: {about}, from {len(history.stream_of):,} records of "
         f"{len(history.streams):,} streams. Look at it: fugu model show {path}"

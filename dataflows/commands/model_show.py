@@ -82,8 +82,8 @@ def _document(path: Path, content: ModelFile, model: Model, rows: int) -> dict[s
 
 def _print(console: Console, document: dict[str, object]) -> None:
     found = {name: document[name] for name in ("description", "learned") if document[name]}
-    console.print(f"\n[bold]{document['model']}[/bold]: {document['symbols']} symbols", end="")
-    console.print(f", order {document['order']}, {document['pairs']} pairs of symbols")
+    console.print(f"\n[bold]{document['model']}[/bold]: {document['symbols']:,} symbols", end="")
+    console.print(f", order {document['order']}, {document['pairs']:,} pairs of symbols")
     for name, said in found.items():
         console.print(f"{name}: {said}")
     entropy = float(str(document["entropy_rate_in_nats"]))

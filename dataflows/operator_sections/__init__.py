@@ -6,6 +6,7 @@ from pydantic import Field
 
 from dataflows.operator_sections.adaptive import AdaptiveOperator, ColdStartOperator
 from dataflows.operator_sections.aggregates import AggregateOperator
+from dataflows.operator_sections.alphabets import AlphabetOperator
 from dataflows.operator_sections.distances import PlacedSymbols
 from dataflows.operator_sections.markov import BatchedMarkovOperator, MarkovOperator
 from dataflows.operator_sections.numbers import LaplaceOperator
@@ -29,6 +30,7 @@ Operator = Annotated[
 __all__ = [
     "AdaptiveOperator",
     "AggregateOperator",
+    "AlphabetOperator",
     "BatchedMarkovOperator",
     "ChargedOperator",
     "ColdStartOperator",

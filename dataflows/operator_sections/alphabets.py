@@ -1,35 +1,75 @@
 """Operators whose values are symbols of a declared alphabet."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
+from dataflows.alphabet_file import read_alphabet
 from dataflows.section import Section
 
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+_MOST_SHOWN = 20
 
 
-def _alphabet(symbols: object) -> object:
+def _alphabet(given: object, about: ValidationInfo) -> object:
+    match given:
+        case {"file": str(name), **others} if not others:
+            path = (about.context or Path()) / Path(name).expanduser()
+            try:
+                return _checked(read_alphabet(path), "entry" if path.suffix == ".json" else "line")
+            except ValueError as error:
+                raise ValueError(f"{path}: {error}") from None
+        case [_, *_]:
+            return _checked(given, "symbol")
+    raise ValueError(
+        "write a list of symbols, such as [rest, light, vigorous], or {file: FILE} with one on "
+        "each line"
+    )
+
+
+def _checked(symbols: object, entry: str) -> object:
     if not isinstance(symbols, list) or not symbols:
-        raise ValueError("write a list of symbols, such as [rest, light, vigorous]")
+        raise ValueError("lists no symbols; write at least one")
     for number, symbol in enumerate(symbols, start=1):
         if type(symbol) not in (str, int):
             raise ValueError(
-                f"symbol {number} is neither text nor an integer; put quotes around it "
+                f"{entry} {number} is neither text nor an integer; put quotes around it "
                 "(YAML reads a bare on, off, yes, no, null or 1.5 as something else)"
             )
-    if len({type(symbol) for symbol in symbols}) > 1:
-        raise ValueError("symbols must be all text or all integers; put quotes around every one")
-    if len(set(symbols)) != len(symbols):
-        raise ValueError("every symbol may be listed once")
+        if type(symbol) is not type(symbols[0]):
+            raise ValueError(
+                f"{entry} {number} is not of the kind of {entry} 1: symbols must be all text or "
+                "all integers; put quotes around every one"
+            )
+    first: dict[object, int] = {}
+    for number, symbol in enumerate(symbols, start=1):
+        if first.setdefault(symbol, number) != number:
+            raise ValueError(
+                f"{entry} {number} is {entry} {first[symbol]} again; every symbol may be listed "
+                "once"
+            )
     return symbols
 
 
 Alphabet = Annotated[list[str] | list[int], BeforeValidator(_alphabet)]
 
 
+def in_short(symbols: Sequence[str | int]) -> str:
+    """All symbols of a small alphabet; how many a large one has, and its ends.
+
+    >>> in_short([f"page-{number}" for number in range(1, 5001)])
+    '5,000 symbols: page-1, page-2, …, page-5000'
+    """
+    names = [str(symbol) for symbol in symbols]
+    if len(names) > _MOST_SHOWN:
+        return f"{len(names):,} symbols: {names[0]}, {names[1]}, …, {names[-1]}"
+    return ", ".join(names)
+
+
 class AlphabetOperator(Section):
-    """Symbols of an alphabet in."""
+    """Symbols of an alphabet in: listed here, or in a file that is read with the pipeline file."""
 
     reads: ClassVar[frozenset[str]] = frozenset({"alphabet", "other"})
 
@@ -48,7 +88,7 @@ class AlphabetOperator(Section):
     def parameters(self) -> dict[str, object]:
         """What people want to see of it."""
         return {
-            "alphabet": ", ".join(str(symbol) for symbol in self.alphabet),
+            "alphabet": in_short(self.alphabet),
             "unknown symbols": "dead letter" if self.other is None else f"become {self.other}",
         }
 

@@ -72,6 +72,7 @@ from operators.sip.beliefs import (
 from operators.sip.chain import Chain
 from operators.sip.conditional_randomized_response import (
     LARGEST_EPSILON,
+    LARGEST_SHOWN,
     ConditionalRandomizedResponse,
 )
 from operators.sip.guarantees import adaptive_guarantees
@@ -230,21 +231,23 @@ class AdaptiveRelease:
         )
 
     def audit(self) -> Mapping[str, object]:
-        """The first position: how likely a fresh release is, and what bit and release leak."""
+        """The first position: how likely a fresh release is, and what bit and release leak.
+
+        The whole law is there for alphabets of up to 32 symbols.
+        """
         state = self.start(1)
         decision = self._decision(state)
         publishes = np.zeros(1, dtype=bool)
         law = self._fresh.law(self._after_decision(decision, publishes))
         total = self.next_charge(state)
         bit = self._charge(decision, law, ~publishes)
-        joint = self.release_law(state)[0]
-        repeated = joint[:, self.model.symbols :].sum(axis=1)
+        small = self.model.symbols <= LARGEST_SHOWN
         return {
             "first position: probabilities (row = truth, column = released, then repeated)": (
-                joint.tolist()
+                self.release_law(state)[0].tolist() if small else None
             ),
             "first position: probability of a repeated release": float(
-                (decision.belief[:, 0] * repeated).sum()
+                (decision.belief * decision.repeat_chance).sum()
             ),
             "first position: actual leakage of the bit in nats": in_nats(int(bit[0])),
             "first position: actual leakage with a fresh release in nats": in_nats(int(total[0])),

@@ -73,8 +73,9 @@ from operators.sip.release_law import ReleaseLaw
 from operators.sip.symbol_inputs import bound_to, checked_symbols
 
 LARGEST_EPSILON = 50.0
+LARGEST_SHOWN = 32
+"""The whole law is written out for so many symbols."""
 _UNIT_ROUNDOFF = 2.0**-53
-_LARGEST_SHOWN = 32
 _CHARGE_ROUNDING = 4
 """Units above `epsilon` that rounding up can add to the charge of one release."""
 
@@ -206,9 +207,7 @@ class ConditionalRandomizedResponse:
         law = self.law(self.model.prior[:, None])
         rows, accuracy, distance = [], 0.0, 0.0
         far = (
-            self.distance.table(self.model.symbols)
-            if self.model.symbols <= _LARGEST_SHOWN
-            else None
+            self.distance.table(self.model.symbols) if self.model.symbols <= LARGEST_SHOWN else None
         )
         for x, probability in enumerate(self.model.prior.tolist()):
             row = law.probabilities(np.array([x]))[:, 0]

@@ -66,6 +66,20 @@ class ReleaseLaw:
         )
         return normalised(self.belief * ratio)
 
+    def report(self, released: Integers) -> Floats:
+        """beta(x) + [1(x = y) - q(x)] Z / g: what a release says of each x, not leaning on beta.
+
+        Its mean given the truth t is beta(x) + pi(x|t) - b(x), whatever led to t: that is 1(x = t)
+        for every x that the proposal keeps, and moves no other symbol to. A posterior's mean is
+        1(x = t) only on average over a belief that is right.
+        """
+        columns = np.arange(len(released))
+        total = self.gain + ordered_sum(self.mass)
+        support = self.proposal.support
+        surplus = np.where(support, -(self.mass + self.gain * self.marginal), 0.0) / self.gain
+        surplus[released, columns] += total / self.gain
+        return self.belief + surplus
+
     @cached_property
     def leakage_ratio(self) -> Floats:
         """e^IIL of the step: the largest of a(y|x)/q(y) and q(y)/a(y|x), over all x and all y."""

@@ -139,6 +139,22 @@ def test_another_model_is_refused(killed: Killed, tmp_path: Path) -> None:
     assert "refusing to start: law changed" in said
 
 
+def test_an_alphabet_file_with_two_names_exchanged_is_refused(
+    killed: Killed, tmp_path: Path
+) -> None:
+    first, second, *others = MODEL["alphabet"]
+    exchanged = [second, first, *others]
+
+    def from_a_file(document: Document) -> None:
+        (tmp_path / "copy" / "zones.txt").write_text("\n".join(exchanged))
+        document["operator"]["alphabet"] = {"file": "zones.txt"}
+
+    said = killed.restart(
+        tmp_path / "copy", change=from_a_file, model=MODEL | {"alphabet": exchanged}
+    )
+    assert "refusing to start: reading changed: " in said
+
+
 def test_another_secret_behind_a_forged_fingerprint_is_a_mismatch(
     killed: Killed, tmp_path: Path
 ) -> None:

@@ -9,7 +9,13 @@ from operators.budget import Budgeted, WhenExhausted
 from operators.generalized_randomized_response import GeneralizedRandomizedResponse
 from operators.mechanism import Array, Inputs, Kind, Mechanism, Releases, State
 from operators.randomness import DrawScope, Secret, record_positions
-from operators.reading import CountReader, share_reader
+from operators.reading import (
+    CountReader,
+    DifferenceReader,
+    PosteriorReader,
+    ShareReader,
+    share_reader,
+)
 from operators.registry import KINDS
 from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.batched_release import BatchedRelease
@@ -116,6 +122,25 @@ def test_a_learning_stream_is_counted_first_and_believed_later() -> None:
             assert at.told.tolist() == counts.read({}, at.released)[1].tolist()
         else:
             assert at.told[np.arange(3), at.released.values] == pytest.approx(confidence)
+
+
+def test_a_difference_reader_keeps_the_same_belief() -> None:
+    crr = ConditionalRandomizedResponse(STICKY, epsilon=1.0)
+    readers: list[ShareReader] = [PosteriorReader(crr), DifferenceReader(crr)]
+    states = [reader.start(2) for reader in readers]
+    for values, kinds in [([0, 1], (FRESH, FRESH)), ([0, 0], (REPEATED, FRESH))] * 3:
+        given = releases(list(values), *kinds)
+        before = states[1]["belief"]
+        told = []
+        for number, reader in enumerate(readers):
+            states[number], said = reader.read(states[number], given)
+            told.append(said)
+        assert states[0]["belief"].tolist() == states[1]["belief"].tolist()
+        fresh = given.kinds == FRESH
+        law = crr.law(before[fresh].T)
+        assert told[1].tolist() == law.report(given.values[fresh]).T.tolist()
+        assert told[1].sum(axis=1) == pytest.approx(1.0)
+        assert told[0].shape == told[1].shape
 
 
 def test_counts_of_symbols_are_corrected_release_by_release() -> None:

@@ -176,3 +176,16 @@ def test_repeating_pays_off_for_large_epsilons_and_not_for_small_ones() -> None:
     adaptive, adaptive_cost = long_run(AdaptiveRelease(model, 1.0, 1.0), 100, 100)
     assert adaptive > 1.5 * plain
     assert adaptive_cost > 0.9 * cost
+
+
+@pytest.mark.parametrize("symbols", [32, 33])
+def test_the_audit_writes_the_law_of_small_alphabets_out(symbols: int) -> None:
+    adaptive = AdaptiveRelease(random_chain(np.random.default_rng(1), symbols), 1.0, 2.0)
+    numbers = adaptive.audit()
+    law = adaptive.release_law(adaptive.start(1))[0]
+    written = numbers[
+        "first position: probabilities (row = truth, column = released, then repeated)"
+    ]
+    assert written == (law.tolist() if symbols == 32 else None)
+    repeated = (adaptive.model.start @ law[:, symbols:]).sum()
+    assert numbers["first position: probability of a repeated release"] == pytest.approx(repeated)

@@ -120,6 +120,44 @@ def test_the_posterior_is_bayes_rule() -> None:
                 np.testing.assert_allclose(posterior, expected, rtol=0, atol=1e-13)
 
 
+def mean_reports(computed: ReleaseLaw) -> Floats:
+    """What a release reports on average, `[truth, symbol, row]`."""
+    law = dense.matrix(computed)
+    symbols, rows = computed.belief.shape
+    reports = [computed.report(np.full(rows, y)) for y in range(symbols)]
+    return np.asarray(np.einsum("xyr,yzr->xzr", law, np.stack(reports)))
+
+
+@pytest.mark.parametrize("symbols", [2, 5, 9])
+def test_a_report_departs_from_the_belief_as_the_proposal_for_the_truth_does(symbols: int) -> None:
+    rng = np.random.default_rng(symbols)
+    for epsilon in (0.1, 1.0, 6.0):
+        proposal, belief = random_proposals(rng, symbols, 20), random_beliefs(rng, symbols, 20)
+        computed = ReleaseLaw.repaired(belief, proposal, expm1(epsilon), exp(epsilon))
+        reported = mean_reports(computed)
+        for row in range(20):
+            pi = kernel(proposal, row)
+            expected = belief[:, row] + pi - belief[:, row] @ pi
+            np.testing.assert_allclose(reported[:, :, row], expected, rtol=0, atol=1e-9)
+
+
+def test_with_full_support_reports_are_unbiased_whatever_the_belief() -> None:
+    rng = np.random.default_rng(6)
+    for epsilon in (0.1, 1.0, 6.0):
+        belief = random_beliefs(rng, 7, 20)
+        identity = IdentityKernel().propose(belief)
+        computed = ReleaseLaw.repaired(belief, identity, expm1(epsilon), exp(epsilon))
+        expected = np.repeat(np.eye(7)[:, :, None], 20, axis=2)
+        np.testing.assert_allclose(mean_reports(computed), expected, rtol=0, atol=1e-9)
+
+
+def test_a_constant_reports_nothing_but_the_belief() -> None:
+    belief = np.array([[0.9], [0.06], [0.04]])
+    computed = dense.bounded_law(belief, 0.5)
+    assert computed.proposal.support[:, 0].tolist() == [True, False, False]
+    np.testing.assert_allclose(computed.report(np.array([0])), belief, rtol=0, atol=1e-12)
+
+
 def test_a_symbol_believed_impossible_is_released_within_the_bound() -> None:
     belief = np.array([[0.7], [0.3], [0.0], [0.0]])
     for epsilon in (0.5, 1.0, 3.0, 8.0):

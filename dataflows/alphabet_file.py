@@ -1,0 +1,53 @@
+"""The alphabet file: the symbols of a large alphabet, for `alphabet: {file: FILE}`.
+
+A text file holds one symbol on each line, as text; if all lines are whole numbers, they are
+integers. What stands in double quotes, as in JSON, is text whatever it looks like. Of a file that
+ends in .json, such as a model file, the list under its key `alphabet` is taken.
+"""
+
+import re
+from pathlib import Path
+
+import orjson
+
+_WHOLE_NUMBER = re.compile(r"-?[1-9][0-9]*|0")
+
+
+def read_alphabet(path: Path) -> object:
+    """The symbols in order, not yet checked as an alphabet; `ValueError` says what is wrong."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ValueError(f"cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise ValueError("is not UTF-8 text") from None
+    if path.suffix == ".json":
+        return _under_its_key(text)
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return [_symbol(number, line) for number, line in enumerate(lines, start=1)]
+
+
+def _under_its_key(text: str) -> object:
+    try:
+        content = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno} is not valid JSON") from None
+    if not isinstance(content, dict) or "alphabet" not in content:
+        raise ValueError('has no key "alphabet"; write a JSON object with one, or a text file')
+    return content["alphabet"]
+
+
+def _symbol(number: int, line: str) -> str | int:
+    if not line:
+        raise ValueError(f"line {number} is empty; delete it")
+    if line != line.strip():
+        raise ValueError(
+            f"line {number} begins or ends with a blank; delete it, or put the symbol in double "
+            "quotes"
+        )
+    if line.startswith('"'):
+        try:
+            return str(orjson.loads(line))
+        except orjson.JSONDecodeError:
+            raise ValueError(f"line {number} is not a JSON text; end it with a quote") from None
+    return int(line) if _WHOLE_NUMBER.fullmatch(line) else line

@@ -1,0 +1,1 @@
+"""Which of 5,000 pages are read most, from a sanitized clickstream."""
