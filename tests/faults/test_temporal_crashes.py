@@ -22,6 +22,7 @@ from tests.kafka.pipelines import (
     SECRET,
     SECRET_VARIABLE,
     Document,
+    RunningPipeline,
     refusal,
     running,
     write_pipeline,
@@ -29,7 +30,7 @@ from tests.kafka.pipelines import (
 from tests.kafka.records import NOW, Placed, Record, end_offsets, produce
 from tests.kafka.topics import TopicFactory
 
-PARTITIONS, WINDOW, C0 = 2, 5, 3
+PARTITIONS, WINDOW, C0 = 2, 4, 2
 SECOND = 1_000
 BEGIN = NOW // SECOND * SECOND
 EVERY_RECORD_IS_A_TICK = "sequence"
@@ -68,8 +69,8 @@ class Mode:
 
 
 MODES = {
-    "sequence": Mode(EVERY_RECORD_IS_A_TICK, users=10_000, steps=6),
-    "interval": Mode({"width": "1s", "grace": "300ms"}, users=1_500, steps=16),
+    "sequence": Mode(EVERY_RECORD_IS_A_TICK, users=10_000, steps=5),
+    "interval": Mode({"width": "1s", "grace": "300ms"}, users=1_500, steps=14),
 }
 
 
@@ -96,34 +97,39 @@ def test_kills_in_the_middle_of_windows_leave_no_trace(
     here = write_pipeline(tmp_path / "disturbed", disturbed)
     there = write_pipeline(tmp_path / "undisturbed", undisturbed)
 
-    for share in SHARES_AT_KILLS:
-        run_until(bootstrap, here, disturbed, int(share * mode.releases), kill=True)
-    for pipeline, document in ((here, disturbed), (there, undisturbed)):
-        run_until(bootstrap, pipeline, document, mode.releases)
-    assert published(bootstrap, disturbed) == published(bootstrap, undisturbed)
+    with running(there) as undisturbed_run:
+        for share in SHARES_AT_KILLS:
+            with running(here) as run:
+                wait_for(bootstrap, run, disturbed, int(share * mode.releases))
+                run.kill()
+        with running(here) as run:
+            stop_after(bootstrap, run, disturbed, mode.releases)
+        stop_after(bootstrap, undisturbed_run, undisturbed, mode.releases)
 
-    killed_while_finishing(here)
-    assert "Run it with --finish once more" in refusal(here)
-    for pipeline in (here, there):
-        with running(pipeline, "--finish") as process:
-            assert process.exit_code() == 0, process.stderr
+    with running(there, "--finish") as undisturbed_run:
+        killed_while_finishing(here)
+        assert "Run it with --finish once more" in refusal(here)
+        with running(here, "--finish") as run:
+            assert run.exit_code() == 0, run.stderr
+        assert undisturbed_run.exit_code() == 0, undisturbed_run.stderr
     sanitized, dead_letters = published(bootstrap, disturbed)
     assert (sanitized, dead_letters) == published(bootstrap, undisturbed)
     check_every_stream(mode, sanitized, dead_letters)
 
 
-def run_until(
-    bootstrap: str, pipeline: Path, document: Document, target: int, *, kill: bool = False
-) -> None:
-    """Run until so much is published, then kill or stop."""
+def wait_for(bootstrap: str, run: RunningPipeline, document: Document, releases: int) -> None:
+    """Until so much is published, by this run and those before it."""
     sink = document["sink"]["topic"]
-    with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer, running(pipeline) as run:
-        run.wait_until(lambda: sum(end_offsets(consumer, sink)) >= target)
-        if kill:
-            run.kill()
-        else:
-            assert run.stop() == 0, run.stderr
-        assert CANARY not in run.stderr
+    with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
+        run.wait_until(lambda: sum(end_offsets(consumer, sink)) >= releases)
+    assert CANARY not in run.stderr
+
+
+def stop_after(bootstrap: str, run: RunningPipeline, document: Document, releases: int) -> None:
+    """Stop it when so much is published."""
+    wait_for(bootstrap, run, document, releases)
+    assert run.stop() == 0, run.stderr
+    assert CANARY not in run.stderr
 
 
 def killed_while_finishing(pipeline: Path) -> None:
