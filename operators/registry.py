@@ -6,7 +6,7 @@ its parameters must refuse.
 >>> sorted(KINDS)
 ['adaptive_crr', 'backward_perturbation', 'batched_crr', 'binary_tree', 'budget_absorption', \
 'budget_distribution', 'cold_start_crr', 'crr', 'extended_threshold_perturbation', 'fast', \
-'forward_perturbation', 'grr', 'laplace', 'oue', 'paper_crr', 'pba', 'sample', \
+'forward_perturbation', 'grr', 'laplace', 'oue', 'paper_crr', 'pba', 'quantified', 'sample', \
 'threshold_perturbation', 'uniform']
 >>> example = KINDS["crr"].examples()[0]
 >>> example.mechanism.start(2)["spent"].tolist(), example.accepted.tolist()
@@ -23,7 +23,9 @@ import numpy as np
 from operators.budget import Budgeted
 from operators.generalized_randomized_response import GeneralizedRandomizedResponse
 from operators.laplace_release import LaplaceRelease
+from operators.leakage.correlation import TemporalCorrelation
 from operators.mechanism import Array, Mechanism
+from operators.nats import UNITS_PER_NAT
 from operators.optimized_unary_encoding import OptimizedUnaryEncoding
 from operators.randomized_response import LARGEST_ALPHABET
 from operators.sip.adaptive_release import AdaptiveRelease
@@ -49,6 +51,7 @@ from operators.wevent.budget_distribution import BudgetDistribution
 from operators.wevent.fast import Fast
 from operators.wevent.flags import Flags, Markov, Released, Schedule
 from operators.wevent.pba import PrivacyBudgetAllocation
+from operators.wevent.quantified import Quantified
 from operators.wevent.sample import Sample
 from operators.wevent.strategy import Strategy
 from operators.wevent.uniform import Uniform
@@ -296,6 +299,14 @@ def _tree_examples(kind: type[BinaryTree]) -> tuple[Example, ...]:
     )
 
 
+def _quantified_examples(kind: type[Quantified]) -> tuple[Example, ...]:
+    nat, often = UNITS_PER_NAT, TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
+    return (
+        Example(kind.for_leakage(often, 0.5, bins=3, window=4, sensitivity=2), _COUNTS),
+        Example(kind(3, 4, 2.0, 1, None, nat // 2, nat // 4, nat, horizon=9), _COUNTS),
+    )
+
+
 KINDS: Mapping[str, Kind] = {
     "adaptive_crr": Kind(AdaptiveRelease, _adaptive_examples),
     "backward_perturbation": Kind(BackwardPerturbation, _lag_examples),
@@ -313,6 +324,7 @@ KINDS: Mapping[str, Kind] = {
     "oue": Kind(OptimizedUnaryEncoding, _oue_examples),
     "paper_crr": Kind(PaperConditionalRandomizedResponse, _markov_examples),
     "pba": Kind(PrivacyBudgetAllocation, _pba_examples),
+    "quantified": Kind(Quantified, _quantified_examples),
     "sample": Kind(Sample, _strategy_examples),
     "threshold_perturbation": Kind(ThresholdPerturbation, _threshold_examples),
     "uniform": Kind(Uniform, _strategy_examples),
@@ -346,6 +358,13 @@ UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
         "measurement_variance": (0.0, -1.0, nan, inf),
     },
     PrivacyBudgetAllocation: _UNUSABLE_STRATEGY,
+    Quantified: {
+        **_UNUSABLE_STRATEGY,
+        "first": (0, -1),
+        "each": (0, -1),
+        "last": (0, -1),
+        "horizon": (0, -1),
+    },
     Sample: _UNUSABLE_STRATEGY,
     Uniform: _UNUSABLE_STRATEGY,
     BatchedRelease: {"window": (0, -1, 33), "epsilon_per_batch": (*_EPSILONS, 50.1)},

@@ -4,15 +4,22 @@ from dataflows.aggregates.contributions import Contributions
 from dataflows.codec.alphabet import Alphabet
 from dataflows.codec.numbers import Numbers
 from dataflows.operator_sections.aggregates import AggregateOperator, MarkovFlags, ReleasedFlags
+from operators.leakage.inversion import TickCaps, largest_epsilon
 from operators.mechanism import Mechanism
+from operators.nats import units_of
+from operators.wevent.allocation import Cap
+from operators.wevent.binary_tree import BinaryTree
 from operators.wevent.budget_absorption import BudgetAbsorption
 from operators.wevent.budget_distribution import BudgetDistribution
+from operators.wevent.fast import Fast
 from operators.wevent.flags import Flags, Markov, Released, Schedule
 from operators.wevent.pba import PrivacyBudgetAllocation
+from operators.wevent.quantified import Quantified
 from operators.wevent.sample import Sample
 from operators.wevent.strategy import Strategy
 from operators.wevent.uniform import Uniform
 
+_DECIDING = {"budget_distribution", "budget_absorption", "pba"}
 _PLAIN: dict[str, type[Strategy]] = {
     strategy.kind: strategy for strategy in (Uniform, Sample, BudgetDistribution, BudgetAbsorption)
 }
@@ -20,10 +27,53 @@ _PLAIN: dict[str, type[Strategy]] = {
 
 def aggregate_mechanism(operator: AggregateOperator) -> Mechanism:
     """The strategy that the section names."""
-    common = (operator.group_count, operator.window, float(operator.epsilon), operator.sensitivity)
-    if operator.kind == "pba":
-        return PrivacyBudgetAllocation(*common, flags=_flags(operator.flags))
-    return _PLAIN[operator.kind](*common)
+    bins, window, sensitivity = operator.group_count, operator.window, operator.sensitivity
+    if operator.epsilon is None:
+        return _quantified(operator)
+    common = (bins, window, float(operator.epsilon), sensitivity)
+    cap = _cap(operator, float(operator.epsilon))
+    match operator.kind:
+        case "pba":
+            return PrivacyBudgetAllocation(*common, cap, _flags(operator.flags))
+        case "fast":
+            return Fast(*common, cap, operator.samples or 0)
+        case "binary_tree":
+            assert operator.horizon is not None
+            return BinaryTree(*common, operator.horizon)
+        case kind:
+            return _PLAIN[kind](*common, cap)
+
+
+def doubled(operator: AggregateOperator) -> bool:
+    """Whether a change of a contribution leaks twice what is spent: noise is for its presence."""
+    return operator.protects == "presence"
+
+
+def _quantified(operator: AggregateOperator) -> Quantified:
+    correlation = operator.correlation
+    assert correlation is not None
+    assert correlation.at_most is not None
+    return Quantified.for_leakage(
+        correlation.known,
+        float(correlation.at_most),
+        bins=operator.group_count,
+        window=operator.window,
+        sensitivity=operator.sensitivity,
+        doubled=doubled(operator),
+        horizon=operator.horizon,
+    )
+
+
+def _cap(operator: AggregateOperator, epsilon: float) -> Cap | None:
+    """What a tick may spend for the leakage about any one of them to stay below the limit."""
+    correlation = operator.correlation
+    if correlation is None or correlation.at_most is None:
+        return None
+    largest = largest_epsilon(correlation.known, float(correlation.at_most))
+    decides = operator.kind in _DECIDING
+    decision = units_of(epsilon) // (2 * operator.window) if decides else 0
+    caps = TickCaps.of(largest, decision, 1 if doubled(operator) else 2)
+    return Cap(caps.decision if decides else caps.publication, caps.publication)
 
 
 def _flags(section: bool | list[bool] | MarkovFlags | ReleasedFlags) -> Flags:

@@ -10,7 +10,7 @@ from rich.console import Console
 from dataflows.commands.progress import progress
 from dataflows.errors import FuguError
 from dataflows.mechanisms import configure
-from dataflows.operator_sections import TemporalOperator
+from dataflows.operator_sections import AggregateOperator, TemporalOperator
 from dataflows.pipeline_file import PipelineFile
 
 _PICTURES = (".png", ".svg")
@@ -39,12 +39,14 @@ def audit(file: PipelineFile, options: Options) -> bool:
     from dataflows.auditing.tables import print_report
 
     mechanism = configure(file).mechanism
-    if isinstance(file.pipeline.operator, TemporalOperator):
+    operator = file.pipeline.operator
+    if isinstance(operator, TemporalOperator | AggregateOperator):
+        about = "times" if isinstance(operator, TemporalOperator) else "all users together"
         raise FuguError(
-            f"fugu audit attacks claims about values, and {mechanism.kind} makes one about times; "
-            "fugu explain --json has its exact law and what follows from it"
+            f"fugu audit attacks claims about the values of single streams, and {mechanism.kind} "
+            f"makes one about {about}; fugu explain --json has its exact numbers"
         )
-    subject = Subject.of(mechanism, float(file.pipeline.operator.epsilon))
+    subject = Subject.of(mechanism, float(operator.epsilon))
     exact = exhaustive(subject)
     streams: Streams = GuessedStreams(subject, options.steps)
     if exact is not None and len(exact.paths) >= options.steps:

@@ -8,6 +8,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
+from dataflows.aggregates.correlation import TemporalLeakage, temporal_leakage
 from dataflows.commands.explain_together import check_budgets, print_together, together_documents
 from dataflows.config import Pipeline
 from dataflows.errors import ConfigurationError
@@ -70,6 +71,9 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
     console.print("\n[bold green]What is promised[/bold green]")
     for guarantee in guarantees:
         console.print(f"- {in_words(guarantee)}")
+    leakage = _leakage(file, mechanism)
+    if leakage is not None:
+        _print_list(console, "For readers who know how ticks depend on each other", [leakage.words])
     _print_list(console, "Relies on", [guarantees[0].trust, *guarantees[0].assumptions])
     _print_list(
         console, "Does not protect", [*guarantees[0].not_covered, *pipeline_not_covered(pipeline)]
@@ -86,6 +90,7 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
 
 def _document(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
     guarantees, operator = mechanism.guarantees(), file.pipeline.operator
+    leakage = _leakage(file, mechanism)
     return {
         "pipeline": file.pipeline.name,
         "source": file.pipeline.source.topic,
@@ -97,6 +102,7 @@ def _document(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
             {**asdict(guarantee), "in_words": in_words(guarantee)} for guarantee in guarantees
         ],
         "not_covered_by_the_pipeline": pipeline_not_covered(file.pipeline),
+        "temporal_leakage": None if leakage is None else asdict(leakage),
         "audit": mechanism.audit(),
     }
 
@@ -109,6 +115,13 @@ def _parameters(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
         "key in the output": key_in_words(file.pipeline),
         "configuration version": file.pipeline.version,
     }
+
+
+def _leakage(file: PipelineFile, mechanism: Mechanism) -> TemporalLeakage | None:
+    operator = file.pipeline.operator
+    if not isinstance(operator, AggregateOperator):
+        return None
+    return temporal_leakage(operator, mechanism)
 
 
 def key_in_words(pipeline: Pipeline) -> str:

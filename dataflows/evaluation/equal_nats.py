@@ -12,6 +12,7 @@ from typing import Any, get_args
 from dataflows.errors import FuguError
 from dataflows.operator_sections import (
     AdaptiveOperator,
+    AggregateOperator,
     BatchedMarkovOperator,
     MarkovOperator,
     Operator,
@@ -31,6 +32,8 @@ def nats_per_record(operator: Operator) -> float:
             return operator.epsilon_per_batch / operator.window
         case AdaptiveOperator():
             return operator.decision_epsilon + operator.epsilon
+        case AggregateOperator():
+            raise FuguError(f"{operator.kind} spends nats per window, and not per record")
         case TemporalOperator():
             raise FuguError(
                 f"{operator.kind} displaces values and spends no nats per record; there is "

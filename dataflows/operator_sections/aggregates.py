@@ -1,18 +1,36 @@
 """Operators over all users of a topic: counts or sums by group and tick of event time."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from dataflows.aggregates.contributions import Figures
 from dataflows.durations import between
+from dataflows.errors import ConfigurationError
+from dataflows.leakage.matrix_file import read_matrix
 from dataflows.operator_sections.alphabets import Alphabet, Epsilon
 from dataflows.operator_sections.numbers import RangeSection
 from dataflows.section import Section
 from dataflows.ticks import Ticks
+from operators.leakage.correlation import TemporalCorrelation
 
-Strategy = Literal["uniform", "sample", "budget_distribution", "budget_absorption", "pba"]
+Strategy = Literal[
+    "uniform",
+    "sample",
+    "budget_distribution",
+    "budget_absorption",
+    "pba",
+    "fast",
+    "binary_tree",
+    "quantified",
+]
+_OF_ONE_KIND = {
+    "flags": {"pba"},
+    "samples": {"fast"},
+    "horizon": {"binary_tree", "quantified"},
+}
 _MILLISECOND = timedelta(milliseconds=1)
 _LARGEST_UNITS = 2**40
 """Of one contribution, so that a sum over all users fits."""
@@ -47,10 +65,43 @@ class Amounts(RangeSection):
         return self
 
 
+def _matrix(given: object, about: ValidationInfo) -> object:
+    if not isinstance(given, str):
+        return given
+    path = (about.context or Path()) / Path(given).expanduser()
+    try:
+        return read_matrix(path).tolist()
+    except ConfigurationError as error:
+        raise ValueError(str(error)) from None
+
+
+Rows = Annotated[list[list[float]], BeforeValidator(_matrix)]
+"""A transition matrix, or the name of a file that holds one."""
+
+
+class Correlation(Section):
+    """How ticks of one user depend on each other, and the most that a reader who knows it may learn
+    about one tick, in nats; without `backward` the chain is taken to look the same both ways."""
+
+    transition: Rows
+    backward: Rows | None = None
+    at_most: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _ = self.known
+        return self
+
+    @property
+    def known(self) -> TemporalCorrelation:
+        """The same for computing leakages."""
+        return TemporalCorrelation.of(self.transition, self.backward)
+
+
 class MarkovFlags(Section):
     """Always, if rows of a public transition matrix are as far apart as `threshold`."""
 
-    matrix: list[list[float]]
+    matrix: Rows
     threshold: Share = 0.5
 
 
@@ -71,21 +122,40 @@ class AggregateOperator(Section):
     reads: ClassVar[frozenset[str]] = frozenset({"groups", "other", "sum", "ticks"})
 
     kind: Strategy
-    epsilon: Annotated[Epsilon, Field(le=50)]
+    epsilon: Annotated[Epsilon, Field(le=50)] | None = None
     window: int = Field(ge=1, le=100_000)
     ticks: TickSection
     groups: Alphabet | None = None
     other: str | int | None = None
     sum: Amounts | None = None
     protects: Literal["contribution", "presence"] = "contribution"
+    correlation: Correlation | None = None
     flags: bool | list[bool] | MarkovFlags | ReleasedFlags = False
+    samples: int | None = None
+    horizon: int | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.other is not None and self.other not in (self.groups or []):
             raise ValueError("other: must be one of groups; unknown groups become it")
-        if "flags" in self.model_fields_set and self.kind != "pba":
-            raise ValueError(f"flags: {self.kind} does not have them; delete it")
+        for name, kinds in _OF_ONE_KIND.items():
+            if name in self.model_fields_set and self.kind not in kinds:
+                raise ValueError(f"{name}: {self.kind} does not have it; delete it")
+        quantified, limit = self.kind == "quantified", self.correlation and self.correlation.at_most
+        if quantified and (limit is None or self.epsilon is not None):
+            raise ValueError(
+                "correlation: quantified takes its budgets from correlation.at_most; add it, and "
+                "delete epsilon"
+            )
+        if not quantified and self.epsilon is None:
+            raise ValueError("epsilon: is required; add it")
+        if self.kind == "binary_tree" and self.horizon is None:
+            raise ValueError("horizon: binary_tree needs it, in ticks")
+        if self.kind == "binary_tree" and self.correlation is not None:
+            raise ValueError(
+                "correlation: a total of binary_tree is about many ticks, and what it tells about "
+                "one of them is not known; delete it"
+            )
         return self
 
     @property
@@ -119,7 +189,11 @@ class AggregateOperator(Section):
         what = "how many users" if self.sum is None else f"the sum of {self.sum.field}"
         return {
             "statistic": f"{what}, in each of {self.group_count:,} groups",
-            "epsilon": f"{self.epsilon:g} nats in any {self.window} ticks in a row",
+            "epsilon": (
+                "as correlation.at_most allows"
+                if self.epsilon is None
+                else f"{self.epsilon:g} nats in any {self.window} ticks in a row"
+            ),
             "ticks": f"{width:g} s of event time each, closed {grace:g} s after their end",
             "a user counts": "once in a tick: the latest record by offset",
             "one contribution changes a tick by": f"{self.sensitivity:,} units at most",

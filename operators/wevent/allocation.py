@@ -95,6 +95,11 @@ class Rule:
     def _most(self) -> int:
         raise NotImplementedError
 
+    @property
+    def largest(self) -> int:
+        """No publication is offered more units than this, before a cap."""
+        raise NotImplementedError
+
     def start(self, rows: int) -> State:
         """No tick has passed: `recent` holds the charges of the last `window - 1`."""
         return {
@@ -139,6 +144,11 @@ class Uniform(Rule):
     def _most(self) -> int:
         return self.window * (self.epsilon // self.window)
 
+    @property
+    def largest(self) -> int:
+        """One tick's part."""
+        return self.epsilon // self.window
+
     def offer(self, state: State, flags: Booleans) -> Offer:
         """One tick's part."""
         return self._offer(np.full(len(flags), self.epsilon // self.window, dtype=np.int64))
@@ -150,6 +160,11 @@ class Sample(Rule):
     decides = False
 
     def _most(self) -> int:
+        return self.epsilon
+
+    @property
+    def largest(self) -> int:
+        """All of it."""
         return self.epsilon
 
     def offer(self, state: State, flags: Booleans) -> Offer:
@@ -165,6 +180,11 @@ class BudgetDistribution(Rule):
         for _ in range(self.window):
             pool -= pool // 2
         return self.window * self.decision + self.epsilon // 2 - pool
+
+    @property
+    def largest(self) -> int:
+        """Half of the half, where nothing else was published."""
+        return self.epsilon // 2 // 2
 
     def start(self, rows: int) -> State:
         """`shares` holds what publications took from their half, tick by tick."""
@@ -209,6 +229,11 @@ class BudgetAbsorption(Rule):
 
     def _most(self) -> int:
         return 2 * self.window * (self.epsilon // (2 * self.window))
+
+    @property
+    def largest(self) -> int:
+        """What a window of ticks without a publication leaves."""
+        return self.window * (self.epsilon // (2 * self.window))
 
     def start(self, rows: int) -> State:
         """`last`: the tick of the last publication, 0 before the first; `multiple`: of how many

@@ -72,7 +72,12 @@ class Blocks(allocation.Rule):
 
     def _most(self) -> int:
         """A block samples its first tick, which no window has that reaches into the next block."""
-        return (2 * self.samples - 1) * (self.epsilon // 2 // self.samples)
+        return (2 * self.samples - 1) * self.largest
+
+    @property
+    def largest(self) -> int:
+        """One sample."""
+        return self.epsilon // 2 // self.samples
 
     def start(self, rows: int) -> State:
         """`taken`: how many samples of its block each row has; `due`: the tick of the next."""
@@ -83,7 +88,7 @@ class Blocks(allocation.Rule):
         """A part at ticks that are due, and at the first of each block."""
         first = state["tick"] % self.window == 0
         due = first | ((state["tick"] == state["due"]) & (state["taken"] < self.samples))
-        return self._offer(np.where(due, self.epsilon // 2 // self.samples, 0))
+        return self._offer(np.where(due, self.largest, 0))
 
     def settle(self, state: State, offer: Offer, published: Booleans) -> State:
         """Count samples, anew in each block; the controller says when the next is due."""

@@ -142,6 +142,14 @@ class Strategy:
         after that: a function of `noisy` and of earlier releases."""
         return noisy, {}
 
+    @property
+    def largest_tick(self) -> int:
+        """No tick is charged more units than this."""
+        rule = self.rule
+        return rule.decision + (
+            rule.largest if self.cap is None else min(rule.largest, self.cap.publication)
+        )
+
     def guarantees(self) -> tuple[Guarantee, ...]:
         """w-event differential privacy."""
         return (

@@ -28,7 +28,15 @@ STICKY = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.
 CRR = ConditionalRandomizedResponse(STICKY, epsilon=1.0)
 ADAPTIVE = AdaptiveRelease(STICKY, decision_epsilon=1.0, release_epsilon=1.0)
 TRUTHS = np.array([0, 1, 1])
-AGGREGATES = {"binary_tree", "budget_absorption", "budget_distribution", "fast", "pba", "sample"}
+AGGREGATES = {
+    "binary_tree",
+    "budget_absorption",
+    "budget_distribution",
+    "fast",
+    "pba",
+    "sample",
+    "quantified",
+}
 NUMBERS = {*AGGREGATES, "laplace", "uniform"}
 PAYLOADS = {kind for kind in KINDS if kind.endswith("_perturbation")}
 

@@ -1,0 +1,45 @@
+"""What a reader learns of an aggregate who knows how ticks of one user depend on each other."""
+
+from dataclasses import dataclass
+
+from dataflows.aggregates.strategies import doubled
+from dataflows.operator_sections.aggregates import AggregateOperator
+from operators.leakage.correlation import TemporalCorrelation
+from operators.leakage.wording import Neighbours, in_words
+from operators.mechanism import Mechanism
+from operators.nats import in_nats
+from operators.wevent.quantified import Quantified
+from operators.wevent.strategy import Strategy
+
+
+@dataclass(frozen=True)
+class TemporalLeakage:
+    """At most, in nats, about one tick and about a window, of all releases of the stream."""
+
+    largest_spend: float
+    about_one: float
+    about_window: float
+    words: str
+
+
+def temporal_leakage(operator: AggregateOperator, mechanism: Mechanism) -> TemporalLeakage | None:
+    """With the declared matrices; None without any."""
+    if operator.correlation is None:
+        return None
+    assert isinstance(mechanism, Strategy)
+    factor = 2 if doubled(operator) else 1
+    largest = in_nats(factor * mechanism.largest_tick)
+    one, whole = _leaked(operator.correlation.known, mechanism, factor)
+    neighbours: Neighbours = "add/remove" if doubled(operator) else "change-one"
+    words = in_words(operator.window, mechanism.epsilon, one, whole, neighbours)
+    return TemporalLeakage(largest, one, whole, words)
+
+
+def _leaked(known: TemporalCorrelation, mechanism: Strategy, factor: int) -> tuple[float, float]:
+    """Whatever is published; with a horizon, what is declared."""
+    window = mechanism.window
+    if isinstance(mechanism, Quantified) and mechanism.horizon is not None:
+        spends = [in_nats(factor * units) for units in mechanism.declared(mechanism.horizon)]
+        return max(known.over(spends).total), max(known.windows(spends, window))
+    largest = in_nats(factor * mechanism.largest_tick)
+    return known.limit(largest), known.limit(largest, window)

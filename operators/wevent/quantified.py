@@ -1,0 +1,139 @@
+"""Quantified budgets: every tick spends what a bound on temporal leakage allows.
+
+Claim. Any `window` consecutive ticks are epsilon-DP together for what one person contributes to
+them (w-event privacy), up to the delta of finite precision, where epsilon is what these ticks
+spend. And an attacker who knows how the ticks of that person depend on each other, by the matrices
+that the budgets were found with, learns at most alpha nats about any one of them from all releases
+together. With a `horizon` the first and the last tick have few neighbours, and may spend more.
+
+Parameters: those of `uniform`, and `first`, `each` and `last`, what these ticks spend, in units of
+2^-40 nat; `horizon` in ticks, after which nothing is published, or None for a stream without an
+end. `for_leakage` finds all of them. Input and release: as for `uniform`.
+
+>>> often = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
+>>> endless = Quantified.for_leakage(often, 1.0, bins=1, window=10, sensitivity=2)
+>>> round(endless.epsilon / 10, 6)
+0.540592
+>>> short = Quantified.for_leakage(often, 1.0, bins=1, window=4, sensitivity=2, horizon=4)
+>>> [round(units / 2**40, 6) for units in (short.first, short.each, short.last)]
+[0.770296, 0.540592, 0.770296]
+
+Source: PBA specification, section 6 (inversion, finite horizon); Cao et al. 2019.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+
+from operators.leakage.correlation import TemporalCorrelation
+from operators.leakage.inversion import epsilons_for, largest_epsilon
+from operators.mechanism import State
+from operators.nats import UNITS_PER_NAT
+from operators.randomness import encode_fields
+from operators.wevent import allocation
+from operators.wevent.allocation import Booleans, Offer
+from operators.wevent.strategy import Strategy
+
+
+@dataclass(frozen=True)
+class Declared(allocation.Rule):
+    """The first tick, the last one if there is one, and all others."""
+
+    first: int = 0
+    each: int = 0
+    last: int = 0
+    horizon: int | None = None
+
+    decides: ClassVar[bool] = False
+
+    def _most(self) -> int:
+        return self.epsilon
+
+    @property
+    def largest(self) -> int:
+        """The largest that is declared."""
+        return max(self.first, self.each, self.last)
+
+    def offer(self, state: State, flags: Booleans) -> Offer:
+        """By the number of the tick."""
+        tick = state["tick"]
+        publication = np.where(tick == 0, self.first, self.each)
+        if self.horizon is not None:
+            publication = np.where(tick == self.horizon - 1, self.last, publication)
+            publication = np.where(tick >= self.horizon, 0, publication)
+        return self._offer(publication)
+
+
+@dataclass(frozen=True, eq=False)
+class Quantified(Strategy):
+    """Budgets from a bound on leakage; see the module for claim, parameters and source."""
+
+    first: int = 0
+    each: int = 0
+    last: int = 0
+    horizon: int | None = None
+
+    kind: ClassVar[str] = "quantified"
+    rule_class: ClassVar[type[allocation.Rule]] = Declared
+    claim: ClassVar[str] = "a window spends what its ticks are declared to spend"
+    proof: ClassVar[str] = "PBA specification, section 6; sums of declared budgets"
+
+    def __post_init__(self) -> None:
+        for name in ("first", "each", "last"):
+            if getattr(self, name) < self.sensitivity:
+                raise ValueError(f"{name}: must be at least {self.sensitivity} units, a grid step")
+        if self.horizon is not None and self.horizon < 1:
+            raise ValueError(f"horizon: must be at least 1 tick, not {self.horizon}")
+        super().__post_init__()
+
+    @classmethod
+    def for_leakage(
+        cls,
+        correlation: TemporalCorrelation,
+        alpha: float,
+        *,
+        bins: int,
+        window: int,
+        sensitivity: int,
+        doubled: bool = False,
+        horizon: int | None = None,
+    ) -> Self:
+        """The largest budgets that keep the leakage about any tick at or below `alpha`.
+
+        `doubled`: noise is for users who come or go, and a change leaks twice what is spent.
+        """
+        if horizon is None:
+            each = _units(largest_epsilon(correlation, alpha), doubled)
+            first, last, ticks = each, each, window
+        else:
+            spends = [
+                _units(epsilon, doubled) for epsilon in epsilons_for(correlation, alpha, horizon)
+            ]
+            first, last, ticks = spends[0], spends[-1], min(window, horizon)
+            each = spends[len(spends) // 2]
+        most = max(first, last) + (ticks - 1) * each
+        if horizon is not None and 2 <= horizon <= window:
+            most = first + last + (horizon - 2) * each
+        epsilon = most / UNITS_PER_NAT
+        return cls(bins, window, epsilon, sensitivity, None, first, each, last, horizon)
+
+    def declared(self, ticks: int) -> list[int]:
+        """What the first so many ticks spend, in units."""
+        spends = [self.first, *[self.each] * (ticks - 1)]
+        if self.horizon is not None and ticks == self.horizon > 1:
+            spends[-1] = self.last
+        return spends
+
+    def _rule(self, epsilon: int, smallest: int) -> allocation.Rule:
+        declared = (self.first, self.each, self.last, self.horizon)
+        return Declared(self.window, epsilon, smallest, self.cap, *declared)
+
+    def _identity(self) -> bytes:
+        horizon = -1 if self.horizon is None else self.horizon
+        return encode_fields(self.first, self.each, self.last, horizon)
+
+
+def _units(epsilon: float, doubled: bool) -> int:
+    return int(Fraction(epsilon) * UNITS_PER_NAT / (2 if doubled else 1))
