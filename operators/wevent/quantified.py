@@ -81,12 +81,12 @@ class Quantified(Strategy):
     proof: ClassVar[str] = "PBA specification, section 6; sums of declared budgets"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("first", "each", "last"):
             if getattr(self, name) < self.sensitivity:
                 raise ValueError(f"{name}: must be at least {self.sensitivity} units, a grid step")
         if self.horizon is not None and self.horizon < 1:
             raise ValueError(f"horizon: must be at least 1 tick, not {self.horizon}")
-        super().__post_init__()
 
     @classmethod
     def for_leakage(
