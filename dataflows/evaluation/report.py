@@ -77,8 +77,8 @@ class Report:
         }
         return ("ldp", "sip") if "sip" in stated else ("ldp",)
 
-    def beside(self) -> Mapping[str, Mapping[str, Cells]]:
-        """Rows of tables that are no candidates, by their name and the table's title."""
+    def beside(self, title: str) -> Mapping[str, Cells]:
+        """Rows of a table that are no candidates, by their name."""
         return {}
 
     @property

@@ -68,10 +68,9 @@ def _table(report: Report, title: str) -> Table | None:
             *(_nats(candidate.per_record(notion)) for notion in report.notions),
             *(some[column] for column in shown),
         )
-    for name, tables in report.beside().items():
+    for name, cells_of in report.beside(title).items():
         table.add_section()
-        some = tables[title]
-        table.add_row(f"[italic]{name}[/italic]", "", *(some[column] for column in shown))
+        table.add_row(f"[italic]{name}[/italic]", "", *(cells_of[column] for column in shown))
     return table
 
 

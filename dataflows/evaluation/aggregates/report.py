@@ -8,11 +8,11 @@ from dataflows.batches import Reason
 from dataflows.evaluation.aggregates.figures import Summed
 from dataflows.evaluation.aggregates.grid import WindowedCandidate
 from dataflows.evaluation.aggregates.utility import (
+    ERRORS,
     AggregateUtility,
     Errors,
     Truth,
     errors_document,
-    guess_cells,
 )
 from dataflows.evaluation.report import INSIDE, Report, Row
 from dataflows.evaluation.utility import Cells
@@ -63,9 +63,9 @@ class AggregateReport(Report):
         """Of the mean over everything."""
         return self.truth.constant_guess()
 
-    def beside(self) -> Mapping[str, Mapping[str, Cells]]:
-        """The guess, which everybody may make who knows the true mean."""
-        return {GUESS: guess_cells(self.guess)}
+    def beside(self, title: str) -> Mapping[str, Cells]:
+        """The guess, among errors."""
+        return {GUESS: {"window": "", **self.guess.cells()}} if title == ERRORS else {}
 
     @property
     def notes(self) -> list[str]:
@@ -107,8 +107,8 @@ class AggregateReport(Report):
         one = "1 user" if operator.sum is None else "the largest contribution of a user"
         yield (
             "MAE, MSE, MRE: mean over ticks and groups of what a figure errs, of its square, and "
-            f"of its share of the true figure (of {one}, where that is more). fresh: publications "
-            "in a run, and share: of its ticks; at all others the last figure is repeated."
+            f"of its share of the true figure (of {one}, where that is more). At ticks at which "
+            "nothing new is published, the last figure is repeated."
         )
         yield (
             f"{GUESS}: the mean of all true figures ({self.truth.mean:,.4g}) in place of every "

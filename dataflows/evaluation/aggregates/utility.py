@@ -10,7 +10,8 @@ from dataflows.evaluation.estimates import Estimate, mean_of_runs, three_digits
 from dataflows.evaluation.utility import Cells, Lines
 from operators.mechanism import Array, Floats, Integers
 
-TITLE = "Errors of figures, and how often something new is published"
+ERRORS = "Errors of figures: absolute, squared, and relative to the truth"
+PUBLICATIONS = "How often something new is published"
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,10 @@ class Errors:
     relative: Estimate
 
     def cells(self) -> Cells:
-        """One row of a table; the standard error of the first is enough to judge all."""
+        """One row of a table."""
         return {
             "MAE": self.absolute.relative(),
-            "MSE": three_digits(self.squared.value),
+            "MSE": self.squared.relative(),
             "MRE": f"{three_digits(100.0 * self.relative.value)}%",
         }
 
@@ -120,14 +121,15 @@ class AggregateUtility:
         }
 
     def tables(self) -> Mapping[str, Cells]:
-        """One table."""
+        """Errors and publications."""
+        window = {"window": "—" if self.window is None else f"{self.window:,}"}
         return {
-            TITLE: {
-                "window": "—" if self.window is None else f"{self.window:,}",
-                **self.errors.cells(),
-                "fresh": three_digits(self.publications.value),
-                "share": f"{100.0 * self.share.value:.2g}%",
-            }
+            ERRORS: {**window, **self.errors.cells()},
+            PUBLICATIONS: {
+                **window,
+                "in a run": self.publications.relative(),
+                "of all ticks": f"{self.share.value:.1%}",
+            },
         }
 
     def panels(self) -> Mapping[str, Lines]:
@@ -141,11 +143,6 @@ class AggregateUtility:
     def own_notes(self) -> list[str]:
         """None."""
         return []
-
-
-def guess_cells(errors: Errors) -> Mapping[str, Cells]:
-    """The row of the constant guess, by title."""
-    return {TITLE: {**errors.cells(), "window": "", "fresh": "", "share": ""}}
 
 
 def errors_document(errors: Errors) -> dict[str, object]:
