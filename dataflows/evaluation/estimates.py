@@ -55,7 +55,7 @@ class Estimate:
     def relative(self) -> str:
         """For people: three digits, and the standard error in per cent of them."""
         value = three_digits(self.value)
-        if not self.value > 0.0 or isnan(self.standard_error):
+        if not (self.value > 0.0 and self.standard_error > 0.0):
             return value
         return f"{value} ±{100.0 * self.standard_error / self.value:.2g}%"
 

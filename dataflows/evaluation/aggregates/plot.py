@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
 from dataflows.evaluation.aggregates.report import GUESS, AggregateReport, AggregateRow
 
@@ -97,6 +97,8 @@ def _draw_errors(
     axes.xaxis.set_major_locator(FixedLocator(sorted({place(row) for row in rows})))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(lambda at, _: f"{at:g}")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(lambda at, _: f"{at:,g}")
     if by_window:
         axes.set_xlabel("window, in ticks")
