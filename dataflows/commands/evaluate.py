@@ -48,6 +48,7 @@ class Options:
 def evaluate(file: PipelineFile, options: Options) -> None:
     """Print what was measured. Neither Kafka nor the secret is needed."""
     _check(options.plot)
+    _check_fitting(file, options)
     from dataflows.evaluation.sample import Sample
     from dataflows.evaluation.tables import print_report
 
@@ -69,7 +70,6 @@ def _planned(
     file: PipelineFile, sample: "Sample", options: Options
 ) -> tuple[int, Callable[[Advance], "Report"]]:
     """How long a run of everything is, in records or in ticks, and what measures it."""
-    _check_fitting(file, options)
     if isinstance(file.pipeline.operator, AggregateOperator):
         from dataflows.evaluation.aggregates.evaluation import AggregateEvaluation
 
