@@ -178,6 +178,12 @@ def evaluate(
             "--range", metavar="40,180", help="Displaced numbers: their range, to try laplace too."
         ),
     ] = None,
+    windows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="10,20,40", help="Aggregates: windows to try; otherwise the configured one."
+        ),
+    ] = None,
     runs: Annotated[
         int, typer.Option(min=1, max=1_000, help="How often, each under another secret.")
     ] = 5,
@@ -208,6 +214,7 @@ def evaluate(
         average,
         count_above,
         value_range,
+        windows,
     )
     evaluate_pipeline(PipelineFile.read(pipeline), options)
 

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dataflows.errors import FuguError
 from dataflows.mechanisms import configure
-from dataflows.operator_sections import TemporalOperator
+from dataflows.operator_sections import AggregateOperator, TemporalOperator
 from dataflows.pipeline_file import PipelineFile
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ Advance = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Options:
-    """The sample, the grid (None: what suits the pipeline), what to show, and how numbers are read
-    whose ticks are displaced."""
+    """The sample, the grid (None: what suits the pipeline), what to show, how numbers are read
+    whose ticks are displaced, and the windows of aggregates."""
 
     sample: Path
     key_field: str
@@ -42,24 +42,24 @@ class Options:
     average: int | None = None
     count_above: float | None = None
     value_range: str | None = None
+    windows: str | None = None
 
 
 def evaluate(file: PipelineFile, options: Options) -> None:
     """Print what was measured. Neither Kafka nor the secret is needed."""
     _check(options.plot)
+    _check_fitting(file, options)
     from dataflows.evaluation.sample import Sample
     from dataflows.evaluation.tables import print_report
 
     sample = Sample.read(options.sample, options.key_field, configure(file).codec)
     console = Console()
     shown = console.is_terminal and not options.as_json
-    candidates, measured = _planned(file, sample, options)
-    with _progress(console, shown, candidates * options.runs * sample.records) as advance:
+    steps, measured = _planned(file, sample, options)
+    with _progress(console, shown, steps * options.runs) as advance:
         report = measured(advance)
     if options.plot is not None:
-        from dataflows.evaluation.plot import save
-
-        save(report, options.plot)
+        report.draw(options.plot)
     if options.as_json:
         print(orjson.dumps(report.document(), option=orjson.OPT_INDENT_2).decode())
     else:
@@ -69,7 +69,14 @@ def evaluate(file: PipelineFile, options: Options) -> None:
 def _planned(
     file: PipelineFile, sample: "Sample", options: Options
 ) -> tuple[int, Callable[[Advance], "Report"]]:
-    """How many candidates there are, and what measures them."""
+    """How long a run of everything is, in records or in ticks, and what measures it."""
+    if isinstance(file.pipeline.operator, AggregateOperator):
+        from dataflows.evaluation.aggregates.evaluation import AggregateEvaluation
+
+        aggregate = AggregateEvaluation.planned(
+            file, sample, options.epsilons, options.windows, options.rivals
+        )
+        return aggregate.steps, partial(aggregate.report, options.runs, options.seed)
     if isinstance(file.pipeline.operator, TemporalOperator):
         from dataflows.evaluation.temporal.evaluation import TemporalEvaluation
         from dataflows.evaluation.temporal.numbers import Reading
@@ -78,20 +85,28 @@ def _planned(
         temporal = TemporalEvaluation.planned(
             file, sample, options.epsilons, options.rivals, reading
         )
-        return len(temporal.candidates), partial(temporal.report, options.runs, options.seed)
+        records = len(temporal.candidates) * sample.records
+        return records, partial(temporal.report, options.runs, options.seed)
     from dataflows.evaluation.evaluation import evaluated, planned
 
-    for option, given in (
-        ("--average", options.average),
-        ("--count-above", options.count_above),
-        ("--range", options.value_range),
-    ):
-        if given is not None:
-            raise FuguError(
-                f"{option}: {file.pipeline.operator.kind} does not displace values; delete it"
-            )
     grid = planned(file, sample, options.epsilons, options.rivals)
-    return len(grid), partial(evaluated, file, grid, sample, options.runs, options.seed)
+    measured = partial(evaluated, file, grid, sample, options.runs, options.seed)
+    return len(grid) * sample.records, measured
+
+
+def _check_fitting(file: PipelineFile, options: Options) -> None:
+    """Options that this kind of operator knows nothing of are refused."""
+    operator = file.pipeline.operator
+    displacing = isinstance(operator, TemporalOperator)
+    aggregate = isinstance(operator, AggregateOperator)
+    for option, given, fits, why in (
+        ("--average", options.average, displacing, "does not displace values"),
+        ("--count-above", options.count_above, displacing, "does not displace values"),
+        ("--range", options.value_range, displacing, "does not displace values"),
+        ("--windows", options.windows, aggregate, "is no aggregate"),
+    ):
+        if given is not None and not fits:
+            raise FuguError(f"{option}: {operator.kind} {why}; delete it")
 
 
 def _check(plot: Path | None) -> None:

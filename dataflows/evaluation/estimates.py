@@ -52,6 +52,13 @@ class Estimate:
             return value
         return f"{value}±{format(self.standard_error, form.removeprefix('+'))}"
 
+    def relative(self) -> str:
+        """For people: three digits, and the standard error in per cent of them."""
+        value = three_digits(self.value)
+        if not (self.value > 0.0 and self.standard_error > 0.0):
+            return value
+        return f"{value} ±{100.0 * self.standard_error / self.value:.2g}%"
+
 
 def mean_per_record(totals: Floats, records: Floats) -> Estimate:
     """Sum of `totals` divided by that of `records`, both `(runs, streams)`."""
@@ -64,6 +71,23 @@ def mean_per_record(totals: Floats, records: Floats) -> Estimate:
         return Estimate(value, nan)
     variance = np.var(totals - value * records, axis=0, ddof=1).sum() / runs
     return Estimate(value, float(np.sqrt(variance) / per_run))
+
+
+def three_digits(value: float) -> str:
+    """For people, whatever the size.
+
+    >>> [three_digits(value) for value in (0.10234, 5.031, 1234.5, 5.0312e6, 0.0)]
+    ['0.102', '5.03', '1,230', '5.03e6', '0.00']
+    """
+    if isnan(value):
+        return "—"
+    if value == 0.0:
+        return "0.00"
+    digits = 2 - int(log10(abs(value)) // 1)
+    if digits < -3 or digits > 6:
+        mantissa, exponent = f"{value:.2e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    return f"{round(value, digits):,.{max(0, digits)}f}"
 
 
 def mean_of_runs(values: Floats) -> tuple[Floats, Floats]:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from dataflows.batches import DeadLetters
-from dataflows.config import TimestampField
 from dataflows.errors import FuguError
 from dataflows.evaluation.candidates import (
     Candidate,
@@ -20,6 +19,7 @@ from dataflows.evaluation.report import Report, Row
 from dataflows.evaluation.run import released, secret_of
 from dataflows.evaluation.sample import Sample
 from dataflows.evaluation.symbols import SymbolMeasure
+from dataflows.evaluation.times import require_times
 from dataflows.evaluation.utility import Measure
 from dataflows.lift import passing_time
 from dataflows.pipeline_file import PipelineFile
@@ -46,7 +46,8 @@ def planned(
     wanted = default_epsilons(file) if epsilons is None else parse_epsilons(epsilons)
     named = [] if rivals is None else [kind.strip() for kind in rivals.split(",")]
     grid = candidates(file, wanted, named)
-    _require_times(file, grid)
+    if any(passing_time(candidate.mechanism) is not None for candidate in grid):
+        require_times(file.pipeline, "operator.step")
     for candidate in grid:
         require_memory(file, candidate, sample)
     if rivals is None:
@@ -76,16 +77,6 @@ def evaluated(
             duplicates = done[0].dead
         rows.append(Row(candidate, configured, measure(candidate, sample, done)))
     return Report(file.pipeline, sample, duplicates, runs, seed, rows)
-
-
-def _require_times(file: PipelineFile, grid: Sequence[Candidate]) -> None:
-    in_time = any(passing_time(candidate.mechanism) is not None for candidate in grid)
-    if in_time and not isinstance(file.pipeline.source.timestamp, TimestampField):
-        raise FuguError(
-            "operator.step counts time, and a line of a sample has none but in a field: write "
-            "source.timestamp: {field: …, format: epoch-ms} in a copy of the pipeline file, and "
-            "the time of each record into its line"
-        )
 
 
 def _measure(file: PipelineFile, own: Candidate) -> Measure:

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from dataflows.batches import DeadLetters
 from dataflows.config import Pipeline
 from dataflows.evaluation.candidates import Candidate
 from dataflows.evaluation.remarks import remarks
 from dataflows.evaluation.sample import RefusedLines, Sample, refused_lines
-from dataflows.evaluation.utility import Utility
+from dataflows.evaluation.utility import Cells, Utility
 from dataflows.guarantee_text import in_words
 from operators.mechanism import Notion
 
@@ -75,6 +76,10 @@ class Report:
             some.notion for row in self.rows for some in row.candidate.unbudgeted.guarantees()
         }
         return ("ldp", "sip") if "sip" in stated else ("ldp",)
+
+    def beside(self, title: str) -> Mapping[str, Cells]:
+        """Rows of a table that are no candidates, by their name."""
+        return {}
 
     @property
     def notes(self) -> list[str]:
@@ -146,6 +151,12 @@ class Report:
             nats = " and ".join(f"{nats:.4g} {notion}" for notion, nats in stated if nats)
             found.append(f"{kind} {nats or 'promises nothing'}")
         return found
+
+    def draw(self, path: Path) -> None:
+        """Write a picture; its format follows from the name."""
+        from dataflows.evaluation.plot import save
+
+        save(self, path)
 
     def document(self) -> Mapping[str, object]:
         """The same for a machine."""

@@ -140,7 +140,7 @@ def _streams(keys: list[bytes]) -> Integers:
 
 
 def _example(key_field: str, codec: Codec) -> str:
-    fields = [codec.domain.field]
+    fields = [codec.domain.field] if codec.domain.field else []
     if codec.timestamp is not None:
         fields.append(codec.timestamp.field)
     if codec.event is not None:

@@ -14,6 +14,7 @@ _SAYS_NOTHING = {
     "expected, %": "—",
     "of these, %": "—",
     "learned": "—",
+    "window": "—",
 }
 """Columns, and rows of such columns, are left out where every cell is this."""
 _HEADINGS = {"delay-law": "law"}
@@ -67,6 +68,9 @@ def _table(report: Report, title: str) -> Table | None:
             *(_nats(candidate.per_record(notion)) for notion in report.notions),
             *(some[column] for column in shown),
         )
+    for name, cells_of in report.beside(title).items():
+        table.add_section()
+        table.add_row(f"[italic]{name}[/italic]", "", *(cells_of[column] for column in shown))
     return table
 
 

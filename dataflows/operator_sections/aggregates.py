@@ -60,9 +60,14 @@ class Amounts(RangeSection):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if max(abs(self.in_units(self.lower)), abs(self.in_units(self.upper))) > _LARGEST_UNITS:
+        if self.largest_units > _LARGEST_UNITS:
             raise ValueError("lower and upper: at most 2^40 units, so that sums can be counted")
         return self
+
+    @property
+    def largest_units(self) -> int:
+        """What one contribution amounts to at most, whatever its sign."""
+        return max(abs(self.in_units(self.lower)), abs(self.in_units(self.upper)))
 
 
 def _matrix(given: object, about: ValidationInfo) -> object:
@@ -169,7 +174,7 @@ class AggregateOperator(Section):
         if self.sum is None:
             return 2 if self.group_count > 1 and self.protects == "contribution" else 1
         lower, upper = self.sum.in_units(self.sum.lower), self.sum.in_units(self.sum.upper)
-        largest = max(abs(lower), abs(upper))
+        largest = self.sum.largest_units
         if self.protects == "presence":
             return largest
         return 2 * largest if self.group_count > 1 else max(largest, upper - lower)

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from dataflows.batches import DeadLetters
-from dataflows.config import TimestampField
-from dataflows.errors import FuguError
 from dataflows.evaluation.candidates import Candidate, parse_epsilons
 from dataflows.evaluation.evaluation import require_memory
+from dataflows.evaluation.grid import Grid
 from dataflows.evaluation.report import Row
 from dataflows.evaluation.run import released, secret_of
 from dataflows.evaluation.sample import Sample
 from dataflows.evaluation.temporal.displaced import Displaced, displaced
-from dataflows.evaluation.temporal.grid import Grid, chosen_rivals, configured_epsilon, grid_of
+from dataflows.evaluation.temporal.grid import chosen_rivals, configured_epsilon, grid_of
 from dataflows.evaluation.temporal.measure import TemporalMeasure
 from dataflows.evaluation.temporal.numbers import Baseline, Numbers, Reading
 from dataflows.evaluation.temporal.report import TemporalReport
+from dataflows.evaluation.times import require_times
 from dataflows.operator_sections import TemporalOperator
 from dataflows.pipeline_file import PipelineFile
 from operators.mechanism import Floats
@@ -33,7 +33,7 @@ class TemporalEvaluation:
     operator: TemporalOperator
     sample: Sample
     numbers: Numbers | None
-    grid: Grid
+    grid: Grid[Candidate]
 
     @classmethod
     def planned(
@@ -49,7 +49,7 @@ class TemporalEvaluation:
         assert isinstance(operator, TemporalOperator)
         ticks = operator.in_ticks()
         if ticks is not None:
-            _require_times(file)
+            require_times(file.pipeline, "operator.ticks")
         lists = ticks is not None and ticks.several == "list"
         numbers = None if lists else Numbers.of(sample, reading)
         configured = configured_epsilon(operator)
@@ -119,12 +119,3 @@ class TemporalEvaluation:
         values = np.full(self.sample.records, np.nan)
         values[records[run.records]] = run.releases.values
         return values
-
-
-def _require_times(file: PipelineFile) -> None:
-    if not isinstance(file.pipeline.source.timestamp, TimestampField):
-        raise FuguError(
-            "operator.ticks counts event time, and a line of a sample has none but in a field: "
-            "write source.timestamp: {field: …, format: epoch-ms} in a copy of the pipeline file, "
-            "and the time of each record into its line"
-        )

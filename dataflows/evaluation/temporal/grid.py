@@ -2,10 +2,11 @@
 values, and, where values are numbers, operators that change them instead."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dataflows.errors import FuguError
 from dataflows.evaluation.candidates import Candidate
+from dataflows.evaluation.grid import Grid
 from dataflows.evaluation.temporal.numbers import BASELINES, Numbers
 from dataflows.operator_sections import TemporalOperator
 from dataflows.temporal import temporal_mechanism
@@ -25,26 +26,6 @@ class Displacing(Candidate):
     def name(self) -> str:
         """What it is, even if the section leaves the choice to costs."""
         return self.mechanism.kind.removesuffix(_SUFFIX)
-
-
-@dataclass
-class Grid:
-    """The candidates, and why others are none, by name and reason, with their epsilons."""
-
-    candidates: list[Candidate] = field(default_factory=list)
-    _left_out: dict[tuple[str, str], list[str]] = field(default_factory=dict, init=False)
-
-    def leave_out(self, name: str, epsilon: float, reason: str) -> None:
-        """Note why there is no such candidate."""
-        self._left_out.setdefault((name, reason), []).append(f"{epsilon:g}")
-
-    @property
-    def left_out(self) -> list[str]:
-        """For people."""
-        return [
-            f"left out: {name} at eps {', '.join(epsilons)}: {reason}"
-            for (name, reason), epsilons in self._left_out.items()
-        ]
 
 
 def configured_epsilon(operator: TemporalOperator) -> float:
@@ -72,9 +53,9 @@ def grid_of(
     epsilons: Sequence[float],
     rivals: Sequence[str],
     numbers: Numbers | None,
-) -> Grid:
+) -> Grid[Candidate]:
     """The pipeline's own operator first, then its rivals, each with every epsilon it takes."""
-    grid = Grid()
+    grid = Grid[Candidate]()
     for kind in (operator.kind, *(kind for kind in PREFERENCE if kind in rivals)):
         for epsilon in epsilons:
             _add(grid, operator, kind, epsilon)
@@ -87,7 +68,7 @@ def grid_of(
     return grid
 
 
-def _add(grid: Grid, operator: TemporalOperator, kind: str, epsilon: float) -> None:
+def _add(grid: Grid[Candidate], operator: TemporalOperator, kind: str, epsilon: float) -> None:
     """One of each law: the pipeline's own stands for a rival that is the same."""
     own = kind == operator.kind
     try:
@@ -113,7 +94,7 @@ def _spending(operator: TemporalOperator, kind: str, epsilon: float) -> Temporal
     return operator.model_copy(update=changed)
 
 
-def _add_baseline(grid: Grid, numbers: Numbers, kind: str, epsilon: float) -> None:
+def _add_baseline(grid: Grid[Candidate], numbers: Numbers, kind: str, epsilon: float) -> None:
     try:
         grid.candidates.append(numbers.baseline(kind, epsilon))
     except ValueError as error:

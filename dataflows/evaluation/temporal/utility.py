@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import isnan, log10, nan
+from math import isnan, nan
 
-from dataflows.evaluation.estimates import Estimate
+from dataflows.evaluation.estimates import Estimate, three_digits
 from dataflows.evaluation.utility import Cells, Lines
 
 COUNT = "MSE of the running count"
@@ -27,8 +27,8 @@ class MeasuredCosts:
         shares = {name: getattr(self, name) for name in ("missing", "repeated", "empty")}
         return {
             **{name: _percent(share.value) for name, share in shares.items()},
-            "delay": _number(self.delay.value),
-            "total": _number(self.total.value),
+            "delay": three_digits(self.delay.value),
+            "total": three_digits(self.total.value),
         }
 
 
@@ -125,34 +125,7 @@ def _lines(measured: Mapping[str, Estimate]) -> Lines:
 
 def _cells(errors: ErrorsOfCount | ErrorsOfAverage) -> Cells:
     found: dict[str, Estimate] = {name: getattr(errors, name) for name in vars(errors)}
-    return {name: _relative(estimate) for name, estimate in found.items()}
-
-
-def _relative(estimate: Estimate) -> str:
-    """Three digits, and the standard error in per cent of it."""
-    value, error = estimate.value, estimate.standard_error
-    return (
-        _number(value)
-        if not value > 0.0 or isnan(error)
-        else (f"{_number(value)} ±{100.0 * error / value:.2g}%")
-    )
-
-
-def _number(value: float) -> str:
-    """Three digits.
-
-    >>> [_number(value) for value in (0.10234, 5.031, 1234.5, 5.0312e6, 0.0)]
-    ['0.102', '5.03', '1,230', '5.03e6', '0.00']
-    """
-    if isnan(value):
-        return "—"
-    if value == 0.0:
-        return "0.00"
-    digits = 2 - int(log10(abs(value)) // 1)
-    if digits < -3 or digits > 6:
-        mantissa, exponent = f"{value:.2e}".split("e")
-        return f"{mantissa}e{int(exponent)}"
-    return f"{round(value, digits):,.{max(0, digits)}f}"
+    return {name: estimate.relative() for name, estimate in found.items()}
 
 
 def _percent(share: float) -> str:

@@ -1,6 +1,6 @@
 """Aggregates without noise, from records of several partitions to the figures of every tick."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,9 +16,10 @@ from dataflows.codec.alphabet import Alphabet
 from dataflows.codec.fields import FieldTimestamp
 from dataflows.codec.numbers import Numbers
 from dataflows.codec.records import Codec
+from dataflows.evaluation.aggregates.exact import Exact
 from dataflows.state.row_table import RowTable
 from dataflows.ticks import Ticks
-from operators.mechanism import Array, Draws, Guarantee, Inputs, Releases, State
+from operators.mechanism import Array
 from operators.randomness import DrawScope, Secret
 
 GROUPS = ["north", "south", "west"]
@@ -30,30 +31,6 @@ Placed = Sequence[tuple[int, Message]]
 """Messages and their partitions."""
 Figures = dict[int, list[int]]
 """What is known of each tick, group by group."""
-
-
-@dataclass(frozen=True)
-class Exact:
-    """Lets statistics through as they are: what strategies see before they add noise."""
-
-    groups: int
-    kind: str = "exact"
-    implementation: int = 1
-
-    def start(self, rows: int) -> State:
-        return {"ticks": np.zeros(rows, dtype=np.int64)}
-
-    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        return {"ticks": state["ticks"] + 1}, Releases(inputs.values)
-
-    def guarantees(self) -> tuple[Guarantee, ...]:
-        return ()
-
-    def audit(self) -> Mapping[str, object]:
-        return {}
-
-    def law_digest(self) -> bytes:
-        return bytes(32)
 
 
 @dataclass
@@ -73,8 +50,7 @@ class Aggregate:
         self.tables = [RowTable(self.bounding.start) for _ in range(self.partitions)]
         self.offsets = [0] * self.partitions
         scope = DrawScope(Secret(bytes(32)), "city", "exact", 1, bytes(32))
-        exact = Exact(len(GROUPS))
-        self.merge = Merge(exact, scope, "topic-id", self.partitions, len(GROUPS))
+        self.merge = Merge(Exact(), scope, "topic-id", self.partitions, len(GROUPS))
         self.dead: list[tuple[int, int, str]] = []
 
     def partials(self, placed: Placed, *, at_once: int = 1_000) -> list[Partial]:

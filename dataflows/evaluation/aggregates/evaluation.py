@@ -1,0 +1,104 @@
+"""The whole evaluation of an aggregate."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dataflows.errors import FuguError
+from dataflows.evaluation.aggregates.figures import Summed
+from dataflows.evaluation.aggregates.grid import (
+    WindowedCandidate,
+    chosen_rivals,
+    grid_of,
+    parse_windows,
+)
+from dataflows.evaluation.aggregates.report import AggregateReport, AggregateRow
+from dataflows.evaluation.aggregates.utility import AggregateUtility, Truth
+from dataflows.evaluation.candidates import parse_epsilons
+from dataflows.evaluation.grid import Grid
+from dataflows.evaluation.run import secret_of
+from dataflows.evaluation.sample import Sample, refused_lines
+from dataflows.evaluation.times import require_times
+from dataflows.operator_sections import AggregateOperator
+from dataflows.pipeline_file import PipelineFile
+
+
+@dataclass(frozen=True, eq=False)
+class AggregateEvaluation:
+    """What is compared, over which sample."""
+
+    file: PipelineFile
+    operator: AggregateOperator
+    sample: Sample
+    summed: Summed
+    grid: Grid[WindowedCandidate]
+
+    @classmethod
+    def planned(
+        cls,
+        file: PipelineFile,
+        sample: Sample,
+        epsilons: str | None,
+        windows: str | None,
+        rivals: str | None,
+    ) -> "AggregateEvaluation":
+        """What was asked for, or what suits the pipeline; all records are summed already."""
+        operator = file.pipeline.operator
+        assert isinstance(operator, AggregateOperator)
+        require_times(file.pipeline, "operator.ticks")
+        own = operator.epsilon
+        wanted = [own / 2.0, own, own * 2.0] if epsilons is None else parse_epsilons(epsilons)
+        lengths = [operator.window] if windows is None else parse_windows(windows)
+        grid = grid_of(operator, wanted, lengths, chosen_rivals(operator, rivals))
+        summed = Summed.of(file.pipeline, operator, sample)
+        _require_ticks(sample, summed, max(lengths))
+        return cls(file, operator, sample, summed, grid)
+
+    @property
+    def steps(self) -> int:
+        """Ticks of one run of all candidates."""
+        return len(self.grid.candidates) * self.summed.ticks
+
+    def report(
+        self, runs: int, seed: int, advance: Callable[[int], None] = lambda ticks: None
+    ) -> AggregateReport:
+        """Run the grid, all of it under the same secrets; `advance` is told of ticks done."""
+        operator = self.operator
+        amounts = operator.sum
+        truth = Truth(
+            self.summed.truth(),
+            units_per_one=1 if amounts is None else amounts.units_per_one,
+            smallest=1 if amounts is None else amounts.largest_units,
+        )
+        own = (operator.kind, float(operator.epsilon), operator.window)
+        several = len({one.window for one in self.grid.candidates}) > 1
+        rows = []
+        for candidate in self.grid.candidates:
+            secrets = [secret_of(seed, run) for run in range(runs)]
+            done = [self.summed.released(candidate.mechanism, one, advance) for one in secrets]
+            configured = (candidate.kind, candidate.epsilon, candidate.window) == own
+            utility = AggregateUtility.of(truth, done, candidate.window if several else None)
+            rows.append(AggregateRow(candidate, configured, utility))
+        return AggregateReport(
+            self.file.pipeline,
+            self.sample,
+            self.summed.dead,
+            runs,
+            seed,
+            rows=rows,
+            summed=self.summed,
+            truth=truth,
+            left_out=self.grid.left_out,
+        )
+
+
+def _require_ticks(sample: Sample, summed: Summed, window: int) -> None:
+    """A window at least, or strategies that save budget have not begun to spend it."""
+    if summed.ticks >= window:
+        return
+    refused: Sequence[object] = [*refused_lines(sample.decoded.dead), *refused_lines(summed.dead)]
+    because = f" (refused: {'; '.join(map(str, refused))})" if refused else ""
+    raise FuguError(
+        f"--sample {sample.path}: it closes {summed.ticks:,} ticks, and a window has {window:,}"
+        f"{because}. Give records of a longer time, in the order in which they arrive, or smaller "
+        "--windows"
+    )

@@ -1,0 +1,84 @@
+"""What is compared: the pipeline's strategy and all others, over epsilons and windows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from dataflows.aggregates.strategies import aggregate_mechanism
+from dataflows.errors import FuguError
+from dataflows.evaluation.candidates import Candidate
+from dataflows.evaluation.grid import Grid
+from dataflows.operator_sections.aggregates import AggregateOperator, Strategy
+
+STRATEGIES: tuple[str, ...] = get_args(Strategy)
+_LARGEST_WINDOW = 100_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WindowedCandidate(Candidate):
+    """One strategy; `epsilon` holds for any `window` ticks in a row."""
+
+    window: int
+
+
+def parse_windows(text: str) -> list[int]:
+    """Positive integers with commas between them, in order, each once."""
+    try:
+        windows = sorted({int(word) for word in text.split(",")})
+    except ValueError:
+        windows = []
+    if not windows or windows[0] < 1 or windows[-1] > _LARGEST_WINDOW:
+        raise FuguError(
+            f"--windows {text}: write whole numbers of ticks with commas between them, such as "
+            f"10,20,40, at most {_LARGEST_WINDOW:,}"
+        )
+    return windows
+
+
+def chosen_rivals(operator: AggregateOperator, text: str | None) -> list[str]:
+    """Strategies with commas between them; without any, all that there are."""
+    named = STRATEGIES if text is None else [kind.strip() for kind in text.split(",")]
+    for kind in named:
+        if kind not in STRATEGIES:
+            raise FuguError(
+                f"--rivals {kind}: is nothing to compare {operator.kind} with. Write some of: "
+                f"{', '.join(STRATEGIES)}"
+            )
+    return [kind for kind in dict.fromkeys(named) if kind != operator.kind]
+
+
+def grid_of(
+    operator: AggregateOperator,
+    epsilons: Sequence[float],
+    windows: Sequence[int],
+    rivals: Sequence[str],
+) -> Grid[WindowedCandidate]:
+    """The pipeline's own strategy first, then its rivals, each with every window and epsilon that
+    it takes."""
+    grid = Grid[WindowedCandidate]()
+    for kind in (operator.kind, *rivals):
+        for window in windows:
+            for epsilon in epsilons:
+                _add(grid, operator, kind, epsilon, window)
+    if not grid.candidates:
+        raise FuguError("\n".join(["--epsilons: nothing is left to compare", *grid.left_out]))
+    return grid
+
+
+def _add(
+    grid: Grid[WindowedCandidate],
+    operator: AggregateOperator,
+    kind: str,
+    epsilon: float,
+    window: int,
+) -> None:
+    changed: dict[str, object] = {"kind": kind, "epsilon": epsilon, "window": window}
+    if kind != operator.kind:
+        changed["flags"] = False
+    section = operator.model_copy(update=changed)
+    try:
+        mechanism = aggregate_mechanism(section)
+    except ValueError as error:
+        return grid.leave_out(f"{kind} with window {window}", epsilon, str(error))
+    settings = section.model_dump(include={"epsilon", "window", "flags"} & section.model_fields_set)
+    grid.candidates.append(WindowedCandidate(kind, epsilon, mechanism, settings, window=window))

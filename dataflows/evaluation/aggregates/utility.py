@@ -1,0 +1,153 @@
+"""How far figures are from the true ones, and how often something new is published."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from dataflows.evaluation.aggregates.figures import Figures
+from dataflows.evaluation.estimates import Estimate, mean_of_runs, three_digits
+from dataflows.evaluation.utility import Cells, Lines
+from operators.mechanism import Array, Floats, Integers
+
+ERRORS = "Errors of figures: absolute, squared, and relative to the truth"
+PUBLICATIONS = "How often something new is published"
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Means over ticks and groups: of distances to the truth, of their squares, and of distances
+    relative to the truth."""
+
+    absolute: Estimate
+    squared: Estimate
+    relative: Estimate
+
+    def cells(self) -> Cells:
+        """One row of a table."""
+        return {
+            "MAE": self.absolute.relative(),
+            "MSE": self.squared.relative(),
+            "MRE": f"{three_digits(100.0 * self.relative.value)}%",
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The true figures, `(ticks, groups)`, in units of which `units_per_one` make 1.
+
+    Errors are relative to a figure, or to `smallest` units where it is smaller.
+    """
+
+    figures: Integers
+    units_per_one: int
+    smallest: int
+
+    @property
+    def mean(self) -> float:
+        """Over all ticks and groups: the best guess that is always the same, by its MSE."""
+        return float(np.mean(self.figures)) / self.units_per_one
+
+    @property
+    def largest_group(self) -> int:
+        """The group with most in all ticks together."""
+        return int(np.argmax(self.figures.sum(axis=0)))
+
+    def in_ones(self, units: Array) -> Floats:
+        """As the pipeline writes them."""
+        return np.asarray(units / self.units_per_one, dtype=np.float64)
+
+    def errors(self, runs: Sequence[Array]) -> Errors:
+        """Of figures in units; standard errors are from run to run."""
+        per_run = np.array([self._errors_of(values) for values in runs])
+        means, deviations = mean_of_runs(per_run)
+        return Errors(*map(Estimate, means.tolist(), deviations.tolist()))
+
+    def constant_guess(self) -> Errors:
+        """What the mean errs, in place of every release; one run can have no standard error."""
+        return self.errors([np.full(self.figures.shape, self.mean * self.units_per_one)])
+
+    def _errors_of(self, values: Array) -> list[float]:
+        distances = np.abs(values - self.figures)
+        relative = distances / np.maximum(np.abs(self.figures), self.smallest)
+        ones = self.in_ones(distances)
+        return [float(np.mean(one)) for one in (ones, ones**2, relative)]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One group in one run, tick by tick, as the pipeline writes it."""
+
+    values: Floats
+    noise: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class AggregateUtility:
+    """`publications` are those of a run of so many `ticks`; `series` is of the largest group in the
+    first run. `window` is None where all candidates have the same."""
+
+    window: int | None
+    errors: Errors
+    publications: Estimate
+    ticks: int
+    series: Series
+
+    @classmethod
+    def of(cls, truth: Truth, runs: Sequence[Figures], window: int | None) -> "AggregateUtility":
+        """All runs of one candidate."""
+        published = np.array([float(np.count_nonzero(run.published)) for run in runs])
+        mean, deviation = mean_of_runs(published)
+        first = runs[0]
+        return cls(
+            window,
+            truth.errors([run.values for run in runs]),
+            Estimate(float(mean), float(deviation)),
+            len(first.published),
+            Series(truth.in_ones(first.values[:, truth.largest_group]), truth.in_ones(first.noise)),
+        )
+
+    @property
+    def share(self) -> Estimate:
+        """Of ticks that publish something new."""
+        return self.publications.scaled(1.0 / self.ticks)
+
+    def document(self) -> dict[str, object]:
+        """Everything but the series, for a machine."""
+        return {
+            **errors_document(self.errors),
+            "publications": self.publications.document(),
+            "share_of_ticks": self.share.document(),
+        }
+
+    def tables(self) -> Mapping[str, Cells]:
+        """Errors and publications."""
+        window = {"window": "—" if self.window is None else f"{self.window:,}"}
+        return {
+            ERRORS: {**window, **self.errors.cells()},
+            PUBLICATIONS: {
+                **window,
+                "in a run": self.publications.relative(),
+                "of all ticks": f"{self.share.value:.1%}",
+            },
+        }
+
+    def panels(self) -> Mapping[str, Lines]:
+        """None: the picture of aggregates is one of its own."""
+        return {}
+
+    def notes(self) -> list[str]:
+        """The report has them, which knows the sample."""
+        return []
+
+    def own_notes(self) -> list[str]:
+        """None."""
+        return []
+
+
+def errors_document(errors: Errors) -> dict[str, object]:
+    """For a machine; standard errors that cannot be told are None."""
+    return {
+        f"mean_{name}_error": {key: None if value != value else value for key, value in one.items()}
+        for name, one in asdict(errors).items()
+    }
