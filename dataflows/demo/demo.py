@@ -1,30 +1,22 @@
 """The demo: an embedded broker, a known stream, the production path, and a report."""
 
-import os
-import signal
-import subprocess
-import sys
 import tempfile
-import time
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from secrets import token_hex
 
 import numpy as np
-import yaml
 from rich.console import Console
 from rich.panel import Panel
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from dataflows.batches import Batch
 from dataflows.demo.embedded_broker import PARTITIONS, EmbeddedBroker
+from dataflows.demo.raw_records import partition_of
 from dataflows.demo.report import Released
-from dataflows.demo.stream import DemoStream, partition_of
-from dataflows.errors import FuguError
+from dataflows.demo.stream import DemoStream
+from dataflows.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
 from dataflows.guarantee_text import in_words
-from dataflows.kafka.client import Client
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.mechanisms import configure
 from dataflows.model_file import read_model
@@ -34,9 +26,6 @@ from dataflows.publish import RELEASE_HEADER
 from operators.mechanism import Integers
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
-
-_PATIENCE_SECONDS = 120
-_SECRET = "FUGU_DEMO_SECRET"
 
 
 def demo(users: int, records: int) -> None:
@@ -59,86 +48,20 @@ def demo(users: int, records: int) -> None:
             f"[cyan]{pipeline.sink.topic}[/cyan] (embedded broker, {PARTITIONS} partitions).\n"
         )
         truth = stream.truth()
-        with Progress(
-            TextColumn("{task.description:<9}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeElapsedColumn(),
-            console=console,
-        ) as progress:
-            _produce(client, stream, truth, pipeline.source.topic, progress)
-            sanitized = _sanitize(client, file, records, progress)
+        with shown_progress(console) as progress:
+            produce(client, pipeline.source.topic, stream.raw(truth), records, progress)
+            sanitized = sanitize(client, file, records, progress)
         released = Released.of(sanitized, alphabet)
         _report(console, mechanism, alphabet, truth, released, sanitized)
 
 
 def _pipeline_file(folder: Path, bootstrap: str) -> PipelineFile:
-    """The example pipeline, pointed at the embedded broker and at a secret made for this run."""
+    """The packaged pipeline and its model, on the embedded broker."""
     packaged = files("dataflows.demo")
-    document = yaml.safe_load((packaged / "heart-zones.yaml").read_text())
-    document["kafka"] = {"bootstrap": bootstrap, "broker": "embedded"}
-    document["secret"] = {"env": _SECRET}
-    model = document["operator"]["model"]
+    model = "heart-zones.model.json"
     (folder / model).write_bytes((packaged / model).read_bytes())
-    path = folder / "heart-zones.yaml"
-    path.write_text(yaml.safe_dump(document, sort_keys=False))
-    return PipelineFile.read(path)
-
-
-def _produce(
-    client: Client,
-    stream: DemoStream,
-    truth: list[tuple[bytes, int]],
-    topic: str,
-    progress: Progress,
-) -> None:
-    task = progress.add_task("produce", total=len(truth), rate="")
-    client.topic(topic)
-    writer = client.writer()
-    for outgoing in stream.outgoing(truth):
-        writer.write(topic, outgoing)
-        progress.advance(task, len(outgoing.values))
-    writer.flush()
-    writer.close()
-
-
-def _sanitize(client: Client, file: PipelineFile, records: int, progress: Progress) -> list[Batch]:
-    """Run `fugu run` until everything has come out, and stop it as an operator would."""
-    task = progress.add_task("sanitize", total=records, rate="")
-    sink = file.pipeline.sink.topic
-    client.topic(sink)
-    reader = client.reader(sink)
-    partitions = list(range(PARTITIONS))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "dataflows", "run", str(file.path)],
-        env={**os.environ, _SECRET: token_hex(32)},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        began, first, done = time.monotonic(), 0.0, 0
-        while done < records:
-            if process.poll() is not None or time.monotonic() - began > _PATIENCE_SECONDS:
-                process.kill()
-                raise FuguError(f"the demo's pipeline stopped early:\n{process.communicate()[1]}")
-            done = sum(bounds.end for bounds in reader.bounds(partitions).values())
-            first = first or (time.monotonic() if done else 0.0)
-            elapsed = time.monotonic() - first if first else 0.0
-            rate = f"{done / elapsed:,.0f} records/s" if elapsed > 0.5 else ""
-            progress.update(task, completed=done, rate=rate)
-            time.sleep(0.1)
-        process.send_signal(signal.SIGTERM)
-        if process.wait(timeout=30) != 0:
-            raise FuguError(f"the demo's pipeline did not stop:\n{process.communicate()[1]}")
-        return [
-            batch
-            for partition, bounds in reader.bounds(partitions).items()
-            for batch in reader.read_range(partition, bounds.start, bounds.end)
-        ]
-    finally:
-        process.kill()
-        reader.close()
+    text = (packaged / "heart-zones.yaml").read_text()
+    return pipeline_on(bootstrap, folder, "heart-zones.yaml", text)
 
 
 def _report(

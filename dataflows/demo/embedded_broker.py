@@ -1,7 +1,7 @@
 """The embedded development broker: librdkafka's mock cluster, in this process, in memory.
 
 Good for a first look, and for nothing else: no durability, no topic ids, no topic settings, no
-fencing. Topics appear by themselves with 4 partitions.
+fencing. Topics appear by themselves with 4 partitions, each of which keeps its newest 5 MB.
 """
 
 from types import TracebackType

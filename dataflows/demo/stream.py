@@ -7,15 +7,12 @@ from itertools import accumulate
 from random import Random
 
 import orjson
-from kafka.partitioner.default import murmur2
 
-from dataflows.batches import Outgoing
-from dataflows.demo.embedded_broker import PARTITIONS
+from dataflows.demo.raw_records import RawRecord
 from operators.sip.markov_model import MarkovModel
 
 _SEED = 20240601
 _MINUTE_MS = 60_000
-_WRITE_SIZE = 1_000
 
 
 @dataclass(frozen=True)
@@ -43,35 +40,12 @@ class DemoStream:
             told.append((b"user-%05d" % user, zone))
         return told
 
-    def outgoing(self, truth: list[tuple[bytes, int]]) -> Iterator[Outgoing]:
+    def raw(self, truth: list[tuple[bytes, int]]) -> Iterator[RawRecord]:
         """The raw records, each with fields that no pipeline may let through."""
         rounds = self.records // self.users
         start = int(datetime.now(UTC).timestamp() * 1000) - rounds * _MINUTE_MS
-        queues: list[list[tuple[bytes, bytes, int]]] = [[] for _ in range(PARTITIONS)]
         for number, (user, zone) in enumerate(truth):
-            timestamp = start + (number // self.users) * _MINUTE_MS
             value = orjson.dumps(
                 {"zone": self.alphabet[zone], "device": f"watch-{number % 997}", "steps": number}
             )
-            partition = partition_of(user)
-            queues[partition].append((user, value, timestamp))
-            if len(queues[partition]) == _WRITE_SIZE:
-                yield _outgoing(partition, queues[partition])
-                queues[partition] = []
-        for partition, queue in enumerate(queues):
-            yield _outgoing(partition, queue)
-
-
-def partition_of(user: bytes) -> int:
-    """The partition that the demo's producer sends a user to."""
-    return int(murmur2(user) & 0x7FFFFFFF) % PARTITIONS
-
-
-def _outgoing(partition: int, queue: list[tuple[bytes, bytes, int]]) -> Outgoing:
-    return Outgoing(
-        partition,
-        [user for user, _, _ in queue],
-        [value for _, value, _ in queue],
-        [[] for _ in queue],
-        [timestamp for _, _, timestamp in queue],
-    )
+            yield user, value, start + (number // self.users) * _MINUTE_MS

@@ -1,0 +1,1 @@
+"""Worked examples: from raw topics to what an analyst reads."""
