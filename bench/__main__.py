@@ -1,5 +1,5 @@
 """`python -m bench`: the path (`make bench`), the state store, a flood of new keys,
-steps of conditional randomized response, and temporal perturbation."""
+steps of conditional randomized response, temporal perturbation, and aggregates."""
 
 import os
 import sys
@@ -13,6 +13,8 @@ import typer
 from rich.console import Console
 
 from bench import key_flood, row_state, temporal
+from bench.aggregates import measure_aggregates
+from bench.aggregates_report import aggregates_page
 from bench.child import ChildFailed
 from bench.key_flood_report import flood_page
 from bench.outcomes import WrongOutcomes
@@ -105,6 +107,18 @@ def sip(results: Folder = _RESULTS) -> None:
     page = sip_page(measure_steps(), ".venv/bin/python -m bench sip", os.getloadavg()[0])
     page.write(results)
     page.show(Console(), results)
+
+
+@app.command()
+def aggregates(results: Folder = _RESULTS) -> None:
+    """Aggregation by number of groups, beside passing records through.
+
+    About two minutes.
+    """
+    load_before = os.getloadavg()[0]
+    with Console().status("making records") as status:
+        costs = measure_aggregates(status.update)
+    _publish(aggregates_page(costs, ".venv/bin/python -m bench aggregates", load_before), results)
 
 
 @app.command()

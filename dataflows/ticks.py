@@ -70,6 +70,14 @@ class Ticks:
             return Reason.TOO_FAR_AHEAD
         return None
 
+    def quiet(self, clock: Clock) -> tuple[int, int]:
+        """From when, and until before when, a record is sure to be in time and to close no tick."""
+        if not clock:
+            return 0, 0
+        closes = (clock[CLOSED] + 2) * self.width + self.grace
+        too_far = (self.of(clock[TIME]) + self.max_jump + 1) * self.width
+        return (clock[CLOSED] + 1) * self.width, min(closes, too_far)
+
     def passed(self, clock: Clock, time: int) -> range:
         """Move stream time, if a record of this time does move it; the ticks that this closes."""
         if TIME not in clock:

@@ -208,7 +208,7 @@ class KeyedDraws:
         middles = [_encode_field(purpose) + _encode_field(c) for c in range(coordinates)]
         suffixes = [struct.pack("<I", b) for b in range(blocks)]
         copy_prefix = self.prefix.copy
-        digests = []
+        drawn = bytearray()
         for context, bound in zip(self._contexts, map(_encode_field, binding), strict=True):
             for middle in middles:
                 draw = copy_prefix()
@@ -216,10 +216,10 @@ class KeyedDraws:
                 for suffix in suffixes[:-1]:
                     hasher = draw.copy()
                     hasher.update(suffix)
-                    digests.append(hasher.digest())
+                    drawn += hasher.digest()
                 draw.update(suffixes[-1])
-                digests.append(draw.digest())
-        words = np.frombuffer(b"".join(digests), dtype="<u8")
+                drawn += draw.digest()
+        words = np.frombuffer(drawn, dtype="<u8")
         shape = (len(self._contexts), coordinates, blocks * WORDS_PER_BLOCK)
         return words.reshape(shape)[:, :, :count].astype(np.uint64)
 

@@ -13,7 +13,7 @@ from dataflows.admission import Admission
 from dataflows.aggregates.partials import Partial
 from dataflows.batches import DeadLetters, Decoded, Reason
 from dataflows.state.row_table import RowTable
-from dataflows.ticks import Ticks
+from dataflows.ticks import TIME, Ticks
 from operators.mechanism import ExhaustibleMechanism, Integers, State
 from operators.temporal.temporal_perturbation import End
 
@@ -49,22 +49,32 @@ class Bounding:
     def __call__(self, decoded: Decoded, table: RowTable) -> Bounded:
         """Note every contribution, and sum the ticks that are closed."""
         closed: list[Partial] = []
-        values, waiting = decoded.values.reshape(-1, 2), list[int]()
+        times, waiting = np.array(decoded.timestamps, dtype=np.int64), list[int]()
         unknown = set(table.unknown(decoded.keys))
+        clock = table.clock
+        (begin, end), latest = self.ticks.quiet(clock), clock.get(TIME, 0)
         for index, time in enumerate(decoded.timestamps):
-            reason = self.ticks.refusal(table.clock, time)
+            if begin <= time < end and index not in unknown:
+                latest = max(latest, time)
+                waiting.append(index)
+                continue
+            if clock:
+                clock[TIME] = latest
+            reason = self.ticks.refusal(clock, time)
             if reason is None and index in unknown:
-                self._note(table, decoded, values, waiting)
                 reason = self._admitted(decoded, table, index)
             if reason is not None:
                 decoded.dead.add(decoded.offsets[index], time, reason)
                 continue
-            ticks = self.ticks.passed(table.clock, time)
+            ticks = self.ticks.passed(clock, time)
             if ticks:
-                self._note(table, decoded, values, waiting)
+                self._note(table, decoded, times, waiting)
                 closed += [self._summed(decoded.partition, table, tick) for tick in ticks]
+            (begin, end), latest = self.ticks.quiet(clock), clock[TIME]
             waiting.append(index)
-        self._note(table, decoded, values, waiting)
+        if clock:
+            clock[TIME] = latest
+        self._note(table, decoded, times, waiting)
         return Bounded(decoded.partition, closed, decoded.dead.in_order())
 
     def finish(self, partition: int, table: RowTable, end: End) -> Bounded:
@@ -79,18 +89,16 @@ class Bounding:
             table.rows_of([key])
         return reason
 
-    def _note(
-        self, table: RowTable, decoded: Decoded, values: Integers, waiting: list[int]
-    ) -> None:
+    def _note(self, table: RowTable, decoded: Decoded, times: Integers, waiting: list[int]) -> None:
         """Write contributions into their cells; of several to one cell the last one stays."""
         if not waiting:
             return
         rows = table.rows_of([decoded.keys[index] for index in waiting])
-        ticks = np.array([self.ticks.of(decoded.timestamps[index]) for index in waiting])
+        ticks, values = times[waiting] // self.ticks.width, decoded.values.reshape(-1, 2)[waiting]
         cells, columns = ticks % self.ticks.open, table.columns
         columns["tick"][rows, cells] = ticks
-        columns["group"][rows, cells] = values[waiting, 0]
-        columns["amount"][rows, cells] = values[waiting, 1]
+        columns["group"][rows, cells] = values[:, 0]
+        columns["amount"][rows, cells] = values[:, 1]
         table.touch(rows)
         waiting.clear()
 

@@ -63,7 +63,9 @@ class Figures:
     def __init__(self, groups: Sequence[str] | Sequence[int] | None, *, units_per_one: int) -> None:
         names: list[str | int | None] = [None] if groups is None else list(groups)
         self.keys = [b"" if name is None else str(name).encode() for name in names]
-        self._names = names
+        self._groups = [
+            b"," if name is None else b',"group":' + orjson.dumps(name) + b"," for name in names
+        ]
         self._units_per_one = units_per_one
 
     def write(self, start: int, values: Integers, notes: dict[str, object]) -> list[bytes]:
@@ -72,14 +74,9 @@ class Figures:
         error = notes.get("standard_error")
         if isinstance(error, float):
             notes = notes | {"standard_error": round(error / units, _DIGITS)}
+        begin, end = b'{"start":%d' % start, b"," + orjson.dumps(notes)[1:]
+        numbers = orjson.dumps((values if units == 1 else values / units).tolist())[1:-1]
         return [
-            orjson.dumps(
-                {
-                    "start": start,
-                    **({} if name is None else {"group": name}),
-                    "value": value if units == 1 else value / units,
-                    **notes,
-                }
-            )
-            for name, value in zip(self._names, values.tolist(), strict=True)
+            begin + group + b'"value":' + number + end
+            for group, number in zip(self._groups, numbers.split(b","), strict=True)
         ]

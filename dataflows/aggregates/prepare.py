@@ -8,6 +8,9 @@ from dataflows.operator_sections import AggregateOperator
 from dataflows.preparation import Preparation
 from dataflows.state.directory import merge_directory
 
+_FIGURES_AT_ONCE = 1_000_000
+"""That one batch of partial sums may lead to, whatever is waiting in the log."""
+
 
 def prepare_aggregate(
     preparation: Preparation, shards: list[int] | None
@@ -64,6 +67,8 @@ def _merging(
         client=preparation.client,
         directory=directory,
         fingerprint=preparation.continued(directory, fingerprint, merging),
-        max_batch=preparation.pipeline.source.max_batch,
+        max_batch=max(
+            1, min(preparation.pipeline.source.max_batch, _FIGURES_AT_ONCE // operator.group_count)
+        ),
         stop=preparation.stop,
     )

@@ -11,7 +11,8 @@ which is the dissimilarity test, multiplied by L, so that both sides are integer
 Laplace noise on the grid of units; e1 and e2 are rounded down to multiples of D for it, and for the
 test. A tick that repeats what was published pays for the decision only.
 
-Values beyond 2^44 are clamped, which brings neighbours no farther apart.
+Values beyond 2^44, and distances |w_j - a_j| beyond 2^45, are clamped, which brings neighbours no
+farther apart.
 """
 
 from collections.abc import Mapping
@@ -42,11 +43,12 @@ from operators.sip.history import extended
 from operators.wevent.allocation import Booleans, Cap, Offer, Rule, window_spend
 from operators.wevent.guarantees import window_guarantee
 
-LARGEST_BINS = 2**15
+LARGEST_BINS = 2**17
 LARGEST_WINDOW = 100_000
 LARGEST_EPSILON = 20.0
 LARGEST_VALUE = 2**44
-"""With it, sums over all bins of what is published and what is true fit 64 bits."""
+LARGEST_DISTANCE = 2**45
+"""Over all bins distances sum to 2^62 at most, which leaves room in 64 bits for noise: 2^46."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +129,8 @@ class Strategy:
         if not self.rule.decides:
             return published
         rows = np.flatnonzero(published)
-        apart = np.abs(tick.state["released"][rows] - tick.values[rows]).sum(axis=1)
+        distances = np.abs(tick.state["released"][rows] - tick.values[rows])
+        apart = np.minimum(distances, LARGEST_DISTANCE).sum(axis=1)
         noisy = tick.noisy(rows, apart[:, None], offer.decision, "dissimilarity")[:, 0]
         limit = (self.bins << 40) // (offer.publication[rows] // self.sensitivity)
         published[rows] = noisy > limit

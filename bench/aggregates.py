@@ -1,0 +1,209 @@
+"""Aggregation by number of groups: from records to figures, in one process and without Kafka.
+
+Beside it the same batches are decoded and encoded, which is what passing them through takes.
+"""
+
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+from statistics import median
+
+import orjson
+
+from bench.parts import Stopwatch
+from bench.stream import key_of
+from dataflows.admission import Admission
+from dataflows.aggregates.bounding import Bounding, cells
+from dataflows.aggregates.merging import Merge, MergeState
+from dataflows.aggregates.partials import Partial
+from dataflows.aggregates.strategies import aggregate_mechanism, contributions
+from dataflows.batches import Batch
+from dataflows.codec.fields import FieldTimestamp
+from dataflows.codec.records import Codec
+from dataflows.codec.symbol_reports import PlainSymbols
+from dataflows.operator_sections import AggregateOperator
+from dataflows.state.row_table import RowTable
+from operators.mechanism import Releases
+from operators.randomness import DrawScope, Secret
+
+GROUPS = (10, 1_000, 100_000)
+USERS = 100_000
+TICKS = 4
+"""Of which the first one is published, the others repeat it."""
+PARTITIONS = 4
+
+PASS_THROUGH = "pass-through"
+DECODE = "codec: decode"
+BOUND = "bound and sum"
+PARTIALS = "partial sums: write and read"
+MERGE = "merge"
+FIGURES = "figures"
+IDS = "release ids"
+AGGREGATION = (DECODE, BOUND, PARTIALS, MERGE)
+
+_WIDTH = 900_000
+_BATCH = 5_000
+_SEED = 1
+_PASSES = 3
+_LARGEST_VALUE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Cost:
+    """CPU seconds of all records by part; of one publication, and new memory at its height.
+
+    Bytes of an open tick: for each user where contributions are bounded, in all in the merge, and
+    the largest partial sums in the log.
+    """
+
+    groups: int
+    seconds: dict[str, float]
+    publication_seconds: float
+    publication_bytes: int
+    bytes_per_user: float
+    merge_bytes: int
+    log_bytes: int
+
+    def microseconds(self, *parts: str) -> float:
+        """Of one record."""
+        return sum(self.seconds[part] for part in parts) / (USERS * TICKS) * 1e6
+
+
+class City:
+    """A pipeline over `groups` zones, and batches of ticks in which everybody is somewhere."""
+
+    def __init__(self, groups: int) -> None:
+        self.zones = [f"zone-{number:06d}" for number in range(groups)]
+        self.operator = AggregateOperator.model_validate(
+            {
+                "kind": "sample",
+                "epsilon": 1.0,
+                "window": TICKS,
+                "groups": self.zones,
+                "ticks": {"width": "15m"},
+            }
+        )
+        self.ticks = self.operator.in_ticks()
+        when = FieldTimestamp("at", 1)
+        self.codec = Codec(contributions(self.operator, "zone"), _LARGEST_VALUE, when)
+        self.plain = Codec(PlainSymbols("zone", self.zones), _LARGEST_VALUE, when)
+        admission = Admission("unchecked", PARTITIONS, USERS)
+        self.bounding = Bounding(self.ticks, groups, admission)
+        mechanism = aggregate_mechanism(self.operator)
+        law = mechanism.law_digest()
+        self.scope = DrawScope(Secret(bytes(32)), "bench", mechanism.kind, 1, law)
+        self.merge = Merge(mechanism, self.scope, "bench", PARTITIONS, groups)
+        self.figures = self.operator.figures()
+
+    @cached_property
+    def batches(self) -> list[Batch]:
+        """All ticks, and a last one with one record, which closes the others."""
+        random, offsets = Random(_SEED), [0] * PARTITIONS
+        batches = []
+        for tick in range(TICKS + 1):
+            for partition in range(PARTITIONS):
+                users = range(partition, USERS if tick < TICKS else partition + 1, PARTITIONS)
+                for start in range(0, len(users), _BATCH):
+                    sent = users[start : start + _BATCH]
+                    first = offsets[partition]
+                    offsets[partition] += len(sent)
+                    batches.append(self._batch(partition, first, tick, sent, random))
+        return batches
+
+    def _batch(
+        self, partition: int, first: int, tick: int, users: Sequence[int], random: Random
+    ) -> Batch:
+        values: list[bytes | None] = [
+            orjson.dumps(
+                {
+                    "zone": random.choice(self.zones),
+                    "at": tick * _WIDTH + random.randrange(_WIDTH),
+                    "vehicle": f"bus-{random.randrange(1_000)}",
+                    "session": f"{random.getrandbits(64):016x}",
+                }
+            )
+            for _ in users
+        ]
+        return Batch(
+            partition,
+            list(range(first, first + len(users))),
+            [tick * _WIDTH] * len(users),
+            [key_of(user) for user in users],
+            values,
+            [[] for _ in users],
+        )
+
+
+def measure_aggregates(say: Callable[[str], None]) -> list[Cost]:
+    """Of every number of groups."""
+    costs = []
+    for groups in GROUPS:
+        say(f"{groups:,} groups")
+        costs.append(_measure(City(groups)))
+    return costs
+
+
+def _measure(city: City) -> Cost:
+    passes = [_one_pass(city) for _ in range(_PASSES)]
+    seconds = {part: median(one[part] for one, _ in passes) for part in passes[0][0]}
+    partials = passes[-1][1]
+    began = time.process_time()
+    _publish(city, partials)
+    publication = time.process_time() - began
+    tracemalloc.start()
+    _publish(city, partials)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    waiting = city.merge.start()
+    list(city.merge(waiting, partials[0]))
+    return Cost(
+        groups=len(city.zones),
+        seconds=seconds,
+        publication_seconds=publication,
+        publication_bytes=peak,
+        bytes_per_user=sum(column.nbytes for column in cells(city.ticks, USERS).values()) / USERS,
+        merge_bytes=sum(sums.nbytes for sums in waiting.open.values()),
+        log_bytes=max(len(one.encoded()) for one in partials),
+    )
+
+
+def _one_pass(city: City) -> tuple[dict[str, float], list[Partial]]:
+    watch = Stopwatch()
+    tables = [RowTable(city.bounding.start) for _ in range(PARTITIONS)]
+    closed: list[Partial] = []
+    for batch in city.batches:
+        with watch.on(PASS_THROUGH):
+            city.plain.encode(Releases(city.plain.decode(batch).values))
+        with watch.on(DECODE):
+            decoded = city.codec.decode(batch)
+        with watch.on(BOUND):
+            closed += city.bounding(decoded, tables[batch.partition]).partials
+    with watch.on(PARTIALS):
+        log = [one.encoded() for one in closed]
+        partials = [Partial.decoded(one, "bench") for one in log]
+    with watch.on(MERGE):
+        released = list(_merged(city, city.merge.start(), partials))
+    assert len(released) == TICKS
+    for tick, releases in released:
+        notes = {name: note[0].item() for name, note in releases.annotations.items()}
+        with watch.on(FIGURES):
+            city.figures.write(tick, releases.values[0], notes)
+        with watch.on(IDS):
+            keys = city.figures.keys
+            city.scope.tick_release_ids("bench", keys, [0] * len(keys), [tick] * len(keys))
+    return dict(watch.seconds), partials
+
+
+def _publish(city: City, partials: Sequence[Partial]) -> None:
+    """The first tick only."""
+    next(_merged(city, city.merge.start(), partials))
+
+
+def _merged(
+    city: City, state: MergeState, partials: Sequence[Partial]
+) -> Iterator[tuple[int, Releases]]:
+    for one in partials:
+        yield from city.merge(state, one)

@@ -1,0 +1,90 @@
+"""The figures of aggregation as tables."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from bench.aggregates import (
+    AGGREGATION,
+    FIGURES,
+    IDS,
+    PARTITIONS,
+    PASS_THROUGH,
+    TICKS,
+    USERS,
+    Cost,
+)
+from bench.grid import Grid, figures
+from bench.page import Page
+
+
+def aggregates_page(costs: Sequence[Cost], command: str, load_before: float) -> Page:
+    """What is written and shown."""
+    return Page(
+        "aggregates",
+        "Aggregates",
+        command,
+        load_before,
+        {
+            "command": command,
+            "load_before": load_before,
+            "users": USERS,
+            "ticks": TICKS,
+            "costs": [asdict(cost) for cost in costs],
+        },
+        [_speeds(costs), _ticks(costs)],
+        [
+            f"Strategy sample with a window of {TICKS} ticks, so that one tick is published and "
+            f"{TICKS - 1} repeat it; {PARTITIONS} partitions in turn, one process, no Kafka, CPU "
+            "time. Every user sends one record of 80 bytes a tick; users are new in the first "
+            "one. Pass-through decodes and encodes the same batches.",
+            "A publication draws noise for every group. Where contributions are bounded, state "
+            "grows with users; in the merge and in the log, with groups.",
+        ],
+    )
+
+
+def _speeds(costs: Sequence[Cost]) -> Grid:
+    rows = []
+    for cost in costs:
+        through, aggregated = cost.microseconds(PASS_THROUGH), cost.microseconds(*AGGREGATION)
+        parts = (cost.microseconds(part) for part in AGGREGATION)
+        rows.append(
+            [
+                f"{cost.groups:,}",
+                *figures(0, 1e6 / aggregated, 1e6 / through),
+                *figures(2, through / aggregated, *parts),
+            ]
+        )
+    return Grid(
+        f"Records to merged ticks: {USERS * TICKS:,} records of {USERS:,} users; parts in µs a "
+        "record",
+        ["groups", "records/s", "pass-through", "ratio", *AGGREGATION],
+        rows,
+    )
+
+
+def _ticks(costs: Sequence[Cost]) -> Grid:
+    rows = [
+        [
+            f"{cost.groups:,}",
+            *figures(1, cost.publication_seconds * 1e3),
+            *figures(1, *(cost.seconds[part] / TICKS * 1e3 for part in (FIGURES, IDS))),
+            *figures(1, cost.publication_bytes / 2**20),
+            *figures(0, cost.bytes_per_user, cost.merge_bytes, cost.log_bytes),
+        ]
+        for cost in costs
+    ]
+    return Grid(
+        "A tick: CPU milliseconds, and bytes of an open one",
+        [
+            "groups",
+            "publication",
+            "figures",
+            "release ids",
+            "publication, MiB",
+            "a user",
+            "merge",
+            "log",
+        ],
+        rows,
+    )
