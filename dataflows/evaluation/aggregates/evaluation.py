@@ -10,6 +10,7 @@ from dataflows.evaluation.aggregates.grid import (
     chosen_rivals,
     grid_of,
     parse_windows,
+    require_comparable,
 )
 from dataflows.evaluation.aggregates.report import AggregateReport, AggregateRow
 from dataflows.evaluation.aggregates.utility import AggregateUtility, Truth
@@ -45,7 +46,7 @@ class AggregateEvaluation:
         operator = file.pipeline.operator
         assert isinstance(operator, AggregateOperator)
         require_times(file.pipeline, "operator.ticks")
-        own = operator.epsilon
+        own = require_comparable(operator)
         wanted = [own / 2.0, own, own * 2.0] if epsilons is None else parse_epsilons(epsilons)
         lengths = [operator.window] if windows is None else parse_windows(windows)
         grid = grid_of(operator, wanted, lengths, chosen_rivals(operator, rivals))
@@ -69,7 +70,7 @@ class AggregateEvaluation:
             units_per_one=1 if amounts is None else amounts.units_per_one,
             smallest=1 if amounts is None else amounts.largest_units,
         )
-        own = (operator.kind, float(operator.epsilon), operator.window)
+        own = (operator.kind, require_comparable(operator), operator.window)
         several = len({one.window for one in self.grid.candidates}) > 1
         rows = []
         for candidate in self.grid.candidates:

@@ -10,7 +10,8 @@ from dataflows.evaluation.candidates import Candidate
 from dataflows.evaluation.grid import Grid
 from dataflows.operator_sections.aggregates import AggregateOperator, Strategy
 
-STRATEGIES: tuple[str, ...] = get_args(Strategy)
+_APART = {"binary_tree": "its totals are about many ticks", "quantified": "it has no epsilon"}
+STRATEGIES = tuple(kind for kind in get_args(Strategy) if kind not in _APART)
 _LARGEST_WINDOW = 100_000
 
 
@@ -33,6 +34,16 @@ def parse_windows(text: str) -> list[int]:
             f"10,20,40, at most {_LARGEST_WINDOW:,}"
         )
     return windows
+
+
+def require_comparable(operator: AggregateOperator) -> float:
+    """The configured epsilon of a strategy that has figures per tick."""
+    if operator.kind in _APART or operator.epsilon is None:
+        raise FuguError(
+            f"fugu evaluate compares figures of ticks at equal epsilons, and not {operator.kind}: "
+            f"{_APART[operator.kind]}"
+        )
+    return float(operator.epsilon)
 
 
 def chosen_rivals(operator: AggregateOperator, text: str | None) -> list[str]:
@@ -74,7 +85,7 @@ def _add(
 ) -> None:
     changed: dict[str, object] = {"kind": kind, "epsilon": epsilon, "window": window}
     if kind != operator.kind:
-        changed["flags"] = False
+        changed |= {"flags": False, "samples": None}
     section = operator.model_copy(update=changed)
     try:
         mechanism = aggregate_mechanism(section)
