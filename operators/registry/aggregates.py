@@ -1,0 +1,117 @@
+"""Strategies of aggregates, configured to be tried and tested on."""
+
+from collections.abc import Mapping
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+
+from operators.leakage.correlation import TemporalCorrelation
+from operators.nats import UNITS_PER_NAT
+from operators.registry.example import EPSILONS, Example, Kind
+from operators.wevent.allocation import Cap
+from operators.wevent.binary_tree import BinaryTree
+from operators.wevent.budget_absorption import BudgetAbsorption
+from operators.wevent.budget_distribution import BudgetDistribution
+from operators.wevent.fast import Fast
+from operators.wevent.flags import Flags, Markov, Released, Schedule
+from operators.wevent.pba import PrivacyBudgetAllocation
+from operators.wevent.quantified import Quantified
+from operators.wevent.sample import Sample
+from operators.wevent.strategy import Strategy
+from operators.wevent.uniform import Uniform
+
+_COUNTS = np.array([[0, 0, 0], [120, 7, 300], [121, 7, 300], [3, 3, 3]])
+
+
+def _strategy_examples(kind: type[Strategy]) -> tuple[Example, ...]:
+    capped = kind(3, window=4, epsilon=1.0, sensitivity=1, cap=Cap(2**36, 2**37))
+    return (
+        Example(kind(3, window=4, epsilon=1.0, sensitivity=1), _COUNTS),
+        Example(kind(3, window=4, epsilon=1.0, sensitivity=2), _COUNTS),
+        Example(kind(1, window=1, epsilon=0.1, sensitivity=10**6), 10**7 * _COUNTS[:, :1]),
+        Example(kind(2, window=3, epsilon=20.0, sensitivity=1), _COUNTS[:, 1:] - 200),
+        Example(capped, _COUNTS),
+    )
+
+
+def _pba_examples(kind: type[PrivacyBudgetAllocation]) -> tuple[Example, ...]:
+    sticky = ((0.9, 0.1), (0.1, 0.9))
+    providers: list[Flags] = [
+        Schedule((True,)),
+        Schedule((False, True)),
+        Markov(sticky, 0.9),
+        Released(0.5),
+    ]
+    return (
+        *_strategy_examples(kind),
+        *(Example(kind(3, 5, 1.0, 1, flags=flags), _COUNTS) for flags in providers),
+    )
+
+
+def _fast_examples(kind: type[Fast]) -> tuple[Example, ...]:
+    often = kind(3, 10, 5.0, 1, samples=9, process_variance=10.0, measurement_variance=1000.0)
+    return (
+        Example(kind(3, window=4, epsilon=1.0, sensitivity=2), _COUNTS),
+        Example(often, _COUNTS),
+        Example(kind(1, 1, 0.1, 10**6, cap=Cap(2**38, 2**35)), 10**7 * _COUNTS[:, :1]),
+    )
+
+
+def _tree_examples(kind: type[BinaryTree]) -> tuple[Example, ...]:
+    return (
+        Example(kind(3, window=1, epsilon=1.0, sensitivity=2, horizon=100), _COUNTS),
+        Example(kind(1, window=7, epsilon=0.1, sensitivity=10**6, horizon=7), _COUNTS[:, :1]),
+        Example(kind(2, window=3, epsilon=5.0, sensitivity=1, horizon=8), _COUNTS[:, 1:]),
+    )
+
+
+def _quantified_examples(kind: type[Quantified]) -> tuple[Example, ...]:
+    nat, often = UNITS_PER_NAT, TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
+    return (
+        Example(kind.for_leakage(often, 0.5, bins=3, window=4, sensitivity=2), _COUNTS),
+        Example(kind(3, 4, 2.0, 1, None, nat // 2, nat // 4, nat, horizon=9), _COUNTS),
+    )
+
+
+KINDS: Mapping[str, Kind] = {
+    "binary_tree": Kind(BinaryTree, _tree_examples),
+    "budget_absorption": Kind(BudgetAbsorption, _strategy_examples),
+    "budget_distribution": Kind(BudgetDistribution, _strategy_examples),
+    "fast": Kind(Fast, _fast_examples),
+    "pba": Kind(PrivacyBudgetAllocation, _pba_examples),
+    "quantified": Kind(Quantified, _quantified_examples),
+    "sample": Kind(Sample, _strategy_examples),
+    "uniform": Kind(Uniform, _strategy_examples),
+}
+
+
+_UNUSABLE_STRATEGY = {
+    "bins": (0, -1, 2**17 + 1),
+    "window": (0, -1, 10**5 + 1),
+    "epsilon": (*EPSILONS, 20.1, 1e-20),
+    "sensitivity": (0, -1, 2**44 + 1),
+}
+
+
+UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
+    BinaryTree: {**_UNUSABLE_STRATEGY, "horizon": (0, -1, 2**16 + 1)},
+    BudgetAbsorption: _UNUSABLE_STRATEGY,
+    BudgetDistribution: _UNUSABLE_STRATEGY,
+    Fast: {
+        **_UNUSABLE_STRATEGY,
+        "samples": (-1, 10**4 + 1),
+        "process_variance": (0.0, -1.0, nan, inf),
+        "measurement_variance": (0.0, -1.0, nan, inf),
+    },
+    PrivacyBudgetAllocation: _UNUSABLE_STRATEGY,
+    Quantified: {
+        **_UNUSABLE_STRATEGY,
+        "first": (0, -1),
+        "each": (0, -1),
+        "last": (0, -1),
+        "horizon": (0, -1),
+    },
+    Sample: _UNUSABLE_STRATEGY,
+    Uniform: _UNUSABLE_STRATEGY,
+}
