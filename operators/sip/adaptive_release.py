@@ -49,6 +49,7 @@ from typing import ClassVar, get_args
 
 import numpy as np
 
+from operators.history import extended
 from operators.mechanism import (
     Array,
     Draws,
@@ -76,7 +77,6 @@ from operators.sip.conditional_randomized_response import (
     ConditionalRandomizedResponse,
 )
 from operators.sip.guarantees import adaptive_guarantees
-from operators.sip.history import extended
 from operators.sip.proposal import Mask
 from operators.sip.release_law import ReleaseLaw
 from operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near

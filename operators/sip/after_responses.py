@@ -23,9 +23,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from operators.generalized_randomized_response import GeneralizedRandomizedResponse
+from operators.history import extended
 from operators.mechanism import Integers, State
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.history import extended
 from operators.sip.markov_model import normalised
 
 

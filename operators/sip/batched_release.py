@@ -44,6 +44,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.history import extended
 from operators.mechanism import (
     Array,
     Draws,
@@ -62,7 +63,6 @@ from operators.sip.batches.batch_plan import BatchPlan
 from operators.sip.beliefs import checked_belief
 from operators.sip.distances import HAMMING, Distance, Points
 from operators.sip.guarantees import crr_guarantees
-from operators.sip.history import extended
 from operators.sip.kernels import Search
 from operators.sip.markov_model import MarkovModel
 from operators.sip.symbol_inputs import checked_symbols

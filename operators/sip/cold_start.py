@@ -51,6 +51,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from operators.history import extended
 from operators.mechanism import (
     Array,
     Draws,
@@ -73,7 +74,6 @@ from operators.sip.beliefs import (
 )
 from operators.sip.guarantees import cold_start_guarantees
 from operators.sip.hamming_kernel import HammingKernel
-from operators.sip.history import extended
 from operators.sip.proposal import Mask
 from operators.sip.release_law import ReleaseLaw
 from operators.sip.stream_model import StreamModels

@@ -44,6 +44,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.history import extended
 from operators.mechanism import (
     Array,
     Draws,
@@ -66,7 +67,6 @@ from operators.sip.chain import Chain
 from operators.sip.distances import HAMMING, Distance
 from operators.sip.gaps import Gaps
 from operators.sip.guarantees import crr_guarantees, with_gaps
-from operators.sip.history import extended
 from operators.sip.kernels import Mode, Search, choose_kernel
 from operators.sip.proposal import Kernel
 from operators.sip.release_law import ReleaseLaw

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from operators.history import extended
 from operators.mechanism import Floats, Integers, State
 from operators.sip.beliefs import checked_belief
 from operators.sip.chain import Chain
-from operators.sip.history import extended
 
 LONGEST_GAP = 10_000
 NEVER = np.iinfo(np.int64).min

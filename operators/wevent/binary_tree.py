@@ -38,10 +38,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.history import extended
 from operators.mechanism import Draws, Guarantee, Inputs, Integers, Releases, State
 from operators.nats import UNITS_PER_NAT, add_spent, in_nats
 from operators.randomness import encode_fields
-from operators.sip.history import extended
 from operators.wevent.guarantees import window_guarantee
 from operators.wevent.strategy import (
     LARGEST_BINS,

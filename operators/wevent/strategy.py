@@ -24,6 +24,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.history import extended
 from operators.mechanism import (
     Array,
     Draws,
@@ -39,7 +40,6 @@ from operators.nats import UNITS_PER_NAT, in_nats
 from operators.noise.grid import counted
 from operators.noise.unit_laplace import WORDS_PER_DRAW, sample
 from operators.randomness import binding_digest, draws_of, encode_fields
-from operators.sip.history import extended
 from operators.wevent.allocation import Booleans, Cap, Offer, Rule, window_spend
 from operators.wevent.guarantees import window_guarantee
 

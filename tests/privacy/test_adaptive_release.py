@@ -7,10 +7,10 @@ import pytest
 
 from operators.auditing.enumeration import sequences
 from operators.budget import Budgeted
+from operators.history import extended
 from operators.mechanism import Floats
 from operators.nats import in_nats
 from operators.sip.adaptive_release import AdaptiveRelease
-from operators.sip.history import extended
 from operators.sip.proposal import Mask
 from operators.sip.repeat_decision import Distance, RepeatDecision
 from tests.operators.sip.chains import random_second_order
