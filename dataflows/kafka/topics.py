@@ -14,6 +14,8 @@ _SINK_SETTINGS = {
     "message.timestamp.before.max.ms": _UNLIMITED,
     "message.timestamp.after.max.ms": _UNLIMITED,
 }
+_KEPT = {"retention.ms": "-1"}
+"""Retention goes by timestamps, which are those of events: nothing is gone before it is read."""
 _WHY = {
     "cleanup.policy": "compaction would remove releases that a replay must recognise",
     "message.timestamp.type": "a replay must publish the same timestamp again",
@@ -90,7 +92,7 @@ def single_partition(client: Client, name: str, key: str, *, create: bool) -> To
     """A topic of one partition, which keeps the order of everything in it; created if told so."""
     topic = client.topic(name)
     if topic is None and create:
-        client.create_topic(name, 1, _SINK_SETTINGS)
+        client.create_topic(name, 1, {**_SINK_SETTINGS, **_KEPT})
         topic = client.topic(name)
     if topic is None:
         raise KafkaUnavailable(
