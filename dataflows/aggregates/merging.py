@@ -22,12 +22,11 @@ _SCHEDULE = b"schedule"
 
 @dataclass
 class MergeState:
-    """First and last tick of every partition, -1 before it has one; the tick to be released next;
-    and sums of ticks that are not complete."""
+    """The last tick of every partition that has begun; the tick to be released next; and sums of
+    ticks that are not complete."""
 
     mechanism: State
-    first: list[int]
-    last: list[int]
+    last: dict[int, int] = field(default_factory=dict)
     following: int | None = None
     open: dict[int, Integers] = field(default_factory=dict)
 
@@ -36,8 +35,7 @@ class MergeState:
         ticks = sorted(self.open)
         header = {
             "columns": described(self.mechanism),
-            "first": self.first,
-            "last": self.last,
+            "last": sorted(self.last.items()),
             "following": self.following,
             "open": ticks,
         }
@@ -57,8 +55,7 @@ class Merge:
 
     def start(self) -> MergeState:
         """Nothing has been reported yet."""
-        nothing = [-1] * self.partitions
-        return MergeState(self.mechanism.start(1), list(nothing), list(nothing))
+        return MergeState(self.mechanism.start(1))
 
     def restored(self, content: bytes) -> MergeState:
         """What `MergeState.encoded` gave."""
@@ -66,23 +63,22 @@ class Merge:
         like = self.mechanism.start(1)
         mechanism = body.take_columns(like, 1)
         sums = {tick: body.take(self.groups, "<i8").astype(np.int64) for tick in header["open"]}
-        return MergeState(mechanism, header["first"], header["last"], header["following"], sums)
+        return MergeState(mechanism, dict(header["last"]), header["following"], sums)
 
     def __call__(self, state: MergeState, partial: Partial) -> Iterator[tuple[int, Releases]]:
         """Ticks that are complete now, in order, and what is released for them."""
-        partition, tick = partial.partition, partial.tick
-        if tick <= state.last[partition]:
+        partition, tick, last = partial.partition, partial.tick, state.last
+        if partition in last and tick <= last[partition]:
             return
-        if state.first[partition] < 0:
-            state.first[partition] = tick
-        state.last[partition] = tick
+        if partition not in last:
+            state.following = tick if state.following is None else min(state.following, tick)
+        last[partition] = tick
         sums = state.open.setdefault(tick, np.zeros(self.groups, dtype=np.int64))
         sums[partial.groups] += partial.sums
-        if min(state.last) < 0:
+        if len(last) < self.partitions:
             return
-        if state.following is None:
-            state.following = min(state.first)
-        while state.following <= min(state.last):
+        assert state.following is not None
+        while state.following <= min(last.values()):
             yield state.following, self._release(state, state.following)
             state.following += 1
 
