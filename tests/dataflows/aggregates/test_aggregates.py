@@ -7,6 +7,9 @@ import pytest
 from dataflows.admission import Admission
 from tests.dataflows.aggregates.exact import GROUPS, Aggregate, Message, Placed, figures_of
 
+NOBODY = [0] * len(GROUPS)
+"""Of the tick before the first record, to which somebody could still have come."""
+
 
 def at(who: str, when: int, where: str = "north", amount: float = 1.0) -> Message:
     return who, when, where, amount
@@ -36,7 +39,7 @@ def test_users_are_counted_by_group_and_tick() -> None:
         (0, at("a", 2_500)),
         (1, at("c", 2_600, "south")),
     ]
-    assert figures_of(Aggregate(), placed) == {0: [2, 1, 0], 1: [0, 0, 1]}
+    assert figures_of(Aggregate(), placed) == {-1: NOBODY, 0: [2, 1, 0], 1: [0, 0, 1]}
 
 
 def test_the_latest_record_of_a_user_counts_wherever_it_is() -> None:
@@ -44,6 +47,7 @@ def test_the_latest_record_of_a_user_counts_wherever_it_is() -> None:
     placed = [(0, at("a", 100, "north", 1.0)), (0, at("b", 150, "north", 9.0))]
     placed += [(0, at("a", 50, "south", 2.0)), (0, at("b", 1_900, "west", -9.0))]
     assert figures_of(aggregate, [*placed, (0, at("c", 9_000))]) == {
+        -1: NOBODY,
         0: [50, 20, 0],
         1: [0, 0, -20],
         **{tick: [0, 0, 0] for tick in range(2, 8)},
@@ -89,11 +93,11 @@ def test_a_silent_partition_holds_everybody_up_and_a_late_beginner_counts_as_emp
     assert figures_of(Aggregate(), busy) == {}
     begun = [*busy, (1, at("b", 5_000)), (1, at("b", 7_600))]
     figures = figures_of(Aggregate(), begun)
-    assert figures == {tick: [1 + (tick == 5), 0, 0] for tick in range(7)}
+    assert figures == {-1: NOBODY} | {tick: [1 + (tick == 5), 0, 0] for tick in range(7)}
 
 
 def test_users_beyond_the_limit_are_refused_and_not_counted() -> None:
     aggregate = Aggregate(1, admission=Admission("unchecked", 1, 2))
     placed = [(0, at(who, 100)) for who in "abc"] + [(0, at("a", 2_000))]
-    assert figures_of(aggregate, placed) == {0: [2, 0, 0]}
+    assert figures_of(aggregate, placed) == {-1: NOBODY, 0: [2, 0, 0]}
     assert aggregate.dead == [(0, 2, "too_many_keys")]
