@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test acceptance bench lint clean need-python need-kafka
+.PHONY: help demo city test acceptance bench lint clean need-python need-kafka
 
 # Tests start a Kafka of their own, unless FUGU_TEST_BOOTSTRAP names a running one.
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
@@ -12,6 +12,10 @@ help: ## list the targets
 
 demo: need-python .venv/demo ## run a pipeline on an embedded broker and show what it does
 	@.venv/bin/fugu demo
+
+city: need-python .venv/dev ## count people by zone, and draw two strategies beside the truth
+	@mkdir -p build
+	@.venv/bin/python -m examples.city --plot build/city.png
 
 test: need-kafka lint ## run the linters and every test on a real Kafka
 	@.venv/bin/pytest
