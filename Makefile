@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo clickstream heart-rate test acceptance bench lint clean need-python need-kafka
+.PHONY: help demo city clickstream heart-rate test acceptance bench lint clean need-python need-kafka
 
 # Tests start a Kafka of their own, unless FUGU_TEST_BOOTSTRAP names a running one.
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
@@ -20,6 +20,10 @@ clickstream: need-python .venv/dev ## find the most read of 5,000 pages in a san
 heart-rate: need-python .venv/dev ## displace a day of heart rates in time, and recover averages
 	@mkdir -p build
 	@.venv/bin/python -m examples.heart_rate --plot build/heart-rate.png
+
+city: need-python .venv/dev ## count people by zone, and draw two strategies beside the truth
+	@mkdir -p build
+	@.venv/bin/python -m examples.city --plot build/city.png
 
 test: need-kafka lint ## run the linters and every test on a real Kafka
 	@.venv/bin/pytest

@@ -37,7 +37,8 @@ def aggregates_page(costs: Sequence[Cost], command: str, load_before: float) -> 
             f"{TICKS - 1} repeat it; {PARTITIONS} partitions in turn, one process, no Kafka, CPU "
             "time. Every user sends one record of 80 bytes a tick; users are new in the first "
             "one. Pass-through decodes and encodes the same batches.",
-            "A publication draws noise for every group. Where contributions are bounded, state "
+            "Figures and release ids are written at every tick, and are not part of the ratio. A "
+            "publication draws noise for every group. Where contributions are bounded, state "
             "grows with users; in the merge and in the log, with groups.",
         ],
     )

@@ -22,6 +22,7 @@ from bytewax.recovery import (
 )
 from bytewax.run import cli_main
 
+from dataflows.aggregates.flow import MergingPlan
 from dataflows.errors import ConfigurationError, FuguError, unexpected
 from dataflows.kafka.source import StopFlag
 from dataflows.monitoring.monitor import Monitor
@@ -72,7 +73,7 @@ def _run(
         pipeline.sink.topic,
         plans[0].fingerprint.partitions,
         pipeline.state.shards,
-        len(plans),
+        sum(not isinstance(plan, MergingPlan) for plan in plans),
         plans[0].client.name,
         pipeline.state.every.total_seconds(),
     )

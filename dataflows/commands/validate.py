@@ -10,9 +10,15 @@ from dataflows.guarantee_text import in_words
 from dataflows.kafka.client import Topic
 from dataflows.kafka.connection import Connection
 from dataflows.kafka.kafka_python import KafkaPythonClient
-from dataflows.kafka.topics import sink_problems, source_problems
+from dataflows.kafka.topics import (
+    single_partition_problems,
+    single_partition_topics,
+    sink_problems,
+    source_problems,
+)
 from dataflows.ledger.topic import ledger_problem
 from dataflows.mechanisms import configure, state_megabytes
+from dataflows.operator_sections import AggregateOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.secrets import read_keys
 from operators.temporal.temporal_perturbation import TemporalPerturbation
@@ -81,28 +87,36 @@ def _check_kafka(file: PipelineFile, connection: Connection, checks: Checks) -> 
     pipeline = file.pipeline
     client = KafkaPythonClient(connection, pipeline.source.generation)
     source = client.topic(pipeline.source.topic)
-    sinks = {
-        "sink.topic": client.topic(pipeline.sink.topic),
-        "sink.dead_letters": client.topic(pipeline.sink.dead_letter_topic),
+    names = {
+        "sink.topic": pipeline.sink.topic,
+        "sink.dead_letters": pipeline.sink.dead_letter_topic,
     }
+    single: dict[str, str] = {}
+    if isinstance(pipeline.operator, AggregateOperator):
+        single = single_partition_topics(pipeline)
+    sinks = {key: (name, client.topic(name)) for key, name in (names | single).items()}
     checks.passed("kafka", f"{connection.bootstrap}, {connection.protocol}, {client.name}")
     if source is None:
         checks.failed("source.topic", f"topic {pipeline.source.topic} does not exist; create it")
         return
     _report("source.topic", source, source_problems(pipeline, source), checks)
     _check_source_limits(source, pipeline.source.max_value_bytes, checks)
-    names = (pipeline.sink.topic, pipeline.sink.dead_letter_topic)
-    for (key, sink), name in zip(sinks.items(), names, strict=True):
+    for key, (name, sink) in sinks.items():
+        wanted = "1 partition" if key in single else f"{source.partitions} partitions"
         if sink is not None:
-            _report(key, sink, sink_problems(sink, key, source), checks)
+            problems = (
+                single_partition_problems(sink, key)
+                if key in single
+                else sink_problems(sink, key, source)
+            )
+            _report(key, sink, problems, checks)
             _check_sink_limits(key, sink, checks)
         elif pipeline.sink.create:
-            checks.passed(key, f"{name} will be created with {source.partitions} partitions")
+            checks.passed(key, f"{name} will be created with {wanted}")
         else:
             checks.failed(
                 key,
-                f"topic {name} does not exist; create it with {source.partitions} partitions, "
-                "or write sink.create: true",
+                f"topic {name} does not exist; create it with {wanted}, or write sink.create: true",
             )
 
     if pipeline.ledger is not None:
@@ -125,7 +139,9 @@ def _report(key: str, topic: Topic, problems: list[str], checks: Checks) -> None
     for problem in problems:
         checks.failed(key, problem)
     if not problems:
-        checks.passed(key, f"{topic.name}, {topic.partitions} partitions")
+        checks.passed(
+            key, f"{topic.name}, {topic.partitions} partition{'s' * (topic.partitions > 1)}"
+        )
 
 
 def _check_source_limits(source: Topic, max_value_bytes: int, checks: Checks) -> None:

@@ -1,7 +1,7 @@
 """What must be true of the topics before anything is read: design section 4.2, conditions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dataflows.config import Pipeline
 from dataflows.errors import KafkaUnavailable
@@ -43,11 +43,15 @@ def find_topics(client: Client, pipeline: Pipeline) -> Topics:
 
 def find_aggregate_topics(client: Client, pipeline: Pipeline) -> tuple[Topics, Topics]:
     """The topics of the two dataflows of an aggregate: what the first writes, the second reads."""
-    source, create = _source(client, pipeline), pipeline.sink.create
+    source = _source(client, pipeline)
     [dead_letters] = _beside(client, pipeline, source, _dead_letters(pipeline))
-    log = single_partition(client, pipeline.partials_topic, "sink.partials", create=create)
-    sink = single_partition(client, pipeline.sink.topic, "sink.topic", create=create)
+    log, sink = _single_partition(client, pipeline)
     return Topics(source, log, dead_letters), Topics(log, sink, dead_letters)
+
+
+def single_partition_topics(pipeline: Pipeline) -> dict[str, str]:
+    """The topics of an aggregate that have one partition, by their keys in the pipeline file."""
+    return {"sink.partials": pipeline.partials_topic, "sink.topic": pipeline.sink.topic}
 
 
 def _source(client: Client, pipeline: Pipeline) -> Topic:
@@ -88,26 +92,42 @@ def _beside(
     return found
 
 
-def single_partition(client: Client, name: str, key: str, *, create: bool) -> Topic:
-    """A topic of one partition, which keeps the order of everything in it; created if told so."""
-    topic = client.topic(name)
-    if topic is None and create:
-        client.create_topic(name, 1, {**_SINK_SETTINGS, **_KEPT})
+def _single_partition(client: Client, pipeline: Pipeline) -> list[Topic]:
+    """Topics of one partition, which keeps the order of everything in it; created if told so.
+
+    All topics of the embedded broker have four: of these the first one is used.
+    """
+    problems: list[str] = []
+    found: list[Topic] = []
+    for key, name in single_partition_topics(pipeline).items():
         topic = client.topic(name)
-    if topic is None:
-        raise KafkaUnavailable(
-            f"topic {name} ({key}) does not exist. Create it with 1 partition and "
-            "cleanup.policy=delete, or write sink.create: true."
-        )
-    problems = _settings_problems(topic, key)
-    if topic.partitions != 1:
-        problems.append(
-            f"topic {name} ({key}) has {topic.partitions} partitions, but aggregates are written "
-            "in order, to one. Create it with 1 partition."
-        )
+        if topic is None and pipeline.sink.create:
+            client.create_topic(name, 1, {**_SINK_SETTINGS, **_KEPT})
+            topic = client.topic(name)
+        if topic is None:
+            problems.append(
+                f"topic {name} ({key}) does not exist. Create it with 1 partition and "
+                "cleanup.policy=delete, or write sink.create: true."
+            )
+            continue
+        if pipeline.kafka.broker == "embedded":
+            topic = replace(topic, partitions=1)
+        problems += single_partition_problems(topic, key)
+        found.append(topic)
     if problems:
         raise KafkaUnavailable("\n".join(problems))
-    return topic
+    return found
+
+
+def single_partition_problems(topic: Topic, key: str) -> list[str]:
+    """What keeps a topic from holding everything in one order."""
+    problems = []
+    if topic.partitions != 1:
+        problems.append(
+            f"topic {topic.name} ({key}) has {topic.partitions} partitions, but aggregates are "
+            "written in order, to one. Create it with 1 partition."
+        )
+    return problems + _settings_problems(topic, key)
 
 
 def source_problems(pipeline: Pipeline, source: Topic) -> list[str]:

@@ -77,7 +77,7 @@ def test_a_changed_file_is_refused_at_the_next_start(lines: str, tmp_path: Path)
         (tmp_path / "zones.txt").write_text(content)
         digests.append(reading_digest(read(tmp_path, IN_TEXT).pipeline))
     before, now = (FINGERPRINT.model_copy(update={"reading": digest}) for digest in digests)
-    with pytest.raises(StartRefused, match=r"operator\.alphabet or other changed"):
+    with pytest.raises(StartRefused, match=r"operator\.alphabet, other, ticks or null changed"):
         check_same(before, now)
 
 

@@ -62,7 +62,7 @@ def test_a_correct_file_is_read_with_its_defaults(tmp_path: Path) -> None:
         ("value: zone", "value: zone\n  budget: 0", 5, "source.budget: input should be greater"),
         ("value: zone", "value: zone\n  budget: .inf", 5, "source.budget: input should be"),
         ("value: zone", "value: zone\n  budget: '3'", 5, "source.budget: input should be a valid"),
-        ("vitals.sanitized", "vitals.raw", 1, "three different topics"),
+        ("vitals.sanitized", "vitals.raw", 1, "must be different ones"),
         ("env: FUGU_TEST_SECRET", "{}", 18, "write either env: NAME or file: PATH"),
         ("env: FUGU_TEST_SECRET", "env: A\n  file: b", 18, "write either env: NAME or file: PATH"),
         ("env: FUGU_TEST_SECRET", "env: A\n  encoding: raw", 18, "use hex or base64"),
