@@ -23,7 +23,7 @@ _SCHEDULE = b"schedule"
 @dataclass
 class MergeState:
     """The last tick of every partition that has begun; the tick to be released next; and sums of
-    ticks that are not complete."""
+    ticks that are not complete, where there are any."""
 
     mechanism: State
     last: dict[int, int] = field(default_factory=dict)
@@ -73,8 +73,9 @@ class Merge:
         if partition not in last:
             state.following = tick if state.following is None else min(state.following, tick)
         last[partition] = tick
-        sums = state.open.setdefault(tick, np.zeros(self.groups, dtype=np.int64))
-        sums[partial.groups] += partial.sums
+        if len(partial.groups):
+            sums = state.open.setdefault(tick, np.zeros(self.groups, dtype=np.int64))
+            sums[partial.groups] += partial.sums
         if len(last) < self.partitions:
             return
         assert state.following is not None

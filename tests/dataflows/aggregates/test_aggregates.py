@@ -2,9 +2,11 @@
 
 from random import Random
 
+import numpy as np
 import pytest
 
 from dataflows.admission import Admission
+from dataflows.aggregates.partials import Partial
 from tests.dataflows.aggregates.exact import GROUPS, Aggregate, Message, Placed, figures_of
 
 NOBODY = [0] * len(GROUPS)
@@ -101,3 +103,14 @@ def test_users_beyond_the_limit_are_refused_and_not_counted() -> None:
     placed = [(0, at(who, 100)) for who in "abc"] + [(0, at("a", 2_000))]
     assert figures_of(aggregate, placed) == {-1: NOBODY, 0: [2, 0, 0]}
     assert aggregate.dead == [(0, 2, "too_many_keys")]
+
+
+def test_ticks_that_wait_and_to_which_nobody_contributed_take_no_room() -> None:
+    aggregate, nothing = Aggregate(), np.zeros(0, dtype=np.int64)
+    state = aggregate.merge.start()
+    for tick in range(50):
+        assert list(aggregate.merge(state, Partial(0, tick, nothing, nothing))) == []
+    assert state.open == {}
+    released = list(aggregate.merge(state, Partial(1, 49, np.array([2]), np.array([7]))))
+    assert [tick for tick, _ in released] == list(range(50))
+    assert released[-1][1].values.tolist() == [[0, 0, 7]]
