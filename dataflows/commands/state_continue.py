@@ -114,6 +114,11 @@ def change_between(before: PipelineFile, after: PipelineFile) -> Change:
         )
     if new.version <= old.version:
         problems.append(f"version: must be above {old.version}, that of {before.path}")
+    if crr.gaps is not None:
+        problems.append(
+            "operator.step: when a release was made is not known any more, so what its readers "
+            "know now cannot be computed; delete it"
+        )
     if new.sink.key == "none":
         problems.append("sink.key: releases without keys cannot be told apart")
     if isinstance(was, Budgeted) and not isinstance(becomes, Budgeted):

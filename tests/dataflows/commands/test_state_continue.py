@@ -17,6 +17,9 @@ from tests.dataflows.pipeline_files import MODEL, PIPELINE
 GRR = PIPELINE.replace("kind: crr", "kind: grr").replace("  model: model.json\n", "")
 BUDGET = "budget: {total: 20}\n"
 CRR = "version: 2\n" + PIPELINE
+TIMED = CRR.replace(
+    "  model: model.json\n", "  model: model.json\n  step: {length: 1m, longest_gap: 9}\n"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +43,7 @@ def written(directory: Path, before: str, after: str) -> tuple[Path, Path]:
         (GRR, PIPELINE, "version: must be above 1"),
         (GRR, CRR.replace("pseudonym", "none"), "sink.key: releases without keys"),
         (GRR + BUDGET, CRR, "budget: a budget stays"),
+        (GRR, TIMED, "operator.step: when a release was made is not known"),
         (GRR, CRR + "budget: {total: 20, window: 5}\n", "budget.window: only budgets over"),
         (GRR, CRR.replace("./state", "./elsewhere"), "state.directory: must be that of"),
         (GRR, CRR, "there is no state in"),
