@@ -145,7 +145,8 @@ class RowTable:
         table, keys = RowTable(start, exhaustible), list(self._keys)
         columns = {name: column[: len(keys)] for name, column in self._columns.items()}
         table.scatter(table.rows_of(keys), convert(keys, columns))
-        table._spent = self._spent
+        if self.compacted:
+            table._spent = self._spent
         return table
 
     def take_changes(self) -> bytes:

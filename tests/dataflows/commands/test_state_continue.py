@@ -11,7 +11,11 @@ from typer.testing import CliRunner
 from dataflows.cli import app
 from dataflows.commands.state_continue import change_between
 from dataflows.errors import ConfigurationError, StartRefused
+from dataflows.lift import exhaustible
+from dataflows.mechanisms import columns_of
 from dataflows.pipeline_file import PipelineFile
+from dataflows.state.row_log import RowLog
+from dataflows.state.row_table import RowTable
 from tests.dataflows.pipeline_files import MODEL, PIPELINE
 
 GRR = PIPELINE.replace("kind: crr", "kind: grr").replace("  model: model.json\n", "")
@@ -69,3 +73,15 @@ def test_streams_whose_releases_are_gone_are_refused_and_counted(tmp_path: Path)
     assert "bob" not in str(caught.value)
     continued = change.told_by(releases)([b"alice"], {"spent": spent[:1]})
     assert continued["spent"].tolist() == [2 * change.grr.largest_charge]
+
+
+def test_rows_without_a_budget_go_on_under_one(tmp_path: Path) -> None:
+    before, after = map(PipelineFile.read, written(tmp_path, GRR, CRR + BUDGET))
+    change = change_between(before, after)
+    rows = RowTable(columns_of(before.pipeline, change.was), exhaustible(change.was))
+    rows.rows_of([b"alice"])
+    start, ends = columns_of(after.pipeline, change.becomes), exhaustible(change.becomes)
+    RowLog(tmp_path, 0, start, ends).found(rows.converted(start, ends, change.told_by({})))
+    again = RowLog(tmp_path, 0, start, ends)
+    again.begin()
+    assert again.table.keys == [b"alice"]
