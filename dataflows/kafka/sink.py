@@ -234,14 +234,15 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
                 raise self._mismatch(one.offset, "and is no release of this pipeline as it is now")
 
     def _explain_by_time(self, timestamps: list[int]) -> None:
-        """Ticks are replayed in order: one that has passed without a release will not have it."""
+        """Ticks are replayed whole and in order: a release that is there and did not come back with
+        its tick will not come back any more."""
         if not timestamps:
             return
         self._since = timestamps[0] if self._since is None else self._since
         for release_id, one in list(self._published.items()):
             if one.timestamp < self._since:
                 del self._published[release_id]
-            elif one.timestamp < timestamps[-1]:
+            elif one.timestamp <= timestamps[-1]:
                 raise self._mismatch(one.offset, "and its tick has passed without it now")
 
     def _mismatch(self, offset: int, what: str) -> ReleaseMismatch:

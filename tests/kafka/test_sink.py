@@ -60,6 +60,14 @@ class Sink:
         sink = KafkaSink(self._client, writer, self.topic, {0: 0, 1: 0, 2: 0}, names)
         return sink.build_part("sink", f"{PARTITION:06d}", resume)
 
+    def ticks(self) -> KafkaSinkPart:
+        """One whose releases belong to ticks, after a crash before the first snapshot."""
+        writer = self._client.writer()
+        self._writers.append(writer)
+        begin = {0: 0, 1: 0, 2: 0}
+        ticks = KafkaSink(self._client, writer, self.topic, begin, None)
+        return ticks.build_part("sink", f"{PARTITION:06d}", None)
+
     def names(self) -> list[bytes]:
         """The release ids in the partition, in order."""
         records = read_topic(self.bootstrap, self.topic)[PARTITION]
@@ -166,6 +174,28 @@ def test_releases_under_another_secret_stop_the_replay(sink: Sink) -> None:
     with pytest.raises(ReleaseMismatch, match="is no release of this pipeline as it is now"):
         sink.part(by=elsewhere).write_batch([replay])
     assert sink.names() == names(0, 6)
+
+
+def of_one_tick(secret: int) -> Outgoing:
+    """Three groups at one time, named under a secret."""
+    here = publisher()
+    scope = DrawScope(Secret(bytes([secret] * 32)), "city", "pba", 1, here.scope.law)
+    keys = [b"north", b"south", b"west"]
+    headers = replace(here, scope=scope).tick_headers("trips", keys, [7] * 3)
+    return Outgoing(PARTITION, list(keys), [b"{}"] * 3, headers, [8_000] * 3, [7] * 3)
+
+
+def test_a_tick_that_comes_back_under_another_secret_is_not_published_again(sink: Sink) -> None:
+    sink.ticks().write_batch([of_one_tick(1)])
+    _settle(sink, 3)
+    replay = sink.ticks()
+    with pytest.raises(ReleaseMismatch, match="its tick has passed without it"):
+        replay.write_batch([of_one_tick(2)])
+    replay.snapshot()
+    assert len(sink.names()) == 3
+    same = sink.ticks()
+    same.write_batch([of_one_tick(1)])
+    assert same.snapshot() == 3
 
 
 def test_a_copy_that_arrived_late_is_recognised_and_forgotten(sink: Sink) -> None:
