@@ -95,7 +95,7 @@ def build_bounding(plan: BoundingPlan) -> Shard:
 
     def partials(bounded: Bounded) -> Outgoing:
         closed = bounded.partials
-        keys = [_log_key(bounded.partition)] * len(closed)
+        keys = [log_key(bounded.partition)] * len(closed)
         return Outgoing(
             partition=bounded.partition,
             keys=list(keys),
@@ -124,7 +124,7 @@ def build_bounding(plan: BoundingPlan) -> Shard:
         offsets_of(fingerprint.sink_begin),
         None,
         plan.metrics,
-        Shared(1, lambda part, key: key == _log_key(part)),
+        Shared(1, lambda part, key: key == log_key(part)),
     )
     op.output("log", op.map_value("partials", bounded, partials), log)
     op.output(
@@ -221,5 +221,6 @@ def _outgoing(plan: MergingPlan, ticks: Sequence[tuple[int, Releases]]) -> Outgo
     )
 
 
-def _log_key(partition: int) -> bytes:
+def log_key(partition: int) -> bytes:
+    """The key of a source partition's records in the internal log."""
     return b"%d" % partition

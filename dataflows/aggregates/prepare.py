@@ -1,12 +1,22 @@
 """Everything that is checked before an aggregate reads its first record."""
 
+from contextlib import closing
+
 from dataflows.aggregates.bounding import Bounding
-from dataflows.aggregates.flow import BOUNDING_STEPS, MERGING_STEPS, BoundingPlan, MergingPlan
+from dataflows.aggregates.flow import (
+    BOUNDING_STEPS,
+    MERGING_STEPS,
+    BoundingPlan,
+    MergingPlan,
+    log_key,
+)
 from dataflows.aggregates.merging import Merge
+from dataflows.errors import StartRefused
+from dataflows.kafka.client import Client, Topic
 from dataflows.kafka.topics import Topics, find_aggregate_topics
 from dataflows.operator_sections import AggregateOperator
 from dataflows.preparation import Preparation
-from dataflows.state.directory import merge_directory
+from dataflows.state.directory import StateDirectory, merge_directory
 
 _FIGURES_AT_ONCE = 1_000_000
 """That one batch of partial sums may lead to, whatever is waiting in the log."""
@@ -19,6 +29,10 @@ def prepare_aggregate(
     operator = preparation.pipeline.operator
     assert isinstance(operator, AggregateOperator)
     bounding, merging = find_aggregate_topics(preparation.client, preparation.pipeline)
+    directories = preparation.owned(shards)
+    for shard, directory in directories.items():
+        own = preparation.fingerprint(bounding, shard).own_partitions
+        _refuse_partials(preparation.client, bounding.sink, directory, own)
     plans: list[BoundingPlan | MergingPlan] = [
         BoundingPlan(
             name=preparation.pipeline.name,
@@ -38,7 +52,7 @@ def prepare_aggregate(
             max_batch=preparation.pipeline.source.max_batch,
             stop=preparation.stop,
         )
-        for shard, directory in preparation.owned(shards).items()
+        for shard, directory in directories.items()
     ]
     if shards is None or 0 in shards:
         plans.append(_merging(preparation, operator, bounding, merging))
@@ -46,11 +60,31 @@ def prepare_aggregate(
     return plans
 
 
+def _refuse_partials(
+    client: Client, log: Topic, directory: StateDirectory, partitions: list[int]
+) -> None:
+    """Without a state there are no partial sums yet: what is in the log would be of another
+    pipeline, with other limits to what one user contributes, or its budget would begin again."""
+    if directory.stored() is not None:
+        return
+    own = {log_key(partition) for partition in partitions}
+    with closing(client.reader(log.name)) as reader:
+        bound = reader.bounds([0])[0]
+        for batch in reader.read_range(0, bound.start, bound.end):
+            if not own.isdisjoint(batch.keys):
+                raise StartRefused(
+                    f"topic {log.name} (sink.partials) already holds partial sums, but there is no "
+                    f"state for them in {directory.path}. Restore the state directory, or start a "
+                    "new pipeline with a new name, state directory and topics, sink.partials too."
+                )
+
+
 def _merging(
     preparation: Preparation, operator: AggregateOperator, bounding: Topics, merging: Topics
 ) -> MergingPlan:
     directory = merge_directory(preparation.file)
     directory.lock()
+    _refuse_partials(preparation.client, bounding.sink, directory, [0])
     fingerprint = preparation.fingerprint(merging, 0, shards=1, steps=MERGING_STEPS)
     return MergingPlan(
         name=preparation.pipeline.name,
