@@ -32,7 +32,7 @@ _OF_ONE_KIND = {
     "horizon": {"binary_tree", "quantified"},
 }
 _MILLISECOND = timedelta(milliseconds=1)
-_LARGEST_UNITS = 2**40
+_LARGEST_UNITS = 2**32
 """Of one contribution, so that a sum over all users fits."""
 
 
@@ -61,7 +61,7 @@ class Amounts(RangeSection):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.largest_units > _LARGEST_UNITS:
-            raise ValueError("lower and upper: at most 2^40 units, so that sums can be counted")
+            raise ValueError("lower and upper: at most 2^32 units, so that sums can be counted")
         return self
 
     @property
