@@ -12,6 +12,7 @@ import numpy as np
 
 from dataflows.admission import Admission
 from dataflows.batches import DeadLetters, Decoded, Reason, Sanitized
+from dataflows.codec.payloads import LARGEST_PAYLOAD_BYTES
 from dataflows.epoch_end import ended
 from dataflows.state.row_table import RowTable
 from dataflows.tick_releases import TickReleases, sanitized_ticks
@@ -97,6 +98,8 @@ class TickLift:
         if several == "list":
             before = b"[" if not present[cell] else values[cell][:-1] + b","
             value = before + (b"null" if value is None else value) + b"]"
+            if len(value) > LARGEST_PAYLOAD_BYTES:
+                return Reason.TOO_LARGE
         values[cell], present[cell] = value, True
         table.touch(row)
         return None

@@ -15,6 +15,8 @@ from operators.mechanism import Releases
 
 NullValue = Literal["error", "as_none"]
 
+LARGEST_PAYLOAD_BYTES = 900_000
+"""With key, envelope and headers less than what Kafka takes in one message by default."""
 _PHASES = (b"warmup", b"steady", b"cooldown")
 
 
@@ -44,7 +46,10 @@ class Payloads:
             raise Refused(Reason.WRONG_TYPE, missing[0])
         if missing:
             return None
-        return orjson.dumps(values[self.field] if len(values) == 1 else values)
+        payload = orjson.dumps(values[self.field] if len(values) == 1 else values)
+        if len(payload) > LARGEST_PAYLOAD_BYTES:  # 1e15 is written with all its digits
+            raise Refused(Reason.TOO_LARGE, self.field)
+        return payload
 
     def write(self, releases: Releases) -> list[bytes]:
         """One envelope per release."""

@@ -180,3 +180,14 @@ def test_empty_ticks_can_be_left_out(tmp_path: Path) -> None:
     assert any(release["empty"] for release in shown)
     assert len({release["value"] for release in skipped}) == len(skipped)
     assert not any(release["empty"] for release in skipped)
+
+
+def test_what_no_message_could_hold_is_refused_and_stops_nobody(tmp_path: Path) -> None:
+    text, digits = "x" * 1_000, b'{"bpm": [%b], "at": 5000}' % b",".join([b"1e15"] * 100_000)
+    run = running(tmp_path, ticks={"several": "list"})
+    run.feed([message("a", 5_000, text)] * 1_000 + [(b"b", digits)])
+    assert {reason for _, reason, _ in run.dead} == {"too_large"}
+    assert run.dead[-1] == (1_000, "too_large", "bpm")
+    run.feed([message("a", second * 1_000) for second in range(6, 30)])
+    assert max(len(value) for _, value, *_ in run.releases) < 1_000_000
+    assert len(told(run, "a")) > 10
