@@ -36,6 +36,9 @@ _LARGEST_UNITS = 2**32
 """Of one contribution, so that a sum over all users fits."""
 
 
+_LARGEST_GROUPS_OF_SUMS = 90_000
+"""Exact sums of so many groups fit a Kafka message of a megabyte, however large they are."""
+
 Share = Annotated[float, Field(gt=0, le=1, strict=False)]
 
 
@@ -146,6 +149,8 @@ class AggregateOperator(Section):
         for name, kinds in _OF_ONE_KIND.items():
             if name in self.model_fields_set and self.kind not in kinds:
                 raise ValueError(f"{name}: {self.kind} does not have it; delete it")
+        if self.sum is not None and self.group_count > _LARGEST_GROUPS_OF_SUMS:
+            raise ValueError(f"groups: with sum at most {_LARGEST_GROUPS_OF_SUMS:,}; merge some")
         quantified, limit = self.kind == "quantified", self.correlation and self.correlation.at_most
         if quantified and (limit is None or self.epsilon is not None):
             raise ValueError(

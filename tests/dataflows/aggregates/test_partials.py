@@ -36,6 +36,13 @@ def test_sums_of_as_many_groups_as_there_may_be_fit_a_message(share: float) -> N
     assert len(partial(groups, sums).encoded()) < MEGABYTE
 
 
+@pytest.mark.parametrize("gap", [1, 200])
+def test_sums_of_any_size_of_as_many_groups_as_may_be_summed_fit_a_message(gap: int) -> None:
+    groups = np.arange(90_000)
+    groups[45_000:] += gap
+    assert len(partial(groups, np.full(90_000, 2**62)).encoded()) < MEGABYTE
+
+
 @pytest.mark.parametrize("content", [None, b"", b'{"tick": 3}', written({"tick": 3}, [])])
 def test_what_somebody_else_wrote_is_refused(content: bytes | None) -> None:
     with pytest.raises(FuguError, match=r"^topic log, offset 7 is no partial sum of this pipeline"):

@@ -7,6 +7,7 @@ import numpy as np
 import orjson
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from dataflows.aggregates.correlation import temporal_leakage
 from dataflows.errors import ConfigurationError
@@ -163,3 +164,11 @@ def test_a_horizon_lets_the_ends_spend_more(tmp_path: Path) -> None:
     assert leakage.about_one == pytest.approx(1.0, abs=1e-9)
     assert isinstance(endless, Strategy)
     assert units_of(leakage.largest_spend) > 4 * endless.largest_tick
+
+
+def test_more_groups_than_a_message_holds_sums_of_are_refused() -> None:
+    section = {"kind": "uniform", "epsilon": 1.0, "window": 4, "ticks": {"width": "1s"}}
+    many = section | {"groups": list(range(90_001))}
+    assert AggregateOperator.model_validate(many).group_count == 90_001
+    with pytest.raises(ValidationError, match="groups: with sum at most 90,000"):
+        AggregateOperator.model_validate(many | {"sum": AMOUNT})
