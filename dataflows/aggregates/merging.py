@@ -22,11 +22,12 @@ _SCHEDULE = b"schedule"
 
 @dataclass
 class MergeState:
-    """The last tick of every partition that has begun; the tick to be released next; and sums of
-    ticks that are not complete, where there are any."""
+    """Up to which tick every partition that has begun has told all; ticks that it has told beyond;
+    the tick to be released next; and sums of ticks that are not complete, where there are any."""
 
     mechanism: State
     last: dict[int, int] = field(default_factory=dict)
+    beyond: set[tuple[int, int]] = field(default_factory=set)
     following: int | None = None
     open: dict[int, Integers] = field(default_factory=dict)
 
@@ -36,6 +37,7 @@ class MergeState:
         header = {
             "columns": described(self.mechanism),
             "last": sorted(self.last.items()),
+            "beyond": sorted(self.beyond),
             "following": self.following,
             "open": ticks,
         }
@@ -63,16 +65,21 @@ class Merge:
         like = self.mechanism.start(1)
         mechanism = body.take_columns(like, 1)
         sums = {tick: body.take(self.groups, "<i8").astype(np.int64) for tick in header["open"]}
-        return MergeState(mechanism, dict(header["last"]), header["following"], sums)
+        beyond = {(partition, tick) for partition, tick in header["beyond"]}
+        return MergeState(mechanism, dict(header["last"]), beyond, header["following"], sums)
 
     def __call__(self, state: MergeState, partial: Partial) -> Iterator[tuple[int, Releases]]:
         """Ticks that are complete now, in order, and what is released for them."""
         partition, tick, last = partial.partition, partial.tick, state.last
-        if partition in last and tick <= last[partition]:
+        if (partition, tick) in state.beyond or tick <= last.get(partition, tick - 1):
             return
         if partition not in last:
             state.following = tick if state.following is None else min(state.following, tick)
-        last[partition] = tick
+            last[partition] = tick - 1
+        state.beyond.add((partition, tick))
+        while (partition, last[partition] + 1) in state.beyond:
+            last[partition] += 1
+            state.beyond.remove((partition, last[partition]))
         if len(partial.groups):
             sums = state.open.setdefault(tick, np.zeros(self.groups, dtype=np.int64))
             sums[partial.groups] += partial.sums

@@ -114,3 +114,13 @@ def test_ticks_that_wait_and_to_which_nobody_contributed_take_no_room() -> None:
     released = list(aggregate.merge(state, Partial(1, 49, np.array([2]), np.array([7]))))
     assert [tick for tick, _ in released] == list(range(50))
     assert released[-1][1].values.tolist() == [[0, 0, 7]]
+
+
+def test_a_partial_sum_that_was_written_after_the_next_one_still_counts() -> None:
+    """As a producer does that gives up a request, delivers the next, and is started again."""
+    aggregate = Aggregate(1)
+    partials = aggregate.partials([(0, at("a", second * 1000)) for second in range(9)])
+    swapped = [*partials[:4], partials[5], partials[4], *partials[6:]]
+    figures = aggregate.merged(partials)
+    assert figures[4] == [1, 0, 0]
+    assert aggregate.merged(swapped, restarting=True) == figures
