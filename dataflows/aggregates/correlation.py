@@ -10,6 +10,7 @@ from operators.mechanism import Mechanism
 from operators.nats import in_nats
 from operators.wevent.quantified import Quantified
 from operators.wevent.strategy import Strategy
+from operators.wevent.watched import Watched
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,12 @@ def temporal_leakage(operator: AggregateOperator, mechanism: Mechanism) -> Tempo
     """With the declared matrices; None without any."""
     if operator.correlation is None:
         return None
-    assert isinstance(mechanism, Strategy)
-    factor = 2 if doubled(operator) else 1
-    largest = in_nats(factor * mechanism.largest_tick)
-    one, whole = _leaked(operator.correlation.known, mechanism, factor)
+    assert isinstance(mechanism, Watched)
+    strategy, factor = mechanism.strategy, mechanism.factor
+    largest = in_nats(factor * strategy.largest_tick)
+    one, whole = _leaked(operator.correlation.known, strategy, factor)
     neighbours: Neighbours = "add/remove" if doubled(operator) else "change-one"
-    words = in_words(operator.window, mechanism.epsilon, one, whole, neighbours)
+    words = in_words(operator.window, strategy.epsilon, one, whole, neighbours)
     return TemporalLeakage(largest, one, whole, words)
 
 

@@ -18,11 +18,20 @@ from operators.wevent.quantified import Quantified
 from operators.wevent.sample import Sample
 from operators.wevent.strategy import Strategy
 from operators.wevent.uniform import Uniform
+from operators.wevent.watched import Watched
 
 _DECIDING = {"budget_distribution", "budget_absorption", "pba"}
 _PLAIN: dict[str, type[Strategy]] = {
     strategy.kind: strategy for strategy in (Uniform, Sample, BudgetDistribution, BudgetAbsorption)
 }
+
+
+def watched(operator: AggregateOperator) -> Mechanism:
+    """The strategy, whose releases say what correlation gives away if it is declared."""
+    mechanism, correlation = aggregate_mechanism(operator), operator.correlation
+    if correlation is None or not isinstance(mechanism, Strategy):
+        return mechanism
+    return Watched(mechanism, correlation.known, 2 if doubled(operator) else 1)
 
 
 def aggregate_mechanism(operator: AggregateOperator) -> Mechanism:

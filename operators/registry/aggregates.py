@@ -20,7 +20,9 @@ from operators.wevent.quantified import Quantified
 from operators.wevent.sample import Sample
 from operators.wevent.strategy import Strategy
 from operators.wevent.uniform import Uniform
+from operators.wevent.watched import Watched
 
+_OFTEN = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
 _COUNTS = np.array([[0, 0, 0], [120, 7, 300], [121, 7, 300], [3, 3, 3]])
 
 
@@ -32,6 +34,7 @@ def _strategy_examples(kind: type[Strategy]) -> tuple[Example, ...]:
         Example(kind(1, window=1, epsilon=0.1, sensitivity=10**6), 10**7 * _COUNTS[:, :1]),
         Example(kind(2, window=3, epsilon=20.0, sensitivity=1), _COUNTS[:, 1:] - 200),
         Example(capped, _COUNTS),
+        Example(Watched(capped, _OFTEN), _COUNTS),
     )
 
 
@@ -67,9 +70,9 @@ def _tree_examples(kind: type[BinaryTree]) -> tuple[Example, ...]:
 
 
 def _quantified_examples(kind: type[Quantified]) -> tuple[Example, ...]:
-    nat, often = UNITS_PER_NAT, TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
+    nat = UNITS_PER_NAT
     return (
-        Example(kind.for_leakage(often, 0.5, bins=3, window=4, sensitivity=2), _COUNTS),
+        Example(kind.for_leakage(_OFTEN, 0.5, bins=3, window=4, sensitivity=2), _COUNTS),
         Example(kind(3, 4, 2.0, 1, None, nat // 2, nat // 4, nat, horizon=9), _COUNTS),
     )
 
@@ -95,6 +98,7 @@ _UNUSABLE_STRATEGY = {
 
 
 UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
+    Watched: {"factor": (0, -1, 3)},
     BinaryTree: {**_UNUSABLE_STRATEGY, "horizon": (0, -1, 2**16 + 1)},
     BudgetAbsorption: _UNUSABLE_STRATEGY,
     BudgetDistribution: _UNUSABLE_STRATEGY,

@@ -19,6 +19,7 @@ from operators.mechanism import Inputs
 from operators.nats import in_nats, units_of
 from operators.randomness import DrawScope, Secret, tick_position
 from operators.wevent.strategy import Strategy
+from operators.wevent.watched import Watched
 
 OPERATOR: dict[str, Any] = {
     "kind": "pba",
@@ -138,16 +139,18 @@ def test_a_limit_of_leakage_is_kept_whatever_is_published(
         },
     )
     mechanism, factor = configure(file).mechanism, 2 if protects == "presence" else 1
-    assert isinstance(mechanism, Strategy)
+    assert isinstance(mechanism, Watched)
     scope = DrawScope(Secret(bytes(32)), "city", kind, 1, mechanism.law_digest())
-    state, spends = mechanism.start(1), []
+    state, spends, told = mechanism.start(1), list[float](), list[float]()
     for tick in range(60):
         before, truth = int(state["spent"][0]), np.array([[tick // 7 * 900, 40]])
         draws = scope.draws([b"schedule"], [tick_position("trips", tick)])
-        state, _ = mechanism.step(state, Inputs(truth), draws)
+        state, releases = mechanism.step(state, Inputs(truth), draws)
+        told.append(float(releases.annotations["backward_leakage"][0]))
         spends.append(in_nats(factor * (int(state["spent"][0]) - before)))
     known = TemporalCorrelation.of(STICKY)
     assert 0.0 < max(known.over(spends).total) <= 1.0
+    assert told == pytest.approx(known.over(spends).backward, abs=1.1e-6)
     leakage = temporal_leakage(section(file), mechanism)
     assert leakage is not None
     assert leakage.about_one <= 1.0 + 1e-9
@@ -162,8 +165,8 @@ def test_a_horizon_lets_the_ends_spend_more(tmp_path: Path) -> None:
     leakage = temporal_leakage(section(file), configure(file).mechanism)
     assert leakage is not None
     assert leakage.about_one == pytest.approx(1.0, abs=1e-9)
-    assert isinstance(endless, Strategy)
-    assert units_of(leakage.largest_spend) > 4 * endless.largest_tick
+    assert isinstance(endless, Watched)
+    assert units_of(leakage.largest_spend) > 4 * endless.strategy.largest_tick
 
 
 def test_more_groups_than_a_message_holds_sums_of_are_refused() -> None:

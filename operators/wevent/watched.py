@@ -1,0 +1,108 @@
+"""A strategy whose releases say what a reader has learned who knows how ticks depend on each other.
+
+Releases are those of the strategy inside. Each has one more annotation, `backward_leakage`: at most
+so many nats tell all releases so far about the newest tick of one person, to somebody who knows the
+declared matrices (alpha_B). What is released later adds to it; `fugu explain` bounds the whole.
+
+Parameters: `strategy`; `correlation`, the matrices; `factor`, how many times what is spent a change
+leaks: 2 if noise is for users who come or go, else 1. State: also `leakage (rows,)`.
+
+>>> import numpy as np
+>>> from operators.mechanism import Inputs
+>>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.wevent.uniform import Uniform
+>>> often = TemporalCorrelation.of([[0.6, 0.4], [0.1, 0.9]])
+>>> watched = Watched(Uniform(bins=1, window=2, epsilon=2.0, sensitivity=1), often)
+>>> scope = DrawScope(Secret(bytes(32)), "demo", "uniform", 1, watched.law_digest())
+>>> state, leaked = watched.start(1), []
+>>> for tick in range(3):
+...     draws = scope.draws([b"zones"], [tick_position("vitals", tick)])
+...     state, releases = watched.step(state, Inputs(np.array([[500]])), draws)
+...     leaked += releases.annotations["backward_leakage"].round(4).tolist()
+>>> leaked
+[1.0, 1.5499, 1.8558]
+
+Source: PBA specification, sections 5 and 8.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
+from math import inf
+
+import numpy as np
+
+from operators.leakage.correlation import TemporalCorrelation
+from operators.leakage.online import OnlineLeakage
+from operators.mechanism import Draws, Guarantee, Inputs, Releases, State
+from operators.nats import LARGEST_CHARGE, UNITS_PER_NAT
+from operators.randomness import encode_fields
+from operators.wevent.strategy import Strategy
+
+_LEAKAGE = "leakage"
+_SHOWN = 1e6
+"""Parts of a nat that are shown, rounded up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """A strategy under watch; see the module."""
+
+    strategy: Strategy
+    correlation: TemporalCorrelation
+    factor: int = 1
+
+    def __post_init__(self) -> None:
+        if self.factor not in (1, 2):
+            raise ValueError(f"factor: must be 1 or 2, not {self.factor}")
+
+    @property
+    def kind(self) -> str:
+        """That of the strategy inside."""
+        return self.strategy.kind
+
+    @property
+    def implementation(self) -> int:
+        """That of the strategy inside."""
+        return self.strategy.implementation
+
+    def start(self, rows: int) -> State:
+        """Nothing has been learned."""
+        return {**self.strategy.start(rows), _LEAKAGE: self._online.start(rows)}
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """One tick of the strategy, and what it adds."""
+        inner = {name: column for name, column in state.items() if name != _LEAKAGE}
+        after, releases = self.strategy.step(inner, inputs, draws)
+        spent = self.factor * (after["spent"] - state["spent"])
+        leakage = self._online.advance(state[_LEAKAGE], spent)
+        leaked = self._online.leaked(leakage)
+        shown = np.ceil(leaked / UNITS_PER_NAT * _SHOWN) / _SHOWN
+        nats = np.where(leaked == LARGEST_CHARGE, inf, shown)
+        notes = {**releases.annotations, "backward_leakage": nats}
+        return {**after, _LEAKAGE: leakage}, replace(releases, annotations=notes)
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """Those of the strategy inside."""
+        return self.strategy.guarantees()
+
+    def audit(self) -> Mapping[str, object]:
+        """That of the strategy inside."""
+        return self.strategy.audit()
+
+    def law_digest(self) -> bytes:
+        """Changes with the strategy inside and with the matrices."""
+        both = (self.correlation.backward, self.correlation.forward)
+        content = encode_fields(
+            "watched",
+            self.implementation,
+            self.strategy.law_digest(),
+            self.factor,
+            *(side.astype("<f8").tobytes() for one in both for side in (one.more, one.less)),
+        )
+        return blake2b(content, digest_size=32).digest()
+
+    @cached_property
+    def _online(self) -> OnlineLeakage:
+        return OnlineLeakage(self.correlation)
