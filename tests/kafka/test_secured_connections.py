@@ -85,7 +85,7 @@ def test_validate_looks_at_topics_and_names_the_protocol(
     section, source = secured.sasl(protocol, mechanism), topics("validated")
     found = validated(tmp_path, section, source)
     assert found["kafka"].startswith(f"{section['bootstrap']}, {protocol}, kafka-python")
-    assert found["source.topic"] == f"{source}, 1 partitions"
+    assert found["source.topic"] == f"{source}, 1 partition"
 
 
 def test_a_user_name_may_hold_the_signs_that_scram_reserves(
