@@ -7,13 +7,12 @@ from pathlib import Path
 import orjson
 from rich.console import Console
 
+from dataflows.commands.pictures import require_picture
 from dataflows.commands.progress import progress
 from dataflows.errors import FuguError
 from dataflows.mechanisms import configure
 from dataflows.operator_sections import AggregateOperator, TemporalOperator
 from dataflows.pipeline_file import PipelineFile
-
-_PICTURES = (".png", ".svg")
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,4 @@ def _check(options: Options) -> None:
         raise FuguError(
             f"fugu audit needs {' and '.join(missing)}: pip install 'fugu-streams[audit]'"
         )
-    if plot is not None and plot.suffix not in _PICTURES:
-        raise FuguError(f"--plot {plot}: the name must end in {' or '.join(_PICTURES)}")
-    if plot is not None and not plot.parent.is_dir():
-        raise FuguError(f"--plot {plot}: there is no directory {plot.parent}; create it first")
+    require_picture(plot)

@@ -1,17 +1,16 @@
 """`fugu evaluate`: how useful releases are, offline, for a grid of epsilons and operators."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from dataflows.commands.pictures import require_picture
+from dataflows.commands.progress import progress
 from dataflows.errors import FuguError
 from dataflows.mechanisms import configure
 from dataflows.operator_sections import AggregateOperator, TemporalOperator
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from dataflows.evaluation.report import Report
     from dataflows.evaluation.sample import Sample
 
-_PICTURES = (".png", ".svg")
 
 Advance = Callable[[int], None]
 
@@ -47,7 +45,7 @@ class Options:
 
 def evaluate(file: PipelineFile, options: Options) -> None:
     """Print what was measured. Neither Kafka nor the secret is needed."""
-    _check(options.plot)
+    require_picture(options.plot)
     _check_fitting(file, options)
     from dataflows.evaluation.sample import Sample
     from dataflows.evaluation.tables import print_report
@@ -56,7 +54,7 @@ def evaluate(file: PipelineFile, options: Options) -> None:
     console = Console()
     shown = console.is_terminal and not options.as_json
     steps, measured = _planned(file, sample, options)
-    with _progress(console, shown, steps * options.runs) as advance:
+    with progress(console, "evaluating", steps * options.runs, shown=shown) as advance:
         report = measured(advance)
     if options.plot is not None:
         report.draw(options.plot)
@@ -107,22 +105,3 @@ def _check_fitting(file: PipelineFile, options: Options) -> None:
     ):
         if given is not None and not fits:
             raise FuguError(f"{option}: {operator.kind} {why}; delete it")
-
-
-def _check(plot: Path | None) -> None:
-    if plot is None:
-        return
-    if find_spec("matplotlib") is None:
-        raise FuguError("--plot needs matplotlib: pip install 'fugu-streams[audit]'")
-    if plot.suffix not in _PICTURES:
-        raise FuguError(f"--plot {plot}: the name must end in {' or '.join(_PICTURES)}")
-    if not plot.parent.is_dir():
-        raise FuguError(f"--plot {plot}: there is no directory {plot.parent}; create it first")
-
-
-@contextmanager
-def _progress(console: Console, shown: bool, total: int) -> Iterator[Callable[[int], None]]:
-    columns = (TextColumn("evaluating"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
-    with Progress(*columns, TimeRemainingColumn(), console=console, disable=not shown) as progress:
-        task = progress.add_task("evaluating", total=total)
-        yield lambda records: progress.advance(task, records)
