@@ -23,6 +23,7 @@ geometric noise).
 import numpy as np
 
 from operators.mechanism import Integers, Words
+from operators.noise.discrete_laplace import SAMPLER
 
 LARGEST = 2**46
 """No draw is farther from zero, at any price."""
@@ -45,38 +46,10 @@ _DIGITS = (
     9223372002495037440,
     9223371968135299072,
     9223371899415822336,
-    9223371761976868864,
-    9223371487098961920,
-    9223370937343148032,
-    9223369837831520256,
-    9223367638808264704,
-    9223363240761753603,
-    9223354444668731413,
-    9223336852482687147,
-    9223301668110599509,
-    9223231299366431403,
-    9223090561878152533,
-    9222809086902053547,
-    9222246136953525589,
-    9221120237085829802,
-    9218868437585319219,
-    9214364840463345254,
-    9205357661251751117,
-    9187343423086631329,
-    9151315908796561063,
-    9079268575757738103,
-    8935235449059394619,
-    8647660713528248895,
-    8076418037615682946,
-    6964396094736529935,
-    4961093570831980854,
-    2198905795380358826,
-    331787012026708147,
-    6186118031800230,
-    2075907333724,
-    233613,
+    *SAMPLER.digits,
 )
-"""round(2^64 p) for digits 0, 1, 2, ...; `tests/operators/noise/derivation.py` derives them."""
+"""round(2^64 p) for digits 0, 1, 2, ...; `tests/operators/noise/derivation.py` derives them. Those
+from 2^16 on are the digits of noise with M = 24, on a grid that is as much coarser."""
 _OF_WORDS: Words = np.array(_DIGITS, dtype=np.uint64)
 WORDS_PER_DRAW = 2 * len(_DIGITS)
 
