@@ -4,13 +4,13 @@ from dataflows.aggregates.contributions import Contributions
 from dataflows.codec.alphabet import Alphabet
 from dataflows.codec.numbers import Numbers
 from dataflows.operator_sections.aggregates import AggregateOperator, MarkovFlags, ReleasedFlags
-from operators.leakage.inversion import TickCaps, largest_epsilon
+from operators.leakage.inversion import largest_epsilon
 from operators.mechanism import Mechanism
 from operators.nats import units_of
-from operators.wevent.allocation import Cap
 from operators.wevent.binary_tree import BinaryTree
 from operators.wevent.budget_absorption import BudgetAbsorption
 from operators.wevent.budget_distribution import BudgetDistribution
+from operators.wevent.cap import Cap
 from operators.wevent.fast import Fast
 from operators.wevent.flags import Flags, Markov, Released, Schedule
 from operators.wevent.pba import PrivacyBudgetAllocation
@@ -81,8 +81,8 @@ def _cap(operator: AggregateOperator, epsilon: float) -> Cap | None:
     largest = largest_epsilon(correlation.known, float(correlation.at_most))
     decides = operator.kind in _DECIDING
     decision = units_of(epsilon) // (2 * operator.window) if decides else 0
-    caps = TickCaps.of(largest, decision, 1 if doubled(operator) else 2)
-    return Cap(caps.decision if decides else caps.publication, caps.publication)
+    cap = Cap.within(largest, decision, 1 if doubled(operator) else 2)
+    return cap if decides else Cap(cap.publication, cap.publication)
 
 
 def _flags(section: bool | list[bool] | MarkovFlags | ReleasedFlags) -> Flags:

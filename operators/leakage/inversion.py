@@ -22,12 +22,9 @@ spend alpha/T on each
 Source: budget allocation specification, section 6 (inversion, finite horizon, guard).
 """
 
-from dataclasses import dataclass
-from fractions import Fraction
 from math import isfinite, nextafter
 
 from operators.leakage.correlation import TemporalCorrelation
-from operators.nats import UNITS_PER_NAT
 
 _HALVINGS = 200
 
@@ -69,32 +66,6 @@ def epsilons_for(correlation: TemporalCorrelation, alpha: float, ticks: int) -> 
         return (nextafter(alpha / ticks, 0.0),) * ticks
     first, last = correlation.backward.supremum(epsilon), correlation.forward.supremum(epsilon)
     return (first, *[epsilon] * (ticks - 2), last)
-
-
-@dataclass(frozen=True)
-class TickCaps:
-    """The most that a tick may spend, in units of 2^-40 nat: on the decision whether to publish
-    (phase 1), and on publishing (phase 2)."""
-
-    decision: int
-    publication: int
-
-    @classmethod
-    def of(cls, largest_epsilon: float, decision: int, sensitivity: int = 2) -> "TickCaps":
-        """For a mechanism that spends `decision` units on each decision, if it is not capped.
-
-        Together the caps are what `largest_epsilon` nats under a change allow a mechanism whose
-        sensitivity is that of a change (2, or a local mechanism) or of adding a user (1); rounded
-        down. A decision gets at most half of it.
-
-        >>> TickCaps.of(0.5, decision=2**40 // 20)
-        TickCaps(decision=54975581388, publication=494780232500)
-        """
-        if sensitivity not in (1, 2):
-            raise ValueError(f"sensitivity: must be 1 or 2, not {sensitivity}")
-        both = int(Fraction(largest_epsilon) * UNITS_PER_NAT * sensitivity / 2)
-        capped = min(decision, both // 2)
-        return cls(capped, both - capped)
 
 
 def _require_alpha(alpha: float) -> None:

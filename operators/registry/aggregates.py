@@ -9,10 +9,10 @@ import numpy as np
 from operators.leakage.correlation import TemporalCorrelation
 from operators.nats import UNITS_PER_NAT
 from operators.registry.example import EPSILONS, Example, Kind
-from operators.wevent.allocation import Cap
 from operators.wevent.binary_tree import BinaryTree
 from operators.wevent.budget_absorption import BudgetAbsorption
 from operators.wevent.budget_distribution import BudgetDistribution
+from operators.wevent.cap import Cap
 from operators.wevent.fast import Fast
 from operators.wevent.flags import Flags, Markov, Released, Schedule
 from operators.wevent.pba import PrivacyBudgetAllocation

@@ -17,6 +17,7 @@ what was published. The mechanisms of this package use the same rules, with nois
 Source: PBA specification, sections 2, 4, 6 (caps) and 8.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -27,16 +28,9 @@ from numpy.typing import NDArray
 
 from operators.mechanism import Array, Integers, State
 from operators.nats import add_spent
+from operators.wevent.cap import Cap
 
 Booleans = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Cap:
-    """What one tick may be charged at most, in units, whatever the rule would offer."""
-
-    decision: int
-    publication: int
 
 
 @dataclass(frozen=True)
@@ -62,7 +56,7 @@ class Outcome(IntEnum):
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(ABC):
     """One way to spread `epsilon` units over `window` ticks.
 
     A publication that could be offered fewer than `smallest` units is not offered.
@@ -92,13 +86,14 @@ class Rule:
             return uncapped
         return min(uncapped, self.window * (self.decision + self.cap.publication))
 
+    @abstractmethod
     def _most(self) -> int:
-        raise NotImplementedError
+        """No window is charged more, without a cap."""
 
     @property
+    @abstractmethod
     def largest(self) -> int:
         """No publication is offered more units than this, before a cap."""
-        raise NotImplementedError
 
     def start(self, rows: int) -> State:
         """No tick has passed: `recent` holds the charges of the last `window - 1`."""
@@ -108,9 +103,9 @@ class Rule:
             "spent": np.zeros(rows, dtype=np.int64),
         }
 
+    @abstractmethod
     def offer(self, state: State, flags: Booleans) -> Offer:
         """For the next tick; `flags` says for which rows correlation is said to exist."""
-        raise NotImplementedError
 
     def settle(self, state: State, offer: Offer, published: Booleans) -> State:
         """The columns of the rule after this tick."""

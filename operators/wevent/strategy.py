@@ -40,7 +40,8 @@ from operators.nats import UNITS_PER_NAT, in_nats
 from operators.noise.grid import counted
 from operators.noise.unit_laplace import WORDS_PER_DRAW, sample
 from operators.randomness import binding_digest, draws_of, encode_fields
-from operators.wevent.allocation import Booleans, Cap, Offer, Rule, window_spend
+from operators.wevent.allocation import Booleans, Offer, Rule, window_spend
+from operators.wevent.cap import Cap
 from operators.wevent.guarantees import window_guarantee
 
 LARGEST_BINS = 2**17

@@ -7,12 +7,12 @@ import pytest
 
 from operators.leakage.correlation import TemporalCorrelation
 from operators.leakage.inversion import (
-    TickCaps,
     UnboundedLeakage,
     epsilons_for,
     largest_epsilon,
 )
 from operators.nats import UNITS_PER_NAT
+from operators.wevent.cap import Cap
 from tests.operators.leakage.chains import IDENTITY, UNIFORM, A, B, C, D, with_zeros
 
 ROUNDED_UP = 1e-11
@@ -101,7 +101,7 @@ def test_a_stream_has_at_least_one_tick() -> None:
 def test_capped_ticks_leak_at_most_what_was_asked(sensitivity: int, decision: int) -> None:
     """Under a change of a value, a mechanism for adding and removing spends twice its budget."""
     epsilon = 0.08762290123456789
-    caps = TickCaps.of(epsilon, decision, sensitivity)
+    caps = Cap.within(epsilon, decision, sensitivity)
     spent = Fraction(caps.decision + caps.publication, UNITS_PER_NAT) * 2 / sensitivity
     assert 0 <= Fraction(epsilon) - spent < Fraction(4, UNITS_PER_NAT)
     assert caps.decision <= decision
@@ -111,4 +111,4 @@ def test_capped_ticks_leak_at_most_what_was_asked(sensitivity: int, decision: in
 
 def test_caps_know_two_sensitivities() -> None:
     with pytest.raises(ValueError, match="sensitivity: must be 1 or 2, not 3"):
-        TickCaps.of(0.1, 1, sensitivity=3)
+        Cap.within(0.1, 1, sensitivity=3)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from operators.mechanism import Array, Integers
-from operators.wevent.allocation import RULES, Allocated, Cap, Outcome, Rule, allocate
+from operators.wevent.allocation import RULES, Allocated, Outcome, Rule, allocate
+from operators.wevent.cap import Cap
 
 NAT = 2**40
 EPSILON = 3 * NAT

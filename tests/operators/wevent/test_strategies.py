@@ -8,9 +8,9 @@ import pytest
 
 from operators.mechanism import Array, Floats, Inputs, Integers, Kind, Releases
 from operators.randomness import DrawScope, Secret, record_positions
-from operators.wevent.allocation import Cap
 from operators.wevent.budget_absorption import BudgetAbsorption
 from operators.wevent.budget_distribution import BudgetDistribution
+from operators.wevent.cap import Cap
 from operators.wevent.flags import Released, Schedule
 from operators.wevent.pba import PrivacyBudgetAllocation
 from operators.wevent.sample import Sample
