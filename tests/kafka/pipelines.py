@@ -100,7 +100,8 @@ class RunningPipeline:
     def stop(
         self, how: signal.Signals = signal.SIGTERM, *, seconds: float = PATIENCE_SECONDS
     ) -> int:
-        """Ask it to stop; returns the exit code."""
+        """Ask it to stop, once it handles signals; returns the exit code."""
+        self.wait_until_started()
         self.process.send_signal(how)
         return self.process.wait(seconds)
 
