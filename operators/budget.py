@@ -59,6 +59,7 @@ from operators.mechanism import (
     Inputs,
     Integers,
     Kind,
+    Mechanism,
     Releases,
     RepeatingMechanism,
     State,
@@ -318,6 +319,11 @@ class Budgeted:
 
     def _constants(self, rows: int) -> Array:
         return np.repeat(np.asarray(self.mechanism.constant)[None], rows, axis=0)
+
+
+def without_budget(mechanism: Mechanism) -> Mechanism:
+    """The mechanism inside, where there is a budget."""
+    return mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism
 
 
 def _choose(allowed: Array, yes: Mapping[str, Array], no: Mapping[str, Array]) -> dict[str, Array]:

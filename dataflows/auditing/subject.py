@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 
 from dataflows.errors import FuguError
-from operators.budget import Budgeted
+from operators.budget import without_budget
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, EnumerableMechanism, Mechanism, Notion
 from operators.randomized_response import RandomizedResponse
@@ -48,7 +48,7 @@ class Subject:
     @classmethod
     def of(cls, mechanism: Mechanism, epsilon: float) -> "Subject":
         """`epsilon` is the configured one: the claim of a mechanism whose claim does not hold."""
-        inside = _inside(mechanism)
+        inside = without_budget(mechanism)
         model = inside.model if isinstance(inside, _RELATIVE_TO_A_MODEL) else None
         without_one = model is None and any(g.notion == "sip" for g in inside.guarantees())
         attacked = [notion for notion in ATTACKED if notion != "sip" or model is not None]
@@ -83,10 +83,6 @@ class Subject:
         if isinstance(mechanism, EnumerableMechanism) and mechanism.outcomes[0]:
             return mechanism
         return None
-
-
-def _inside(mechanism: Mechanism) -> Mechanism:
-    return mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism
 
 
 def _inputs(inside: Mechanism, model: Chain | None) -> Array:

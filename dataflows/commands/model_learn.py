@@ -18,7 +18,7 @@ from dataflows.model_file import read_model_file
 from dataflows.model_writing import written
 from dataflows.operator_sections import MarkovOperator, RandomizedResponseOperator
 from dataflows.pipeline_file import PipelineFile
-from operators.budget import Budgeted
+from operators.budget import without_budget
 from operators.generalized_randomized_response import GeneralizedRandomizedResponse
 from operators.sip.learning import Counts, Learned, learned, learned_from_responses
 
@@ -107,7 +107,7 @@ def _from_releases(
 ) -> tuple[Learned, Alphabet, str]:
     """A function of what is public already."""
     operator, mechanism = file.pipeline.operator, configure(file).mechanism
-    response = mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism
+    response = without_budget(mechanism)
     if not isinstance(operator, RandomizedResponseOperator) or not isinstance(
         response, GeneralizedRandomizedResponse
     ):

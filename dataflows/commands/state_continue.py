@@ -31,7 +31,7 @@ from dataflows.publish import Pseudonyms
 from dataflows.secrets import read_keys
 from dataflows.state.directory import StateDirectory, shard_directories
 from dataflows.state.row_log import RowLog, generation_of, log_files
-from operators.budget import Budgeted
+from operators.budget import Budgeted, without_budget
 from operators.generalized_randomized_response import GeneralizedRandomizedResponse
 from operators.mechanism import Mechanism, State
 from operators.sip.after_responses import after_responses
@@ -103,7 +103,7 @@ def change_between(before: PipelineFile, after: PipelineFile) -> Change:
     """What changes; `ConfigurationError` lists everything that may not."""
     old, new = before.pipeline, after.pipeline
     was, becomes = configure(before).mechanism, configure(after).mechanism
-    grr, crr = _inside(was), _inside(becomes)
+    grr, crr = without_budget(was), without_budget(becomes)
     problems = []
     if not isinstance(grr, GeneralizedRandomizedResponse) or type(crr) is not (
         ConditionalRandomizedResponse
@@ -131,10 +131,6 @@ def change_between(before: PipelineFile, after: PipelineFile) -> Change:
         raise ConfigurationError(f"{after.path}: " + "\n".join(problems))
     pseudonyms = Pseudonyms(read_keys(after).pseudonyms, new.sink.topic)
     return Change(before, after, was, becomes, grr, crr, pseudonyms)
-
-
-def _inside(mechanism: Mechanism) -> Mechanism:
-    return mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism
 
 
 def _is_before(directory: StateDirectory, change: Change) -> bool:

@@ -15,7 +15,7 @@ from dataflows.errors import ConfigurationError, FuguError
 from dataflows.evaluation.equal_nats import missing, nats_per_record, same_domain, spending
 from dataflows.mechanisms import configure
 from dataflows.pipeline_file import PipelineFile
-from operators.budget import Budgeted
+from operators.budget import without_budget
 from operators.mechanism import Guarantee, Mechanism, Notion
 from operators.sip.batched_release import BatchedRelease
 
@@ -43,7 +43,7 @@ class Candidate:
     @property
     def unbudgeted(self) -> Mechanism:
         """The mechanism without its budget."""
-        return self.mechanism.mechanism if isinstance(self.mechanism, Budgeted) else self.mechanism
+        return without_budget(self.mechanism)
 
     @property
     def records_per_release(self) -> int:
