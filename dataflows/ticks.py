@@ -57,6 +57,12 @@ class Ticks:
         return (stream_time - self.grace) // self.width - 1
 
     @property
+    def in_words(self) -> str:
+        """How long they are, for people."""
+        width, grace = self.width / 1000, self.grace / 1000
+        return f"{width:g} s of event time each, closed {grace:g} s after their end"
+
+    @property
     def open(self) -> int:
         """The most ticks that are open at a time."""
         return -(-self.grace // self.width) + 1

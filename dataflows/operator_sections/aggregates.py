@@ -1,17 +1,17 @@
 """Operators over all users of a topic: counts or sums by group and tick of event time."""
 
-from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from dataflows.aggregates.contributions import Figures
-from dataflows.durations import between
 from dataflows.errors import ConfigurationError
 from dataflows.leakage.matrix_file import read_matrix
 from dataflows.operator_sections.alphabets import Alphabet, Epsilon
 from dataflows.operator_sections.numbers import RangeSection
+from dataflows.operator_sections.ticks import EventTimeTicks
 from dataflows.section import Section
 from dataflows.ticks import Ticks
 from operators.leakage.correlation import TemporalCorrelation
@@ -31,7 +31,6 @@ _OF_ONE_KIND = {
     "samples": {"fast"},
     "horizon": {"binary_tree", "quantified"},
 }
-_MILLISECOND = timedelta(milliseconds=1)
 _LARGEST_UNITS = 2**32
 """Of one contribution, so that a sum over all users fits."""
 
@@ -42,18 +41,10 @@ _LARGEST_GROUPS_OF_SUMS = 90_000
 Share = Annotated[float, Field(gt=0, le=1, strict=False)]
 
 
-class TickSection(Section):
+class TickSection(EventTimeTicks):
     """Ticks of event time; a record more than `max_jump` of them ahead is refused."""
 
-    width: Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
-    grace: Annotated[timedelta, BeforeValidator(between("0s", "30d"))] = timedelta(0)
     max_jump: int = Field(default=100, ge=1)
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.width % _MILLISECOND or self.grace % _MILLISECOND:
-            raise ValueError("width and grace must be whole numbers of milliseconds")
-        return self
 
 
 class Amounts(RangeSection):
@@ -100,9 +91,9 @@ class Correlation(Section):
         _ = self.known
         return self
 
-    @property
+    @cached_property
     def known(self) -> TemporalCorrelation:
-        """The same for computing leakages."""
+        """The same for computing leakages; the work grows with the third power of the values."""
         return TemporalCorrelation.of(self.transition, self.backward)
 
 
@@ -186,8 +177,7 @@ class AggregateOperator(Section):
 
     def in_ticks(self) -> Ticks:
         """Ticks of event time."""
-        ticks = self.ticks
-        return Ticks(ticks.width // _MILLISECOND, ticks.grace // _MILLISECOND, ticks.max_jump)
+        return Ticks(*self.ticks.milliseconds, self.ticks.max_jump)
 
     def figures(self) -> Figures:
         """How releases are written."""
@@ -195,7 +185,6 @@ class AggregateOperator(Section):
 
     def parameters(self) -> dict[str, object]:
         """What people want to see of it."""
-        width, grace = (time.total_seconds() for time in (self.ticks.width, self.ticks.grace))
         what = "how many users" if self.sum is None else f"the sum of {self.sum.field}"
         return {
             "statistic": f"{what}, in each of {self.group_count:,} groups",
@@ -204,7 +193,7 @@ class AggregateOperator(Section):
                 if self.epsilon is None
                 else f"{self.epsilon:g} nats in any {self.window} ticks in a row"
             ),
-            "ticks": f"{width:g} s of event time each, closed {grace:g} s after their end",
+            "ticks": self.in_ticks().in_words,
             "a user counts": "once in a tick: the latest record by offset",
             "one contribution changes a tick by": f"{self.sensitivity:,} units at most",
         }

@@ -1,13 +1,12 @@
 """Operators that publish values unchanged, and displace them in time."""
 
-from datetime import timedelta
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from dataflows.codec.payloads import NullValue
-from dataflows.durations import between
 from dataflows.operator_sections.alphabets import Epsilon
+from dataflows.operator_sections.ticks import EventTimeTicks
 from dataflows.section import Section
 from dataflows.ticks import Several, Ticks
 from operators.temporal.costs import Costs
@@ -21,25 +20,16 @@ Kind = Literal[
     "backward_perturbation",
     "forward_perturbation",
 ]
-_MILLISECOND = timedelta(milliseconds=1)
 _JUMP_WINDOWS = 10
 _IDLE_WINDOWS = 4
 
 
-class Interval(Section):
+class Interval(EventTimeTicks):
     """Ticks of event time; without `max_jump` and `idle`, 10 and 4 windows."""
 
-    width: Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
-    grace: Annotated[timedelta, BeforeValidator(between("0s", "30d"))] = timedelta(0)
     max_jump: int | None = Field(default=None, ge=1)
     several: Several = "last"
     idle: int | None = Field(default=None, ge=1)
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.width % _MILLISECOND or self.grace % _MILLISECOND:
-            raise ValueError("width and grace must be whole numbers of milliseconds")
-        return self
 
 
 Cost = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=False)]
@@ -126,9 +116,10 @@ class TemporalOperator(Section):
         """Ticks of event time; None where every record is a tick."""
         if isinstance(self.ticks, str):
             return None
+        width, grace = self.ticks.milliseconds
         return Ticks(
-            width=self.ticks.width // _MILLISECOND,
-            grace=self.ticks.grace // _MILLISECOND,
+            width=width,
+            grace=grace,
             max_jump=self.ticks.max_jump or _JUMP_WINDOWS * self.window,
             idle=self.ticks.idle or _IDLE_WINDOWS * self.window,
             several=self.ticks.several,
@@ -154,11 +145,11 @@ class TemporalOperator(Section):
         ticks = self.in_ticks()
         if ticks is None:
             return {"ticks": "every record of a key is one"}
-        width, grace = ticks.width / 1000, ticks.grace / 1000
+        seconds = ticks.max_jump * ticks.width / 1000
         return {
-            "ticks": f"{width:g} s of event time each, closed {grace:g} s after their end",
+            "ticks": ticks.in_words,
             "too far ahead": (
-                f"more than {ticks.max_jump} ticks ({ticks.max_jump * width:g} s) after the latest "
+                f"more than {ticks.max_jump} ticks ({seconds:g} s) after the latest "
                 "time of its partition: after a longer silence, run fugu run --finish"
             ),
             "end of an epoch": f"after {ticks.idle} releases without a value, one after another",
