@@ -1,0 +1,1 @@
+"""Swellfish privacy: people say what is to be hidden and when, and noise follows."""

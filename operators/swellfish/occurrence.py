@@ -1,0 +1,63 @@
+"""An occurrence of a policy: for how long something is to be hidden, and how much of it.
+
+Within the ticks `start` to `end`, both included, an attacker must not be able to tell whether up to
+`len(thresholds)` ticks in a row, anywhere inside, were other than they were: the first of them by
+up to `thresholds[0]` units, the second by up to `thresholds[1]`, and so on. Every day of a calendar
+rule is an occurrence of its own.
+
+>>> evening = Occurrence(start=3, end=6, thresholds=(22, 22))
+>>> evening.ticks, [evening.change_at(tick) for tick in range(2, 8)]
+(4, [0, 22, 22, 22, 22, 0])
+>>> rising = Occurrence(start=0, end=3, thresholds=(1, 5))
+>>> [rising.change_at(tick) for tick in range(4)]
+[1, 5, 5, 5]
+
+Source: Swellfish specification, sections 1 and 3.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Occurrence:
+    """phi = (theta, T, J) of the paper, with J = [start, end] in ticks and theta in units.
+
+    Raises `ValueError` naming the field.
+    """
+
+    start: int
+    end: int
+    thresholds: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if self.end < self.start:
+            raise ValueError(f"end: must not be before start, which is tick {self.start}")
+        if not 1 <= len(self.thresholds) <= self.ticks:
+            raise ValueError(
+                f"thresholds: must be of 1 to {self.ticks} ticks, as many as the interval has"
+            )
+        if min(self.thresholds) < 0:
+            raise ValueError("thresholds: must not be negative")
+
+    @property
+    def ticks(self) -> int:
+        """|J|, how many ticks the interval has."""
+        return self.end - self.start + 1
+
+    @property
+    def length(self) -> int:
+        """T, how many ticks in a row may be other than they were."""
+        return len(self.thresholds)
+
+    def change_at(self, tick: int) -> int:
+        """c_phi(t): by how many units it may change this tick, at most; 0 outside."""
+        if not self.start <= tick <= self.end:
+            return 0
+        first = max(1, self.length - (self.end - tick))
+        last = min(self.length, tick - self.start + 1)
+        return max(self.thresholds[first - 1 : last])
+
+    def affected_in(self, start: int, end: int) -> int:
+        """How many ticks from `start` to `end` it may change, at most."""
+        common = min(self.end, end) - max(self.start, start) + 1
+        return max(0, min(common, self.length))
