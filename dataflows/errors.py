@@ -23,6 +23,7 @@ class UnusableField(ConfigurationError):
     def __init__(self, field: str, advice: str) -> None:
         super().__init__(f"{field}: {advice}")
         self.field = field
+        self.advice = advice
 
 
 class KafkaUnavailable(FuguError):
