@@ -221,7 +221,11 @@ class ChangeableMechanism(Protocol):
 
     def after_change(self, state: State, change: bytes) -> State:
         """Every row, after a change that its next position, or a later one, is the first to know
-        of; `state` is not modified."""
+        of; `state` is not modified. Raises `ValueError` where it cannot be."""
+        ...
+
+    def explained(self, state: State, change: bytes) -> str:
+        """What `after_change` makes of it, in words: rules are public."""
         ...
 
 

@@ -10,10 +10,10 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from dataflows.aggregates.contributions import Figures
 from dataflows.errors import ConfigurationError
 from dataflows.leakage.matrix_file import read_matrix
-from dataflows.operator_sections.alphabets import Alphabet, Epsilon
+from dataflows.operator_sections.alphabets import Alphabet
 from dataflows.operator_sections.numbers import RangeSection
 from dataflows.operator_sections.ticks import EventTimeTicks
-from dataflows.section import Section
+from dataflows.section import Epsilon, Section
 from dataflows.ticks import Ticks
 from operators.leakage.correlation import TemporalCorrelation
 

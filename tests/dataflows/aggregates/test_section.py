@@ -90,7 +90,7 @@ def test_noise_is_for_what_one_contribution_can_change(
         ({"correlation": {"transition": "nowhere.json"}}, "nowhere.json cannot be read"),
         ({"other": "west"}, "other: must be one of groups"),
         ({"groups": ["a", "a"]}, "operator.groups"),
-        ({"ticks": {"width": "1.5ms"}}, "whole numbers of milliseconds"),
+        ({"ticks": {"width": "1.5ms"}}, "whole number of milliseconds"),
         ({"sum": AMOUNT | {"upper": 1e12, "unit": 0.1}}, "at most 2^32 units"),
         ({"window": 0}, "operator.window"),
         (
