@@ -108,7 +108,7 @@ def test_what_does_not_go_is_refused(operator: dict[str, Any], reason: str, tmp_
 @pytest.mark.parametrize(
     ("sections", "reason"),
     [
-        ({"budget": {"total": 3}}, "epsilon and window are the budget"),
+        ({"budget": {"total": 3}}, "epsilon is the budget"),
         ({"source": PIPELINE["source"] | {"dedupe": {"field": "id"}}}, "source.dedupe: a user"),
         ({"sink": {"topic": "counts", "partials": "trips"}}, "must be different ones"),
     ],
