@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, model_validator
 from dataflows.errors import FuguError, UnusableField
 from dataflows.policies import building
 from dataflows.policies.document import PolicyDocument
-from dataflows.policies.fields import Moment
+from dataflows.policies.fields import TickOrMoment
 from dataflows.policies.sections import PolicySection
 from dataflows.problems import problems
 from dataflows.section import Section
@@ -31,7 +31,7 @@ class UnusableChange(FuguError):
 class ChangeSection(Section):
     """The value of a record."""
 
-    effective: int | Moment
+    effective: TickOrMoment
     policy: PolicySection | None = None
     remove: Literal[True] | None = None
 
@@ -80,10 +80,10 @@ def _named(key: bytes | None, document: PolicyDocument) -> tuple[str, str]:
         collection, policy = (key or b"").decode().split("/")
     except ValueError:
         raise UnusableChange("key: write COLLECTION/POLICY, such as household/shower") from None
-    if collection not in {known.id for known in document.collections}:
+    if collection not in {known.id for known in document.policies.collections}:
         raise UnusableChange(
             "key: names a collection that is not in the policy document; those in it are "
-            + ", ".join(known.id for known in document.collections)
+            + ", ".join(known.id for known in document.policies.collections)
         )
     return collection, policy
 

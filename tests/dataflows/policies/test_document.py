@@ -20,7 +20,7 @@ INTERVAL = "{start: 2026-07-18T12:00, end: 2026-07-18T13:00}"
 
 
 def policy(document: PolicyDocument, name: str) -> Policy:
-    return next(one for one in document.collections[0].policies if one.id == name)
+    return next(one for one in document.policies.collections[0].policies if one.id == name)
 
 
 def tick(utc: str) -> int:
@@ -29,8 +29,8 @@ def tick(utc: str) -> int:
 
 def test_policies_are_what_the_document_says(tmp_path: Path) -> None:
     document = read(tmp_path)
-    assert document.query == Query("sum", 1450)
-    shower, holiday = document.collections[0].policies
+    assert document.policies.query == Query("sum", 1450)
+    shower, holiday = document.policies.collections[0].policies
     assert (shower.length, shower.thresholds, shower.activities) == (2, (220,), ("boiler",))
     assert isinstance(shower.when, Calendar)
     assert (shower.when.days, shower.when.start, shower.when.end) == ((0, 4), 21_600, 32_400)
@@ -51,7 +51,7 @@ def test_every_key_has_one_collection(tmp_path: Path) -> None:
 def test_json_says_the_same_as_yaml(tmp_path: Path) -> None:
     text = orjson.dumps(yaml.safe_load(DOCUMENT), default=str, option=orjson.OPT_INDENT_2).decode()
     document = read(tmp_path, text.replace("  ", "\t"), "policies.json")
-    assert document.collections == read(tmp_path).collections
+    assert document.policies.collections == read(tmp_path).policies.collections
     error = read_error(tmp_path, text.replace("PT10M", "PT0M", 1), "policies.json")
     assert error.startswith("policies.json:4: grid.tick: must be at least 1ms")
     assert read_error(tmp_path, text[:-1], "policies.json").endswith("is not valid JSON")
@@ -59,7 +59,7 @@ def test_json_says_the_same_as_yaml(tmp_path: Path) -> None:
 
 def test_the_example_is_read() -> None:
     document = PolicyDocument.read(EXAMPLE)
-    assert [one.id for one in document.collections] == ["household", "electric-car"]
+    assert [one.id for one in document.policies.collections] == ["household", "electric-car"]
     assert document.collection_of(b"meter-0017") == "electric-car"
 
 
@@ -221,7 +221,7 @@ def test_all_policies_with_problems_are_listed_at_once(tmp_path: Path) -> None:
 )
 def test_other_queries_need_no_range(kind: str, query: Query, tmp_path: Path) -> None:
     text = with_change("sum, unit: kW, cap: 14.5, resolution: 0.01", kind)
-    assert read(tmp_path, text.replace("2.2 kW", "1")).query == query
+    assert read(tmp_path, text.replace("2.2 kW", "1")).policies.query == query
     assert "write it without one" in read_error(tmp_path, text)
 
 
