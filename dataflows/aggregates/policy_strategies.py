@@ -1,8 +1,10 @@
 """From the section of an operator under policies to a mechanism."""
 
+from typing import Any
+
+from dataflows.operator_sections.policies import PolicyOperator
 from operators.swellfish.interval_strategy import IntervalStrategy
 from operators.swellfish.strategy import PolicyStrategy
-from operators.swellfish.timeline import Policies
 from operators.swellfish.tinar_sample import TINARSample
 from operators.swellfish.tinar_uniform import TINARUniform
 from operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
@@ -14,8 +16,6 @@ from operators.swellfish.unicorn_is import UnicornIS
 from operators.swellfish.unicorn_ps import UnicornPS
 from operators.swellfish.window_strategy import WindowStrategy
 
-from dataflows.operator_sections.policies import PolicyOperator
-
 _BY_INTERVAL: dict[str, type[IntervalStrategy]] = {
     strategy.kind: strategy
     for strategy in (Unicorn, UnicornIS, UnicornPS, TINARUniform, TINARSample)
@@ -26,18 +26,12 @@ _BY_WINDOW: dict[str, type[WindowStrategy]] = {
 }
 
 
-def policy_strategy(operator: PolicyOperator, epsilon: float | None = None) -> PolicyStrategy:
+def policy_strategy(operator: PolicyOperator, epsilon: float | None = None) -> PolicyStrategy[Any]:
     """The strategy that the section names; with another `epsilon` than the document has, if one is
     given."""
     document = operator.policies
-    common = (timeline_of(operator), operator.group_count, epsilon or document.section.epsilon)
+    common = (operator.timeline, operator.group_count, epsilon or document.section.epsilon)
     irrelevant = operator.released_without_policy
     if operator.window is None:
         return _BY_INTERVAL[operator.kind](*common, irrelevant=irrelevant)
     return _BY_WINDOW[operator.kind](*common, operator.window, irrelevant=irrelevant)
-
-
-def timeline_of(operator: PolicyOperator) -> Policies:
-    """The policies of the document over time."""
-    document = operator.policies
-    return Policies(document.section.grid.milliseconds, document.query, document.collections)

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dataflows.section import Epsilon
 from dataflows.operator_sections.alphabets import SymbolOperator
+from dataflows.section import Epsilon
 
 
 class AdaptiveOperator(SymbolOperator):

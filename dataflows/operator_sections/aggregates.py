@@ -161,6 +161,15 @@ class AggregateOperator(Section, ABC):
     def how_to_read(self) -> list[str]:
         """What an analyst must know of the output."""
 
+    def covers(self, key: bytes) -> bool:
+        """Whether the records of this key may count."""
+        return True
+
+    @property
+    def sets(self) -> bool:
+        """Whether a user may count in several groups of a tick."""
+        return False
+
     @property
     def group_count(self) -> int:
         """How many figures a tick has."""
@@ -173,7 +182,8 @@ class AggregateOperator(Section, ABC):
     def in_words(self) -> dict[str, object]:
         """What is counted or summed, when, and what a user contributes."""
         return {
-            "statistic": f"{self.statistic}, in each of {self.group_count:,} groups",
+            "statistic": self.statistic
+            + f", in each of {self.group_count:,} groups" * (self.groups is not None),
             "ticks": self.in_ticks().in_words,
             "a user counts": "once in a tick: the latest record by offset",
             "one contribution changes a tick by": f"{self.sensitivity:,} units at most",

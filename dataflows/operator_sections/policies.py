@@ -9,11 +9,13 @@ from dataflows.aggregates.contributions import Figures
 from dataflows.errors import ConfigurationError
 from dataflows.operator_sections.aggregates import AggregateOperator
 from dataflows.operator_sections.ticks import Lateness
+from dataflows.policies.change import change
 from dataflows.policies.document import PolicyDocument
 from dataflows.policies.sections import QuerySection
 from dataflows.section import Epsilon, Section
 from dataflows.ticks import Ticks
 from operators.swellfish.strategy import Irrelevant, Status
+from operators.swellfish.timeline import Policies
 
 PolicyKind = Literal[
     "unicorn",
@@ -78,6 +80,11 @@ class PolicyOperator(AggregateOperator):
         return self
 
     @property
+    def timeline(self) -> Policies:
+        """The policies of the document over time."""
+        return self.policies.policies
+
+    @property
     def query(self) -> QuerySection:
         """What is published of a tick."""
         return self.policies.section.query
@@ -86,6 +93,15 @@ class PolicyOperator(AggregateOperator):
     def bins(self) -> list[str] | list[int]:
         """The groups of a histogram, or the activities of several; empty for one figure."""
         return self.groups or self.policies.section.activities or []
+
+    def covers(self, key: bytes) -> bool:
+        """If it has policies: without any, nothing about it would be hidden."""
+        return self.policies.collection_of(key) is not None
+
+    @property
+    def sets(self) -> bool:
+        """Several activities at a time."""
+        return self.query.kind == "multi_histogram"
 
     @property
     def group_count(self) -> int:
@@ -106,7 +122,7 @@ class PolicyOperator(AggregateOperator):
     @property
     def sensitivity(self) -> int:
         """By how many units, over all groups, one contribution can change a tick (L1)."""
-        return self.policies.query.largest_change
+        return self.timeline.largest_sensitivity
 
     @property
     def statistic(self) -> str:
@@ -121,6 +137,10 @@ class PolicyOperator(AggregateOperator):
         """What is published where nothing is relevant."""
         return self.irrelevant if isinstance(self.irrelevant, str) else self.irrelevant.noisy
 
+    def read_change(self, key: bytes | None, value: bytes | None) -> bytes:
+        """A record of the policy topic for the mechanism; `UnusableChange` if it is none."""
+        return change(key, value, self.policies).to_bytes()
+
     def in_ticks(self) -> Ticks:
         """Ticks of event time."""
         grid, grace = self.policies.section.grid, self.ticks.grace_milliseconds
@@ -133,13 +153,13 @@ class PolicyOperator(AggregateOperator):
 
     def parameters(self) -> dict[str, object]:
         """What people want to see of it."""
-        document = self.policies
-        policies = sum(len(collection.policies) for collection in document.collections)
+        collections = self.timeline.collections
+        policies = sum(len(collection.policies) for collection in collections)
         irrelevant = self.irrelevant
         return {
             **self.in_words(),
-            "epsilon": f"{document.section.epsilon:g} nats in any relevance interval",
-            "policies": f"{policies} in {len(document.collections)} collections",
+            "epsilon": f"{self.policies.section.epsilon:g} nats in any relevance interval",
+            "policies": f"{policies} in {len(collections)} collections",
             "where nothing is relevant": (
                 {"repeat": "the last release again", "exact": "the exact figure is published"}[
                     irrelevant

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Literal, Self
 
 import orjson
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
 from dataflows.errors import FuguError, UnusableField
 from dataflows.policies import building
@@ -26,6 +26,12 @@ from operators.swellfish.change import Change
 
 class UnusableChange(FuguError):
     """A record of the policy topic is not a change; it says which policy, and which field."""
+
+    @property
+    def place(self) -> str:
+        """Policy and field, without what is wrong; of several the first."""
+        parts = str(self).splitlines()[0].split(": ")
+        return ": ".join(parts[:-1][:2])
 
 
 class ChangeSection(Section):

@@ -48,6 +48,9 @@ class _Listed:
     def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
         raise ValueError("change: these policies stay as they are")
 
+    def explained(self, changes: bytes, change: bytes, now: int) -> str:
+        return self.changed(changes, change, now).hex()
+
     def digest(self) -> bytes:
         return blake2b(repr(self).encode(), digest_size=32).digest()
 

@@ -149,6 +149,11 @@ class PolicyStrategy(ABC, Generic[Opened]):
         rows = zip(state["changes"].tolist(), state["tick"].tolist(), strict=True)
         return {**state, "changes": objects([changed(before, change, now) for before, now in rows])}
 
+    def explained(self, state: State, change: bytes) -> str:
+        """What becomes of it, where all rows have the same policies and ticks."""
+        [tick], [changes] = set(state["tick"].tolist()), set(state["changes"].tolist())
+        return self.timeline.explained(changes, change, tick)
+
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """One tick."""
         values = vectors(inputs.values, self.bins)
