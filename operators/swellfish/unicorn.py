@@ -14,12 +14,12 @@ Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`.
 >>> from operators.randomness import DrawScope, Secret, tick_position
 >>> from operators.registry.policies import HOUSEHOLD
 >>> from operators.swellfish.strategy import Status
->>> unicorn = Unicorn(HOUSEHOLD, bins=1, epsilon=1.0)
+>>> unicorn = Unicorn(HOUSEHOLD, bins=1, epsilon=10.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "unicorn", 1, unicorn.law_digest())
 >>> state, became = unicorn.start(1), []
 >>> for tick in range(8):
 ...     draws = scope.draws([b"zone"], [tick_position("kitchen", tick)])
-...     values = np.array([[500 + 4000 * (tick >= 5)]])
+...     values = np.array([[500 + 40_000 * (tick >= 4)]])
 ...     state, releases = unicorn.step(state, Inputs(values), draws)
 ...     became.append(Status(releases.annotations["status"][0]).name)
 >>> became
