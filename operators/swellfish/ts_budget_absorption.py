@@ -25,7 +25,7 @@ interval has: nothing checks that. Input and release: as for `unicorn_is`.
 ...     state, releases = absorption.step(state, Inputs(values), draws)
 ...     charged.append(float(releases.annotations["publication_epsilon"][0]))
 >>> charged
-[0.0, 0.25, 0.0, 0.125, 0.125, 0.125, 0.0, 0.25]
+[0.0, 0.25, 0.0, 0.0, 0.25, 0.0, 0.0, 0.25]
 
 Source: Swellfish specification, section 6; Kellaris et al. 2014.
 """

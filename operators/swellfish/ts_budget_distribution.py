@@ -24,7 +24,7 @@ interval has: nothing checks that. Input and release: as for `unicorn_is`.
 ...     state, releases = distribution.step(state, Inputs(values), draws)
 ...     charged.append(float(releases.annotations["publication_epsilon"][0]))
 >>> charged
-[0.0, 0.25, 0.0, 0.0, 0.125, 0.0, 0.0, 0.1875]
+[0.0, 0.25, 0.0, 0.0, 0.125, 0.1875, 0.0, 0.09375]
 
 Source: Swellfish specification, section 6; Kellaris et al. 2014.
 """

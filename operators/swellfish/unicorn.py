@@ -23,7 +23,7 @@ Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`.
 ...     state, releases = unicorn.step(state, Inputs(values), draws)
 ...     became.append(Status(releases.annotations["status"][0]).name)
 >>> became
-['NOTHING', 'SAMPLED', 'REPEATED', 'REPEATED', 'REPEATED', 'SAMPLED', 'REPEATED', 'REPEATED']
+['NOTHING', 'SAMPLED', 'REPEATED', 'REPEATED', 'SAMPLED', 'REPEATED', 'REPEATED', 'REPEATED']
 
 Source: Swellfish specification, section 5.3, which corrects the paper: Algorithm 4 passes all of
 epsilon on to Algorithm 3, and not the half that decisions leave.
