@@ -20,11 +20,11 @@ interval has: nothing checks that. Input and release: as for `unicorn_is`.
 >>> state, charged = distribution.start(1), []
 >>> for tick in range(8):
 ...     draws = scope.draws([b"zone"], [tick_position("kitchen", tick)])
-...     values = np.array([[500 + 4000 * (tick == 4)]])
+...     values = np.array([[500 + 40_000 * (tick == 4)]])
 ...     state, releases = distribution.step(state, Inputs(values), draws)
 ...     charged.append(float(releases.annotations["publication_epsilon"][0]))
 >>> charged
-[0.0, 0.25, 0.0, 0.0, 0.125, 0.0, 0.0, 0.1875]
+[0.0, 0.25, 0.0, 0.0, 0.125, 0.1875, 0.0, 0.09375]
 
 Source: Swellfish specification, section 6; Kellaris et al. 2014.
 """

@@ -20,7 +20,7 @@ interval has: nothing checks that. Input and release: as for `unicorn_is`.
 >>> state, charged = uniform.start(1), []
 >>> for tick in range(8):
 ...     draws = scope.draws([b"zone"], [tick_position("kitchen", tick)])
-...     values = np.array([[500 + 4000 * (tick == 4)]])
+...     values = np.array([[500 + 40_000 * (tick == 4)]])
 ...     state, releases = uniform.step(state, Inputs(values), draws)
 ...     charged.append(float(releases.annotations["publication_epsilon"][0]))
 >>> charged

@@ -27,13 +27,13 @@ in units, and the `sensitivity` of the tick, in units.
 ...     status, sensitivity = (releases.annotations[name][0] for name in ("status", "sensitivity"))
 ...     print(tick, sensitivity, releases.values[0, 0], Status(status).name)
 0 0 0 NOTHING
-1 100 584 SAMPLED
-2 320 584 REPEATED
-3 220 430 SAMPLED
-4 220 430 REPEATED
-5 220 430 REPEATED
-6 0 430 REPEATED
-7 50 504 SAMPLED
+1 100 348 SAMPLED
+2 320 348 REPEATED
+3 220 259 SAMPLED
+4 220 259 REPEATED
+5 220 259 REPEATED
+6 0 259 REPEATED
+7 50 431 SAMPLED
 
 Source: Swellfish specification, section 5.1, which corrects the paper: it compares the open
 intervals with those of the first sample for ever, and not with those of the last one, so that every
