@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Literal, Self
 
 import orjson
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
 from dataflows.errors import FuguError, UnusableField
 from dataflows.policies import building
