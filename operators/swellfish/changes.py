@@ -56,6 +56,8 @@ def still_needed(
     admitted: tuple[Admitted, ...], now: int, tick_milliseconds: int
 ) -> tuple[Admitted, ...]:
     """Without what no tick from `now` on depends on."""
+    if all(one.configured for one in admitted):
+        return admitted
     oldest = min([now, *(start for start, _ in open_spans(admitted, now, tick_milliseconds))])
     return tuple(
         one

@@ -30,7 +30,6 @@ Source: Swellfish specification, sections 2 to 4.
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import islice
 
 from operators.swellfish.admission import Decision, admit, first_free, open_spans
 from operators.swellfish.change import Change
@@ -44,7 +43,7 @@ from operators.swellfish.changes import (
 from operators.swellfish.plain_data import plain_json
 from operators.swellfish.policy import Collection, Policy
 from operators.swellfish.relevance import Relevance
-from operators.swellfish.sweep import Remembered, Sweep
+from operators.swellfish.sweep import CollectionSweep, Sweep
 from operators.swellfish.temporal_sensitivity import Query
 
 LARGEST_CHANGES = 2**20
@@ -60,9 +59,7 @@ class Policies:
     tick_milliseconds: int
     query: Query
     collections: tuple[Collection, ...]
-    _sweeps: dict[bytes, Remembered[Relevance]] = field(
-        init=False, repr=False, compare=False, default_factory=dict
-    )
+    _sweeps: dict[bytes, Sweep] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.tick_milliseconds < 1:
@@ -82,12 +79,8 @@ class Policies:
         """The largest sensitivity of all collections, and every open interval with the largest
         delta(J) of those that have it; for ticks that know of the changes."""
         if changes not in self._sweeps:
-            for oldest in list(islice(self._sweeps, max(0, len(self._sweeps) - _SWEEPS + 1))):
-                del self._sweeps[oldest]
-            admitted = decoded(changes, self.collections).values()
-            sweep = Sweep(admitted, self.query, self.tick_milliseconds)
-            self._sweeps[changes] = Remembered(sweep)
-        return self._sweeps[changes].at(tick).value
+            self._remember(changes)
+        return self._sweeps[changes].at(tick)
 
     def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
         """See `admission`. Raises `ValueError` naming the policy and the field."""
@@ -134,6 +127,21 @@ class Policies:
         query = [self.query.kind, self.query.largest_change, self.query.activities]
         content = plain_json([self.tick_milliseconds, query, collections, zones])
         return blake2b(content, digest_size=32).digest()
+
+    def _remember(self, changes: bytes) -> None:
+        """Sweep by these changes, and go on with every collection that is the same as before."""
+        newest = next(reversed(self._sweeps.values()), None)
+        before = newest.collections if newest else [None] * len(self.collections)
+        admissions = decoded(changes, self.collections).values()
+        collections = [
+            sweep
+            if sweep is not None and sweep.admitted == admitted
+            else CollectionSweep(admitted, self.query, self.tick_milliseconds)
+            for sweep, admitted in zip(before, admissions, strict=True)
+        ]
+        if len(self._sweeps) == _SWEEPS:
+            del self._sweeps[next(iter(self._sweeps))]
+        self._sweeps[changes] = Sweep(collections)
 
     def _after(self, changes: bytes, change: Change, now: int) -> tuple[Admissions, Decision]:
         admissions = dict(decoded(changes, self.collections))
