@@ -1,7 +1,7 @@
 """What a policy document asks over a span of days: what is hidden when, and what that takes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from itertools import pairwise
@@ -10,7 +10,7 @@ from dataflows.policies.document import PolicyDocument
 from operators.swellfish.calendar import Once
 from operators.swellfish.occurrence import Occurrence
 from operators.swellfish.policy import Policy
-from operators.swellfish.relevance import Relevance
+from operators.swellfish.relevance import Interval, Relevance
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Hidden:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Ticks from `start` to `end`, both included, in which nothing begins or ends."""
+    """Ticks from `start` to `end`, both included, that ask for the same."""
 
     start: int
     end: int
@@ -51,6 +51,11 @@ class Course:
     days: int
 
     @property
+    def last_day(self) -> date:
+        """The last of the days."""
+        return self.first_day + timedelta(self.days - 1)
+
+    @property
     def start(self) -> int:
         """The first tick."""
         return self._midnight(0) // self.document.policies.tick_milliseconds
@@ -75,14 +80,28 @@ class Course:
         """All ticks, in order."""
         waiting = sorted(self.hidden, key=lambda one: -one.occurrence.start)
         open_now: list[Hidden] = []
-        found = []
+        found: list[Stretch] = []
         for start, following in pairwise([*self._changes(), self.end + 1]):
             open_now = [one for one in open_now if one.occurrence.end >= start]
             while waiting and waiting[-1].occurrence.start <= start:
                 open_now.append(waiting.pop())
             relevance = self.document.policies.relevance(start, b"")
-            found.append(Stretch(start, following - 1, relevance, tuple(open_now)))
+            stretch = Stretch(start, following - 1, relevance, tuple(open_now))
+            if found and (found[-1].relevance, found[-1].hidden) == (relevance, stretch.hidden):
+                stretch = replace(stretch, start=found.pop().start)
+            found.append(stretch)
         return tuple(found)
+
+    @property
+    def largest_sensitivity(self) -> int:
+        """Of any of these ticks, in units."""
+        return max(stretch.relevance.sensitivity for stretch in self.stretches)
+
+    @property
+    def most_affected(self) -> Interval | None:
+        """The interval with the largest delta(J), if any is open here."""
+        intervals = [one for stretch in self.stretches for one in stretch.relevance.intervals]
+        return max(intervals, key=lambda one: one.affected, default=None)
 
     def _changes(self) -> list[int]:
         """Where anything begins, ends, or may change by another threshold."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from dataflows.policies.sections import WEEKDAYS, CalendarSection, PolicySection, QuerySection
+from dataflows.policies.sections import WEEKDAYS, PolicySection, QuerySection
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 
@@ -35,14 +35,20 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
-def when(policy: PolicySection) -> str:
-    """When it holds, in short."""
+def when(policy: PolicySection) -> list[str]:
+    """When it holds: hours, and what limits them."""
     if policy.calendar is None:
         assert policy.interval is not None
         start, end = policy.interval.start, policy.interval.end
-        return f"{start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}"
+        return [f"from {start:%Y-%m-%d %H:%M}", f"to {end:%Y-%m-%d %H:%M}"]
     calendar = policy.calendar
-    return f"{days(calendar.days)} {calendar.start:%H:%M}–{calendar.end:%H:%M}{_limits(calendar)}"
+    hours = f"{days(calendar.days)} {calendar.start:%H:%M}–{calendar.end:%H:%M}"
+    limits = [
+        f"from {calendar.from_}" if calendar.from_ else "",
+        f"until {calendar.until}" if calendar.until else "",
+        f"except {counted(len(calendar.except_), 'day')}" if calendar.except_ else "",
+    ]
+    return [hours, *filter(None, limits)]
 
 
 def days(written: Sequence[str]) -> str:
@@ -60,10 +66,3 @@ def days(written: Sequence[str]) -> str:
             if set(run) == set(chosen):
                 return f"{run[0]}–{run[-1]}"
     return ", ".join(chosen)
-
-
-def _limits(calendar: CalendarSection) -> str:
-    from_ = f", from {calendar.from_}" if calendar.from_ else ""
-    until = f", until {calendar.until}" if calendar.until else ""
-    omitted = counted(len(calendar.except_), "day")
-    return from_ + until + (f", except {omitted}" if calendar.except_ else "")
