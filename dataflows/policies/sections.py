@@ -1,9 +1,9 @@
 """The sections of a policy document, as typed, strict models."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -12,6 +12,7 @@ from dataflows.policies.fields import Day, Identifier, Moment, Threshold, Thresh
 from dataflows.section import Epsilon, Exact, Section
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+WEEKDAYS = get_args(Weekday)
 Duration = Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
 
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00Z")
@@ -129,6 +130,14 @@ class CalendarSection(Section):
         if self.from_ is not None and self.until is not None and self.until < self.from_:
             raise ValueError("until: is before from")
         return self
+
+    def holds_on(self, day: date) -> bool:
+        """Whether an interval starts on this day."""
+        begun = self.from_ is None or self.from_ <= day
+        over = self.until is not None and self.until < day
+        return (
+            begun and not over and WEEKDAYS[day.weekday()] in self.days and day not in self.except_
+        )
 
 
 class IntervalSection(Section):
