@@ -34,6 +34,7 @@ AGGREGATES = {
     "budget_distribution",
     "fast",
     "pba",
+    "rescue_dp",
     "sample",
     "quantified",
 }

@@ -21,6 +21,7 @@ STRATEGIES = (
     "budget_distribution",
     "fast",
     "pba",
+    "rescue_dp",
     "sample",
     "uniform",
 )
