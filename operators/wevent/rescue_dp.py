@@ -78,6 +78,7 @@ FARTHEST = 2.0**60
 """No interval is longer, in parts of a tick."""
 FIRST_VARIANCE = 100.0
 COMING_AND_GOING = 10.0
+"""Q in D^2, where none is declared."""
 LARGEST_VARIANCE = 1e18
 
 
