@@ -42,9 +42,10 @@ class Dedupe(Section):
 class Source(Section):
     """The private topic. `generation` stands in where a broker has no topic ids: raise it when the
     topic is created anew. `budget` is the most, in nats and without a model, that all pipelines
-    over the topic may add up to."""
+    over the topic may add up to. `policies` is a topic of what people add to a policy document."""
 
     topic: TopicName
+    policies: TopicName | None = None
     value: str | Annotated[list[str], Field(min_length=1)]
     partitioner: Partitioner = "murmur2"
     dedupe: Dedupe | None = None

@@ -1,7 +1,9 @@
-"""Durations as a pipeline file writes them: a number and its unit, such as 500ms, 1s, 15m or 1d.
+"""Durations as files write them: a number and its unit, such as 500ms, 1s, 15m or 1d, or ISO 8601.
 
 >>> between("50ms", "60m")("1.5s")
 datetime.timedelta(seconds=1, microseconds=500000)
+>>> between("1s", "2d")("PT1H30M")
+datetime.timedelta(seconds=5400)
 """
 
 import re
@@ -9,6 +11,10 @@ from collections.abc import Callable
 from datetime import timedelta
 
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m|h|d)$")
+_ISO = re.compile(
+    r"^P(?=.)(?:(?P<d>\d+)D)?"
+    r"(?:T(?=\d)(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?$"
+)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -28,7 +34,10 @@ def between(shortest: str, longest: str) -> Callable[[object], timedelta]:
 
 
 def _seconds(value: object) -> float:
-    match = _DURATION.match(value) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError("write a duration with its unit, such as 500ms, 1s or 1m")
-    return float(match[1]) * _SECONDS[match[2]]
+    text = value if isinstance(value, str) else ""
+    if match := _DURATION.match(text):
+        return float(match[1]) * _SECONDS[match[2]]
+    if match := _ISO.match(text):
+        parts = match.groupdict(default="0")
+        return sum(float(number) * _SECONDS[unit] for unit, number in parts.items())
+    raise ValueError("write a duration with its unit, such as 500ms, 1s or 1m")

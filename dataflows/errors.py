@@ -18,11 +18,12 @@ class ConfigurationError(FuguError):
 
 
 class UnusableField(ConfigurationError):
-    """What a field of the pipeline file points to is not usable; its section knows where it is."""
+    """What a field says, or points to, is not usable; its section knows where it is."""
 
     def __init__(self, field: str, advice: str) -> None:
         super().__init__(f"{field}: {advice}")
         self.field = field
+        self.advice = advice
 
 
 class KafkaUnavailable(FuguError):

@@ -216,6 +216,16 @@ class TimedMechanism(Protocol):
 
 
 @runtime_checkable
+class ChangeableMechanism(Protocol):
+    """A mechanism whose public rules may change while its streams run."""
+
+    def after_change(self, state: State, change: bytes) -> State:
+        """Every row, after a change that its next position, or a later one, is the first to know
+        of; `state` is not modified."""
+        ...
+
+
+@runtime_checkable
 class EnumerableMechanism(Mechanism, Protocol):
     """A mechanism whose inputs and releases are indices, few enough to write its law down.
 

@@ -1,4 +1,5 @@
-"""Merge partial sums: release every tick once all source partitions have closed it.
+"""Merge partial sums: release every tick once all source partitions have closed it. A change of
+policies is the mechanism's to apply.
 
 A pure function of the log's prefix: which partition wrote first never shows. Ticks are released in
 order and none is left out. A partition that has not begun when another one has counts as empty
@@ -11,9 +12,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dataflows.aggregates.log_entries import Entry, PolicyChange
 from dataflows.aggregates.partials import Partial
 from dataflows.state.row_block import column_bytes, described, read, written
-from operators.mechanism import Inputs, Integers, Mechanism, Releases, State
+from operators.mechanism import (
+    ChangeableMechanism,
+    Inputs,
+    Integers,
+    Mechanism,
+    Releases,
+    State,
+    TimedMechanism,
+)
 from operators.randomness import DrawScope, tick_position
 
 _SCHEDULE = b"schedule"
@@ -68,8 +78,18 @@ class Merge:
         beyond = {(partition, tick) for partition, tick in header["beyond"]}
         return MergeState(mechanism, dict(header["last"]), beyond, header["following"], sums)
 
-    def __call__(self, state: MergeState, partial: Partial) -> Iterator[tuple[int, Releases]]:
+    def __call__(self, state: MergeState, entry: Entry) -> Iterator[tuple[int, Releases]]:
         """Ticks that are complete now, in order, and what is released for them."""
+        if isinstance(entry, PolicyChange):
+            self._change(state, entry)
+        else:
+            yield from self._completed(state, entry)
+
+    def _change(self, state: MergeState, change: PolicyChange) -> None:
+        assert isinstance(self.mechanism, ChangeableMechanism)
+        state.mechanism = self.mechanism.after_change(state.mechanism, change.content)
+
+    def _completed(self, state: MergeState, partial: Partial) -> Iterator[tuple[int, Releases]]:
         partition, tick, last = partial.partition, partial.tick, state.last
         if (partition, tick) in state.beyond or tick <= last.get(partition, tick - 1):
             return
@@ -94,7 +114,8 @@ class Merge:
         nobody = np.zeros(self.groups, dtype=np.int64)
         truth = state.open.pop(tick, nobody)
         draws = self.scope.draws([_SCHEDULE], [tick_position(self.source, tick)])
-        state.mechanism, releases = self.mechanism.step(
-            state.mechanism, Inputs(truth[None, :]), draws
-        )
+        before = state.mechanism
+        if isinstance(self.mechanism, TimedMechanism):
+            before = self.mechanism.elapse(before, np.array([tick]))
+        state.mechanism, releases = self.mechanism.step(before, Inputs(truth[None, :]), draws)
         return releases

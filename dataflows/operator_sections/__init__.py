@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from dataflows.operator_sections.adaptive import AdaptiveOperator, ColdStartOperator
-from dataflows.operator_sections.aggregates import AggregateOperator
+from dataflows.operator_sections.aggregates import AggregateOperator, WEventOperator
 from dataflows.operator_sections.alphabets import AlphabetOperator
 from dataflows.operator_sections.distances import PlacedSymbols
 from dataflows.operator_sections.markov import BatchedMarkovOperator, MarkovOperator
@@ -24,7 +24,7 @@ ChargedOperator = (
 """Operators that know what a release costs, and can have a budget."""
 
 Operator = Annotated[
-    ChargedOperator | TemporalOperator | AggregateOperator, Field(discriminator="kind")
+    ChargedOperator | TemporalOperator | WEventOperator, Field(discriminator="kind")
 ]
 
 __all__ = [
@@ -40,4 +40,5 @@ __all__ = [
     "PlacedSymbols",
     "RandomizedResponseOperator",
     "TemporalOperator",
+    "WEventOperator",
 ]

@@ -150,7 +150,8 @@ class TemporalOperator(Section):
             "ticks": ticks.in_words,
             "too far ahead": (
                 f"more than {ticks.max_jump} ticks ({seconds:g} s) after the latest "
-                "time of its partition: after a longer silence, run fugu run --finish"
+                "time of its partition: after a longer silence, run fugu run --finish, or raise "
+                "ticks.max_jump at a graceful stop"
             ),
             "end of an epoch": f"after {ticks.idle} releases without a value, one after another",
         }

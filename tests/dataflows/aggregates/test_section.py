@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from dataflows.aggregates.correlation import temporal_leakage
 from dataflows.errors import ConfigurationError
 from dataflows.mechanisms import configure
-from dataflows.operator_sections.aggregates import AggregateOperator
+from dataflows.operator_sections.aggregates import WEventOperator
 from dataflows.pipeline_file import PipelineFile
 from operators.leakage.correlation import TemporalCorrelation
 from operators.mechanism import Inputs
@@ -49,8 +49,8 @@ def read(directory: Path, operator: dict[str, Any], **sections: Any) -> Pipeline
     return PipelineFile.read(path)
 
 
-def section(file: PipelineFile) -> AggregateOperator:
-    assert isinstance(file.pipeline.operator, AggregateOperator)
+def section(file: PipelineFile) -> WEventOperator:
+    assert isinstance(file.pipeline.operator, WEventOperator)
     return file.pipeline.operator
 
 
@@ -194,6 +194,6 @@ def test_a_horizon_lets_the_ends_spend_more(tmp_path: Path) -> None:
 def test_more_groups_than_a_message_holds_sums_of_are_refused() -> None:
     section = {"kind": "uniform", "epsilon": 1.0, "window": 4, "ticks": {"width": "1s"}}
     many = section | {"groups": list(range(90_001))}
-    assert AggregateOperator.model_validate(many).group_count == 90_001
+    assert WEventOperator.model_validate(many).group_count == 90_001
     with pytest.raises(ValidationError, match="groups: with sum at most 90,000"):
-        AggregateOperator.model_validate(many | {"sum": AMOUNT})
+        WEventOperator.model_validate(many | {"sum": AMOUNT})

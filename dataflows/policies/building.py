@@ -1,0 +1,139 @@
+"""From the sections of a policy document to the policies that operators know.
+
+`UnusableField` names the field of a policy, as in `pattern.ticks`.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, time, timedelta
+from itertools import islice
+
+from dataflows.errors import UnusableField
+from dataflows.policies.fields import Threshold
+from dataflows.policies.sections import (
+    CalendarSection,
+    DocumentSection,
+    IntervalSection,
+    PatternSection,
+    PolicySection,
+    QuerySection,
+)
+from dataflows.policies.zones import zone, zone_info
+from operators.swellfish.calendar import Calendar, Once, When
+from operators.swellfish.policy import Policy
+from operators.swellfish.temporal_sensitivity import Query
+
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_INTERVALS_LOOKED_AT = 7
+
+
+def query(document: DocumentSection) -> Query:
+    """What is published, and by how much one individual can change it at all."""
+    kind, activities = document.query.kind, tuple(document.activities or ())
+    match kind:
+        case "sum":
+            return Query(kind, document.query.range_in_units)
+        case "count":
+            return Query(kind, 1)
+        case "histogram":
+            return Query(kind, 2)
+        case "multi_histogram":
+            return Query(kind, len(activities), activities)
+
+
+def policy(section: PolicySection, document: DocumentSection) -> Policy:
+    """A policy, checked against what the document says about all of them."""
+    milliseconds = document.grid.milliseconds
+    length = _length(section.pattern, document.grid.tick)
+    thresholds = _thresholds(section, document, length)
+    _check_activities(section, document)
+    made = Policy(
+        section.id,
+        _when(section, document.grid.zone),
+        length,
+        thresholds,
+        tuple(section.activities or ()),
+    )
+    most = max(_ticks(made.when, milliseconds), default=length)
+    if section.pattern.ticks is not None and length > most:
+        raise UnusableField(
+            "pattern.ticks", f"the interval has {most} ticks, which is the most that fits"
+        )
+    return made
+
+
+def _length(pattern: PatternSection, tick: timedelta) -> int:
+    if pattern.duration is None:
+        assert pattern.ticks is not None
+        return pattern.ticks
+    touched = -(-pattern.duration // tick)
+    return touched if pattern.aligned else touched + 1
+
+
+def _ticks(when: When, milliseconds: int) -> Iterator[int]:
+    for first, last in islice(when.intervals(0, milliseconds), _INTERVALS_LOOKED_AT):
+        yield last - first + 1
+
+
+def _thresholds(section: PolicySection, document: DocumentSection, length: int) -> tuple[int, ...]:
+    """No more than an individual can change at all."""
+    written, most = section.thresholds, query(document).largest_change
+    if isinstance(section.theta, list) and len(written) != length:
+        raise UnusableField(
+            "theta", f"lists {len(written)} numbers for {length} ticks; write {length}, or one"
+        )
+    return tuple(min(_in_units(threshold, document.query), most) for threshold in written)
+
+
+def _in_units(threshold: Threshold, query: QuerySection) -> int:
+    number, unit = threshold
+    if unit is not None and unit != query.unit:
+        expected = "without one" if query.unit is None else f"in {query.unit}, as query.unit says"
+        raise UnusableField("theta", f"is in another unit than the query; write it {expected}")
+    return query.in_units(number)
+
+
+def _check_activities(section: PolicySection, document: DocumentSection) -> None:
+    for place, activity in enumerate(section.activities or []):
+        if activity not in (document.activities or []):
+            raise UnusableField(
+                f"activities.{place}", "is not one of the activities of the document; add it there"
+            )
+        if activity in (section.activities or [])[:place]:
+            raise UnusableField(f"activities.{place}", "is named twice; delete one of the two")
+
+
+def _when(section: PolicySection, zone_name: str) -> When:
+    if section.calendar is not None:
+        return _calendar(section.calendar, zone_name)
+    assert section.interval is not None
+    return _once(section.interval, zone_name)
+
+
+def _calendar(section: CalendarSection, zone_name: str) -> Calendar:
+    return Calendar(
+        zone(zone_name),
+        tuple(sorted({WEEKDAYS.index(day) for day in section.days})),
+        _seconds(section.start),
+        _seconds(section.end),
+        section.from_,
+        section.until,
+        tuple(sorted(set(section.except_))),
+    )
+
+
+def _once(section: IntervalSection, zone_name: str) -> Once:
+    start, end = local(section.start, zone_name), local(section.end, zone_name)
+    if end <= start:
+        raise UnusableField("interval.end", "must be after start")
+    return Once(zone(zone_name), start, end)
+
+
+def local(moment: datetime, zone_name: str) -> datetime:
+    """What clocks of the zone show, without an offset."""
+    if moment.tzinfo is None:
+        return moment
+    return moment.astimezone(zone_info(zone_name)).replace(tzinfo=None)
+
+
+def _seconds(of_day: time) -> int:
+    return (of_day.hour * 60 + of_day.minute) * 60 + of_day.second

@@ -1,0 +1,73 @@
+"""Days, times and thresholds, as policies write them."""
+
+import re
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import BeforeValidator, StringConstraints
+
+_TIME = re.compile(r"^\d\d:\d\d(:\d\d)?$")
+_THRESHOLD = re.compile(r"^(?P<number>-?\d+(\.\d+)?)\s*(?P<unit>[^\s\d.].*)?$")
+
+Threshold = tuple[Decimal, str | None]
+"""A number and its unit, if one is written."""
+
+
+def _day(given: object) -> date:
+    if isinstance(given, date) and not isinstance(given, datetime):
+        return given
+    try:
+        return date.fromisoformat(given if isinstance(given, str) else "")
+    except ValueError:
+        raise ValueError("write a day, such as 2024-05-01") from None
+
+
+def _time_of_day(given: object) -> time:
+    try:
+        return time.fromisoformat(given if isinstance(given, str) and _TIME.match(given) else "")
+    except ValueError:
+        raise ValueError(
+            'write a time of day in quotes, such as "18:30"; midnight is "00:00"'
+        ) from None
+
+
+def _moment(given: object) -> datetime:
+    try:
+        text = given if isinstance(given, str) and len(given) > len("2024-05-01") else ""
+        moment = given if isinstance(given, datetime) else datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(
+            "write a day and a time, such as 2024-05-01T18:30, by the clock of the grid's zone, or "
+            "2024-05-01T16:30Z"
+        ) from None
+    if moment.microsecond:
+        raise ValueError("write whole seconds")
+    return moment
+
+
+def _threshold(given: object) -> Threshold:
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        number, unit = Decimal(str(given)), None
+    elif isinstance(given, str) and (match := _THRESHOLD.match(given)):
+        number, unit = Decimal(match["number"]), match["unit"]
+    else:
+        raise ValueError('write a number, such as 2.2, with its unit if you like: "2.2 kW"')
+    if not number.is_finite() or number < 0:
+        raise ValueError("must be a finite number, and not below 0")
+    return number, unit
+
+
+def _thresholds(given: object) -> Threshold | list[Threshold]:
+    if isinstance(given, list):
+        if not given:
+            raise ValueError("lists nothing; write a number for each tick of the pattern, or one")
+        return [_threshold(one) for one in given]
+    return _threshold(given)
+
+
+Day = Annotated[date, BeforeValidator(_day)]
+TimeOfDay = Annotated[time, BeforeValidator(_time_of_day)]
+Moment = Annotated[datetime, BeforeValidator(_moment)]
+Thresholds = Annotated[Threshold | list[Threshold], BeforeValidator(_thresholds)]
+Identifier = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]

@@ -1,0 +1,207 @@
+"""The sections of a policy document, as typed, strict models."""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from dataflows.durations import between
+from dataflows.operator_sections.alphabets import Epsilon
+from dataflows.operator_sections.numbers import Exact
+from dataflows.policies.fields import Day, Identifier, Moment, Threshold, Thresholds, TimeOfDay
+from dataflows.section import Section
+
+Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+Duration = Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
+
+_EPOCH = datetime.fromisoformat("1970-01-01T00:00Z")
+_LARGEST_UNITS = 2**32
+
+
+class GridSection(Section):
+    """Ticks of event time, counted from 1970-01-01 00:00 UTC, and the zone of local times."""
+
+    tick: Duration
+    zone: str
+    origin: Moment | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.tick % timedelta(milliseconds=1):
+            raise ValueError("tick: must be a whole number of milliseconds")
+        if self.origin is None:
+            return self
+        if self.origin.tzinfo is None:
+            raise ValueError('origin: write its zone too, such as "2024-01-01T00:00:00Z"')
+        beyond = (self.origin - _EPOCH) % self.tick
+        if beyond:
+            nearest = (self.origin - beyond).astimezone(_EPOCH.tzinfo).isoformat()
+            raise ValueError(
+                "origin: ticks are counted from 1970-01-01 00:00 UTC, and none begins here; delete "
+                f"it, or write {nearest}"
+            )
+        return self
+
+    @property
+    def milliseconds(self) -> int:
+        """How long a tick is."""
+        return self.tick // timedelta(milliseconds=1)
+
+
+class QuerySection(Section):
+    """What is published of a tick. Of a sum: what one individual adds, from `lower` to `cap`, in
+    whole multiples of `resolution`."""
+
+    kind: Literal["sum", "count", "histogram", "multi_histogram"]
+    unit: str | None = None
+    lower: Exact = Decimal(0)
+    cap: Exact | None = None
+    resolution: Exact = Decimal(1)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.kind != "sum":
+            for name in ("unit", "lower", "cap", "resolution"):
+                if name in self.model_fields_set:
+                    raise ValueError(f"{name}: {self.kind} does not have it; delete it")
+            return self
+        if self.cap is None:
+            raise ValueError("cap: a sum needs it: the most that one individual adds to a tick")
+        if self.resolution <= 0 or Fraction(1) % Fraction(self.resolution) != 0:
+            raise ValueError(
+                "resolution: must be 1 divided by a whole number, such as 1, 0.5, 0.1 or 0.01"
+            )
+        for name, bound in (("lower", self.lower), ("cap", self.cap)):
+            if self._exactly(bound).denominator != 1:
+                raise ValueError(f"{name}: must be a whole number of resolution")
+            if abs(self._exactly(bound)) > _LARGEST_UNITS:
+                raise ValueError(f"{name}: must be at most 2^32 times resolution")
+        if self.lower >= self.cap:
+            raise ValueError("lower: must be below cap")
+        return self
+
+    def _exactly(self, number: Decimal) -> Fraction:
+        return Fraction(number) / Fraction(self.resolution)
+
+    def in_units(self, number: Decimal) -> int:
+        """As whole units, rounded up."""
+        return -int(-self._exactly(number) // 1)
+
+    @property
+    def range_in_units(self) -> int:
+        """By how much an individual can change a sum at all."""
+        assert self.cap is not None
+        return self.in_units(self.cap) - self.in_units(self.lower)
+
+
+class CalendarSection(Section):
+    """The same hours on many days, by the clock of the grid's zone."""
+
+    days: Annotated[list[Weekday], Field(min_length=1)]
+    start: TimeOfDay
+    end: TimeOfDay
+    from_: Day | None = Field(default=None, alias="from")
+    until: Day | None = None
+    except_: list[Day] = Field(default=[], alias="except")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.from_ is not None and self.until is not None and self.until < self.from_:
+            raise ValueError("until: is before from")
+        return self
+
+
+class IntervalSection(Section):
+    """Once, from one moment to another; without a zone by the clock of the grid's zone."""
+
+    start: Moment
+    end: Moment
+
+
+class PatternSection(Section):
+    """For how long an activity lasts, in time or in ticks."""
+
+    duration: Duration | None = None
+    aligned: bool = False
+    ticks: int | None = Field(default=None, ge=1, le=1_000_000)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.duration is None) == (self.ticks is None):
+            raise ValueError("write either duration: PT10M or ticks: 2")
+        if self.ticks is not None and "aligned" in self.model_fields_set:
+            raise ValueError("aligned: is about a duration; delete it")
+        return self
+
+
+class PolicySection(Section):
+    """What is to be hidden (`theta` of each tick of `pattern`), and when."""
+
+    id: Identifier
+    activities: Annotated[list[str], Field(min_length=1)] | None = None
+    calendar: CalendarSection | None = None
+    interval: IntervalSection | None = None
+    pattern: PatternSection
+    theta: Thresholds
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.calendar is None) == (self.interval is None):
+            raise ValueError("write either calendar: or interval:")
+        return self
+
+    @property
+    def thresholds(self) -> list[Threshold]:
+        """One for each tick of the pattern, or one for all of them."""
+        return self.theta if isinstance(self.theta, list) else [self.theta]
+
+
+class AppliesTo(Section):
+    """Whose policies these are: everybody's who is not named elsewhere, or those of some keys."""
+
+    default: Literal[True] | None = None
+    keys: Annotated[list[str], Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.default is None) == (self.keys is None):
+            raise ValueError("write either {default: true} or {keys: [...]}")
+        return self
+
+
+class CollectionSection(Section):
+    """Policies of the same people."""
+
+    id: Identifier
+    applies_to: AppliesTo
+    policies: list[PolicySection]
+
+
+def _refuse(_: object) -> object:
+    raise ValueError(
+        "unsupported: constraints. Under them a change of one person may mean changes of others, "
+        "which noise for one person does not hide; delete the key"
+    )
+
+
+class DocumentSection(Section):
+    """A policy document."""
+
+    version: Literal[1]
+    grid: GridSection
+    query: QuerySection
+    epsilon: Annotated[Epsilon, Field(le=50)]
+    activities: Annotated[list[str], Field(min_length=1)] | None = None
+    collections: Annotated[list[CollectionSection], Field(min_length=1)]
+    constraints: Annotated[Any, BeforeValidator(_refuse)] = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        activities = self.activities or []
+        if len(set(activities)) < len(activities):
+            raise ValueError("activities: name every one once")
+        if self.query.kind == "multi_histogram" and not activities:
+            raise ValueError("activities: multi_histogram counts them; list all")
+        return self

@@ -1,0 +1,117 @@
+"""A file of sections, in YAML or JSON: every error names the line and what to write instead."""
+
+from pathlib import Path
+from typing import TypeVar
+
+import orjson
+import yaml
+from pydantic import ValidationError
+
+from dataflows.errors import ConfigurationError
+from dataflows.problems import Location, problems
+from dataflows.section import Section
+
+Content = TypeVar("Content", bound=Section)
+
+
+class YamlFile:
+    """What stands in a file, and where."""
+
+    def __init__(self, path: Path, document: object, root: yaml.MappingNode) -> None:
+        self.path = path
+        self._document = document
+        self._root = root
+
+    @classmethod
+    def read(cls, path: Path, what: str, first_line: str) -> "YamlFile":
+        """Read `what` a person believes to be in `path`, which begins like `first_line`."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigurationError(
+                f"{path}: cannot be read ({_reason(error)}). Give the path of a {what}."
+            ) from None
+        try:
+            document = orjson.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+            without_tabs = text.replace("\t", " ")  # which JSON may be indented with
+            root = yaml.compose(without_tabs, Loader=yaml.SafeLoader)
+            duplicate = _duplicate_key(root)
+        except orjson.JSONDecodeError as error:
+            raise ConfigurationError(f"{path}:{error.lineno}: is not valid JSON") from None
+        except yaml.YAMLError as error:
+            raise ConfigurationError(f"{path}{_yaml_problem(text, error)}") from None
+        except RecursionError:
+            raise ConfigurationError(
+                f"{path}: refers to itself or is nested too deeply; write it without anchors (&, *)"
+            ) from None
+        if not isinstance(root, yaml.MappingNode):
+            raise ConfigurationError(
+                f"{path}: is not a {what}; it starts with a line such as  {first_line}"
+            )
+        if duplicate is not None:
+            raise ConfigurationError(
+                f"{path}:{duplicate.start_mark.line + 1}: {duplicate.value} is written twice; "
+                "delete one of the two"
+            )
+        return cls(path, document, root)
+
+    def content(self, model: type[Content]) -> Content:
+        """The checked content; `ConfigurationError` lists all problems by line."""
+        try:
+            return model.model_validate(self._document, context=self.path.parent)
+        except ValidationError as error:
+            found = [self.problem(*problem) for problem in problems(error, model)]
+            raise ConfigurationError("\n".join(dict.fromkeys(found))) from None
+
+    def problem(self, location: Location, advice: str) -> str:
+        """One line about what is written at a place; entries of lists are called by their id."""
+        node: yaml.Node | None = self._root
+        line, names = self._root.start_mark.line, []
+        for part in location:
+            name, below = str(part), None
+            if isinstance(node, yaml.MappingNode):
+                for key, value in node.value:
+                    if key.value == name:
+                        line, below = key.start_mark.line, value
+            elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+                below = node.value[part]
+                line, name = below.start_mark.line, _id_of(below) or name
+            node = below
+            names.append(name)
+        return f"{self.path}:{line + 1}: {'.'.join(names) or 'the file'}: {advice}"
+
+
+def _id_of(node: yaml.Node) -> str | None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == "id" and isinstance(value, yaml.ScalarNode):
+                return str(value.value)
+    return None
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or "" if isinstance(error, OSError) else "it is not UTF-8 text"
+
+
+def _yaml_problem(text: str, error: yaml.YAMLError) -> str:
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        line, problem = error.problem_mark.line, error.problem
+    else:
+        line = text.count("\n", 0, getattr(error, "position", 0))
+        problem = "it holds a control character; delete it"
+    return f":{line + 1}: is not valid YAML ({problem})"
+
+
+def _duplicate_key(node: yaml.Node | None) -> yaml.ScalarNode | None:
+    if isinstance(node, yaml.SequenceNode):
+        children: list[yaml.Node] = node.value
+    elif isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                return key  # type: ignore[no-any-return]
+            seen.add(key.value)
+        children = [value for _, value in node.value]
+    else:
+        return None
+    return next(filter(None, map(_duplicate_key, children)), None)

@@ -1,0 +1,28 @@
+"""delta(J): in how many ticks of an interval two neighbours differ, at most.
+
+Claim. delta(J) = min(|J|, sum over all occurrences phi of the person that overlap J of
+min(|J & J_phi|, T_phi)) is an upper bound: each occurrence is used at most once, and then changes
+at most T_phi ticks in a row, all within J_phi. The occurrence whose interval J is counts like the
+others.
+
+>>> short, long = Occurrence(2, 3, (10,)), Occurrence(3, 6, (22, 22))
+>>> affected_ticks(3, 6, [short, long]), affected_ticks(2, 3, [short, long])
+(3, 2)
+
+Source: Swellfish specification, section 4.
+"""
+
+from collections.abc import Iterable
+
+from operators.swellfish.occurrence import Occurrence
+
+
+def affected_ticks(start: int, end: int, occurrences: Iterable[Occurrence]) -> int:
+    """delta([start, end]); `occurrences` in order of their starts, so that those that start later
+    than `end` need not be made."""
+    ticks, affected = end - start + 1, 0
+    for occurrence in occurrences:
+        if occurrence.start > end or affected >= ticks:
+            break
+        affected += occurrence.affected_in(start, end)
+    return min(ticks, affected)
