@@ -18,11 +18,10 @@ from operators.swellfish.occurrence import Occurrence
 
 
 def affected_ticks(start: int, end: int, occurrences: Iterable[Occurrence]) -> int:
-    """delta([start, end]); `occurrences` in order of their starts, so that those that start later
-    than `end` need not be made."""
+    """delta([start, end]), given all occurrences that overlap it, and maybe others."""
     ticks, affected = end - start + 1, 0
     for occurrence in occurrences:
-        if occurrence.start > end or affected >= ticks:
-            break
         affected += occurrence.affected_in(start, end)
-    return min(ticks, affected)
+        if affected >= ticks:
+            return ticks
+    return affected

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from itertools import count
+from typing import Any
 
 from operators.swellfish.plain_data import integer, items, members, text
 from operators.swellfish.zone import DAY, Zone
@@ -79,7 +80,7 @@ class Calendar:
             if (day + _WEEKDAY_OF_EPOCH) % 7 in self.days and day not in self._skipped:
                 yield day
 
-    def to_data(self) -> dict[str, object]:
+    def to_data(self) -> dict[str, Any]:
         """Plain JSON data."""
         return {
             "zone": self.zone.to_data(),
@@ -133,7 +134,7 @@ class Once:
         if last >= tick:
             yield first, last
 
-    def to_data(self) -> dict[str, object]:
+    def to_data(self) -> dict[str, Any]:
         """Plain JSON data."""
         return {
             "zone": self.zone.to_data(),

@@ -6,6 +6,7 @@ Traceback (most recent call last):
 ValueError: lenght: is not known here; write id, length
 """
 
+import json
 from collections.abc import Mapping
 
 
@@ -40,3 +41,8 @@ def items(name: str, value: object) -> list[object]:
     if not isinstance(value, list):
         raise ValueError(f"{name}: must be a list")
     return value
+
+
+def plain_json(data: object) -> bytes:
+    """The same bytes for the same data."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":")).encode()

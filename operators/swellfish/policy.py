@@ -23,6 +23,7 @@ Source: Swellfish specification, sections 1 and 2.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from operators.swellfish.calendar import When, when_from_data
 from operators.swellfish.occurrence import Occurrence
@@ -69,7 +70,7 @@ class Policy:
             return self.thresholds * min(self.length, ticks)
         return cut_to(ticks, self.thresholds)
 
-    def to_data(self) -> dict[str, object]:
+    def to_data(self) -> dict[str, Any]:
         """Plain JSON data."""
         return {
             "id": self.id,
@@ -111,7 +112,7 @@ class Collection:
         if len({policy.id for policy in self.policies}) < len(self.policies):
             raise ValueError(f"collection {self.id}: policies: every id must be there once")
 
-    def to_data(self) -> dict[str, object]:
+    def to_data(self) -> dict[str, Any]:
         """Plain JSON data."""
         return {"id": self.id, "policies": [policy.to_data() for policy in self.policies]}
 

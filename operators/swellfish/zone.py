@@ -19,6 +19,7 @@ Source: Swellfish specification, section 2 (expansion).
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+from typing import Any
 
 from operators.swellfish.plain_data import integer, items, members, text
 
@@ -63,7 +64,7 @@ class Zone:
         """UTC second of a local second, by the last offset that clocks enter before showing it."""
         return local - self.transitions[bisect_right(self._entered, local)][1]
 
-    def to_data(self) -> dict[str, object]:
+    def to_data(self) -> dict[str, Any]:
         """Plain JSON data."""
         return {"name": self.name, "transitions": [list(pair) for pair in self.transitions]}
 

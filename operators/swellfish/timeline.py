@@ -1,0 +1,151 @@
+"""The policies of all people over time, with the changes that come while a stream runs.
+
+Whoever it is has one collection of policies, and counts as if everybody had it: so what is asked of
+a tick is the largest of what any collection asks, and nobody has to be looked up.
+
+Moving a person from one collection to another one changes no number. A policy of the old one
+protects the person if it began before the move, a policy of the new one if it begins when all of
+those are over. So no interval of one overlaps an interval of the other, and within an interval J of
+either, the person has some of the occurrences of that collection, and no others: Delta_t and
+delta(J) are at most those of the collection, which are asked for anyway.
+
+>>> from datetime import datetime
+>>> from operators.swellfish.calendar import Once
+>>> from operators.swellfish.zone import Zone
+>>> def policy(name: str, hours: tuple[int, int], length: int, threshold: int) -> Policy:
+...     span = (datetime(1970, 1, 1, hour) for hour in hours)
+...     return Policy(name, Once(Zone("UTC", ((0, 0),)), *span), length, (threshold,))
+>>> home = Collection("home", (policy("tea", (2, 4), 1, 10), policy("shower", (3, 7), 2, 22)))
+>>> timeline = Policies(3_600_000, Query("sum", 100), (home,))
+>>> [timeline.relevance(tick, b"").sensitivity for tick in range(1, 8)]
+[0, 10, 32, 22, 22, 22, 0]
+>>> timeline.relevance(3, b"").intervals
+(Interval(start=2, end=3, affected=2), Interval(start=3, end=6, affected=3))
+>>> longer = Change("home", effective=3, removes="tea", adds=policy("tea", (3, 9), 1, 10))
+>>> timeline.decision(b"", longer.to_bytes(), now=3)
+Decision(effective=3, first=None, waits_for=(2, 3), runs_out=(2, 3))
+
+Source: Swellfish specification, sections 2 to 4.
+"""
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import islice
+
+from operators.swellfish.admission import Decision, admit, first_free, open_spans
+from operators.swellfish.change import Change
+from operators.swellfish.changes import (
+    Admissions,
+    decoded,
+    encoded,
+    policy_data,
+    still_needed,
+)
+from operators.swellfish.plain_data import plain_json
+from operators.swellfish.policy import Collection, Policy
+from operators.swellfish.relevance import Relevance
+from operators.swellfish.sweep import Remembered, Sweep
+from operators.swellfish.temporal_sensitivity import Query
+
+LARGEST_CHANGES = 2**20
+"""Bytes; what would make them more is refused."""
+_SWEEPS = 4
+"""So many changes are remembered with where their sweep is."""
+
+
+@dataclass(frozen=True)
+class Policies:
+    """A `Timeline`; see the module. Raises `ValueError` naming the field."""
+
+    tick_milliseconds: int
+    query: Query
+    collections: tuple[Collection, ...]
+    _sweeps: dict[bytes, Remembered[Relevance]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
+
+    def __post_init__(self) -> None:
+        if self.tick_milliseconds < 1:
+            raise ValueError("tick_milliseconds: must be at least 1")
+        if len({collection.id for collection in self.collections}) < len(self.collections):
+            raise ValueError("collections: every id must be there once")
+        for collection in self.collections:
+            for policy in collection.policies:
+                self._require_known(policy)
+
+    @property
+    def largest_sensitivity(self) -> int:
+        """That of the query."""
+        return self.query.largest_change
+
+    def relevance(self, tick: int, changes: bytes) -> Relevance:
+        """The largest sensitivity of all collections, and every open interval with the largest
+        delta(J) of those that have it; for ticks that know of the changes."""
+        if changes not in self._sweeps:
+            for oldest in list(islice(self._sweeps, max(0, len(self._sweeps) - _SWEEPS + 1))):
+                del self._sweeps[oldest]
+            admitted = decoded(changes, self.collections).values()
+            sweep = Sweep(admitted, self.query, self.tick_milliseconds)
+            self._sweeps[changes] = Remembered(sweep)
+        return self._sweeps[changes].at(tick).value
+
+    def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
+        """See `admission`. Raises `ValueError` naming the policy and the field."""
+        admissions, _ = self._after(changes, Change.from_bytes(change), now)
+        after = encoded(
+            {
+                name: still_needed(admitted, now, self.tick_milliseconds)
+                for name, admitted in admissions.items()
+            }
+        )
+        if len(after) > max(LARGEST_CHANGES, len(changes)):
+            raise ValueError(
+                f"adds: all changes would take more than {LARGEST_CHANGES} bytes; remove policies, "
+                "or put them into the configuration"
+            )
+        return after
+
+    def decision(self, changes: bytes, change: bytes, now: int) -> Decision:
+        """What `changed` makes of it."""
+        return self._after(changes, Change.from_bytes(change), now)[1]
+
+    def protects_from(self, changes: bytes, left: str, joined: str, tick: int) -> int | None:
+        """The start of the first occurrence of the collection `joined` that protects a person who
+        moves there from `left` at `tick`; None: there is none.
+
+        Whoever moves on before that moves at that tick; where there is none, from `left` again.
+        """
+        admissions = decoded(changes, self.collections)
+        for name in (left, joined):
+            if name not in admissions:
+                raise ValueError(f"collection {name}: is not known")
+        obstacles = open_spans(admissions[left], tick, self.tick_milliseconds)
+        free = first_free(tick, obstacles)
+        spans = [one.next_span(free, self.tick_milliseconds) for one in admissions[joined]]
+        return min((span[0] for span in spans if span is not None), default=None)
+
+    def digest(self) -> bytes:
+        """Of all fields."""
+        zones: list[object] = []
+        collections = {
+            collection.id: [policy_data(policy, zones) for policy in collection.policies]
+            for collection in self.collections
+        }
+        query = [self.query.kind, self.query.largest_change, self.query.activities]
+        content = plain_json([self.tick_milliseconds, query, collections, zones])
+        return blake2b(content, digest_size=32).digest()
+
+    def _after(self, changes: bytes, change: Change, now: int) -> tuple[Admissions, Decision]:
+        admissions = dict(decoded(changes, self.collections))
+        name = change.collection
+        if name not in admissions:
+            raise ValueError(f"policy {change.policy_id}: collection: {name} is not known")
+        if change.adds is not None:
+            self._require_known(change.adds)
+        admissions[name], decision = admit(admissions[name], change, now, self.tick_milliseconds)
+        return admissions, decision
+
+    def _require_known(self, policy: Policy) -> None:
+        unknown = sorted(set(policy.activities) - set(self.query.activities))
+        if self.query.activities and unknown:
+            raise ValueError(f"policy {policy.id}: activities: the query has no {unknown[0]}")
