@@ -56,6 +56,24 @@ class Contributions:
         return group, min(max(self._amounts.read(record), self._lower), self._upper)
 
 
+class YesOrNo:
+    """Reads true as one and false as nothing.
+
+    >>> YesOrNo("at_home").read({"at_home": True})
+    1
+    """
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+
+    def read(self, record: Record) -> int:
+        """1 or 0."""
+        value = required(record, self.field)
+        if not isinstance(value, bool):
+            raise Refused(Reason.WRONG_TYPE, self.field)
+        return int(value)
+
+
 class SetContributions:
     """Reads a list of groups, to each of which a user contributes one: a number whose binary
     digits are the groups.

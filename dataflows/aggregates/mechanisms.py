@@ -1,15 +1,24 @@
 """From the section of an aggregate to a mechanism, and to what a record contributes."""
 
-from dataflows.aggregates.contributions import Contributions
+from dataflows.aggregates.contributions import Contributions, SetContributions, YesOrNo
+from dataflows.aggregates.policy_strategies import policy_strategy
 from dataflows.aggregates.strategies import watched
 from dataflows.codec.alphabet import Alphabet
 from dataflows.codec.numbers import Numbers
-from dataflows.operator_sections.aggregates import AggregateOperator, WEventOperator
+from dataflows.codec.records import Values
+from dataflows.operator_sections.aggregates import (
+    AggregateOperator,
+    DeclaredAggregate,
+    WEventOperator,
+)
+from dataflows.operator_sections.policies import PolicyOperator
 from operators.mechanism import Mechanism
 
 
 def mechanism_of(operator: AggregateOperator) -> Mechanism:
     """What turns the figures of ticks into releases."""
+    if isinstance(operator, PolicyOperator):
+        return policy_strategy(operator)
     assert isinstance(operator, WEventOperator)
     return watched(operator)
 

@@ -7,6 +7,7 @@ until its first tick; one that falls silent holds everybody up, because whether 
 is nothing that the log says.
 """
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -25,6 +26,8 @@ from operators.mechanism import (
     TimedMechanism,
 )
 from operators.randomness import DrawScope, tick_position
+
+log = logging.getLogger(__name__)
 
 _SCHEDULE = b"schedule"
 """One budget for all groups, so that it does not matter how users move between them."""
@@ -86,8 +89,15 @@ class Merge:
             yield from self._completed(state, entry)
 
     def _change(self, state: MergeState, change: PolicyChange) -> None:
+        """One that cannot be applied changes nothing: it stays in the log, and nobody waits."""
         assert isinstance(self.mechanism, ChangeableMechanism)
-        state.mechanism = self.mechanism.after_change(state.mechanism, change.content)
+        try:
+            told = self.mechanism.explained(state.mechanism, change.content)
+            state.mechanism = self.mechanism.after_change(state.mechanism, change.content)
+        except ValueError as error:
+            log.warning("a change of policies was refused: %s", error)
+        else:
+            log.info("policies: %s", told)
 
     def _completed(self, state: MergeState, partial: Partial) -> Iterator[tuple[int, Releases]]:
         partition, tick, last = partial.partition, partial.tick, state.last

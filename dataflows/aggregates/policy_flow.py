@@ -16,13 +16,14 @@ from bytewax.dataflow import Dataflow
 
 from dataflows.aggregates.log_entries import POLICIES_KEY, PolicyChange
 from dataflows.batches import Batch, DeadLetters, Outgoing, Reason
-from dataflows.errors import UnusableField, without_values
+from dataflows.errors import without_values
 from dataflows.fingerprint import Fingerprint
 from dataflows.flow import Shard, offsets_of
 from dataflows.kafka.client import Client
 from dataflows.kafka.sink import KafkaSink, Shared
 from dataflows.kafka.source import KafkaSource, StopFlag, part_name
 from dataflows.monitoring.metrics import DEAD_LETTERS, Metrics
+from dataflows.policies.change import UnusableChange
 from dataflows.publish import Publisher
 from dataflows.state.directory import StateDirectory
 from operators.temporal.temporal_perturbation import End
@@ -31,7 +32,7 @@ POLICY_STEPS = ["policies", "read", "changes", "dead_letters", "log", "dead_lett
 """Names of the steps; bytewax identifies state by them, so they never change."""
 
 ReadChange = Callable[[bytes | None, bytes | None], bytes]
-"""Key and value of a record as a change that the mechanism understands, or `UnusableField`."""
+"""Key and value of a record as a change that the mechanism understands, or `UnusableChange`."""
 
 log = logging.getLogger(__name__)
 
@@ -125,8 +126,8 @@ def _read(plan: PolicyPlan, batch: Batch) -> Changes:
     for offset, time, key, value, _ in batch.records():
         try:
             change = PolicyChange(plan.read_change(key, value))
-        except UnusableField as error:
-            changes.dead.add(offset, time, Reason.BAD_POLICY, error.field)
+        except UnusableChange as error:
+            changes.dead.add(offset, time, Reason.BAD_POLICY, error.place)
             plan.metrics.add(DEAD_LETTERS, 1, topic, batch.partition, Reason.BAD_POLICY)
             log.warning(
                 "topic %s, partition %d, offset %d: %s; nothing was changed",

@@ -16,7 +16,7 @@ from dataflows.aggregates.policy_flow import POLICY_STEPS, PolicyPlan
 from dataflows.errors import StartRefused
 from dataflows.kafka.client import Client, Topic
 from dataflows.kafka.topics import Topics, find_aggregate_topics, find_policies
-from dataflows.operator_sections import AggregateOperator
+from dataflows.operator_sections import AggregateOperator, PolicyOperator
 from dataflows.preparation import Preparation
 from dataflows.state.directory import StateDirectory, merge_directory, policies_directory
 
@@ -40,7 +40,10 @@ def prepare_aggregate(preparation: Preparation, shards: list[int] | None) -> lis
         BoundingPlan(
             name=preparation.pipeline.name,
             bounding=Bounding(
-                operator.in_ticks(), operator.group_count, preparation.admission(bounding.source)
+                operator.in_ticks(),
+                operator.group_count,
+                preparation.admission(bounding.source),
+                sets=operator.sets,
             ),
             codec=preparation.configured.codec,
             publisher=preparation.publisher(bounding.source),
@@ -59,7 +62,7 @@ def prepare_aggregate(preparation: Preparation, shards: list[int] | None) -> lis
     ]
     if shards is None or 0 in shards:
         plans.append(_merging(preparation, operator, bounding, merging))
-        if preparation.pipeline.source.policies is not None:
+        if isinstance(operator, PolicyOperator) and preparation.pipeline.source.policies:
             plans.append(_policies(preparation, operator, bounding))
     preparation.enter(Topics(bounding.source, merging.sink, bounding.dead_letters))
     return plans

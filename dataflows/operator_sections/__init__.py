@@ -10,6 +10,7 @@ from dataflows.operator_sections.alphabets import AlphabetOperator
 from dataflows.operator_sections.distances import PlacedSymbols
 from dataflows.operator_sections.markov import BatchedMarkovOperator, MarkovOperator
 from dataflows.operator_sections.numbers import LaplaceOperator
+from dataflows.operator_sections.policies import PolicyOperator
 from dataflows.operator_sections.responses import RandomizedResponseOperator
 from dataflows.operator_sections.temporal import TemporalOperator
 
@@ -24,7 +25,8 @@ ChargedOperator = (
 """Operators that know what a release costs, and can have a budget."""
 
 Operator = Annotated[
-    ChargedOperator | TemporalOperator | WEventOperator, Field(discriminator="kind")
+    ChargedOperator | TemporalOperator | WEventOperator | PolicyOperator,
+    Field(discriminator="kind"),
 ]
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "MarkovOperator",
     "Operator",
     "PlacedSymbols",
+    "PolicyOperator",
     "RandomizedResponseOperator",
     "TemporalOperator",
     "WEventOperator",

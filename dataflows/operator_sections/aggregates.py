@@ -10,10 +10,10 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from dataflows.aggregates.contributions import Figures
 from dataflows.errors import ConfigurationError
 from dataflows.leakage.matrix_file import read_matrix
-from dataflows.operator_sections.alphabets import Alphabet, Epsilon
+from dataflows.operator_sections.alphabets import Alphabet
 from dataflows.operator_sections.numbers import RangeSection
 from dataflows.operator_sections.ticks import EventTimeTicks
-from dataflows.section import Section
+from dataflows.section import Epsilon, Section
 from dataflows.ticks import Ticks
 from operators.leakage.correlation import TemporalCorrelation
 
@@ -163,6 +163,15 @@ class AggregateOperator(Section, ABC):
     def how_to_read(self) -> list[str]:
         """What an analyst must know of the output."""
 
+    def covers(self, key: bytes) -> bool:
+        """Whether the records of this key may count."""
+        return True
+
+    @property
+    def sets(self) -> bool:
+        """Whether a user may count in several groups of a tick."""
+        return False
+
     @property
     def group_count(self) -> int:
         """How many figures a tick has."""
@@ -175,7 +184,8 @@ class AggregateOperator(Section, ABC):
     def in_words(self) -> dict[str, object]:
         """What is counted or summed, when, and what a user contributes."""
         return {
-            "statistic": f"{self.statistic}, in each of {self.group_count:,} groups",
+            "statistic": self.statistic
+            + f", in each of {self.group_count:,} groups" * (self.groups is not None),
             "ticks": self.in_ticks().in_words,
             "a user counts": "once in a tick: the latest record by offset",
             "one contribution changes a tick by": f"{self.sensitivity:,} units at most",

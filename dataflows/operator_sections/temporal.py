@@ -5,9 +5,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from dataflows.codec.payloads import NullValue
-from dataflows.operator_sections.alphabets import Epsilon
 from dataflows.operator_sections.ticks import EventTimeTicks
-from dataflows.section import Section
+from dataflows.section import Epsilon, Section
 from dataflows.ticks import Several, Ticks
 from operators.temporal.costs import Costs
 from operators.temporal.dispatch_law import LARGEST_K

@@ -42,23 +42,13 @@ def query(document: DocumentSection) -> Query:
 
 def policy(section: PolicySection, document: DocumentSection) -> Policy:
     """A policy, checked against what the document says about all of them."""
-    milliseconds = document.grid.milliseconds
+    when = _when(section, document.grid.zone)
     length = _length(section.pattern, document.grid.tick)
-    thresholds = _thresholds(section, document, length)
-    _check_activities(section, document)
-    made = Policy(
-        section.id,
-        _when(section, document.grid.zone),
-        length,
-        thresholds,
-        tuple(section.activities or ()),
-    )
-    most = max(_ticks(made.when, milliseconds), default=length)
+    most = max(_ticks(when, document.grid.milliseconds), default=length)
     if section.pattern.ticks is not None and length > most:
-        raise UnusableField(
-            "pattern.ticks", f"the interval has {most} ticks, which is the most that fits"
-        )
-    return made
+        raise UnusableField("pattern.ticks", f"the interval has {most} ticks; write no more")
+    activities = _activities(section, document)
+    return Policy(section.id, when, length, _thresholds(section, document, length), activities)
 
 
 def _length(pattern: PatternSection, tick: timedelta) -> int:
@@ -92,14 +82,16 @@ def _in_units(threshold: Threshold, query: QuerySection) -> int:
     return query.in_units(number)
 
 
-def _check_activities(section: PolicySection, document: DocumentSection) -> None:
-    for place, activity in enumerate(section.activities or []):
+def _activities(section: PolicySection, document: DocumentSection) -> tuple[str, ...]:
+    named = section.activities or []
+    for place, activity in enumerate(named):
         if activity not in (document.activities or []):
             raise UnusableField(
                 f"activities.{place}", "is not one of the activities of the document; add it there"
             )
-        if activity in (section.activities or [])[:place]:
+        if activity in named[:place]:
             raise UnusableField(f"activities.{place}", "is named twice; delete one of the two")
+    return tuple(named)
 
 
 def _when(section: PolicySection, zone_name: str) -> When:

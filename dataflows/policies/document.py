@@ -9,6 +9,7 @@ from dataflows.policies.checks import problems
 from dataflows.policies.sections import DocumentSection
 from dataflows.yaml_file import YamlFile
 from operators.swellfish.policy import Collection, Policy
+from operators.swellfish.timeline import Policies
 
 
 class PolicyDocument:
@@ -16,8 +17,7 @@ class PolicyDocument:
 
     def __init__(self, section: DocumentSection, collections: tuple[Collection, ...]) -> None:
         self.section = section
-        self.query = building.query(section)
-        self.collections = collections
+        self.policies = Policies(section.grid.milliseconds, building.query(section), collections)
         self._default: str | None = None
         self._of_key: dict[bytes, str] = {}
         for collection in section.collections:

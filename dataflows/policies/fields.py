@@ -46,6 +46,10 @@ def _moment(given: object) -> datetime:
     return moment
 
 
+def _tick_or_moment(given: object) -> int | datetime:
+    return given if type(given) is int else _moment(given)
+
+
 def _threshold(given: object) -> Threshold:
     if isinstance(given, int | float) and not isinstance(given, bool):
         number, unit = Decimal(str(given)), None
@@ -69,5 +73,6 @@ def _thresholds(given: object) -> Threshold | list[Threshold]:
 Day = Annotated[date, BeforeValidator(_day)]
 TimeOfDay = Annotated[time, BeforeValidator(_time_of_day)]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
+TickOrMoment = Annotated[int | datetime, BeforeValidator(_tick_or_moment)]
 Thresholds = Annotated[Threshold | list[Threshold], BeforeValidator(_thresholds)]
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]

@@ -8,10 +8,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from dataflows.durations import between
-from dataflows.operator_sections.alphabets import Epsilon
-from dataflows.operator_sections.numbers import Exact
 from dataflows.policies.fields import Day, Identifier, Moment, Threshold, Thresholds, TimeOfDay
-from dataflows.section import Section
+from dataflows.section import Epsilon, Exact, Section
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 Duration = Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
@@ -90,10 +88,30 @@ class QuerySection(Section):
         return -int(-self._exactly(number) // 1)
 
     @property
+    def units_per_one(self) -> int:
+        """How many units make 1."""
+        return int(1 / Fraction(self.resolution))
+
+    @property
+    def lower_units(self) -> int:
+        """The least that one individual adds to a sum."""
+        return self.in_units(self.lower)
+
+    @property
+    def upper_units(self) -> int:
+        """The most that one individual adds to a sum."""
+        assert self.cap is not None
+        return self.in_units(self.cap)
+
+    @property
+    def largest_units(self) -> int:
+        """The same, whatever its sign; 1 where individuals are counted."""
+        return 1 if self.cap is None else max(abs(self.lower_units), abs(self.upper_units))
+
+    @property
     def range_in_units(self) -> int:
         """By how much an individual can change a sum at all."""
-        assert self.cap is not None
-        return self.in_units(self.cap) - self.in_units(self.lower)
+        return self.upper_units - self.lower_units
 
 
 class CalendarSection(Section):

@@ -111,13 +111,14 @@ def admit(
 ) -> tuple[tuple[Admitted, ...], Decision]:
     """The policies of a collection after a change that the ticks before `now` know nothing of.
 
-    Raises `ValueError` if what it removes is not there, or what it adds is there already.
+    A replacement of what is not there adds it. Raises `ValueError` if what it only removes is not
+    there, or what it only adds is there already.
     """
     effective = max(change.effective, now)
     first = waits_for = runs_out = None
     if change.removes is not None:
         gone = tuple(one for one in admitted if one.counts_as(change.removes, effective))
-        if not gone:
+        if not gone and change.adds is None:
             raise ValueError(
                 f"policy {change.removes}: removes: collection {change.collection} has no policy "
                 f"with this id from tick {effective} on"

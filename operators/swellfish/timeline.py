@@ -41,6 +41,7 @@ from operators.swellfish.changes import (
     policy_data,
     still_needed,
 )
+from operators.swellfish.decision_words import in_words
 from operators.swellfish.plain_data import plain_json
 from operators.swellfish.policy import Collection, Policy
 from operators.swellfish.relevance import Relevance
@@ -108,6 +109,12 @@ class Policies:
     def decision(self, changes: bytes, change: bytes, now: int) -> Decision:
         """What `changed` makes of it."""
         return self._after(changes, Change.from_bytes(change), now)[1]
+
+    def explained(self, changes: bytes, change: bytes, now: int) -> str:
+        """The same in words."""
+        asked = Change.from_bytes(change)
+        decision = self.decision(changes, change, now)
+        return in_words(asked, decision, self.tick_milliseconds)
 
     def protects_from(self, changes: bytes, left: str, joined: str, tick: int) -> int | None:
         """The start of the first occurrence of the collection `joined` that protects a person who

@@ -93,7 +93,7 @@ def test_noise_is_for_what_one_contribution_can_change(
         ({"correlation": {"transition": "nowhere.json"}}, "nowhere.json cannot be read"),
         ({"other": "west"}, "other: must be one of groups"),
         ({"groups": ["a", "a"]}, "operator.groups"),
-        ({"ticks": {"width": "1.5ms"}}, "whole numbers of milliseconds"),
+        ({"ticks": {"width": "1.5ms"}}, "whole number of milliseconds"),
         ({"sum": AMOUNT | {"upper": 1e12, "unit": 0.1}}, "at most 2^32 units"),
         ({"window": 0}, "operator.window"),
         (
@@ -111,7 +111,7 @@ def test_what_does_not_go_is_refused(operator: dict[str, Any], reason: str, tmp_
 @pytest.mark.parametrize(
     ("sections", "reason"),
     [
-        ({"budget": {"total": 3}}, "epsilon and window are the budget"),
+        ({"budget": {"total": 3}}, "epsilon is the budget"),
         ({"source": PIPELINE["source"] | {"dedupe": {"field": "id"}}}, "source.dedupe: a user"),
         ({"sink": {"topic": "counts", "partials": "trips"}}, "must be different ones"),
     ],

@@ -1,0 +1,102 @@
+"""A change of policies: a record of a topic, whose key says which policy and whose value says how.
+
+Key `household/shower`; value, where the policy is added or replaced or removed:
+
+    {"effective": "2026-03-01T00:00:00+01:00", "policy": {"id": "shower", ...as in the document...}}
+    {"effective": 2951424, "remove": true}
+
+`effective` is a time, or the number of a tick. Without a value the policy goes as soon as it may.
+"""
+
+from datetime import datetime
+from typing import Literal, Self
+
+import orjson
+from pydantic import ValidationError, model_validator
+
+from dataflows.errors import FuguError, UnusableField
+from dataflows.policies import building
+from dataflows.policies.document import PolicyDocument
+from dataflows.policies.fields import TickOrMoment
+from dataflows.policies.sections import PolicySection
+from dataflows.problems import problems
+from dataflows.section import Section
+from operators.swellfish.change import Change
+
+
+class UnusableChange(FuguError):
+    """A record of the policy topic is not a change; it says which policy, and which field."""
+
+    @property
+    def place(self) -> str:
+        """Policy and field, without what is wrong; of several the first."""
+        parts = str(self).splitlines()[0].split(": ")
+        return ": ".join(parts[:-1][:2])
+
+
+class ChangeSection(Section):
+    """The value of a record."""
+
+    effective: TickOrMoment
+    policy: PolicySection | None = None
+    remove: Literal[True] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.policy is None) == (self.remove is None):
+            raise ValueError('write either "policy": {...} or "remove": true')
+        if isinstance(self.effective, datetime) and self.effective.tzinfo is None:
+            raise ValueError('effective: write the zone too, such as "2026-03-01T00:00:00+01:00"')
+        return self
+
+
+AS_SOON_AS_POSSIBLE = 0
+
+
+def change(key: bytes | None, value: bytes | None, document: PolicyDocument) -> Change:
+    """What a record asks for; `UnusableChange` if it cannot be."""
+    collection, policy = _named(key, document)
+    if value is None:
+        return Change(collection, AS_SOON_AS_POSSIBLE, removes=policy, adds=None)
+    name = f"{collection}/{policy}"
+    try:
+        section = ChangeSection.model_validate(orjson.loads(value))
+    except orjson.JSONDecodeError:
+        raise UnusableChange(f"{name}: value: is not valid JSON") from None
+    except ValidationError as error:
+        found = [
+            f"{name}: {'.'.join(map(str, location)) or 'value'}: {advice}"
+            for location, advice in problems(error, ChangeSection)
+        ]
+        raise UnusableChange("\n".join(dict.fromkeys(found))) from None
+    effective = _tick(section.effective, document)
+    if section.policy is None:
+        return Change(collection, effective, removes=policy, adds=None)
+    if section.policy.id != policy:
+        raise UnusableChange(f"{name}: policy.id: is not that of the key; write the same one")
+    try:
+        added = building.policy(section.policy, document.section)
+    except UnusableField as error:
+        raise UnusableChange(f"{name}: policy.{error}") from None
+    return Change(collection, effective, removes=policy, adds=added)
+
+
+def _named(key: bytes | None, document: PolicyDocument) -> tuple[str, str]:
+    try:
+        collection, policy = (key or b"").decode().split("/")
+    except ValueError:
+        raise UnusableChange("key: write COLLECTION/POLICY, such as household/shower") from None
+    if collection not in {known.id for known in document.policies.collections}:
+        raise UnusableChange(
+            "key: names a collection that is not in the policy document; those in it are "
+            + ", ".join(known.id for known in document.policies.collections)
+        )
+    return collection, policy
+
+
+def _tick(effective: int | datetime, document: PolicyDocument) -> int:
+    """The first tick that begins then or later."""
+    if isinstance(effective, int):
+        return effective
+    milliseconds = int(effective.timestamp()) * 1000
+    return -(-milliseconds // document.section.grid.milliseconds)

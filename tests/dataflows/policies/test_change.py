@@ -1,0 +1,117 @@
+"""Records of the policy topic become changes, and what is wrong with one names policy and field."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from dataflows.policies.change import UnusableChange, change
+from dataflows.policies.document import PolicyDocument
+from operators.swellfish.change import Change
+from tests.dataflows.policies.documents import read
+
+SAUNA: dict[str, Any] = {
+    "id": "sauna",
+    "interval": {"start": "2026-03-01T20:00", "end": "2026-03-01T22:00"},
+    "pattern": {"duration": "PT10M"},
+    "theta": "6 kW",
+}
+KEY = b"household/sauna"
+EFFECTIVE = "2026-03-01T00:00:00+01:00"
+START = int(datetime.fromisoformat("2026-03-01T20:00+01:00").timestamp()) // 600
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> PolicyDocument:
+    return read(tmp_path)
+
+
+def record(**members: Any) -> bytes:
+    return orjson.dumps({"effective": EFFECTIVE, **members})
+
+
+def after(document: PolicyDocument, *changes: Change, now: int = 0) -> bytes:
+    state = b""
+    for one in changes:
+        state = document.policies.changed(state, one.to_bytes(), now)
+    return state
+
+
+def sensitivity(document: PolicyDocument, changes: bytes) -> int:
+    return document.policies.relevance(START, changes).sensitivity
+
+
+def test_a_policy_is_added_replaced_and_removed(document: PolicyDocument) -> None:
+    added = change(KEY, record(policy=SAUNA), document)
+    assert sensitivity(document, b"") == 0
+    assert sensitivity(document, after(document, added)) == 600
+    replaced = change(KEY, record(policy=SAUNA | {"theta": 7.5}), document)
+    assert sensitivity(document, after(document, added, replaced)) == 750
+    removed = change(KEY, record(remove=True), document)
+    assert sensitivity(document, after(document, added, removed)) == 0
+
+
+def test_a_record_without_a_value_removes_as_soon_as_may_be(document: PolicyDocument) -> None:
+    added = change(KEY, record(policy=SAUNA), document)
+    gone = change(KEY, None, document)
+    assert sensitivity(document, after(document, added, gone)) == 0
+    begun = after(document, added)
+    runs_out = document.policies.changed(begun, gone.to_bytes(), START + 1)
+    assert sensitivity(document, runs_out) == 600
+
+
+@pytest.mark.parametrize(
+    ("effective", "tick"),
+    [
+        (EFFECTIVE, 2953866),
+        ("2026-02-28T23:00:00Z", 2953866),
+        ("2026-02-28T23:00:01Z", 2953867),
+        (7, 7),
+    ],
+)
+def test_a_change_counts_from_the_first_tick_after_its_time(
+    effective: Any, tick: int, document: PolicyDocument
+) -> None:
+    value = orjson.dumps({"effective": effective, "remove": True})
+    assert change(b"household/shower", value, document) == Change(
+        "household", tick, removes="shower", adds=None
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        (None, None, "key: write COLLECTION/POLICY, such as household/shower"),
+        (b"sauna", None, "key: write COLLECTION/POLICY, such as household/shower"),
+        (b"a/b/c", None, "key: write COLLECTION/POLICY, such as household/shower"),
+        (b"\xff/b", None, "key: write COLLECTION/POLICY, such as household/shower"),
+        (b"hotel/sauna", None, "key: names a collection that is not in the policy document; those"),
+        (KEY, b"{", "household/sauna: value: is not valid JSON"),
+        (KEY, b"[]", "household/sauna: value: write a section"),
+        (KEY, b'{"remove": true}', "household/sauna: effective: is required; add it"),
+        (KEY, record(), 'household/sauna: value: write either "policy": {...} or "remove": true'),
+        (KEY, record(policy=SAUNA, remove=True), 'write either "policy": {...} or "remove": true'),
+        (KEY, record(remove=False), "household/sauna: remove: input should be True"),
+        (KEY, record(remove=True, effective="2026-03-01T00:00"), "effective: write the zone too"),
+        (KEY, record(remove=True, effective="soon"), "effective: write a day and a time, such"),
+        (KEY, record(policy=SAUNA | {"id": "bath"}), "policy.id: is not that of the key; write"),
+        (KEY, record(policy=SAUNA | {"theta": -1}), "household/sauna: policy.theta: must be a fin"),
+        (KEY, record(policy=SAUNA | {"theta": "6 W"}), "sauna: policy.theta: is in another unit"),
+        (KEY, record(policy=SAUNA | {"thet": 6}), "policy.thet: unknown key; did you mean theta?"),
+        (KEY, record(policy=SAUNA | {"pattern": {"ticks": 13}}), "policy.pattern.ticks: the inter"),
+        (
+            KEY,
+            record(policy=SAUNA | {"activities": ["sauna"]}),
+            "sauna: policy.activities.0: is no",
+        ),
+    ],
+)
+def test_what_is_no_change_is_refused(
+    key: bytes | None, value: bytes | None, says: str, document: PolicyDocument
+) -> None:
+    with pytest.raises(UnusableChange) as caught:
+        change(key, value, document)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
