@@ -10,14 +10,16 @@ runs for weeks. The same seed gives the same households.
 >>> len(first.occurrences), first.window, len(second.occurrences), second.window
 (112, 1480, 255, 1240)
 >>> first.occurrences[0]
->>> first.timeline().relevance(first.occurrences[0].start, b"")
+Occurrence(start=0, end=3, thresholds=(750,))
+>>> first.timeline().relevance(0, b"")
+Relevance(sensitivity=750, intervals=(Interval(start=0, end=3, affected=1),))
 
 Source: Swellfish specification, section 7.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta, datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 

@@ -38,4 +38,5 @@ def zone_series(seed: int) -> Integers:
         row += rest
         rest = KEPT * rest + REST * np.sqrt(1.0 - KEPT * KEPT) * push
     relative /= relative.mean(axis=0)
-    return np.rint(relative * np.array(MEANS_MW) * 1000 * UNITS_PER_KW).astype(np.int64)
+    units = np.array(MEANS_MW) * 1000.0 * UNITS_PER_KW
+    return np.asarray(np.rint(relative * units), dtype=np.int64)
