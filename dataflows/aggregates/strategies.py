@@ -12,6 +12,7 @@ from operators.wevent.fast import Fast
 from operators.wevent.flags import Flags, Markov, Released, Schedule
 from operators.wevent.pba import PrivacyBudgetAllocation
 from operators.wevent.quantified import Quantified
+from operators.wevent.rescue_dp import RescueDp
 from operators.wevent.sample import Sample
 from operators.wevent.strategy import Strategy
 from operators.wevent.uniform import Uniform
@@ -43,11 +44,19 @@ def aggregate_mechanism(operator: WEventOperator) -> Mechanism:
             return PrivacyBudgetAllocation(*common, cap, _flags(operator.flags))
         case "fast":
             return Fast(*common, cap, operator.samples or 0)
+        case "rescue_dp":
+            return RescueDp(*common, cap, _process_variance(operator))
         case "binary_tree":
             assert operator.horizon is not None
             return BinaryTree(*common, operator.horizon)
         case kind:
             return _PLAIN[kind](*common, cap)
+
+
+def _process_variance(operator: WEventOperator) -> float:
+    """In squared units; 0 where the section leaves it to the strategy."""
+    units_per_one = 1 if operator.sum is None else operator.sum.units_per_one
+    return (operator.process_variance or 0.0) * units_per_one**2
 
 
 def doubled(operator: WEventOperator) -> bool:

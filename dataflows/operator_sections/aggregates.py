@@ -24,12 +24,14 @@ Strategy = Literal[
     "budget_absorption",
     "pba",
     "fast",
+    "rescue_dp",
     "binary_tree",
     "quantified",
 ]
 _OF_ONE_KIND = {
     "flags": {"pba"},
     "samples": {"fast"},
+    "process_variance": {"rescue_dp"},
     "horizon": {"binary_tree", "quantified"},
 }
 _LARGEST_UNITS = 2**32
@@ -246,6 +248,7 @@ class WEventOperator(DeclaredAggregate):
     correlation: Correlation | None = None
     flags: bool | list[bool] | MarkovFlags | ReleasedFlags = False
     samples: int | None = None
+    process_variance: Annotated[float, Field(gt=0, le=1e18, strict=False)] | None = None
     horizon: int | None = None
 
     @model_validator(mode="after")

@@ -6,8 +6,8 @@ which values its parameters must refuse.
 >>> sorted(KINDS)
 ['adaptive_crr', 'backward_perturbation', 'batched_crr', 'binary_tree', 'budget_absorption', \
 'budget_distribution', 'cold_start_crr', 'crr', 'extended_threshold_perturbation', 'fast', \
-'forward_perturbation', 'grr', 'laplace', 'oue', 'paper_crr', 'pba', 'quantified', 'sample', \
-'threshold_perturbation', 'tinar_sample', 'tinar_uniform', 'ts_budget_absorption', \
+'forward_perturbation', 'grr', 'laplace', 'oue', 'paper_crr', 'pba', 'quantified', 'rescue_dp', \
+'sample', 'threshold_perturbation', 'tinar_sample', 'tinar_uniform', 'ts_budget_absorption', \
 'ts_budget_distribution', 'ts_sample', 'ts_uniform', 'unicorn', 'unicorn_is', 'unicorn_ps', \
 'uniform']
 >>> example = KINDS["crr"].examples()[0]

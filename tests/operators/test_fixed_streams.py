@@ -29,6 +29,7 @@ RUNS = {
     "paper_crr": "06b14202dae24743e9ac2d13899e0476",
     "pba": "c81484b3a1d82c190ee292c924713d8d",
     "quantified": "ce6e7eb5a2816593725a9a198f53b5d6",
+    "rescue_dp": "871aaa0f990ea5230ad56a0e431cc23f",
     "sample": "0071f2de1093bac0e0d2e4e2d139100f",
     "threshold_perturbation": "67f75244638806deef2833b156757d7b",
     "uniform": "377cffdd4bf7f2431afbe797f9c9fa6e",

@@ -85,7 +85,7 @@ def _add(
 ) -> None:
     changed: dict[str, object] = {"kind": kind, "epsilon": epsilon, "window": window}
     if kind != operator.kind:
-        changed |= {"flags": False, "samples": None}
+        changed |= {"flags": False, "samples": None, "process_variance": None}
     section = operator.model_copy(update=changed)
     try:
         mechanism = aggregate_mechanism(section)

@@ -18,6 +18,7 @@ from operators.leakage.correlation import TemporalCorrelation
 from operators.mechanism import Inputs
 from operators.nats import in_nats, units_of
 from operators.randomness import DrawScope, Secret, tick_position
+from operators.wevent.rescue_dp import RescueDp
 from operators.wevent.strategy import Strategy
 from operators.wevent.watched import Watched
 
@@ -80,6 +81,8 @@ def test_noise_is_for_what_one_contribution_can_change(
         ({"epsilon": None}, "epsilon: is required"),
         ({"kind": "sample", "flags": True}, "flags: sample does not have it"),
         ({"samples": 3}, "samples: pba does not have it"),
+        ({"process_variance": 3}, "process_variance: pba does not have it"),
+        ({"kind": "rescue_dp", "process_variance": 0}, "operator.process_variance"),
         ({"kind": "binary_tree"}, "horizon: binary_tree needs it"),
         (
             {"kind": "binary_tree", "horizon": 9, "correlation": {"transition": STICKY}},
@@ -121,9 +124,28 @@ def test_other_sections_must_go_with_it(
     assert reason in str(refused.value)
 
 
+@pytest.mark.parametrize(("section", "units"), [({}, 9.0), ({"sum": AMOUNT}, 900.0)])
+def test_a_process_variance_is_in_squares_of_what_is_released(
+    section: dict[str, Any], units: float, tmp_path: Path
+) -> None:
+    file = read(tmp_path, {"kind": "rescue_dp", "process_variance": 9, **section})
+    mechanism = configure(file).mechanism
+    assert isinstance(mechanism, RescueDp)
+    assert mechanism.process_variance == units
+
+
 @pytest.mark.parametrize("protects", ["contribution", "presence"])
 @pytest.mark.parametrize(
-    "kind", ["uniform", "sample", "budget_distribution", "budget_absorption", "pba", "quantified"]
+    "kind",
+    [
+        "uniform",
+        "sample",
+        "budget_distribution",
+        "budget_absorption",
+        "pba",
+        "rescue_dp",
+        "quantified",
+    ],
 )
 def test_a_limit_of_leakage_is_kept_whatever_is_published(
     kind: str, protects: str, tmp_path: Path
