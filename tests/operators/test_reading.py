@@ -37,7 +37,7 @@ AGGREGATES = {
     "sample",
     "quantified",
 }
-NUMBERS = {*AGGREGATES, "laplace", "uniform"}
+NUMBERS = {*AGGREGATES, "laplace", "real_time", "uniform"}
 PAYLOADS = {kind for kind in KINDS if kind.endswith("_perturbation")}
 
 
