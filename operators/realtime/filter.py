@@ -51,7 +51,7 @@ Booleans = NDArray[np.bool_]
 LARGEST_CORRELATION = 0.995
 GATE = 5.0
 """Standard deviations."""
-LEAST_SHARE = 0.6
+LEAST_SHARE = 0.7
 """c: the share of its own error that the mean squared surprise is taken to leave unseen."""
 _MOMENTS = ("shift", "total", "squares", "products", "last")
 

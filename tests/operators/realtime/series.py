@@ -4,7 +4,6 @@ A run has noisy values from a generator, not from keyed draws: the filter is a f
 values and does not know the difference, and simulations take seconds instead of hours.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -95,9 +94,9 @@ def filtered(truth: Floats, variance: Floats, *, seed: int, weight: Floats | Non
     return Run(squared, covered, error, covered_by_model)
 
 
-def cells(names: list[str]) -> Iterator[tuple[str, int]]:
-    """Every series with every epsilon, in the order of `filtered_cells`."""
-    return ((name, epsilon) for name in names for epsilon in EPSILONS)
+def cells(names: list[str]) -> list[tuple[str, int]]:
+    """Every series with every epsilon."""
+    return [(name, epsilon) for name in names for epsilon in EPSILONS]
 
 
 def filtered_cells(
