@@ -28,11 +28,12 @@ def correlated(
     rng: np.random.Generator, runs: int, correlation: float, variance: float, ticks: int = TICKS
 ) -> Floats:
     """A Gaussian AR(1) series around 100, stationary, `(ticks, runs)`."""
-    fresh = rng.normal(0.0, np.sqrt(variance * (1.0 - correlation**2)), (ticks, runs))
+    fresh: Floats = rng.normal(0.0, np.sqrt(variance * (1.0 - correlation**2)), (ticks, runs))
     fresh[0] = rng.normal(0.0, np.sqrt(variance), runs)
     for tick in range(1, ticks):
         fresh[tick] += correlation * fresh[tick - 1]
-    return 100.0 + fresh
+
+    return np.asarray(100.0 + fresh)
 
 
 @cache
@@ -58,7 +59,7 @@ def traffic(runs: int, seed: int) -> Floats:
     shape = 0.25 + 0.75 * np.exp(-((hour - 2.0) ** 2) / 4.0)
     shape = np.maximum(shape, 0.25 + 0.65 * np.exp(-((hour - 11.0) ** 2) / 5.0))
     profile = 20_000.0 * shape * np.where(day % 7 >= 5, 0.75, 1.0)
-    return profile * (1.0 + 0.05 * (correlated(rng, runs, 0.8, 1.0) - 100.0))
+    return np.asarray(profile * (1.0 + 0.05 * (correlated(rng, runs, 0.8, 1.0) - 100.0)))
 
 
 @dataclass(frozen=True)

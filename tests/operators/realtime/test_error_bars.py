@@ -86,7 +86,7 @@ def test_nor_is_it_on_traffic_where_a_fixed_weight_is_far_worse(share: float) ->
     assert (weighted.squared.mean() > 20 * noise[0]) == (share == 1e-2)
 
 
-def covered_at(truth: Floats, deviation: float, where: Floats) -> float:
+def covered_at(truth: Floats, deviation: float, where: filtering.Booleans) -> float:
     """The share of covered truths of `truth (ticks, runs)` at the ticks of `where`."""
     rng, state, covered = np.random.default_rng(5), filtering.start(1, truth.shape[1]), []
     for now in truth:
