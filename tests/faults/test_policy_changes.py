@@ -7,6 +7,7 @@ one's processes are killed around every change.
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -43,21 +44,25 @@ def test_policies_that_change_under_kills_leave_the_series_of_an_undisturbed_run
         steady = stack.enter_context(running(there))
         shards = [stack.enter_context(shard(here, number)) for number in range(SHARDS)]
 
-        def written(what: str) -> list[int]:
-            return [sum(end_offsets(consumer, one["sink"][what])) for one in documents]
+        def released(ticks: int) -> bool:
+            sinks = [document["sink"]["topic"] for document in documents]
+            return min(sum(end_offsets(consumer, sink)) for sink in sinks) >= ticks
+
+        def known(changes: int) -> bool:
+            return all(policy_entries(bootstrap, documents, changes))
 
         told = 0
         for begin in range(0, TICKS, STAGE):
             produce(bootstrap, source, meters(begin, begin + STAGE, random))
             closed = max(0, begin + STAGE - 2)
-            steady.wait_until(lambda closed=closed: min(written("topic")) >= closed)
+            steady.wait_until(partial(released, closed))
             new = [change for change in CHANGES if begin <= change[0] < begin + STAGE]
             produce(bootstrap, changes, map(placed, new))
             victim = random.randrange(SHARDS)
             shards[victim].kill()
             shards[victim] = stack.enter_context(shard(here, victim))
             told += len(new)
-            steady.wait_until(lambda told=told: all(policy_entries(bootstrap, documents, told)))
+            steady.wait_until(partial(known, told))
         for process in (steady, *shards):
             assert process.stop() == 0, process.stderr
         said = steady.stderr

@@ -35,6 +35,9 @@ class FixedTimeline:
     def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
         raise ValueError("change: this timeline is fixed")
 
+    def explained(self, changes: bytes, change: bytes, now: int) -> str:
+        return self.changed(changes, change, now).decode()
+
     def digest(self) -> bytes:
         return blake2b(repr(self).encode(), digest_size=32).digest()
 
