@@ -174,14 +174,13 @@ def test_collections_do_not_wait_for_each_other() -> None:
     ("change", "said"),
     [
         (adds(once("trip", 50, 60)), r"^policy trip: adds: .* has a policy with this id"),
-        (adds(once("tea", 50, 60), removes="tea"), r"^policy tea: removes: .* no policy with this"),
         (Change("cabin", 0, "trip", None), r"^policy trip: collection: cabin is not known"),
         (replace(adds(once("tea", 50, 60)), collection="cabin"), r"^policy tea: collection: "),
         (
             adds(replace(once("tea", 5, 6), activities=("yoga",))),
             r"^policy tea: activities: .* yoga",
         ),
-        (adds(once("x" * 2**20, 50, 60)), r"^adds: all changes would take more than"),
+        (adds(once("x" * 2**20, 50, 60)), r"^policy x+: adds: all changes would"),
     ],
 )
 def test_change_that_is_not_possible_is_refused(change: Change, said: str) -> None:
