@@ -209,7 +209,7 @@ def test_a_restart_in_the_middle_of_an_interval_goes_on_with_the_same_budgets(
 ) -> None:
     """The state is read back from bytes; noise is the same, since words are."""
     differ = 0
-    for seed in range(15):
+    for seed in range(10):
         timeline = random_timeline(seed)
         values = np.random.default_rng(seed).integers(0, 99, size=(timeline.ticks, 3, 1))
         strategy = kind(timeline, 1, 2.0)
@@ -279,7 +279,7 @@ def reference_budgets(timeline: FixedTimeline) -> list[float]:
 def test_mean_errors_are_the_means_of_the_scales() -> None:
     """The mean over all ticks of D / epsilon_t, 0 at exact ones, within 3 percent; which are more
     than 4 standard errors of a mean of so many Laplace numbers."""
-    rows, window = 4000, AVERAGED.longest
+    rows, window = 3000, AVERAGED.longest
     relevances = [AVERAGED.relevance(tick, b"") for tick in range(AVERAGED.ticks)]
     sensitivity = np.array([one.sensitivity for one in relevances], dtype=float)
     relevant = sensitivity > 0
