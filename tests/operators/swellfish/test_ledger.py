@@ -56,7 +56,7 @@ def test_the_largest_charges_of_an_interval_never_exceed_the_cap(
 ) -> None:
     """Whatever collections and whatever decisions, and with all that the headroom allows, too."""
     largest = 0
-    for seed in range(250):
+    for seed in range(150):
         timeline = random_timeline(seed)
         charges = spent(timeline, spending, cap, np.random.default_rng(seed))
         largest = max(largest, *(total(charges, interval) for interval in timeline.intervals()))
