@@ -10,9 +10,9 @@ adds Laplace noise of scale Delta_Q w / epsilon at every tick:
 - `both`: the mean of the product. `UnicornPS` has at most this: at every tick it spends
   epsilon / max delta(J) or more.
 
-A tick at which nothing is relevant counts as 0. A w-event mechanism that hides what the policies
-hide needs w = max |J|; w = max delta(J) is what is left for one that knows them. The paper prints
-the scale as Delta_Q epsilon / w, and only the second w.
+A tick at which nothing is relevant counts as 0. A w-event mechanism hides what the policies hide
+only if w is at least max |J|; the paper also takes w = max delta(J), with which it does not. The
+paper prints the scale as Delta_Q epsilon / w.
 
 >>> from datetime import datetime
 >>> from operators.swellfish.calendar import Once

@@ -3,11 +3,11 @@
 Whoever it is has one collection of policies, and counts as if everybody had it: so what is asked of
 a tick is the largest of what any collection asks, and nobody has to be looked up.
 
-Moving a person from one collection to another one changes no number. A policy of the old one
-protects the person if it began before the move, a policy of the new one if it begins when all of
-those are over. So no interval of one overlaps an interval of the other, and within an interval J of
-either, the person has some of the occurrences of that collection, and no others: Delta_t and
-delta(J) are at most those of the collection, which are asked for anyway.
+Moving a person from one collection to another one changes no number. An occurrence of the old one
+protects the person if it began before the move, and one of the new one if it begins at the move or
+later, and when all of those are over. So no interval of one overlaps an interval of the other, and
+within an interval J of either, the person has some of the occurrences of that collection, and no
+others: Delta_t and delta(J) are at most those of the collection, which are asked for anyway.
 
 >>> from datetime import datetime
 >>> from operators.swellfish.calendar import Once
@@ -28,18 +28,13 @@ Decision(effective=3, first=None, waits_for=(2, 3), runs_out=(2, 3))
 Source: Swellfish specification, sections 2 to 4.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from operators.swellfish.admission import Decision, admit, first_free, open_spans
 from operators.swellfish.change import Change
-from operators.swellfish.changes import (
-    Admissions,
-    decoded,
-    encoded,
-    policy_data,
-    still_needed,
-)
+from operators.swellfish.changes import Admissions, decoded, encoded, policy_data, still_needed
 from operators.swellfish.plain_data import plain_json
 from operators.swellfish.policy import Collection, Policy
 from operators.swellfish.relevance import Relevance
@@ -47,7 +42,7 @@ from operators.swellfish.sweep import CollectionSweep, Sweep
 from operators.swellfish.temporal_sensitivity import Query
 
 LARGEST_CHANGES = 2**20
-"""Bytes; what would make them more is refused."""
+"""Bytes; a policy that would make them more is not added."""
 _SWEEPS = 4
 """So many changes are remembered with where their sweep is."""
 
@@ -84,17 +79,18 @@ class Policies:
 
     def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
         """See `admission`. Raises `ValueError` naming the policy and the field."""
-        admissions, _ = self._after(changes, Change.from_bytes(change), now)
+        wanted = Change.from_bytes(change)
+        admissions, _ = self._after(changes, wanted, now)
         after = encoded(
             {
                 name: still_needed(admitted, now, self.tick_milliseconds)
                 for name, admitted in admissions.items()
             }
         )
-        if len(after) > max(LARGEST_CHANGES, len(changes)):
+        if wanted.adds is not None and len(after) > LARGEST_CHANGES:
             raise ValueError(
-                f"adds: all changes would take more than {LARGEST_CHANGES} bytes; remove policies, "
-                "or put them into the configuration"
+                f"policy {wanted.adds.id}: adds: all changes would take more than "
+                f"{LARGEST_CHANGES} bytes; remove policies, or put them into the configuration"
             )
         return after
 
@@ -102,18 +98,20 @@ class Policies:
         """What `changed` makes of it."""
         return self._after(changes, Change.from_bytes(change), now)[1]
 
-    def protects_from(self, changes: bytes, left: str, joined: str, tick: int) -> int | None:
+    def protects_from(
+        self, changes: bytes, left: Sequence[str], joined: str, tick: int
+    ) -> int | None:
         """The start of the first occurrence of the collection `joined` that protects a person who
-        moves there from `left` at `tick`; None: there is none.
+        moves there at `tick`, which must know of the move; None: there is none.
 
-        Whoever moves on before that moves at that tick; where there is none, from `left` again.
+        `left`: the collection that the person comes from, and earlier ones, if there were any.
         """
         admissions = decoded(changes, self.collections)
-        for name in (left, joined):
+        for name in (*left, joined):
             if name not in admissions:
                 raise ValueError(f"collection {name}: is not known")
-        obstacles = open_spans(admissions[left], tick, self.tick_milliseconds)
-        free = first_free(tick, obstacles)
+        come_from = [one for name in left for one in admissions[name]]
+        free = first_free(tick, open_spans(come_from, tick, self.tick_milliseconds))
         spans = [one.next_span(free, self.tick_milliseconds) for one in admissions[joined]]
         return min((span[0] for span in spans if span is not None), default=None)
 
