@@ -12,10 +12,12 @@ from rich.table import Table
 from dataflows.policies.course import Course, first_day
 from dataflows.policies.document import PolicyDocument
 from dataflows.policies.remarks import Remark, remarks
-from dataflows.policies.sections import AppliesTo
+from dataflows.policies.sections import AppliesTo, CollectionSection
 from dataflows.policies.wording import amount, counted, duration, in_unit, when
+from operators.swellfish.policy import Collection
 
 _WEEK, _YEAR = 7, 366
+_NAME_WIDTH, _HOURS_WIDTH = 12, 30
 
 
 def check(path: Path, as_json: bool) -> None:
@@ -69,26 +71,15 @@ def _data(path: Path, week: Course, year: Course, found: list[Remark]) -> dict[s
 
 def _print(console: Console, path: Path, week: Course, year: Course, found: list[Remark]) -> None:
     document = week.document
-    query, in_week = document.section.query, _occurrences(week)
+    query = document.section.query
     console.print(f"\n[bold]{path.name}[/bold]: OK", highlight=False)
-    width = max(len(policy.id) for one in document.section.collections for policy in one.policies)
     for section, collection in zip(
         document.section.collections, document.policies.collections, strict=True
     ):
         whose = _whose(section.applies_to)
         console.print(f"\n[bold]{section.id}[/bold], for {whose}", highlight=False)
-        table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
-        table.add_column("policy", min_width=width)
-        table.add_column("when")
-        for heading in ("hides", "in a row", "in first week"):
-            table.add_column(heading, justify="right")
-        for written, policy in zip(section.policies, collection.policies, strict=True):
-            hides = in_unit(max(policy.thresholds), query)
-            length, weekly = counted(policy.length, "tick"), str(in_week[section.id, policy.id])
-            hours, *limits = when(written)
-            held = f"{hours}\n[dim]{', '.join(limits)}[/dim]" if limits else hours
-            table.add_row(policy.id, held, hides, length, weekly)
-        console.print(table)
+        if section.policies:
+            console.print(_table(section, collection, week))
     tick = duration(document.policies.tick_milliseconds)
     whole = in_unit(document.policies.largest_sensitivity, query)
     console.print()
@@ -102,12 +93,32 @@ def _print(console: Console, path: Path, week: Course, year: Course, found: list
         console.print(line, highlight=False, soft_wrap=True)
 
 
+def _table(section: CollectionSection, collection: Collection, week: Course) -> Table:
+    """The policies of a collection."""
+    in_week = _occurrences(week)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
+    table.add_column("policy", min_width=_NAME_WIDTH)
+    table.add_column("when", min_width=_HOURS_WIDTH)
+    for heading in ("hides", "in a row", "first week"):
+        table.add_column(heading, justify="right")
+    for written, policy in zip(section.policies, collection.policies, strict=True):
+        hours, *limits = when(written)
+        table.add_row(
+            policy.id,
+            f"{hours}\n[dim]{', '.join(limits)}[/dim]" if limits else hours,
+            in_unit(max(policy.thresholds), week.document.section.query),
+            counted(policy.length, "tick"),
+            str(in_week[section.id, policy.id]),
+        )
+    return table
+
+
 def _affected(year: Course) -> str:
     most = year.most_affected
     if most is None:
         return "Nothing is hidden in that year."
     ticks = counted(most.end - most.start + 1, "tick")
-    return f"Largest delta in that year: {most.affected} of an interval's {ticks} can differ."
+    return f"Largest delta in that year: {most.affected:,} of an interval's {ticks} can differ."
 
 
 def _occurrences(course: Course) -> Counter[tuple[str, str]]:

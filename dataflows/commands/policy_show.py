@@ -11,12 +11,13 @@ from dataflows.commands.pictures import require_picture
 from dataflows.errors import ConfigurationError
 from dataflows.policies.course import Course, Hidden, Stretch, first_day
 from dataflows.policies.document import PolicyDocument
+from dataflows.policies.fields import require_known
 from dataflows.policies.tables import print_course, print_improvement
 from dataflows.policies.wording import amount
 from operators.swellfish.improvement import Improvement, improvement
 
 _WEEK = 7
-_MOST_TICKS = 2_000_000
+_MOST_TICKS = 1_000_000
 """Which take a few seconds."""
 
 
@@ -48,8 +49,9 @@ def show(path: Path, options: Options) -> None:
 
 
 def _course(document: PolicyDocument, options: Options) -> Course:
-    first = options.first_day or first_day(document)
-    days = _WEEK if options.last_day is None else (options.last_day - first).days + 1
+    first = _known("--from", options.first_day) or first_day(document)
+    last = _known("--until", options.last_day)
+    days = _WEEK if last is None else (last - first).days + 1
     if days < 1:
         raise ConfigurationError(f"--until: is before {first}, the first day; write a later one")
     course = Course(document, first, days)
@@ -60,6 +62,15 @@ def _course(document: PolicyDocument, options: Options) -> Course:
             "earlier day"
         )
     return course
+
+
+def _known(name: str, day: date | None) -> date | None:
+    try:
+        if day is not None:
+            require_known(day)
+    except ValueError as error:
+        raise ConfigurationError(f"{name}: {error}") from None
+    return day
 
 
 def _improvement(course: Course) -> Improvement | None:

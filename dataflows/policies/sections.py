@@ -1,5 +1,6 @@
 """The sections of a policy document, as typed, strict models."""
 
+import re
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -16,6 +17,7 @@ WEEKDAYS = get_args(Weekday)
 Duration = Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
 
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00Z")
+_UNIT = re.compile(r"^[^\s\d.\[\]][^\[\]]*$")
 _LARGEST_UNITS = 2**32
 
 
@@ -66,6 +68,8 @@ class QuerySection(Section):
                 if name in self.model_fields_set:
                     raise ValueError(f"{name}: {self.kind} does not have it; delete it")
             return self
+        if self.unit is not None and not _UNIT.match(self.unit):
+            raise ValueError("unit: must begin with neither digit nor blank, and have no brackets")
         if self.cap is None:
             raise ValueError("cap: a sum needs it: the most that one individual adds to a tick")
         if self.resolution <= 0 or Fraction(1) % Fraction(self.resolution) != 0:

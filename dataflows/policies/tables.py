@@ -56,7 +56,7 @@ def print_course(console: Console, course: Course, name: str) -> None:
 def print_improvement(console: Console, found: Improvement | None) -> None:
     """How much less noise is expected, in words."""
     if found is None:
-        console.print("Nothing is hidden in these days: every tick is published exactly.")
+        console.print("\nNothing is hidden in these days: every tick is published exactly.")
         return
     window = found.longest
     console.print(

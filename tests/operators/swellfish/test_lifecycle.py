@@ -147,6 +147,12 @@ def test_replacement_waits_for_the_end_of_what_it_replaces() -> None:
     assert (decision.first, decision.waits_for, decision.runs_out) == (None, (2, 9), (2, 9))
 
 
+def test_replacement_of_what_is_not_there_adds_it() -> None:
+    tea = once("tea", 20, 22)
+    replaced = changed(home(), b"", adds(tea, removes="tea"), now=1)
+    assert replaced == changed(home(), b"", adds(tea), now=1)
+
+
 def test_policy_that_is_removed_before_it_begins_can_be_added_again() -> None:
     timeline, tea = home(), once("tea", 20, 22)
     planned = changed(timeline, b"", adds(tea, effective=10), now=1)
@@ -174,6 +180,7 @@ def test_collections_do_not_wait_for_each_other() -> None:
     ("change", "said"),
     [
         (adds(once("trip", 50, 60)), r"^policy trip: adds: .* has a policy with this id"),
+        (Change("home", 0, "tea", None), r"^policy tea: removes: .* no policy with this"),
         (Change("cabin", 0, "trip", None), r"^policy trip: collection: cabin is not known"),
         (replace(adds(once("tea", 50, 60)), collection="cabin"), r"^policy tea: collection: "),
         (
