@@ -24,10 +24,6 @@ from tests.operators.realtime.series import (
 
 RESULTS = Path(__file__).parent / "results" / "realtime_errors.txt"
 RUNS, TOLERANCE, LAST_DIGIT = 200, 0.10, 0.001
-WEIGHTS = np.array([0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
-COARSE = WEIGHTS >= 0.3
-"""The weights that the printed figures for the algorithm as printed have been chosen from."""
-
 LEARNED = {
     (0.8, 27.8, 5): (1483, 147, 41, 49, 26.5),
     (0.8, 27.8, 20): (126, 28.6, 20.6, 22.0, 18.7),
@@ -56,8 +52,8 @@ HEADER = [
 COVERAGE = [
     "",
     "Mean squared error of the adaptive filter over that of the noise, at epsilon 5, 20, 60, 200,",
-    "in brackets what the specification prints; how many percent of truths are within 1.96 standard",
-    "errors (would be by the variance of the model alone); mean standard error over the noise's.",
+    "in brackets what the specification prints; how many percent of truths are within 1.96 errors",
+    "(would be by the variance of the model alone); mean standard error over that of the noise.",
     "",
 ]
 
@@ -82,17 +78,19 @@ def columns(correlation: float, true: float, epsilon: int) -> tuple[list[float],
     truth = correlated(np.random.default_rng(1), RUNS, correlation, true)
     noise = noise_variance(epsilon)
     total = paper_total(epsilon, DELTA)
-    as_printed = printed.released(truth, WEIGHTS, total, np.random.default_rng(2)).mean(axis=0)
+    as_printed = printed.released(truth, printed.WEIGHTS, total, np.random.default_rng(2)).mean(
+        axis=0
+    )
     weighted = filtered(
-        np.repeat(truth[:, :, None], len(WEIGHTS), axis=2),
-        np.full(len(WEIGHTS), noise),
+        np.repeat(truth[:, :, None], len(printed.WEIGHTS), axis=2),
+        np.full(len(printed.WEIGHTS), noise),
         seed=3,
-        weight=WEIGHTS[None],
+        weight=printed.WEIGHTS[None],
     )
     adaptive = filtered(truth[:, :, None], np.array([noise]), seed=4)
     found = [
         noise,
-        float(as_printed[COARSE].min()),
+        float(as_printed[printed.COARSE].min()),
         float(weighted.squared.mean(axis=0).min()),
         float(adaptive.squared.mean()),
         known_parameters(truth, correlation, true, noise),

@@ -11,6 +11,10 @@ import numpy as np
 from operators.mechanism import Floats
 from operators.realtime.moments import Moments
 
+WEIGHTS = np.array([0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
+COARSE = WEIGHTS >= 0.3
+"""The weights that printed figures for the algorithm as printed seem to be the best of."""
+
 
 def released(truth: Floats, weights: Floats, total: float, rng: np.random.Generator) -> Floats:
     """Mean squared errors for `truth (ticks, runs)` with each weight, `(runs, weights)`."""
