@@ -17,14 +17,15 @@ from bench.parts import Stopwatch
 from bench.stream import key_of
 from dataflows.admission import Admission
 from dataflows.aggregates.bounding import Bounding, cells
+from dataflows.aggregates.log_entries import Entry, read_entry
+from dataflows.aggregates.mechanisms import contributions
 from dataflows.aggregates.merging import Merge, MergeState
-from dataflows.aggregates.partials import Partial
-from dataflows.aggregates.strategies import aggregate_mechanism, contributions
+from dataflows.aggregates.strategies import aggregate_mechanism
 from dataflows.batches import Batch
 from dataflows.codec.fields import FieldTimestamp
 from dataflows.codec.records import Codec
 from dataflows.codec.symbol_reports import PlainSymbols
-from dataflows.operator_sections import AggregateOperator
+from dataflows.operator_sections import WEventOperator
 from dataflows.state.row_table import RowTable
 from operators.mechanism import Releases
 from operators.randomness import DrawScope, Secret
@@ -77,7 +78,7 @@ class City:
 
     def __init__(self, groups: int) -> None:
         self.zones = [f"zone-{number:06d}" for number in range(groups)]
-        self.operator = AggregateOperator.model_validate(
+        self.operator = WEventOperator.model_validate(
             {
                 "kind": "sample",
                 "epsilon": 1.0,
@@ -170,10 +171,10 @@ def _measure(city: City) -> Cost:
     )
 
 
-def _one_pass(city: City) -> tuple[dict[str, float], list[Partial]]:
+def _one_pass(city: City) -> tuple[dict[str, float], list[Entry]]:
     watch = Stopwatch()
     tables = [RowTable(city.bounding.start) for _ in range(PARTITIONS)]
-    closed: list[Partial] = []
+    closed: list[Entry] = []
     for batch in city.batches:
         with watch.on(PASS_THROUGH):
             city.plain.encode(Releases(city.plain.decode(batch).values))
@@ -183,7 +184,7 @@ def _one_pass(city: City) -> tuple[dict[str, float], list[Partial]]:
             closed += city.bounding(decoded, tables[batch.partition]).partials
     with watch.on(PARTIALS):
         log = [one.encoded() for one in closed]
-        partials = [Partial.decoded(one, "bench") for one in log]
+        partials = [read_entry(one, "bench") for one in log]
     with watch.on(MERGE):
         released = list(_merged(city, city.merge.start(), partials))
     assert len(released) == TICKS
@@ -197,13 +198,13 @@ def _one_pass(city: City) -> tuple[dict[str, float], list[Partial]]:
     return dict(watch.seconds), partials
 
 
-def _publish(city: City, partials: Sequence[Partial]) -> None:
+def _publish(city: City, partials: Sequence[Entry]) -> None:
     """The first tick only."""
     next(_merged(city, city.merge.start(), partials))
 
 
 def _merged(
-    city: City, state: MergeState, partials: Sequence[Partial]
+    city: City, state: MergeState, partials: Sequence[Entry]
 ) -> Iterator[tuple[int, Releases]]:
     for one in partials:
         yield from city.merge(state, one)

@@ -22,11 +22,13 @@ _POSITIVE = 0x7FFFFFFF
 
 @dataclass(frozen=True)
 class Admission:
-    """`partitions` is that of the source topic, `max_keys` the most rows of one partition."""
+    """`partitions` is that of the source topic, `max_keys` the most rows of one partition. Where
+    policies are for some keys only, `covers` knows them."""
 
     partitioner: Partitioner
     partitions: int
     max_keys: int
+    covers: Callable[[bytes], bool] = lambda key: True
 
     def refusals(self, table: RowTable, partition: int, keys: list[bytes]) -> dict[int, Reason]:
         """Index and reason of every record that is not admitted, in order."""
@@ -39,6 +41,8 @@ class Admission:
                 continue
             if not self._belongs(key, partition):
                 refused[index] = Reason.WRONG_PARTITION
+            elif not self.covers(key):
+                refused[index] = Reason.NO_COLLECTION
             elif len(admitted) >= room:
                 refused[index] = Reason.TOO_MANY_KEYS
             else:

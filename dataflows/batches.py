@@ -29,6 +29,8 @@ class Reason(StrEnum):
     LATE = "late"
     TOO_FAR_AHEAD = "too_far_ahead"
     SECOND_IN_TICK = "second_in_tick"
+    NO_COLLECTION = "no_collection"
+    BAD_POLICY = "bad_policy"
 
 
 @dataclass(frozen=True)

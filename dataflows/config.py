@@ -18,7 +18,12 @@ from dataflows.admission import Partitioner
 from dataflows.durations import between
 from dataflows.kafka.connection import Kafka
 from dataflows.logs import LogFormat
-from dataflows.operator_sections import AggregateOperator, Operator, TemporalOperator
+from dataflows.operator_sections import (
+    AggregateOperator,
+    Operator,
+    PolicyOperator,
+    TemporalOperator,
+)
 from dataflows.section import Section
 from operators.budget import WhenExhausted
 
@@ -42,9 +47,10 @@ class Dedupe(Section):
 class Source(Section):
     """The private topic. `generation` stands in where a broker has no topic ids: raise it when the
     topic is created anew. `budget` is the most, in nats and without a model, that all pipelines
-    over the topic may add up to."""
+    over the topic may add up to. `policies` is a topic of what people add to a policy document."""
 
     topic: TopicName
+    policies: TopicName | None = None
     value: str | Annotated[list[str], Field(min_length=1)]
     partitioner: Partitioner = "murmur2"
     dedupe: Dedupe | None = None
@@ -158,8 +164,11 @@ class Pipeline(Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         topics = [self.source.topic, self.sink.topic, self.sink.dead_letter_topic]
-        if len({*topics, self.partials_topic}) != len(topics) + 1:
-            raise ValueError("source, sink, dead-letter and partials topics must be different ones")
+        topics += [self.partials_topic, *filter(None, [self.source.policies])]
+        if len(set(topics)) != len(topics):
+            raise ValueError(
+                "source, policies, sink, dead-letter and partials topics must be different ones"
+            )
         if isinstance(self.operator, TemporalOperator):
             self._check_temporal(self.operator)
             return self
@@ -167,6 +176,10 @@ class Pipeline(Section):
             self._check_aggregate(self.operator)
         elif self.sink.partials is not None:
             raise ValueError(f"sink.partials: {self.operator.kind} has no partial sums; delete it")
+        if self.source.policies is not None and not isinstance(self.operator, PolicyOperator):
+            raise ValueError(
+                f"source.policies: {self.operator.kind} goes by no policies; delete it"
+            )
         if not isinstance(self.source.value, str):
             raise ValueError(f"source.value: {self.operator.kind} reads one field; name it")
         return self
@@ -178,9 +191,7 @@ class Pipeline(Section):
 
     def _check_aggregate(self, operator: AggregateOperator) -> None:
         if self.budget is not None or self.source.budget is not None:
-            raise ValueError(
-                f"budget: epsilon and window are the budget of {operator.kind}; delete it"
-            )
+            raise ValueError(f"budget: epsilon is the budget of {operator.kind}; delete it")
         if self.source.dedupe is not None:
             raise ValueError(
                 "source.dedupe: a user counts once in a tick, however often a record was sent; "

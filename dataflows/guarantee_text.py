@@ -16,6 +16,7 @@ _NOTIONS = {
     "ldp": "Local Differential Privacy",
     "delay-law": "Delay law",
     "w-event-dp": "Differential Privacy of windows (w-event)",
+    "swellfish": "Swellfish Privacy",
 }
 
 
@@ -56,6 +57,8 @@ def per_in_words(per: Per, window: int | None) -> str:
             return "release"
         case "window":
             return f"window of {window} consecutive ticks"
+        case "interval":
+            return "relevance interval"
         case "stream":
             return "stream, over its whole life"
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from dataflows.aggregates.bounding import cells
-from dataflows.aggregates.strategies import contributions, watched
+from dataflows.aggregates.mechanisms import contributions, mechanism_of
 from dataflows.codec.fields import FieldTimestamp
 from dataflows.codec.numbers import Numbers
 from dataflows.codec.payloads import Payloads
@@ -88,7 +88,7 @@ def _configured(file: PipelineFile) -> tuple[Mechanism, Values]:
             file.pipeline.source.fields, null=operator.null
         )
     if isinstance(operator, AggregateOperator):
-        return watched(operator), contributions(operator, file.pipeline.source.field)
+        return mechanism_of(operator), contributions(operator, file.pipeline.source.field)
     charging, domain = _charging(file, operator)
     return _with_budget(charging, file.pipeline.budget), domain
 

@@ -1,6 +1,7 @@
 """Dataflows of every shape, and how each is made."""
 
 from dataflows.aggregates.flow import BoundingPlan, MergingPlan, build_bounding, build_merging
+from dataflows.aggregates.policy_flow import PolicyPlan, build_policies
 from dataflows.aggregates.prepare import prepare_aggregate
 from dataflows.flow import Plan, Shard, build
 from dataflows.kafka.source import StopFlag
@@ -10,7 +11,7 @@ from dataflows.preparation import Preparation
 from dataflows.prepare import prepare
 from operators.temporal.temporal_perturbation import End
 
-AnyPlan = Plan | BoundingPlan | MergingPlan
+AnyPlan = Plan | BoundingPlan | MergingPlan | PolicyPlan
 
 
 def prepared(
@@ -36,3 +37,5 @@ def build_any(plan: AnyPlan) -> Shard:
             return build_bounding(plan)
         case MergingPlan():
             return build_merging(plan)
+        case PolicyPlan():
+            return build_policies(plan)

@@ -16,6 +16,7 @@ from dataflows.ledger.entries import PipelineEntry
 from dataflows.ledger.registration import register
 from dataflows.ledger.topic import find_ledger
 from dataflows.mechanisms import Configured, configure, state_megabytes
+from dataflows.operator_sections import AggregateOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import Pseudonyms, Publisher
 from dataflows.secrets import read_keys
@@ -73,7 +74,10 @@ class Preparation:
     def admission(self, source: Topic) -> Admission:
         """As many keys in every partition."""
         most = -(-self.pipeline.state.max_keys // source.partitions)
-        return Admission(self.pipeline.source.partitioner, source.partitions, most)
+        operator, partitioner = self.pipeline.operator, self.pipeline.source.partitioner
+        if isinstance(operator, AggregateOperator):
+            return Admission(partitioner, source.partitions, most, operator.covers)
+        return Admission(partitioner, source.partitions, most)
 
     def owned(self, shards: list[int] | None) -> dict[int, StateDirectory]:
         """The directories of the given shards (of all, if none are given), which are locked now."""

@@ -106,6 +106,10 @@ class Publisher:
         ids = self.scope.tick_release_ids(topic, keys, [0] * len(keys), ticks)
         return self._headers(ids)
 
+    def record_headers(self, partition: int, offsets: Sequence[int]) -> list[list[Header]]:
+        """The headers of what is made of these source records."""
+        return self._headers(self.release_ids(partition, offsets))
+
     def ledger_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
         """The names of the ledger's records about these source records."""
         return self.scope.release_ids("ledger", self.source, partition, offsets)

@@ -22,8 +22,9 @@ from bytewax.recovery import (
 )
 from bytewax.run import cli_main
 
-from dataflows.aggregates.flow import MergingPlan
+from dataflows.aggregates.flow import BoundingPlan
 from dataflows.errors import ConfigurationError, FuguError, unexpected
+from dataflows.flow import Plan
 from dataflows.kafka.source import StopFlag
 from dataflows.monitoring.monitor import Monitor
 from dataflows.native_stderr import native_stderr_hidden
@@ -73,7 +74,7 @@ def _run(
         pipeline.sink.topic,
         plans[0].fingerprint.partitions,
         pipeline.state.shards,
-        sum(not isinstance(plan, MergingPlan) for plan in plans),
+        sum(isinstance(plan, Plan | BoundingPlan) for plan in plans),
         plans[0].client.name,
         pipeline.state.every.total_seconds(),
     )

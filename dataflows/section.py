@@ -1,9 +1,25 @@
-"""What every section of a pipeline file has in common."""
+"""What sections of pipeline files, and of other documents, have in common."""
 
-from pydantic import BaseModel, ConfigDict
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 
 class Section(BaseModel):
     """Unknown keys are errors, values are not coerced, and a read file does not change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
+
+
+Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+def _decimal(number: object) -> object:
+    if isinstance(number, bool) or not isinstance(number, int | float | Decimal):
+        raise ValueError("write a number")
+    return Decimal(str(number))
+
+
+Exact = Annotated[Decimal, BeforeValidator(_decimal), Field(allow_inf_nan=False)]
+"""A number as it is written, digit by digit."""

@@ -1,8 +1,6 @@
-"""Lift a mechanism to ticks of event time: all streams of a partition step when a tick closes.
+"""Lift temporal perturbation to ticks of event time.
 
-Records only say what a stream holds in a tick; a stream without one has no value there, which is a
-value like any other to the mechanism. What a record does depends on the records before it in its
-partition, never on how they were cut into batches.
+A stream without a record has no value in a tick, which is a value like any other to the mechanism.
 """
 
 from collections.abc import Callable
@@ -10,57 +8,32 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dataflows.admission import Admission
-from dataflows.batches import DeadLetters, Decoded, Reason, Sanitized
+from dataflows.batches import DeadLetters, Reason, Sanitized
 from dataflows.codec.payloads import LARGEST_PAYLOAD_BYTES
 from dataflows.epoch_end import ended
 from dataflows.state.row_table import RowTable
 from dataflows.tick_releases import TickReleases, sanitized_ticks
+from dataflows.tick_stage import TickStage
 from dataflows.ticks import CLOSED, TIME, Ticks
-from operators.mechanism import ExhaustibleMechanism, Inputs, Integers, Mechanism, Releases, State
-from operators.randomness import DrawScope, tick_position
+from operators.mechanism import Inputs, Integers, Mechanism, State
+from operators.randomness import tick_position
 from operators.temporal.payloads import is_there
 from operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
 
 @dataclass(frozen=True)
-class TickLift:
-    """One mechanism over the streams of one partition of the topic identified by `source`."""
+class TickLift(TickStage):
+    """Payloads, displaced in time."""
 
     mechanism: TemporalPerturbation
-    scope: DrawScope
-    source: str
-    admission: Admission
-    ticks: Ticks
     _columns: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_columns", tuple(self.mechanism.start(0)))
 
-    @property
-    def ends(self) -> ExhaustibleMechanism | None:
-        """No row comes to an end."""
-        return None
-
     def start(self, rows: int) -> State:
         """The columns of fresh rows."""
         return tick_columns(self.mechanism, self.ticks)(rows)
-
-    def __call__(self, decoded: Decoded, table: RowTable) -> Sanitized:
-        """Note what records say, and release whatever ticks they close."""
-        released: list[TickReleases] = []
-        new = set(table.unknown(decoded.keys))
-        records = zip(decoded.keys, decoded.timestamps, decoded.values.tolist(), strict=True)
-        for index, (key, time, value) in enumerate(records):
-            reason = self.ticks.refusal(table.clock, time)
-            if reason is None and index in new:
-                reason = self._refused(table, decoded, key)
-            if reason is None:
-                released += self._close(table, self.ticks.passed(table.clock, time))
-                reason = self._note(table, key, self.ticks.of(time), value)
-            if reason is not None:
-                decoded.dead.add(decoded.offsets[index], time, reason)
-        return sanitized_ticks(decoded.partition, released, decoded.dead)
 
     def finish(self, partition: int, table: RowTable, end: End) -> Sanitized:
         """Close what is open, let out what is pending, and end every epoch.
@@ -85,11 +58,8 @@ class TickLift:
             ]
         return sanitized_ticks(partition, released, DeadLetters())
 
-    def _refused(self, table: RowTable, decoded: Decoded, key: bytes) -> Reason | None:
-        return self.admission.refusals(table, decoded.partition, [key]).get(0)
-
-    def _note(self, table: RowTable, key: bytes, tick: int, value: bytes | None) -> Reason | None:
-        """What the stream holds in a tick that is open."""
+    def _note(self, table: RowTable, key: bytes, tick: int, value: object) -> Reason | None:
+        assert value is None or isinstance(value, bytes)
         row = table.row_of(key)
         cell = row, tick % self.ticks.open
         values, present, several = table.live("values"), table.live("present"), self.ticks.several
@@ -103,15 +73,6 @@ class TickLift:
         values[cell], present[cell] = value, True
         table.touch(row)
         return None
-
-    def _close(self, table: RowTable, ticks: range) -> list[TickReleases]:
-        closed = []
-        for tick in ticks:
-            present = table.live("present")[:, tick % self.ticks.open]
-            rows = np.flatnonzero(table.live("running") | present)
-            if len(rows):
-                closed.append(self._step(table, rows, tick))
-        return closed
 
     def _step(self, table: RowTable, rows: Integers, tick: int) -> TickReleases:
         state, cell = table.gather(rows), tick % self.ticks.open
@@ -133,9 +94,6 @@ class TickLift:
         running[ends] = False
         table.scatter(rows, {**state, **after, "running": running})
         return self._released(tick, names, releases)
-
-    def _released(self, tick: int, keys: list[bytes], releases: Releases) -> TickReleases:
-        return TickReleases(keys, [tick] * len(keys), [self.ticks.end(tick)] * len(keys), releases)
 
 
 def tick_columns(mechanism: Mechanism, ticks: Ticks) -> Callable[[int], State]:

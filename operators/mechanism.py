@@ -26,9 +26,10 @@ Notion = Literal[
     "sip", "ldp", "w-event-dp", "w-event-ldp", "swellfish", "dp", "delay-law", "anonymity"
 ]
 
-Per = Literal["release", "window", "stream"]
+Per = Literal["release", "window", "interval", "stream"]
 """What epsilon counts, and so what two inputs that are hard to tell apart may differ in: the record
-of one release, the records of any `window` consecutive positions, or all records of a stream."""
+of one release, the records of any `window` consecutive positions, what policies say may change
+within one of their relevance intervals, or all records of a stream."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,20 @@ class TimedMechanism(Protocol):
     def elapse(self, state: State, ticks: Integers) -> State:
         """Bring every row to the tick of its next position, which is the whole number of ticks
         from 1970 to its event time; `state` is not modified. Times are public."""
+        ...
+
+
+@runtime_checkable
+class ChangeableMechanism(Protocol):
+    """A mechanism whose public rules may change while its streams run."""
+
+    def after_change(self, state: State, change: bytes) -> State:
+        """Every row, after a change that its next position, or a later one, is the first to know
+        of; `state` is not modified. Raises `ValueError` where it cannot be."""
+        ...
+
+    def explained(self, state: State, change: bytes) -> str:
+        """What `after_change` makes of it, in words: rules are public."""
         ...
 
 

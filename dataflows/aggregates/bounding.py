@@ -31,11 +31,13 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Bounding:
-    """The contributions of one partition's users to `groups` groups."""
+    """The contributions of one partition's users to `groups` groups: an amount to one of them, or
+    one to each group of a set, if `sets` says so."""
 
     ticks: Ticks
     groups: int
     admission: Admission
+    sets: bool = False
 
     @property
     def ends(self) -> ExhaustibleMechanism | None:
@@ -105,8 +107,13 @@ class Bounding:
     def _summed(self, partition: int, table: RowTable, tick: int) -> Partial:
         columns, cell = table.columns, tick % self.ticks.open
         rows = np.flatnonzero(columns["tick"][:, cell] == tick)
+        amounts = columns["amount"][rows, cell]
         sums = np.zeros(self.groups, dtype=np.int64)
-        np.add.at(sums, columns["group"][rows, cell], columns["amount"][rows, cell])
+        if self.sets:
+            for group in range(self.groups):
+                sums[group] = np.count_nonzero(amounts >> group & 1)
+        else:
+            np.add.at(sums, columns["group"][rows, cell], amounts)
         groups = np.flatnonzero(sums)
         return Partial(partition, tick, groups, sums[groups])
 

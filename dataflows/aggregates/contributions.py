@@ -1,16 +1,20 @@
 """What a record contributes to its group: one, or a number that is clamped to a declared range."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
 from typing import Protocol
 
 import numpy as np
 import orjson
 
-from dataflows.codec.fields import Record
-from operators.mechanism import Integers
+from dataflows.batches import Reason
+from dataflows.codec.alphabet import Alphabet
+from dataflows.codec.fields import Record, Refused, required
+from operators.mechanism import Floats, Integers
 
 _DIGITS = 6
 """Of a number that says how wrong another one is."""
+_IN_UNITS = {"standard_error", "sensitivity"}
 
 
 class Reader(Protocol):
@@ -52,31 +56,118 @@ class Contributions:
         return group, min(max(self._amounts.read(record), self._lower), self._upper)
 
 
+class YesOrNo:
+    """Reads true as one and false as nothing.
+
+    >>> YesOrNo("at_home").read({"at_home": True})
+    1
+    """
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+
+    def read(self, record: Record) -> int:
+        """1 or 0."""
+        value = required(record, self.field)
+        if not isinstance(value, bool):
+            raise Refused(Reason.WRONG_TYPE, self.field)
+        return int(value)
+
+
+class SetContributions:
+    """Reads a list of groups, to each of which a user contributes one: a number whose binary
+    digits are the groups.
+
+    >>> from dataflows.codec.alphabet import Alphabet
+    >>> rooms = SetContributions(Alphabet("rooms", ["bath", "bed", "hall"]))
+    >>> rooms.read({"rooms": ["hall", "bath"]}), rooms.read({"rooms": []})
+    ((0, 5), (0, 0))
+    """
+
+    dtype = np.dtype(np.int64)
+
+    def __init__(self, groups: Alphabet) -> None:
+        self.field = groups.field
+        self._groups = groups
+
+    def read(self, record: Record) -> tuple[int, int]:
+        """Nothing, and the set."""
+        named = required(record, self.field)
+        if not isinstance(named, list):
+            raise Refused(Reason.WRONG_TYPE, self.field)
+        digits = 0
+        for name in named:
+            digits |= 1 << self._groups.index_of(name)
+        return 0, digits
+
+
 class Figures:
     """Writes what is released for each group of a tick.
+
+    Notes may be one for all groups, or a list with one for each; `words` names what notes with
+    these names mean as numbers.
 
     >>> figures = Figures(["north", "south"], units_per_one=10)
     >>> figures.keys, figures.write(0, np.array([-3, 125]), {"standard_error": 30.0})[1]
     ([b'north', b'south'], b'{"start":0,"group":"south","value":12.5,"standard_error":3.0}')
+    >>> Figures(None, units_per_one=1).write(0, None, {"published": False})
+    [b'{"start":0,"value":null,"published":false}']
     """
 
-    def __init__(self, groups: Sequence[str] | Sequence[int] | None, *, units_per_one: int) -> None:
+    def __init__(
+        self,
+        groups: Sequence[str] | Sequence[int] | None,
+        *,
+        units_per_one: int,
+        words: Mapping[str, type[IntEnum]] | None = None,
+    ) -> None:
         names: list[str | int | None] = [None] if groups is None else list(groups)
         self.keys = [b"" if name is None else str(name).encode() for name in names]
         self._groups = [
             b"," if name is None else b',"group":' + orjson.dumps(name) + b"," for name in names
         ]
         self._units_per_one = units_per_one
+        self._words = words or {}
 
-    def write(self, start: int, values: Integers, notes: dict[str, object]) -> list[bytes]:
-        """One JSON object per group; `start` is that of the tick, in milliseconds since 1970."""
+    def write(
+        self, start: int, values: Integers | Floats | None, notes: Mapping[str, object]
+    ) -> list[bytes]:
+        """One JSON object per group; `start` is that of the tick, in milliseconds since 1970.
+        Without `values` nothing is published, which is written as null."""
         units = self._units_per_one
-        error = notes.get("standard_error")
-        if isinstance(error, float):
-            notes = notes | {"standard_error": round(error / units, _DIGITS)}
-        begin, end = b'{"start":%d' % start, b"," + orjson.dumps(notes)[1:]
-        numbers = orjson.dumps((values if units == 1 else values / units).tolist())[1:-1]
-        return [
-            begin + group + b'"value":' + number + end
-            for group, number in zip(self._groups, numbers.split(b","), strict=True)
+        if values is None:
+            columns = {"value": [b"null"] * len(self.keys)}
+        else:
+            columns = {"value": _written((values if units == 1 else values / units).tolist())}
+        common: dict[str, object] = {}
+        for name, note in notes.items():
+            read = self._read(name, note)
+            if isinstance(read, list):
+                columns[name] = _written(read)
+            else:
+                common[name] = read
+        begin = b'{"start":%d' % start
+        end = b"," + orjson.dumps(common)[1:] if common else b"}"
+        parts = [
+            [b'%s"%s":%s' % (b"," * (place > 0), name.encode(), number) for number in numbers]
+            for place, (name, numbers) in enumerate(columns.items())
         ]
+        return [
+            b"".join([begin, group, *own, end])
+            for group, *own in zip(self._groups, *parts, strict=True)
+        ]
+
+    def _read(self, name: str, note: object) -> object:
+        """In the unit that people count in, or as a word."""
+        if isinstance(note, list):
+            return [self._read(name, one) for one in note]
+        if name in self._words and isinstance(note, int):
+            return self._words[name](note).name.lower()
+        if name in _IN_UNITS and isinstance(note, int | float):
+            return round(note / self._units_per_one, _DIGITS)
+        return note
+
+
+def _written(entries: list[object]) -> list[bytes]:
+    """As JSON, one by one; none of them holds a comma."""
+    return orjson.dumps(entries)[1:-1].split(b",")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dataflows.aggregates.strategies import doubled
-from dataflows.operator_sections.aggregates import AggregateOperator
+from dataflows.operator_sections.aggregates import WEventOperator
 from operators.leakage.correlation import TemporalCorrelation
 from operators.leakage.wording import Neighbours, in_words
 from operators.mechanism import Mechanism
@@ -23,7 +23,7 @@ class TemporalLeakage:
     words: str
 
 
-def temporal_leakage(operator: AggregateOperator, mechanism: Mechanism) -> TemporalLeakage | None:
+def temporal_leakage(operator: WEventOperator, mechanism: Mechanism) -> TemporalLeakage | None:
     """With the declared matrices; None without any."""
     if operator.correlation is None:
         return None

@@ -15,8 +15,8 @@ from bytewax.operators import StatefulBatchLogic
 
 from dataflows.aggregates.bounding import Bounded, Bounding
 from dataflows.aggregates.contributions import Figures
+from dataflows.aggregates.log_entries import Entry, partition_key, read_entry
 from dataflows.aggregates.merging import Merge, MergeState
-from dataflows.aggregates.partials import Partial
 from dataflows.batches import Batch, Decoded, Outgoing
 from dataflows.codec.records import Codec
 from dataflows.errors import without_values
@@ -30,7 +30,7 @@ from dataflows.publish import Publisher
 from dataflows.sanitize import Sanitize
 from dataflows.state.directory import StateDirectory
 from dataflows.ticks import Ticks
-from operators.mechanism import Releases
+from operators.mechanism import Kind, Releases
 from operators.temporal.temporal_perturbation import End
 
 BOUNDING_STEPS = [
@@ -95,7 +95,7 @@ def build_bounding(plan: BoundingPlan) -> Shard:
 
     def partials(bounded: Bounded) -> Outgoing:
         closed = bounded.partials
-        keys = [log_key(bounded.partition)] * len(closed)
+        keys = [partition_key(bounded.partition)] * len(closed)
         return Outgoing(
             partition=bounded.partition,
             keys=list(keys),
@@ -124,7 +124,7 @@ def build_bounding(plan: BoundingPlan) -> Shard:
         offsets_of(fingerprint.sink_begin),
         None,
         plan.metrics,
-        Shared(1, lambda part, key: key == log_key(part)),
+        Shared(1, lambda part, key: key == partition_key(part)),
     )
     op.output("log", op.map_value("partials", bounded, partials), log)
     op.output(
@@ -137,6 +137,7 @@ def build_bounding(plan: BoundingPlan) -> Shard:
             offsets_of(fingerprint.dead_letters_begin),
             plan.publisher.dead_letter_ids,
             plan.metrics,
+            Shared(fingerprint.partitions, lambda part, key: key is None),
         ),
     )
     return Shard(flow, source)
@@ -146,10 +147,10 @@ def build_merging(plan: MergingPlan) -> Shard:
     """Release ticks that every partition has closed."""
     fingerprint, topic = plan.fingerprint, plan.fingerprint.source_topic
 
-    def read(batch: Batch) -> tuple[str, list[Partial]]:
+    def read(batch: Batch) -> tuple[str, list[Entry]]:
         place = f"topic {topic}, partition 0, offset"
         return part_name(0), [
-            Partial.decoded(value, f"{place} {offset}")
+            read_entry(value, f"{place} {offset}")
             for offset, value in zip(batch.offsets, batch.values, strict=True)
         ]
 
@@ -161,8 +162,8 @@ def build_merging(plan: MergingPlan) -> Shard:
     begin = offsets_of(fingerprint.source_begin)
     reader = plan.client.reader(topic)
     source = KafkaSource(topic, begin, reader, plan.max_batch, plan.stop, plan.metrics)
-    partials = op.map("read", op.input("log", flow, source), read)
-    merged = op.stateful_batch("merge", partials, partial(Merging, plan.merge, topic))
+    entries = op.map("read", op.input("log", flow, source), read)
+    merged = op.stateful_batch("merge", entries, partial(Merging, plan.merge, topic))
     sink = KafkaSink(
         plan.client,
         plan.client.writer(),
@@ -175,7 +176,7 @@ def build_merging(plan: MergingPlan) -> Shard:
     return Shard(flow, source)
 
 
-class Merging(StatefulBatchLogic[list[Partial], list[tuple[int, Releases]], bytes]):
+class Merging(StatefulBatchLogic[list[Entry], list[tuple[int, Releases]], bytes]):
     """The merge, whose state goes into bytewax's snapshot as it is: it has no row per user."""
 
     def __init__(self, merge: Merge, topic: str, content: bytes | None) -> None:
@@ -183,15 +184,13 @@ class Merging(StatefulBatchLogic[list[Partial], list[tuple[int, Releases]], byte
         self._topic = topic
         self._state: MergeState = merge.start() if content is None else merge.restored(content)
 
-    def on_batch(
-        self, values: list[list[Partial]]
-    ) -> tuple[list[list[tuple[int, Releases]]], bool]:
-        """Take partial sums in, in the order of the log."""
+    def on_batch(self, values: list[list[Entry]]) -> tuple[list[list[tuple[int, Releases]]], bool]:
+        """Take entries in, in the order of the log."""
         with without_values("merge", self._topic, 0, []):
             released = [
                 complete
-                for partials in values
-                for one in partials
+                for entries in values
+                for one in entries
                 for complete in self._merge(self._state, one)
             ]
         return [released], StatefulBatchLogic.RETAIN
@@ -204,9 +203,10 @@ class Merging(StatefulBatchLogic[list[Partial], list[tuple[int, Releases]], byte
 def _outgoing(plan: MergingPlan, ticks: Sequence[tuple[int, Releases]]) -> Outgoing:
     keys, values, timestamps, positions = [], [], [], []
     for tick, releases in ticks:
-        notes = {name: note[0].item() for name, note in releases.annotations.items()}
+        notes = {name: note[0].tolist() for name, note in releases.annotations.items()}
         start, end = plan.ticks.end(tick - 1), plan.ticks.end(tick)
-        written = plan.figures.write(start, releases.values[0], notes)
+        nothing = releases.kinds is not None and releases.kinds[0] == Kind.SUPPRESSED
+        written = plan.figures.write(start, None if nothing else releases.values[0], notes)
         keys += plan.figures.keys
         values += written
         timestamps += [end] * len(written)
@@ -219,8 +219,3 @@ def _outgoing(plan: MergingPlan, ticks: Sequence[tuple[int, Releases]]) -> Outgo
         timestamps=timestamps,
         positions=positions,
     )
-
-
-def log_key(partition: int) -> bytes:
-    """The key of a source partition's records in the internal log."""
-    return b"%d" % partition

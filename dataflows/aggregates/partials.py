@@ -1,15 +1,14 @@
 """Partial sums: what the users of one source partition contributed to a tick, exactly.
 
-The internal log that holds them is raw data of the trusted zone, with access rules of its own. A
-tick to which nobody contributed has an entry too, because the merge waits for it.
+A tick to which nobody contributed has an entry in the log too, because the merge waits for it.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from dataflows.errors import FuguError, StartRefused
-from dataflows.state.row_block import read, written
+from dataflows.state.row_block import Body, written
 from operators.mechanism import Array, Integers
 
 _TYPES = ("<i1", "<i2", "<i4", "<i8")
@@ -39,19 +38,12 @@ class Partial:
         return written(header, [steps.tobytes(), sums.tobytes()])
 
     @classmethod
-    def decoded(cls, content: bytes | None, place: str) -> "Partial":
-        """What `encoded` gave; `place` is for the error."""
-        try:
-            header, body = read(content or b"")
-            steps, sums = (
-                body.take(header["groups"], kind).astype(np.int64) for kind in header["types"]
-            )
-            return cls(header["partition"], header["tick"], np.cumsum(steps), sums)
-        except (StartRefused, ValueError, KeyError, TypeError):
-            raise FuguError(
-                f"{place} is no partial sum of this pipeline; something else writes to its "
-                "internal log. Nothing was released from it."
-            ) from None
+    def of(cls, header: dict[str, Any], body: Body) -> "Partial":
+        """What a block of `encoded` holds."""
+        steps, sums = (
+            body.take(header["groups"], kind).astype(np.int64) for kind in header["types"]
+        )
+        return cls(header["partition"], header["tick"], np.cumsum(steps), sums)
 
 
 def _narrowed(integers: Integers) -> Array:

@@ -1,5 +1,6 @@
 """Everything that is checked before an aggregate reads its first record."""
 
+from collections.abc import Iterable
 from contextlib import closing
 
 from dataflows.aggregates.bounding import Bounding
@@ -8,36 +9,41 @@ from dataflows.aggregates.flow import (
     MERGING_STEPS,
     BoundingPlan,
     MergingPlan,
-    log_key,
 )
+from dataflows.aggregates.log_entries import POLICIES_KEY, partition_key
 from dataflows.aggregates.merging import Merge
+from dataflows.aggregates.policy_flow import POLICY_STEPS, PolicyPlan
 from dataflows.errors import StartRefused
 from dataflows.kafka.client import Client, Topic
-from dataflows.kafka.topics import Topics, find_aggregate_topics
-from dataflows.operator_sections import AggregateOperator
+from dataflows.kafka.topics import Topics, find_aggregate_topics, find_policies
+from dataflows.operator_sections import AggregateOperator, PolicyOperator
 from dataflows.preparation import Preparation
-from dataflows.state.directory import StateDirectory, merge_directory
+from dataflows.state.directory import StateDirectory, merge_directory, policies_directory
+
+AggregatePlan = BoundingPlan | MergingPlan | PolicyPlan
 
 _FIGURES_AT_ONCE = 1_000_000
 """That one batch of partial sums may lead to, whatever is waiting in the log."""
 
 
-def prepare_aggregate(
-    preparation: Preparation, shards: list[int] | None
-) -> list[BoundingPlan | MergingPlan]:
-    """Plans of the given shards (of all, if none are given); the merge runs where shard 0 does."""
+def prepare_aggregate(preparation: Preparation, shards: list[int] | None) -> list[AggregatePlan]:
+    """Plans of the given shards (of all, if none are given); the merge runs where shard 0 does, and
+    so do changes of policies."""
     operator = preparation.pipeline.operator
     assert isinstance(operator, AggregateOperator)
     bounding, merging = find_aggregate_topics(preparation.client, preparation.pipeline)
     directories = preparation.owned(shards)
     for shard, directory in directories.items():
         own = preparation.fingerprint(bounding, shard).own_partitions
-        _refuse_partials(preparation.client, bounding.sink, directory, own)
-    plans: list[BoundingPlan | MergingPlan] = [
+        _refuse_entries(preparation.client, bounding.sink, directory, map(partition_key, own))
+    plans: list[AggregatePlan] = [
         BoundingPlan(
             name=preparation.pipeline.name,
             bounding=Bounding(
-                operator.in_ticks(), operator.group_count, preparation.admission(bounding.source)
+                operator.in_ticks(),
+                operator.group_count,
+                preparation.admission(bounding.source),
+                sets=operator.sets,
             ),
             codec=preparation.configured.codec,
             publisher=preparation.publisher(bounding.source),
@@ -56,18 +62,20 @@ def prepare_aggregate(
     ]
     if shards is None or 0 in shards:
         plans.append(_merging(preparation, operator, bounding, merging))
+        if isinstance(operator, PolicyOperator) and preparation.pipeline.source.policies:
+            plans.append(_policies(preparation, operator, bounding))
     preparation.enter(Topics(bounding.source, merging.sink, bounding.dead_letters))
     return plans
 
 
-def _refuse_partials(
-    client: Client, log: Topic, directory: StateDirectory, partitions: list[int]
+def _refuse_entries(
+    client: Client, log: Topic, directory: StateDirectory, keys: Iterable[bytes]
 ) -> None:
-    """Without a state there are no partial sums yet: what is in the log would be of another
-    pipeline, with other limits to what one user contributes, or its budget would begin again."""
+    """Without a state there are no entries yet: what is in the log would be of another pipeline,
+    with other limits to what one user contributes, or its budget would begin again."""
     if directory.stored() is not None:
         return
-    own = {log_key(partition) for partition in partitions}
+    own = set(keys)
     with closing(client.reader(log.name)) as reader:
         bound = reader.bounds([0])[0]
         for batch in reader.read_range(0, bound.start, bound.end):
@@ -84,7 +92,7 @@ def _merging(
 ) -> MergingPlan:
     directory = merge_directory(preparation.file)
     directory.lock()
-    _refuse_partials(preparation.client, bounding.sink, directory, [0])
+    _refuse_entries(preparation.client, bounding.sink, directory, [partition_key(0)])
     fingerprint = preparation.fingerprint(merging, 0, shards=1, steps=MERGING_STEPS)
     return MergingPlan(
         name=preparation.pipeline.name,
@@ -104,5 +112,26 @@ def _merging(
         max_batch=max(
             1, min(preparation.pipeline.source.max_batch, _FIGURES_AT_ONCE // operator.group_count)
         ),
+        stop=preparation.stop,
+    )
+
+
+def _policies(preparation: Preparation, operator: PolicyOperator, bounding: Topics) -> PolicyPlan:
+    name = preparation.pipeline.source.policies
+    assert name is not None
+    policies = find_policies(preparation.client, preparation.pipeline, name)
+    topics = Topics(policies, bounding.sink, bounding.dead_letters)
+    directory = policies_directory(preparation.file)
+    directory.lock()
+    _refuse_entries(preparation.client, bounding.sink, directory, [POLICIES_KEY])
+    fingerprint = preparation.fingerprint(topics, 0, shards=1, steps=POLICY_STEPS)
+    return PolicyPlan(
+        name=preparation.pipeline.name,
+        read_change=operator.read_change,
+        publisher=preparation.publisher(policies),
+        client=preparation.client,
+        directory=directory,
+        fingerprint=preparation.continued(directory, fingerprint, topics, shared_sink=True),
+        max_batch=preparation.pipeline.source.max_batch,
         stop=preparation.stop,
     )

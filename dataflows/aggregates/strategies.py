@@ -1,9 +1,6 @@
-"""From an aggregate section to a mechanism, and to what a record contributes."""
+"""From the section of a w-event strategy to a mechanism."""
 
-from dataflows.aggregates.contributions import Contributions
-from dataflows.codec.alphabet import Alphabet
-from dataflows.codec.numbers import Numbers
-from dataflows.operator_sections.aggregates import AggregateOperator, MarkovFlags, ReleasedFlags
+from dataflows.operator_sections.aggregates import MarkovFlags, ReleasedFlags, WEventOperator
 from operators.leakage.inversion import largest_epsilon
 from operators.mechanism import Mechanism
 from operators.nats import units_of
@@ -15,6 +12,7 @@ from operators.wevent.fast import Fast
 from operators.wevent.flags import Flags, Markov, Released, Schedule
 from operators.wevent.pba import PrivacyBudgetAllocation
 from operators.wevent.quantified import Quantified
+from operators.wevent.rescue_dp import RescueDp
 from operators.wevent.sample import Sample
 from operators.wevent.strategy import Strategy
 from operators.wevent.uniform import Uniform
@@ -26,7 +24,7 @@ _PLAIN: dict[str, type[Strategy]] = {
 }
 
 
-def watched(operator: AggregateOperator) -> Mechanism:
+def watched(operator: WEventOperator) -> Mechanism:
     """The strategy, whose releases say what correlation gives away if it is declared."""
     mechanism, correlation = aggregate_mechanism(operator), operator.correlation
     if correlation is None or not isinstance(mechanism, Strategy):
@@ -34,7 +32,7 @@ def watched(operator: AggregateOperator) -> Mechanism:
     return Watched(mechanism, correlation.known, 2 if doubled(operator) else 1)
 
 
-def aggregate_mechanism(operator: AggregateOperator) -> Mechanism:
+def aggregate_mechanism(operator: WEventOperator) -> Mechanism:
     """The strategy that the section names."""
     bins, window, sensitivity = operator.group_count, operator.window, operator.sensitivity
     if operator.epsilon is None:
@@ -46,6 +44,8 @@ def aggregate_mechanism(operator: AggregateOperator) -> Mechanism:
             return PrivacyBudgetAllocation(*common, cap, _flags(operator.flags))
         case "fast":
             return Fast(*common, cap, operator.samples or 0)
+        case "rescue_dp":
+            return RescueDp(*common, cap, _process_variance(operator))
         case "binary_tree":
             assert operator.horizon is not None
             return BinaryTree(*common, operator.horizon)
@@ -53,12 +53,18 @@ def aggregate_mechanism(operator: AggregateOperator) -> Mechanism:
             return _PLAIN[kind](*common, cap)
 
 
-def doubled(operator: AggregateOperator) -> bool:
+def _process_variance(operator: WEventOperator) -> float:
+    """In squared units; 0 where the section leaves it to the strategy."""
+    units_per_one = 1 if operator.sum is None else operator.sum.units_per_one
+    return (operator.process_variance or 0.0) * units_per_one**2
+
+
+def doubled(operator: WEventOperator) -> bool:
     """Whether a change of a contribution leaks twice what is spent: noise is for its presence."""
     return operator.protects == "presence"
 
 
-def _quantified(operator: AggregateOperator) -> Quantified:
+def _quantified(operator: WEventOperator) -> Quantified:
     correlation = operator.correlation
     assert correlation is not None
     assert correlation.at_most is not None
@@ -73,7 +79,7 @@ def _quantified(operator: AggregateOperator) -> Quantified:
     )
 
 
-def _cap(operator: AggregateOperator, epsilon: float) -> Cap | None:
+def _cap(operator: WEventOperator, epsilon: float) -> Cap | None:
     """What a tick may spend for the leakage about any one of them to stay below the limit."""
     correlation = operator.correlation
     if correlation is None or correlation.at_most is None:
@@ -95,19 +101,3 @@ def _flags(section: bool | list[bool] | MarkovFlags | ReleasedFlags) -> Flags:
             return Markov(tuple(tuple(row) for row in matrix), threshold)
         case ReleasedFlags(released=threshold):
             return Released(threshold)
-
-
-def contributions(operator: AggregateOperator, field: str) -> Contributions:
-    """`field` holds the group, where there are groups."""
-    groups = None
-    if operator.groups is not None:
-        groups = Alphabet(field, operator.groups, other=operator.other)
-    if operator.sum is None:
-        return Contributions(groups, None)
-    amounts = operator.sum
-    return Contributions(
-        groups,
-        Numbers(amounts.field, units_per_one=amounts.units_per_one),
-        lower=amounts.in_units(amounts.lower),
-        upper=amounts.in_units(amounts.upper),
-    )

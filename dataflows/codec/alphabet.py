@@ -34,7 +34,10 @@ class Alphabet:
 
     def read(self, record: Record) -> int:
         """The index of the symbol."""
-        value = required(record, self.field)
+        return self.index_of(required(record, self.field))
+
+    def index_of(self, value: object) -> int:
+        """The same for what a field holds."""
         if type(value) is not self._type:
             raise Refused(Reason.WRONG_TYPE, self.field)
         symbol = self._index.get(value, self._other)

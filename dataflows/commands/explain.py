@@ -14,7 +14,7 @@ from dataflows.config import Pipeline
 from dataflows.errors import ConfigurationError
 from dataflows.guarantee_text import guarantee_id, in_words, pipeline_not_covered
 from dataflows.mechanisms import configure
-from dataflows.operator_sections import AggregateOperator, AlphabetOperator
+from dataflows.operator_sections import AggregateOperator, AlphabetOperator, WEventOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.source_budget import Promises
 from operators.mechanism import Mechanism
@@ -119,7 +119,7 @@ def _parameters(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
 
 def _leakage(file: PipelineFile, mechanism: Mechanism) -> TemporalLeakage | None:
     operator = file.pipeline.operator
-    if not isinstance(operator, AggregateOperator):
+    if not isinstance(operator, WEventOperator):
         return None
     return temporal_leakage(operator, mechanism)
 

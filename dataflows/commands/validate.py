@@ -11,6 +11,7 @@ from dataflows.kafka.client import Topic
 from dataflows.kafka.connection import Connection
 from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.kafka.topics import (
+    policies_problem,
     single_partition_problems,
     single_partition_topics,
     sink_problems,
@@ -119,8 +120,18 @@ def _check_kafka(file: PipelineFile, connection: Connection, checks: Checks) -> 
                 f"topic {name} does not exist; create it with {wanted}, or write sink.create: true",
             )
 
+    if pipeline.source.policies is not None:
+        _check_policies(client, pipeline.source.policies, checks)
     if pipeline.ledger is not None:
         _check_ledger(client, pipeline.ledger, checks)
+
+
+def _check_policies(client: KafkaPythonClient, name: str, checks: Checks) -> None:
+    problem = policies_problem(client.topic(name), name)
+    if problem is None:
+        checks.passed("source.policies", f"{name}, 1 partition")
+    else:
+        checks.failed("source.policies", problem)
 
 
 def _check_ledger(client: KafkaPythonClient, ledger: Ledger, checks: Checks) -> None:

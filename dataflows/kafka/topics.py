@@ -49,6 +49,28 @@ def find_aggregate_topics(client: Client, pipeline: Pipeline) -> tuple[Topics, T
     return Topics(source, log, dead_letters), Topics(log, sink, dead_letters)
 
 
+def find_policies(client: Client, pipeline: Pipeline, name: str) -> Topic:
+    """The topic of policy changes, which are read in order."""
+    topic = client.topic(name)
+    if topic is not None and pipeline.kafka.broker == "embedded":
+        topic = replace(topic, partitions=1)
+    problem = policies_problem(topic, name)
+    if topic is None or problem is not None:
+        raise KafkaUnavailable(problem or name)
+    return topic
+
+
+def policies_problem(topic: Topic | None, name: str) -> str | None:
+    """What keeps a topic from being used for policy changes."""
+    if topic is None or topic.partitions != 1:
+        what = "does not exist" if topic is None else f"has {topic.partitions} partitions"
+        return (
+            f"topic {name} (source.policies) {what}. Create it with 1 partition, because changes "
+            "are read in order, and cleanup.policy=compact."
+        )
+    return None
+
+
 def single_partition_topics(pipeline: Pipeline) -> dict[str, str]:
     """The topics of an aggregate that have one partition, by their keys in the pipeline file."""
     return {"sink.partials": pipeline.partials_topic, "sink.topic": pipeline.sink.topic}

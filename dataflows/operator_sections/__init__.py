@@ -5,11 +5,12 @@ from typing import Annotated
 from pydantic import Field
 
 from dataflows.operator_sections.adaptive import AdaptiveOperator, ColdStartOperator
-from dataflows.operator_sections.aggregates import AggregateOperator
+from dataflows.operator_sections.aggregates import AggregateOperator, WEventOperator
 from dataflows.operator_sections.alphabets import AlphabetOperator
 from dataflows.operator_sections.distances import PlacedSymbols
 from dataflows.operator_sections.markov import BatchedMarkovOperator, MarkovOperator
 from dataflows.operator_sections.numbers import LaplaceOperator
+from dataflows.operator_sections.policies import PolicyOperator
 from dataflows.operator_sections.responses import RandomizedResponseOperator
 from dataflows.operator_sections.temporal import TemporalOperator
 
@@ -24,7 +25,8 @@ ChargedOperator = (
 """Operators that know what a release costs, and can have a budget."""
 
 Operator = Annotated[
-    ChargedOperator | TemporalOperator | AggregateOperator, Field(discriminator="kind")
+    ChargedOperator | TemporalOperator | WEventOperator | PolicyOperator,
+    Field(discriminator="kind"),
 ]
 
 __all__ = [
@@ -38,6 +40,8 @@ __all__ = [
     "MarkovOperator",
     "Operator",
     "PlacedSymbols",
+    "PolicyOperator",
     "RandomizedResponseOperator",
     "TemporalOperator",
+    "WEventOperator",
 ]

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dataflows.operator_sections.alphabets import Epsilon, SymbolOperator
+from dataflows.operator_sections.alphabets import SymbolOperator
+from dataflows.section import Epsilon
 
 
 class AdaptiveOperator(SymbolOperator):

@@ -1,5 +1,6 @@
 """Operators over all users of a topic: counts or sums by group and tick of event time."""
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
@@ -9,10 +10,10 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from dataflows.aggregates.contributions import Figures
 from dataflows.errors import ConfigurationError
 from dataflows.leakage.matrix_file import read_matrix
-from dataflows.operator_sections.alphabets import Alphabet, Epsilon
+from dataflows.operator_sections.alphabets import Alphabet
 from dataflows.operator_sections.numbers import RangeSection
 from dataflows.operator_sections.ticks import EventTimeTicks
-from dataflows.section import Section
+from dataflows.section import Epsilon, Section
 from dataflows.ticks import Ticks
 from operators.leakage.correlation import TemporalCorrelation
 
@@ -23,12 +24,14 @@ Strategy = Literal[
     "budget_absorption",
     "pba",
     "fast",
+    "rescue_dp",
     "binary_tree",
     "quantified",
 ]
 _OF_ONE_KIND = {
     "flags": {"pba"},
     "samples": {"fast"},
+    "process_variance": {"rescue_dp"},
     "horizon": {"binary_tree", "quantified"},
 }
 _LARGEST_UNITS = 2**32
@@ -110,38 +113,149 @@ class ReleasedFlags(Section):
     released: Share
 
 
-class AggregateOperator(Section):
+class AggregateOperator(Section, ABC):
     """How many users were in each group of a tick, or what they amount to, released with noise.
 
-    `source.value` names the field that holds the group; without `groups` everybody is in one. What
-    `protects` says decides the noise: a user's contribution to a tick, which may have been another
-    one or none; or only whether there was one.
+    `source.value` names the field that holds the group; without `groups` everybody is in one.
     """
 
     reads: ClassVar[frozenset[str]] = frozenset({"groups", "other", "sum", "ticks"})
 
+    kind: str
+    groups: Alphabet | None = None
+    other: str | int | None = None
+
+    @model_validator(mode="after")
+    def _check_other(self) -> Self:
+        if self.other is not None and self.other not in (self.groups or []):
+            raise ValueError("other: must be one of groups; unknown groups become it")
+        return self
+
+    @property
+    @abstractmethod
+    def units_per_one(self) -> int:
+        """How many units make 1: figures are integers, which count units."""
+
+    @property
+    @abstractmethod
+    def largest_contribution(self) -> int:
+        """What a user may contribute to a tick, in units, whatever its sign."""
+
+    @property
+    @abstractmethod
+    def statistic(self) -> str:
+        """What is counted or summed, for people."""
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> int:
+        """By how many units, over all groups, one contribution can change a tick (L1)."""
+
+    @abstractmethod
+    def in_ticks(self) -> Ticks:
+        """Ticks of event time."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, object]:
+        """What people want to see of it."""
+
+    @abstractmethod
+    def how_to_read(self) -> list[str]:
+        """What an analyst must know of the output."""
+
+    def covers(self, key: bytes) -> bool:
+        """Whether the records of this key may count."""
+        return True
+
+    @property
+    def sets(self) -> bool:
+        """Whether a user may count in several groups of a tick."""
+        return False
+
+    @property
+    def group_count(self) -> int:
+        """How many figures a tick has."""
+        return 1 if self.groups is None else len(self.groups)
+
+    def figures(self) -> Figures:
+        """How releases are written."""
+        return Figures(self.groups, units_per_one=self.units_per_one)
+
+    def in_words(self) -> dict[str, object]:
+        """What is counted or summed, when, and what a user contributes."""
+        return {
+            "statistic": self.statistic
+            + f", in each of {self.group_count:,} groups" * (self.groups is not None),
+            "ticks": self.in_ticks().in_words,
+            "a user counts": "once in a tick: the latest record by offset",
+            "one contribution changes a tick by": f"{self.sensitivity:,} units at most",
+        }
+
+
+class DeclaredAggregate(AggregateOperator):
+    """An aggregate whose section says what is counted in which ticks. What `protects` says decides
+    the noise: a user's contribution to a tick, which may have been another one or none; or only
+    whether there was one.
+    """
+
+    ticks: TickSection
+    sum: Amounts | None = None
+    protects: Literal["contribution", "presence"] = "contribution"
+
+    @model_validator(mode="after")
+    def _check_groups(self) -> Self:
+        if self.sum is not None and self.group_count > _LARGEST_GROUPS_OF_SUMS:
+            raise ValueError(f"groups: with sum at most {_LARGEST_GROUPS_OF_SUMS:,}; merge some")
+        return self
+
+    @property
+    def units_per_one(self) -> int:
+        """As declared."""
+        return 1 if self.sum is None else self.sum.units_per_one
+
+    @property
+    def largest_contribution(self) -> int:
+        """One user, or the end of the range that is farther from 0."""
+        return 1 if self.sum is None else self.sum.largest_units
+
+    @property
+    def statistic(self) -> str:
+        """Users, or what they amount to."""
+        return "how many users" if self.sum is None else f"the sum of {self.sum.field}"
+
+    @property
+    def sensitivity(self) -> int:
+        """By how many units, over all groups, one contribution can change a tick (L1)."""
+        if self.sum is None:
+            return 2 if self.group_count > 1 and self.protects == "contribution" else 1
+        lower, upper = self.sum.in_units(self.sum.lower), self.sum.in_units(self.sum.upper)
+        largest = self.sum.largest_units
+        if self.protects == "presence":
+            return largest
+        return 2 * largest if self.group_count > 1 else max(largest, upper - lower)
+
+    def in_ticks(self) -> Ticks:
+        """Ticks of event time."""
+        return Ticks(*self.ticks.milliseconds, self.ticks.max_jump)
+
+
+class WEventOperator(DeclaredAggregate):
+    """An aggregate with a budget for any `window` ticks in a row."""
+
     kind: Strategy
     epsilon: Annotated[Epsilon, Field(le=50)] | None = None
     window: int = Field(ge=1, le=100_000)
-    ticks: TickSection
-    groups: Alphabet | None = None
-    other: str | int | None = None
-    sum: Amounts | None = None
-    protects: Literal["contribution", "presence"] = "contribution"
     correlation: Correlation | None = None
     flags: bool | list[bool] | MarkovFlags | ReleasedFlags = False
     samples: int | None = None
+    process_variance: Annotated[float, Field(gt=0, le=1e18, strict=False)] | None = None
     horizon: int | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.other is not None and self.other not in (self.groups or []):
-            raise ValueError("other: must be one of groups; unknown groups become it")
         for name, kinds in _OF_ONE_KIND.items():
             if name in self.model_fields_set and self.kind not in kinds:
                 raise ValueError(f"{name}: {self.kind} does not have it; delete it")
-        if self.sum is not None and self.group_count > _LARGEST_GROUPS_OF_SUMS:
-            raise ValueError(f"groups: with sum at most {_LARGEST_GROUPS_OF_SUMS:,}; merge some")
         quantified, limit = self.kind == "quantified", self.correlation and self.correlation.at_most
         if quantified and (limit is None or self.epsilon is not None):
             raise ValueError(
@@ -159,43 +273,15 @@ class AggregateOperator(Section):
             )
         return self
 
-    @property
-    def group_count(self) -> int:
-        """How many figures a tick has."""
-        return 1 if self.groups is None else len(self.groups)
-
-    @property
-    def sensitivity(self) -> int:
-        """By how many units, over all groups, one contribution can change a tick (L1)."""
-        if self.sum is None:
-            return 2 if self.group_count > 1 and self.protects == "contribution" else 1
-        lower, upper = self.sum.in_units(self.sum.lower), self.sum.in_units(self.sum.upper)
-        largest = self.sum.largest_units
-        if self.protects == "presence":
-            return largest
-        return 2 * largest if self.group_count > 1 else max(largest, upper - lower)
-
-    def in_ticks(self) -> Ticks:
-        """Ticks of event time."""
-        return Ticks(*self.ticks.milliseconds, self.ticks.max_jump)
-
-    def figures(self) -> Figures:
-        """How releases are written."""
-        return Figures(self.groups, units_per_one=1 if self.sum is None else self.sum.units_per_one)
-
     def parameters(self) -> dict[str, object]:
         """What people want to see of it."""
-        what = "how many users" if self.sum is None else f"the sum of {self.sum.field}"
         return {
-            "statistic": f"{what}, in each of {self.group_count:,} groups",
+            **self.in_words(),
             "epsilon": (
                 "as correlation.at_most allows"
                 if self.epsilon is None
                 else f"{self.epsilon:g} nats in any {self.window} ticks in a row"
             ),
-            "ticks": self.in_ticks().in_words,
-            "a user counts": "once in a tick: the latest record by offset",
-            "one contribution changes a tick by": f"{self.sensitivity:,} units at most",
         }
 
     def how_to_read(self) -> list[str]:

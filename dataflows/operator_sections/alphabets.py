@@ -7,9 +7,8 @@ from typing import Annotated, ClassVar, Self
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from dataflows.alphabet_file import read_alphabet
-from dataflows.section import Section
+from dataflows.section import Epsilon, Section
 
-Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _MOST_SHOWN = 20
 
 

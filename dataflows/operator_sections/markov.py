@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from dataflows.durations import between
-from dataflows.operator_sections.alphabets import AlphabetOperator, Epsilon, SymbolOperator
+from dataflows.operator_sections.alphabets import AlphabetOperator, SymbolOperator
 from dataflows.operator_sections.distances import Placed, PlacedSymbols, fitting, in_words
-from dataflows.section import Section
+from dataflows.section import Epsilon, Section
 from operators.sip.batched_release import LARGEST_WINDOW
 from operators.sip.gaps import LONGEST_GAP, Gaps
 from operators.sip.kernels import Mode, Search

@@ -4,20 +4,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from dataflows.operator_sections.alphabets import Epsilon
-from dataflows.section import Section
-
-
-def _decimal(number: object) -> object:
-    if isinstance(number, bool) or not isinstance(number, int | float | Decimal):
-        raise ValueError("write a number")
-    return Decimal(str(number))
-
-
-Exact = Annotated[Decimal, BeforeValidator(_decimal), Field(allow_inf_nan=False)]
-"""A number as it is written, digit by digit."""
+from dataflows.section import Epsilon, Exact, Section
 
 
 class RangeSection(Section):

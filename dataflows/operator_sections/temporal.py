@@ -5,9 +5,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from dataflows.codec.payloads import NullValue
-from dataflows.operator_sections.alphabets import Epsilon
 from dataflows.operator_sections.ticks import EventTimeTicks
-from dataflows.section import Section
+from dataflows.section import Epsilon, Section
 from dataflows.ticks import Several, Ticks
 from operators.temporal.costs import Costs
 from operators.temporal.dispatch_law import LARGEST_K
@@ -150,7 +149,8 @@ class TemporalOperator(Section):
             "ticks": ticks.in_words,
             "too far ahead": (
                 f"more than {ticks.max_jump} ticks ({seconds:g} s) after the latest "
-                "time of its partition: after a longer silence, run fugu run --finish"
+                "time of its partition: after a longer silence, run fugu run --finish, or raise "
+                "ticks.max_jump at a graceful stop"
             ),
             "end of an epoch": f"after {ticks.idle} releases without a value, one after another",
         }

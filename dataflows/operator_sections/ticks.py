@@ -11,19 +11,35 @@ from dataflows.section import Section
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-class EventTimeTicks(Section):
-    """How long a tick is, and how long after its end it closes."""
+class Lateness(Section):
+    """How long after its end a tick closes."""
 
-    width: Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
     grace: Annotated[timedelta, BeforeValidator(between("0s", "30d"))] = timedelta(0)
 
     @model_validator(mode="after")
-    def _check_milliseconds(self) -> Self:
-        if self.width % _MILLISECOND or self.grace % _MILLISECOND:
-            raise ValueError("width and grace must be whole numbers of milliseconds")
+    def _check_grace(self) -> Self:
+        if self.grace % _MILLISECOND:
+            raise ValueError("grace: must be a whole number of milliseconds")
+        return self
+
+    @property
+    def grace_milliseconds(self) -> int:
+        """The same as a number."""
+        return self.grace // _MILLISECOND
+
+
+class EventTimeTicks(Lateness):
+    """How long a tick is, too."""
+
+    width: Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
+
+    @model_validator(mode="after")
+    def _check_width(self) -> Self:
+        if self.width % _MILLISECOND:
+            raise ValueError("width: must be a whole number of milliseconds")
         return self
 
     @property
     def milliseconds(self) -> tuple[int, int]:
         """Width and grace."""
-        return self.width // _MILLISECOND, self.grace // _MILLISECOND
+        return self.width // _MILLISECOND, self.grace_milliseconds

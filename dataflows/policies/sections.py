@@ -9,10 +9,8 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import BeforeValidator, Field, model_validator
 
 from dataflows.durations import between
-from dataflows.operator_sections.alphabets import Epsilon
-from dataflows.operator_sections.numbers import Exact
 from dataflows.policies.fields import Day, Identifier, Moment, Threshold, Thresholds, TimeOfDay
-from dataflows.section import Section
+from dataflows.section import Epsilon, Exact, Section
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WEEKDAYS = get_args(Weekday)
@@ -21,6 +19,8 @@ Duration = Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00Z")
 _UNIT = re.compile(r"^[^\s\d.\[\]][^\[\]]*$")
 _LARGEST_UNITS = 2**32
+MOST_TICKS = 1_000_000
+"""Of an interval, and of a pattern in it."""
 
 
 class GridSection(Section):
@@ -95,10 +95,30 @@ class QuerySection(Section):
         return -int(-self._exactly(number) // 1)
 
     @property
-    def range_in_units(self) -> int:
-        """By how much an individual can change a sum at all."""
+    def units_per_one(self) -> int:
+        """How many units make 1."""
+        return int(1 / Fraction(self.resolution))
+
+    @property
+    def lower_units(self) -> int:
+        """The least that one individual adds to a sum."""
+        return self.in_units(self.lower)
+
+    @property
+    def upper_units(self) -> int:
+        """The most that one individual adds to a sum."""
         assert self.cap is not None
-        return self.in_units(self.cap) - self.in_units(self.lower)
+        return self.in_units(self.cap)
+
+    @property
+    def largest_units(self) -> int:
+        """The same, whatever its sign; 1 where individuals are counted."""
+        return 1 if self.cap is None else max(abs(self.lower_units), abs(self.upper_units))
+
+    @property
+    def range_in_units(self) -> int:
+        """By how much an individual can change a sum at all; without a record that is 0."""
+        return max(self.upper_units, 0) - min(self.lower_units, 0)
 
 
 class CalendarSection(Section):
@@ -138,7 +158,7 @@ class PatternSection(Section):
 
     duration: Duration | None = None
     aligned: bool = False
-    ticks: int | None = Field(default=None, ge=1, le=1_000_000)
+    ticks: int | None = Field(default=None, ge=1, le=MOST_TICKS)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -43,11 +43,18 @@ def merge_directory(file: PipelineFile) -> "StateDirectory":
     return StateDirectory(file.resolve(file.pipeline.state.directory) / "merge")
 
 
+def policies_directory(file: PipelineFile) -> "StateDirectory":
+    """The directory of what has been read of policy changes."""
+    return StateDirectory(file.resolve(file.pipeline.state.directory) / "policies")
+
+
 def all_directories(file: PipelineFile) -> list["StateDirectory"]:
-    """Those of the shards, and of the merge where there is one."""
+    """Those of the shards, and where there are any of the merge and of policy changes."""
     directories = shard_directories(file)
     if isinstance(file.pipeline.operator, AggregateOperator):
         directories.append(merge_directory(file))
+    if file.pipeline.source.policies is not None:
+        directories.append(policies_directory(file))
     return directories
 
 

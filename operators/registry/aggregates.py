@@ -17,6 +17,7 @@ from operators.wevent.fast import Fast
 from operators.wevent.flags import Flags, Markov, Released, Schedule
 from operators.wevent.pba import PrivacyBudgetAllocation
 from operators.wevent.quantified import Quantified
+from operators.wevent.rescue_dp import RescueDp
 from operators.wevent.sample import Sample
 from operators.wevent.strategy import Strategy
 from operators.wevent.uniform import Uniform
@@ -61,6 +62,11 @@ def _fast_examples(kind: type[Fast]) -> tuple[Example, ...]:
     )
 
 
+def _rescue_examples(kind: type[RescueDp]) -> tuple[Example, ...]:
+    smooth = kind(2, window=5, epsilon=1.0, sensitivity=1, process_variance=0.5)
+    return (*_strategy_examples(kind), Example(smooth, _COUNTS[:, 1:]))
+
+
 def _tree_examples(kind: type[BinaryTree]) -> tuple[Example, ...]:
     return (
         Example(kind(3, window=1, epsilon=1.0, sensitivity=2, horizon=100), _COUNTS),
@@ -84,6 +90,7 @@ KINDS: Mapping[str, Kind] = {
     "fast": Kind(Fast, _fast_examples),
     "pba": Kind(PrivacyBudgetAllocation, _pba_examples),
     "quantified": Kind(Quantified, _quantified_examples),
+    "rescue_dp": Kind(RescueDp, _rescue_examples),
     "sample": Kind(Sample, _strategy_examples),
     "uniform": Kind(Uniform, _strategy_examples),
 }
@@ -116,6 +123,7 @@ UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
         "last": (0, -1),
         "horizon": (0, -1),
     },
+    RescueDp: {**_UNUSABLE_STRATEGY, "process_variance": (-1.0, nan, inf, 1e19)},
     Sample: _UNUSABLE_STRATEGY,
     Uniform: _UNUSABLE_STRATEGY,
 }

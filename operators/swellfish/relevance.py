@@ -56,6 +56,10 @@ class Timeline(Protocol):
         """The changes with one more, of which the ticks before `now` know nothing."""
         ...
 
+    def explained(self, changes: bytes, change: bytes, now: int) -> str:
+        """What becomes of one more change, in words."""
+        ...
+
     def digest(self) -> bytes:
         """32 bytes that identify the configured policies."""
         ...

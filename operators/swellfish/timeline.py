@@ -35,6 +35,7 @@ from hashlib import blake2b
 from operators.swellfish.admission import Decision, admit, first_free, open_spans
 from operators.swellfish.change import Change
 from operators.swellfish.changes import Admissions, decoded, encoded, policy_data, still_needed
+from operators.swellfish.decision_words import in_words
 from operators.swellfish.plain_data import plain_json
 from operators.swellfish.policy import Collection, Policy
 from operators.swellfish.relevance import Relevance
@@ -97,6 +98,12 @@ class Policies:
     def decision(self, changes: bytes, change: bytes, now: int) -> Decision:
         """What `changed` makes of it."""
         return self._after(changes, Change.from_bytes(change), now)[1]
+
+    def explained(self, changes: bytes, change: bytes, now: int) -> str:
+        """The same in words."""
+        asked = Change.from_bytes(change)
+        decision = self.decision(changes, change, now)
+        return in_words(asked, decision, self.tick_milliseconds)
 
     def protects_from(
         self, changes: bytes, left: Sequence[str], joined: str, tick: int

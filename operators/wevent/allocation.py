@@ -117,7 +117,7 @@ class Rule(ABC):
             )
         return {
             "tick": state["tick"] + 1,
-            "recent": _pushed(state["recent"], charge),
+            "recent": pushed(state["recent"], charge),
             "spent": add_spent(state["spent"], charge),
         }
 
@@ -194,7 +194,7 @@ class BudgetDistribution(Rule):
         taken = np.where(published, offer.share, 0)
         return {
             **super().settle(state, offer, published),
-            "shares": _pushed(state["shares"], taken),
+            "shares": pushed(state["shares"], taken),
         }
 
     def _half(self, state: State) -> Integers:
@@ -301,6 +301,6 @@ def window_spend(state: State, charge: Integers) -> Integers:
     return spend
 
 
-def _pushed(last: Integers, newest: Integers) -> Integers:
+def pushed(last: Integers, newest: Integers) -> Integers:
     """Forget the oldest entry of each row and append the newest."""
     return np.concatenate([last, newest[:, None]], axis=1)[:, 1:].copy()

@@ -130,11 +130,7 @@ class Strategy:
         if not self.rule.decides:
             return published
         rows = np.flatnonzero(published)
-        distances = np.abs(tick.state["released"][rows] - tick.values[rows])
-        apart = np.minimum(distances, LARGEST_DISTANCE).sum(axis=1)
-        noisy = tick.noisy(rows, apart[:, None], offer.decision, "dissimilarity")[:, 0]
-        limit = (self.bins << 40) // (offer.publication[rows] // self.sensitivity)
-        published[rows] = noisy > limit
+        published[rows] = tick.dissimilar(rows, offer)
         return published
 
     def _flags(self, state: State) -> Booleans:
@@ -211,32 +207,45 @@ class Strategy:
 
 @dataclass(frozen=True)
 class Tick:
-    """Where noise is drawn: a tick of all rows, with their true vectors."""
+    """Where noise is drawn: a tick of all rows, with their true vectors; `sensitivity` is that of
+    every row, or one for all."""
 
     state: State
     values: Integers
     draws: Draws
-    sensitivity: int
+    sensitivity: int | Integers
 
     def noisy(self, rows: Integers, numbers: Integers, budgets: Integers, purpose: str) -> Integers:
         """`numbers (len(rows), coordinates)` with noise; a draw is bound to the true vector, to
         the budget, and to everything released before. `budgets` are those of all rows."""
         if not len(rows):
             return numbers
-        charged = budgets[rows]
+        charged, sensitivity = budgets[rows], self._sensitivity(rows)
         bindings = [
-            binding_digest(vector.tobytes(), history, budget, self.sensitivity)
-            for vector, history, budget in zip(
+            binding_digest(vector.tobytes(), history, budget, units)
+            for vector, history, budget, units in zip(
                 self.values[rows].astype(">i8"),
                 self.state["history"][rows].view(np.int64).tolist(),
                 charged.tolist(),
+                sensitivity.tolist(),
                 strict=True,
             )
         ]
         words = draws_of(self.draws, rows, len(self.values)).words(
             purpose, bindings, coordinates=numbers.shape[1], count=WORDS_PER_DRAW
         )
-        return numbers + sample(words, (charged // self.sensitivity)[:, None])
+        return numbers + sample(words, (charged // sensitivity)[:, None])
+
+    def dissimilar(self, rows: Integers, offer: Offer) -> Booleans:
+        """The dissimilarity test, for rows to which a publication is offered."""
+        distances = np.abs(self.state["released"][rows] - self.values[rows])
+        apart = np.minimum(distances, LARGEST_DISTANCE).sum(axis=1)
+        noisy = self.noisy(rows, apart[:, None], offer.decision, "dissimilarity")[:, 0]
+        price = offer.publication[rows] // self._sensitivity(rows)
+        return np.asarray(noisy > (self.values.shape[1] << 40) // price)
+
+    def _sensitivity(self, rows: Integers) -> Integers:
+        return np.broadcast_to(self.sensitivity, len(self.values))[rows]
 
 
 def vectors(values: Array, bins: int) -> Integers:
@@ -285,10 +294,10 @@ def require_size(name: str, value: int, largest: int) -> None:
         raise ValueError(f"{name}: must be from 1 to {largest}, not {value}")
 
 
-def units_below(epsilon: float) -> int:
+def units_below(epsilon: float, name: str = "epsilon") -> int:
     """A declared number of nats in units, rounded down: nobody is charged more."""
     if not isfinite(epsilon) or not 0.0 < epsilon <= LARGEST_EPSILON:
         raise ValueError(
-            f"epsilon: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {epsilon}"
+            f"{name}: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {epsilon}"
         )
     return int(Fraction(epsilon) * UNITS_PER_NAT)

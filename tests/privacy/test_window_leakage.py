@@ -6,6 +6,7 @@ and the states after it differ only in how far the last release is away; what is
 """
 
 from functools import cache
+from math import log
 
 import pytest
 
@@ -13,10 +14,11 @@ from operators.wevent.budget_absorption import BudgetAbsorption
 from operators.wevent.budget_distribution import BudgetDistribution
 from operators.wevent.flags import Schedule
 from operators.wevent.pba import PrivacyBudgetAllocation
+from operators.wevent.rescue_dp import RescueDp
 from operators.wevent.sample import Sample
 from operators.wevent.strategy import Strategy
 from operators.wevent.uniform import Uniform
-from tests.privacy.window_paths import Paths, follow
+from tests.privacy.window_paths import UNITS, Paths, follow
 
 EPSILON, WINDOW, TICKS = 4.0, 2, 3
 LOWEST, HIGHEST = -9, 11
@@ -76,6 +78,18 @@ def test_noise_for_the_true_sensitivity_keeps_it(kind: str) -> None:
     followed = follow(strategy, (0, 2), ticks=2, lowest=-30, highest=32)
     assert followed.tail < TAIL
     assert followed.largest_ratio(WINDOW, most=2) <= EPSILON * (1 + 1e-9)
+
+
+def test_rescue_dp_keeps_it_whatever_its_controller_does() -> None:
+    """The first two ticks spend most; after them, the interval depends on what was released."""
+    strategy = RescueDp(1, WINDOW, epsilon=12.0, sensitivity=1)
+    followed = follow(strategy, (0, 1, 2), TICKS, LOWEST, HIGHEST)
+    assert followed.tail < TAIL
+    share = log(2.0) / 5
+    largest = followed.largest_ratio(WINDOW, most=1)
+    assert largest == pytest.approx((share + share * (1 - share)) * 12.0, rel=1e-4)
+    assert largest <= strategy.rule.most / UNITS <= 12.0
+    assert followed.largest_ratio(WINDOW, most=2) == pytest.approx(2 * largest, rel=1e-6)
 
 
 def test_more_than_a_window_is_not_covered() -> None:

@@ -19,7 +19,7 @@ from dataflows.evaluation.grid import Grid
 from dataflows.evaluation.run import secret_of
 from dataflows.evaluation.sample import Sample, refused_lines
 from dataflows.evaluation.times import require_times
-from dataflows.operator_sections import AggregateOperator
+from dataflows.operator_sections import WEventOperator
 from dataflows.pipeline_file import PipelineFile
 
 
@@ -28,7 +28,7 @@ class AggregateEvaluation:
     """What is compared, over which sample."""
 
     file: PipelineFile
-    operator: AggregateOperator
+    operator: WEventOperator
     sample: Sample
     summed: Summed
     grid: Grid[WindowedCandidate]
@@ -44,7 +44,7 @@ class AggregateEvaluation:
     ) -> "AggregateEvaluation":
         """What was asked for, or what suits the pipeline; all records are summed already."""
         operator = file.pipeline.operator
-        assert isinstance(operator, AggregateOperator)
+        assert isinstance(operator, WEventOperator)
         require_times(file.pipeline, "operator.ticks")
         own = require_comparable(operator)
         wanted = [own / 2.0, own, own * 2.0] if epsilons is None else parse_epsilons(epsilons)
@@ -64,11 +64,10 @@ class AggregateEvaluation:
     ) -> AggregateReport:
         """Run the grid, all of it under the same secrets; `advance` is told of ticks done."""
         operator = self.operator
-        amounts = operator.sum
         truth = Truth(
             self.summed.truth(),
-            units_per_one=1 if amounts is None else amounts.units_per_one,
-            smallest=1 if amounts is None else amounts.largest_units,
+            units_per_one=operator.units_per_one,
+            smallest=operator.largest_contribution,
         )
         own = (operator.kind, require_comparable(operator), operator.window)
         several = len({one.window for one in self.grid.candidates}) > 1

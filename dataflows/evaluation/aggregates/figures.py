@@ -52,8 +52,10 @@ class Summed:
     def of(cls, pipeline: Pipeline, operator: AggregateOperator, sample: Sample) -> "Summed":
         """Bound every record, in the order of the lines."""
         ticks = operator.in_ticks()
-        admission = Admission("unchecked", partitions=1, max_keys=pipeline.state.max_keys)
-        bounding = Bounding(ticks, operator.group_count, admission)
+        admission = Admission(
+            "unchecked", partitions=1, max_keys=pipeline.state.max_keys, covers=operator.covers
+        )
+        bounding = Bounding(ticks, operator.group_count, admission, operator.sets)
         table, partials, dead = RowTable(bounding.start), list[Partial](), DeadLetters()
         for part in batches(sample.decoded, RECORDS_PER_BATCH):
             bounded = bounding(part, table)

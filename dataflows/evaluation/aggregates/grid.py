@@ -8,7 +8,7 @@ from dataflows.aggregates.strategies import aggregate_mechanism
 from dataflows.errors import FuguError
 from dataflows.evaluation.candidates import Candidate
 from dataflows.evaluation.grid import Grid
-from dataflows.operator_sections.aggregates import AggregateOperator, Strategy
+from dataflows.operator_sections.aggregates import Strategy, WEventOperator
 
 _APART = {"binary_tree": "its totals are about many ticks", "quantified": "it has no epsilon"}
 STRATEGIES = tuple(kind for kind in get_args(Strategy) if kind not in _APART)
@@ -36,7 +36,7 @@ def parse_windows(text: str) -> list[int]:
     return windows
 
 
-def require_comparable(operator: AggregateOperator) -> float:
+def require_comparable(operator: WEventOperator) -> float:
     """The configured epsilon of a strategy that has figures per tick."""
     if operator.kind in _APART or operator.epsilon is None:
         raise FuguError(
@@ -46,7 +46,7 @@ def require_comparable(operator: AggregateOperator) -> float:
     return float(operator.epsilon)
 
 
-def chosen_rivals(operator: AggregateOperator, text: str | None) -> list[str]:
+def chosen_rivals(operator: WEventOperator, text: str | None) -> list[str]:
     """Strategies with commas between them; without any, all that there are."""
     named = STRATEGIES if text is None else [kind.strip() for kind in text.split(",")]
     for kind in named:
@@ -59,7 +59,7 @@ def chosen_rivals(operator: AggregateOperator, text: str | None) -> list[str]:
 
 
 def grid_of(
-    operator: AggregateOperator,
+    operator: WEventOperator,
     epsilons: Sequence[float],
     windows: Sequence[int],
     rivals: Sequence[str],
@@ -78,14 +78,14 @@ def grid_of(
 
 def _add(
     grid: Grid[WindowedCandidate],
-    operator: AggregateOperator,
+    operator: WEventOperator,
     kind: str,
     epsilon: float,
     window: int,
 ) -> None:
     changed: dict[str, object] = {"kind": kind, "epsilon": epsilon, "window": window}
     if kind != operator.kind:
-        changed |= {"flags": False, "samples": None}
+        changed |= {"flags": False, "samples": None, "process_variance": None}
     section = operator.model_copy(update=changed)
     try:
         mechanism = aggregate_mechanism(section)

@@ -104,7 +104,7 @@ class AggregateReport(Report):
             yield f"eps: nats in any {max(windows):,} ticks in a row."
         if any(row.configured for row in self.rows):
             yield "* is the pipeline as its file has it."
-        one = "1 user" if operator.sum is None else "the largest contribution of a user"
+        one = "1" if operator.largest_contribution == 1 else "the largest contribution of a user"
         yield (
             "MAE, MSE, MRE: mean over ticks and groups of what a figure errs, of its square, and "
             f"of its share of the true figure (of {one}, where that is more). At ticks at which "

@@ -9,6 +9,7 @@ import numpy as np
 from dataflows.admission import Admission
 from dataflows.aggregates.bounding import Bounding
 from dataflows.aggregates.contributions import Contributions
+from dataflows.aggregates.log_entries import read_entry
 from dataflows.aggregates.merging import Merge, MergeState
 from dataflows.aggregates.partials import Partial
 from dataflows.batches import Batch
@@ -72,7 +73,7 @@ class Aggregate:
         """The figures of every tick that is released, in this order of the log."""
         state, figures = self.merge.start(), Figures()
         for one in partials:
-            for tick, releases in self.merge(state, Partial.decoded(one.encoded(), "log")):
+            for tick, releases in self.merge(state, read_entry(one.encoded(), "log")):
                 assert tick not in figures
                 figures[tick] = releases.values[0].tolist()
             if restarting:

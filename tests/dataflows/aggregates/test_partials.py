@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dataflows.aggregates.log_entries import read_entry
 from dataflows.aggregates.partials import Partial
 from dataflows.errors import FuguError
 from dataflows.state.row_block import written
@@ -23,7 +24,8 @@ def partial(groups: Integers, sums: Integers) -> Partial:
 def test_what_is_read_is_what_was_written(groups: list[int], most: int) -> None:
     sums = RANDOM.integers(-most, most, size=len(groups), endpoint=True)
     one = partial(np.array(groups, dtype=np.int64), sums)
-    again = Partial.decoded(one.encoded(), "log")
+    again = read_entry(one.encoded(), "log")
+    assert isinstance(again, Partial)
     assert (again.partition, again.tick) == (2, 1_959_712)
     assert again.groups.tolist() == groups
     assert again.sums.tolist() == sums.tolist()
@@ -45,5 +47,5 @@ def test_sums_of_any_size_of_as_many_groups_as_may_be_summed_fit_a_message(gap: 
 
 @pytest.mark.parametrize("content", [None, b"", b'{"tick": 3}', written({"tick": 3}, [])])
 def test_what_somebody_else_wrote_is_refused(content: bytes | None) -> None:
-    with pytest.raises(FuguError, match=r"^topic log, offset 7 is no partial sum of this pipeline"):
-        Partial.decoded(content, "topic log, offset 7")
+    with pytest.raises(FuguError, match=r"^topic log, offset 7 was not written by this pipeline"):
+        read_entry(content, "topic log, offset 7")

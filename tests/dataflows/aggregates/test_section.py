@@ -12,12 +12,13 @@ from pydantic import ValidationError
 from dataflows.aggregates.correlation import temporal_leakage
 from dataflows.errors import ConfigurationError
 from dataflows.mechanisms import configure
-from dataflows.operator_sections.aggregates import AggregateOperator
+from dataflows.operator_sections.aggregates import WEventOperator
 from dataflows.pipeline_file import PipelineFile
 from operators.leakage.correlation import TemporalCorrelation
 from operators.mechanism import Inputs
 from operators.nats import in_nats, units_of
 from operators.randomness import DrawScope, Secret, tick_position
+from operators.wevent.rescue_dp import RescueDp
 from operators.wevent.strategy import Strategy
 from operators.wevent.watched import Watched
 
@@ -48,8 +49,8 @@ def read(directory: Path, operator: dict[str, Any], **sections: Any) -> Pipeline
     return PipelineFile.read(path)
 
 
-def section(file: PipelineFile) -> AggregateOperator:
-    assert isinstance(file.pipeline.operator, AggregateOperator)
+def section(file: PipelineFile) -> WEventOperator:
+    assert isinstance(file.pipeline.operator, WEventOperator)
     return file.pipeline.operator
 
 
@@ -80,6 +81,8 @@ def test_noise_is_for_what_one_contribution_can_change(
         ({"epsilon": None}, "epsilon: is required"),
         ({"kind": "sample", "flags": True}, "flags: sample does not have it"),
         ({"samples": 3}, "samples: pba does not have it"),
+        ({"process_variance": 3}, "process_variance: pba does not have it"),
+        ({"kind": "rescue_dp", "process_variance": 0}, "operator.process_variance"),
         ({"kind": "binary_tree"}, "horizon: binary_tree needs it"),
         (
             {"kind": "binary_tree", "horizon": 9, "correlation": {"transition": STICKY}},
@@ -90,7 +93,7 @@ def test_noise_is_for_what_one_contribution_can_change(
         ({"correlation": {"transition": "nowhere.json"}}, "nowhere.json cannot be read"),
         ({"other": "west"}, "other: must be one of groups"),
         ({"groups": ["a", "a"]}, "operator.groups"),
-        ({"ticks": {"width": "1.5ms"}}, "whole numbers of milliseconds"),
+        ({"ticks": {"width": "1.5ms"}}, "whole number of milliseconds"),
         ({"sum": AMOUNT | {"upper": 1e12, "unit": 0.1}}, "at most 2^32 units"),
         ({"window": 0}, "operator.window"),
         (
@@ -108,7 +111,7 @@ def test_what_does_not_go_is_refused(operator: dict[str, Any], reason: str, tmp_
 @pytest.mark.parametrize(
     ("sections", "reason"),
     [
-        ({"budget": {"total": 3}}, "epsilon and window are the budget"),
+        ({"budget": {"total": 3}}, "epsilon is the budget"),
         ({"source": PIPELINE["source"] | {"dedupe": {"field": "id"}}}, "source.dedupe: a user"),
         ({"sink": {"topic": "counts", "partials": "trips"}}, "must be different ones"),
     ],
@@ -121,9 +124,28 @@ def test_other_sections_must_go_with_it(
     assert reason in str(refused.value)
 
 
+@pytest.mark.parametrize(("section", "units"), [({}, 9.0), ({"sum": AMOUNT}, 900.0)])
+def test_a_process_variance_is_in_squares_of_what_is_released(
+    section: dict[str, Any], units: float, tmp_path: Path
+) -> None:
+    file = read(tmp_path, {"kind": "rescue_dp", "process_variance": 9, **section})
+    mechanism = configure(file).mechanism
+    assert isinstance(mechanism, RescueDp)
+    assert mechanism.process_variance == units
+
+
 @pytest.mark.parametrize("protects", ["contribution", "presence"])
 @pytest.mark.parametrize(
-    "kind", ["uniform", "sample", "budget_distribution", "budget_absorption", "pba", "quantified"]
+    "kind",
+    [
+        "uniform",
+        "sample",
+        "budget_distribution",
+        "budget_absorption",
+        "pba",
+        "rescue_dp",
+        "quantified",
+    ],
 )
 def test_a_limit_of_leakage_is_kept_whatever_is_published(
     kind: str, protects: str, tmp_path: Path
@@ -172,6 +194,6 @@ def test_a_horizon_lets_the_ends_spend_more(tmp_path: Path) -> None:
 def test_more_groups_than_a_message_holds_sums_of_are_refused() -> None:
     section = {"kind": "uniform", "epsilon": 1.0, "window": 4, "ticks": {"width": "1s"}}
     many = section | {"groups": list(range(90_001))}
-    assert AggregateOperator.model_validate(many).group_count == 90_001
+    assert WEventOperator.model_validate(many).group_count == 90_001
     with pytest.raises(ValidationError, match="groups: with sum at most 90,000"):
-        AggregateOperator.model_validate(many | {"sum": AMOUNT})
+        WEventOperator.model_validate(many | {"sum": AMOUNT})

@@ -73,7 +73,7 @@ def test_costs_and_constraints_choose_the_kind(
         ({"ticks": "minutes"}, "operator.ticks"),
         ({"ticks": {"width": "0s"}}, "width"),
         ({"ticks": {"width": "1s", "grace": "-1s"}}, "grace"),
-        ({"ticks": {"width": "1.5ms"}}, "whole numbers of milliseconds"),
+        ({"ticks": {"width": "1.5ms"}}, "whole number of milliseconds"),
         ({"ticks": {"width": "1s", "idle": 19}}, "ticks.idle: must be at least 20"),
         ({"ticks": {"width": "1s", "several": "mean"}}, "several"),
         ({"start": "cold"}, "start: a cold start is the paper's"),

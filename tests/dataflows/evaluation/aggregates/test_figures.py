@@ -11,8 +11,8 @@ import pytest
 from dataflows.admission import Admission
 from dataflows.aggregates.bounding import Bounding
 from dataflows.aggregates.flow import Merging
+from dataflows.aggregates.log_entries import read_entry
 from dataflows.aggregates.merging import Merge
-from dataflows.aggregates.partials import Partial
 from dataflows.batches import Batch, Reason
 from dataflows.evaluation.aggregates.figures import Summed
 from dataflows.evaluation.aggregates.grid import STRATEGIES
@@ -67,7 +67,7 @@ def live(file: PipelineFile, path: Path, secret: Secret) -> Iterator[list[float]
         keys: list[bytes | None] = [(one or b"").split(b'"')[3] for one in values]
         batch = Batch(0, offsets, [0] * len(values), keys, values, [[] for _ in values])
         bounded = bounding(configured.codec.decode(batch), table)
-        logged = [Partial.decoded(one.encoded(), "log") for one in bounded.partials]
+        logged = [read_entry(one.encoded(), "log") for one in bounded.partials]
         [released], _ = merging.on_batch([logged])
         for _, tick in released:
             yield tick.values[0].tolist()

@@ -1,0 +1,47 @@
+"""What was decided on a change of policies, in words for those who run the pipeline.
+
+>>> from operators.swellfish.admission import Decision
+>>> gone = Change("family", effective=3, removes="sauna", adds=None)
+>>> in_words(gone, Decision(effective=3, first=None, waits_for=None, runs_out=(2, 4)), 3_600_000)
+'family/sauna is removed from 1970-01-01T03:00Z on; what has begun is protected until \
+1970-01-01T05:00Z'
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from operators.swellfish.admission import Decision
+from operators.swellfish.change import Change
+
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def in_words(change: Change, decision: Decision, tick_milliseconds: int) -> str:
+    """One line."""
+    return "; ".join(_parts(change, decision, tick_milliseconds))
+
+
+def _parts(change: Change, decision: Decision, tick_milliseconds: int) -> Iterator[str]:
+    def time(tick: int) -> str:
+        try:
+            at = _BEGINNING + timedelta(milliseconds=tick * tick_milliseconds)
+        except OverflowError:
+            return f"tick {tick}"
+        return at.strftime("%Y-%m-%dT%H:%MZ" if at.second == 0 else "%Y-%m-%dT%H:%M:%SZ")
+
+    name, since = f"{change.collection}/{change.policy_id}", time(decision.effective)
+    if change.adds is None:
+        yield f"{name} is removed from {since} on"
+    else:
+        yield f"{name} is added from {since} on"
+        if decision.first is None:
+            yield "nothing is protected by it: it has no interval that may begin"
+        else:
+            yield f"its first interval begins at {time(decision.first[0])}"
+        if decision.waits_for is not None:
+            yield (
+                "earlier ones are postponed, because they overlap an interval that is open until "
+                f"{time(decision.waits_for[1] + 1)}"
+            )
+    if decision.runs_out is not None:
+        yield f"what has begun is protected until {time(decision.runs_out[1] + 1)}"

@@ -1,0 +1,79 @@
+"""What mechanisms of Swellfish privacy promise, and what they do not promise, in words.
+
+Source: Swellfish specification, section 1.2 (guarantee, corrected; what users must be told).
+"""
+
+from operators.mechanism import Guarantee
+from operators.noise.additive import finite_precision_delta
+from operators.noise.unit_laplace import TOTAL_VARIATION
+from operators.wevent.guarantees import CORRELATION
+
+_PUBLISHED = {
+    "repeat": "the last release is repeated",
+    "exact": "the true figures are published, without noise",
+}
+
+
+def interval_guarantee(
+    *,
+    epsilon: float,
+    draws: int,
+    irrelevant: str | float,
+    composition: str,
+    assumptions: tuple[str, ...] = (),
+    proof: str,
+) -> Guarantee:
+    """`draws`: how many draws of a release meet data that differ between neighbours, at most."""
+    return Guarantee(
+        notion="swellfish",
+        epsilon=epsilon,
+        delta=0.0,
+        per="interval",
+        protects=(
+            "every single secret that a policy of a person states: that the ticks of one pattern "
+            "within one relevance interval are other than they are, each by no more than its "
+            "threshold; the whole output of the stream, over its whole life, tells that apart by "
+            "no more than epsilon"
+        ),
+        relative_to=(
+            "an attacker with no knowledge of how the ticks of a person depend on each other, who "
+            "knows the policies, everybody else, and what the person does outside the interval"
+        ),
+        composition=(
+            f"{composition}; a combination of secrets that c relevance intervals cover is "
+            "protected with c times epsilon, and all secrets of a stream together without a bound"
+        ),
+        trust="the pipeline, its state and its partial sums see exact values; readers of the "
+        "sanitized topic do not",
+        assumptions=(
+            *assumptions,
+            "policies are no function of the data, and say how far a contribution can change",
+            "a person has at most one contribution to a tick, which is clamped, and one collection "
+            "of policies; every tick is released at most once",
+            "the keyed hash BLAKE2b is a pseudo-random function of the secret",
+        ),
+        not_covered=(
+            f"ticks at which no policy of anybody is relevant: {_published(irrelevant)}",
+            "what a person does beyond the thresholds of the own policies, and at ticks at which "
+            "only policies of others are relevant",
+            "whether a person is in the stream at all: when records arrive, how many there are, "
+            "and which of them arrive late",
+            "the policies themselves: they are public, and so is how much noise they cause, when",
+            "an occurrence that was stated too late: it must be known before it begins, and before "
+            "any interval begins that it overlaps",
+            CORRELATION,
+            "a second mechanism over the same people: budgets add",
+            "whoever obtains the secret can remove all randomness",
+        ),
+        proof=proof,
+        finite_precision_delta=finite_precision_delta(epsilon, TOTAL_VARIATION, draws),
+    )
+
+
+def _published(irrelevant: str | float) -> str:
+    if isinstance(irrelevant, str):
+        return _PUBLISHED[irrelevant]
+    return (
+        f"they have noise for a whole contribution and {irrelevant:g} nats each, which is no "
+        "promise about any policy, and adds up without end"
+    )

@@ -1,0 +1,297 @@
+"""What all mechanisms of Swellfish privacy share: what policies ask of a tick, what is released.
+
+A row is a stream of vectors of integers, which count units, one vector per tick. Policies say how
+far the statistic of the tick may change, its `sensitivity` D, and which relevance intervals are
+open; both are public. A strategy offers a budget e2 for publishing, and perhaps e1 for the noisy
+decision whether to (`operators.wevent.strategy`). What is published has noise of scale D / e2.
+
+    sampled     the true vector with noise, charged to all open intervals
+    repeated    the last release again
+    exact       nothing is relevant, or nothing can change: the true vector, which costs nothing
+    noisy       the same, but with noise for a whole contribution
+    nothing     there is no last release: zeros, and the kind is `SUPPRESSED`
+
+A budget below one unit per unit of sensitivity samples nothing and costs nothing.
+
+Source: Swellfish specification, section 5 (framework).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cache
+from hashlib import blake2b
+from typing import ClassVar, Generic, Literal, TypeVar
+
+import numpy as np
+
+from operators.history import extended
+from operators.mechanism import (
+    Array,
+    Draws,
+    Guarantee,
+    Inputs,
+    Integers,
+    Kind,
+    Releases,
+    State,
+)
+from operators.nats import UNITS_PER_NAT, in_nats
+from operators.randomness import encode_fields
+from operators.swellfish.guarantees import interval_guarantee
+from operators.swellfish.relevance import Relevance, Timeline
+from operators.wevent.allocation import Booleans, Offer
+from operators.wevent.strategy import (
+    LARGEST_BINS,
+    LARGEST_VALUE,
+    Tick,
+    digests,
+    require_size,
+    standard_errors,
+    units_below,
+    vectors,
+)
+
+Opened = TypeVar("Opened")
+"""What a strategy makes of its state before it makes an offer."""
+
+Irrelevant = Literal["repeat", "exact"] | float
+"""What is published at ticks of sensitivity 0: the last release again, the true vector, or the true
+vector with noise for a whole contribution and so many nats, which promises nothing to policies."""
+
+
+class Status(IntEnum):
+    """What became of a tick; see the module."""
+
+    SAMPLED = 0
+    REPEATED = 1
+    EXACT = 2
+    NOISY = 3
+    NOTHING = 4
+
+
+_KINDS = np.array(
+    [Kind.FRESH, Kind.REPEATED, Kind.FRESH, Kind.FRESH, Kind.SUPPRESSED], dtype=np.int64
+)
+"""By status."""
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyStrategy(ABC, Generic[Opened]):
+    """A strategy for the ticks of `timeline`; see the module. `epsilon` is in nats, for each
+    relevance interval.
+
+    Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
+    not `(rows, bins)`.
+    """
+
+    timeline: Timeline
+    bins: int
+    epsilon: float
+    irrelevant: Irrelevant = field(default="repeat", kw_only=True)
+    units: int = field(init=False, repr=False)
+
+    kind: ClassVar[str]
+    implementation: ClassVar[int] = 1
+    adapts: ClassVar[bool] = True
+    """Whether noise is for the sensitivity of the tick, or for that of a whole contribution."""
+    claim: ClassVar[str]
+    """How its budgets add up, in words."""
+    proof: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        require_size("bins", self.bins, LARGEST_BINS)
+        largest = self.timeline.largest_sensitivity
+        require_size("timeline", largest, LARGEST_VALUE)
+        object.__setattr__(self, "units", units_below(self.epsilon))
+        _require_enough("epsilon", self.epsilon, self.units, self._parts * largest)
+        if isinstance(self.irrelevant, str):
+            if self.irrelevant not in ("repeat", "exact"):
+                raise ValueError("irrelevant: must be repeat, exact, or a number of nats")
+        else:
+            charge = units_below(self.irrelevant, "irrelevant")
+            _require_enough("irrelevant", self.irrelevant, charge, largest)
+
+    @property
+    def tick_milliseconds(self) -> int:
+        """That of the policies."""
+        return self.timeline.tick_milliseconds
+
+    @property
+    def decides(self) -> bool:
+        """Whether the data decide on a publication."""
+        return False
+
+    @property
+    def _parts(self) -> int:
+        """Into how many parts it divides epsilon before anything is published, at least."""
+        return 1
+
+    def start(self, rows: int) -> State:
+        """Tick 0, the policies as configured, and nothing released."""
+        return {
+            "tick": np.zeros(rows, dtype=np.int64),
+            "changes": np.full(rows, b"", dtype=object),
+            "begun": np.zeros(rows, dtype=np.bool_),
+            "released": np.zeros((rows, self.bins), dtype=np.int64),
+            "price": np.zeros(rows, dtype=np.int64),
+            "history": np.zeros(rows, dtype=np.uint64),
+        }
+
+    def elapse(self, state: State, ticks: Integers) -> State:
+        """Skip ticks that have no position, without a release; no tick comes twice."""
+        return {**state, "tick": np.maximum(state["tick"], ticks)}
+
+    def after_change(self, state: State, change: bytes) -> State:
+        """All rows after a change of policies, of which the ticks so far know nothing."""
+        changed = cache(self.timeline.changed)
+        rows = zip(state["changes"].tolist(), state["tick"].tolist(), strict=True)
+        return {**state, "changes": objects([changed(before, change, now) for before, now in rows])}
+
+    def explained(self, state: State, change: bytes) -> str:
+        """What becomes of it, where all rows have the same policies and ticks."""
+        [tick], [changes] = set(state["tick"].tolist()), set(state["changes"].tolist())
+        return self.timeline.explained(changes, change, tick)
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """One tick."""
+        values = vectors(inputs.values, self.bins)
+        relevances = self._relevances(state)
+        sensitivity = np.array(list(map(self._sensitivity, relevances)), dtype=np.int64)
+        relevant = sensitivity > 0
+        scale = np.where(relevant, sensitivity, self.timeline.largest_sensitivity)
+        opened = self._open(state, relevances)
+        tick = Tick(state, values, draws, scale)
+        charged = self._charged(tick, self._offer(state, opened), relevant, scale)
+        otherwise, budget = self._if_irrelevant()
+        sampled = np.where(charged.publication > 0, Status.SAMPLED, Status.REPEATED)
+        status = np.where(relevant, sampled, otherwise)
+        budgets = np.where(relevant, charged.publication, budget)
+        fresh, exact = status != Status.REPEATED, status == Status.EXACT
+        begun = state["begun"] | fresh
+        released = np.where(exact[:, None], values, state["released"])
+        noisy = np.flatnonzero(budgets)
+        released[noisy] = tick.noisy(noisy, values[noisy], budgets, "release")
+        price = np.where(fresh, budgets // scale, state["price"])
+        after: State = {
+            **self._settle(state, opened, charged),
+            "tick": state["tick"] + 1,
+            "changes": state["changes"].copy(),
+            "begun": begun,
+            "released": released,
+            "price": price,
+            "history": extended(state["history"], digests(fresh, released)),
+        }
+        status = np.where(begun, status, Status.NOTHING)
+        notes: State = {
+            "status": status,
+            "decision_epsilon": charged.decision / UNITS_PER_NAT,
+            "publication_epsilon": charged.publication / UNITS_PER_NAT,
+            "standard_error": np.where(begun & (price == 0), 0.0, standard_errors(price)),
+            "sensitivity": sensitivity,
+        }
+        return after, Releases(released.copy(), notes, _KINDS[status])
+
+    def _relevances(self, state: State) -> list[Relevance]:
+        relevance = cache(self.timeline.relevance)
+        rows = zip(state["tick"].tolist(), state["changes"].tolist(), strict=True)
+        return [relevance(tick, changes) for tick, changes in rows]
+
+    def _sensitivity(self, relevance: Relevance) -> int:
+        """For which noise is drawn; 0: nothing is relevant."""
+        if not relevance.intervals:
+            return 0
+        return relevance.sensitivity if self.adapts else self.timeline.largest_sensitivity
+
+    @abstractmethod
+    def _open(self, state: State, relevances: list[Relevance]) -> Opened:
+        """What the offer is made of, and what `_settle` goes on with."""
+
+    @abstractmethod
+    def _offer(self, state: State, opened: Opened) -> Offer:
+        """Where something is relevant, whatever else."""
+
+    @abstractmethod
+    def _settle(self, state: State, opened: Opened, charged: Offer) -> State:
+        """The columns that the strategy adds, after it is charged, 0 where nothing happened."""
+
+    def _charged(self, tick: Tick, offer: Offer, relevant: Booleans, scale: Integers) -> Offer:
+        """What of the offer is taken; a first release is not decided upon."""
+        published = relevant & (offer.publication >= scale)
+        asked = published & tick.state["begun"] & self.decides
+        published &= ~asked | (offer.decision >= scale)
+        asked &= published
+        rows = np.flatnonzero(asked)
+        published[rows] = tick.dissimilar(rows, offer)
+        return Offer(
+            np.where(asked, offer.decision, 0),
+            np.where(published, offer.publication, 0),
+            offer.share,
+        )
+
+    def _if_irrelevant(self) -> tuple[Status, int]:
+        """The status and the budget of ticks where nothing is."""
+        if isinstance(self.irrelevant, str):
+            return Status.EXACT if self.irrelevant == "exact" else Status.REPEATED, 0
+        return Status.NOISY, units_below(self.irrelevant)
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """Swellfish privacy."""
+        return (
+            interval_guarantee(
+                epsilon=self.epsilon,
+                draws=int(self.decides) + min(self.bins, self.timeline.largest_sensitivity),
+                irrelevant=self.irrelevant,
+                composition=self.claim,
+                assumptions=self._assumptions(),
+                proof=self.proof,
+            ),
+        )
+
+    def _assumptions(self) -> tuple[str, ...]:
+        return ()
+
+    def audit(self) -> Mapping[str, object]:
+        """Public numbers that everything else follows from."""
+        return {
+            "charge of a relevance interval in nats, at most": in_nats(self.units),
+            "largest sensitivity in units": self.timeline.largest_sensitivity,
+            "tick in milliseconds": self.tick_milliseconds,
+            "published where nothing is relevant": self.irrelevant,
+            "policies": self.timeline.digest().hex(),
+        }
+
+    def law_digest(self) -> bytes:
+        """Identifies kind, implementation and all parameters."""
+        status, budget = self._if_irrelevant()
+        content = encode_fields(
+            self.kind,
+            self.implementation,
+            self.bins,
+            self.units,
+            int(status),
+            budget,
+            self.timeline.digest(),
+            self._identity(),
+        )
+        return blake2b(content, digest_size=32).digest()
+
+    def _identity(self) -> bytes:
+        """Of the parameters that a strategy adds."""
+        return b""
+
+
+def _require_enough(name: str, nats: float, units: int, needed: int) -> None:
+    if units < needed:
+        raise ValueError(
+            f"{name}: {nats:g} nats is too little for these policies; give at least "
+            f"{in_nats(needed):g} nats"
+        )
+
+
+def objects(cells: list[bytes]) -> Array:
+    """A column of bytes."""
+    column = np.empty(len(cells), dtype=object)
+    column[:] = cells
+    return column

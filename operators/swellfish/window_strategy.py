@@ -1,0 +1,91 @@
+"""What w-event strategies share that know the sensitivity of every tick, and nothing of intervals.
+
+They spread budgets over windows of a fixed number of ticks, as `operators.wevent.allocation` does,
+and draw noise for the sensitivity of the tick instead of that of a whole contribution. A tick of
+sensitivity 0 takes its place in the window and is charged nothing. With `irrelevant: exact` it is
+published as it is, as the paper has it; with `repeat` it repeats what is older than it could be,
+and the strategy is worse than it would be in the paper, but says nothing about such ticks. A first
+release is not decided upon.
+
+Source: Swellfish specification, section 6 (TS variants).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from operators.mechanism import State
+from operators.randomness import encode_fields
+from operators.swellfish.relevance import Relevance
+from operators.swellfish.strategy import PolicyStrategy
+from operators.wevent.allocation import Offer, Rule
+from operators.wevent.strategy import LARGEST_WINDOW, require_size
+
+_PREFIX = "rule_"
+
+
+@dataclass(frozen=True, eq=False)
+class WindowStrategy(PolicyStrategy[State]):
+    """A rule for windows of `window` ticks; see the module.
+
+    State: the columns of the rule, too, whose ticks count positions.
+    """
+
+    window: int
+    rule: Rule = field(init=False, repr=False)
+
+    rule_class: ClassVar[type[Rule]]
+    proof: ClassVar[str] = "Swellfish specification, sections 1.3 and 6 (Theorem 4.3)"
+
+    def __post_init__(self) -> None:
+        require_size("window", self.window, LARGEST_WINDOW)
+        super().__post_init__()
+        object.__setattr__(self, "rule", self.rule_class(self.window, self.units))
+
+    @property
+    def decides(self) -> bool:
+        """As the rule does."""
+        return self.rule_class.decides
+
+    @property
+    def _parts(self) -> int:
+        return 2 * self.window
+
+    def start(self, rows: int) -> State:
+        """The rule has seen no tick."""
+        return {**super().start(rows), **_prefixed(self.rule.start(rows))}
+
+    def _open(self, state: State, relevances: list[Relevance]) -> State:
+        return {
+            name.removeprefix(_PREFIX): column
+            for name, column in state.items()
+            if name.startswith(_PREFIX)
+        }
+
+    def _offer(self, state: State, opened: State) -> Offer:
+        return self.rule.offer(opened, np.zeros(len(state["tick"]), dtype=np.bool_))
+
+    def _settle(self, state: State, opened: State, charged: Offer) -> State:
+        return _prefixed(self.rule.settle(opened, charged, charged.publication > 0))
+
+    def _assumptions(self) -> tuple[str, ...]:
+        return (
+            f"no relevance interval has more than {self.window} ticks: nothing checks that, and of "
+            "a longer one more can be told than epsilon",
+        )
+
+    def audit(self) -> Mapping[str, object]:
+        """How long relevance intervals may be, too."""
+        return {
+            **super().audit(),
+            "longest relevance interval that is covered, in ticks": self.window,
+        }
+
+    def _identity(self) -> bytes:
+        return encode_fields(self.window)
+
+
+def _prefixed(columns: State) -> State:
+    return {_PREFIX + name: column for name, column in columns.items()}

@@ -1,0 +1,88 @@
+"""What records contribute, and how figures are written."""
+
+from enum import IntEnum
+
+import numpy as np
+import orjson
+import pytest
+
+from dataflows.admission import Admission
+from dataflows.aggregates.bounding import Bounding
+from dataflows.aggregates.contributions import Figures, SetContributions
+from dataflows.batches import Batch, Decoded
+from dataflows.codec.alphabet import Alphabet
+from dataflows.codec.fields import FieldTimestamp
+from dataflows.codec.records import Codec
+from dataflows.state.row_table import RowTable
+from tests.dataflows.aggregates.exact import SECONDS
+
+ROOMS = [f"room {number}" for number in range(63)]
+
+
+class Status(IntEnum):
+    """Of a tick."""
+
+    SAMPLED = 0
+    NOTHING = 1
+
+
+def decoded(records: list[tuple[str, int, object]]) -> Decoded:
+    codec = Codec(SetContributions(Alphabet("rooms", ROOMS)), 10_000, FieldTimestamp("at", 1))
+    values: list[bytes | None] = [orjson.dumps({"at": at, "rooms": on}) for _, at, on in records]
+    offsets, keys = list(range(len(records))), [who.encode() for who, *_ in records]
+    return codec.decode(Batch(0, offsets, offsets, [*keys], values, [[] for _ in records]))
+
+
+def test_a_set_counts_once_in_each_of_its_groups_and_the_latest_one_counts() -> None:
+    bounding = Bounding(SECONDS, len(ROOMS), Admission("unchecked", 1, 10), sets=True)
+    table = RowTable(bounding.start)
+    bounded = bounding(
+        decoded(
+            [
+                ("ann", 5_000, ["room 0", "room 62", "room 62"]),
+                ("ben", 5_100, ["room 0"]),
+                ("ann", 5_900, ["room 62", "room 7"]),
+                ("cat", 5_300, []),
+                ("ann", 9_000, []),
+            ]
+        ),
+        table,
+    )
+    fifth = next(one for one in bounded.partials if one.tick == 5)
+    assert dict(zip(fifth.groups.tolist(), fifth.sums.tolist(), strict=True)) == {0: 1, 7: 1, 62: 1}
+
+
+@pytest.mark.parametrize(
+    ("rooms", "reason"),
+    [
+        ("room 0", "wrong_type"),
+        ([3], "wrong_type"),
+        (["attic"], "outside_domain"),
+        ({"room 0": True}, "wrong_type"),
+    ],
+)
+def test_what_is_no_list_of_groups_is_refused(rooms: object, reason: str) -> None:
+    dead = decoded([("ann", 5_000, rooms)]).dead
+    assert (dead.reasons, dead.fields) == ([reason], ["rooms"])
+
+
+def test_notes_may_be_one_for_all_groups_or_one_for_each() -> None:
+    figures = Figures(["a", "b"], units_per_one=100, words={"status": Status})
+    notes = {"standard_error": [250.0, 50.0], "status": 0, "sensitivity": 320}
+    assert [orjson.loads(one) for one in figures.write(7, np.array([150, 75]), notes)] == [
+        {
+            "start": 7,
+            "group": group,
+            "value": value,
+            "standard_error": error,
+            "status": "sampled",
+            "sensitivity": 3.2,
+        }
+        for group, value, error in (("a", 1.5, 2.5), ("b", 0.75, 0.5))
+    ]
+
+
+def test_where_nothing_is_published_the_value_is_null() -> None:
+    figures = Figures(None, units_per_one=1, words={"status": Status})
+    [written] = figures.write(7, None, {"status": 1, "standard_error": float("nan")})
+    assert written == b'{"start":7,"value":null,"status":"nothing","standard_error":null}'
