@@ -189,9 +189,9 @@ SHOWER, HOLIDAY = "collections.household.policies.shower", "collections.househol
         ("start: 2026-07-18T12:00", "start: 2026-07-18", 16, "interval.start: write a day and a"),
         (
             "tick: PT10M",
-            "tick: 1ms",
+            "tick: 5ms",
             12,
-            f"{SHOWER}.calendar: has 10,800,000 ticks, and 1,000,000 are",
+            f"{SHOWER}.calendar: has 2,160,000 ticks, and 1,000,000 are",
         ),
         ("ticks: 2", "ticks: 7", 17, f"{HOLIDAY}.pattern.ticks: the interval has 6 ticks"),
         ("ticks: 2", "ticks: 0", 17, f"{HOLIDAY}.pattern.ticks: input should be greater than"),
