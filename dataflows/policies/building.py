@@ -9,6 +9,7 @@ from itertools import islice
 from dataflows.errors import UnusableField
 from dataflows.policies.fields import Threshold
 from dataflows.policies.sections import (
+    MOST_TICKS,
     WEEKDAYS,
     CalendarSection,
     DocumentSection,
@@ -43,9 +44,14 @@ def policy(section: PolicySection, document: DocumentSection) -> Policy:
     """A policy, checked against what the document says about all of them."""
     when = _when(section, document.grid.zone)
     length = _length(section.pattern, document.grid.tick)
-    most = ticks(when, document.grid.milliseconds) or length
-    if section.pattern.ticks is not None and length > most:
+    most = ticks(when, document.grid.milliseconds)
+    if section.pattern.ticks is not None and 0 < most < length:
         raise UnusableField("pattern.ticks", f"the interval has {most} ticks; write no more")
+    if most > MOST_TICKS:
+        field = "interval" if section.calendar is None else "calendar"
+        raise UnusableField(
+            field, f"has {most:,} ticks, and {MOST_TICKS:,} are the most; take wider ticks"
+        )
     activities = _activities(section, document)
     return Policy(section.id, when, length, _thresholds(section, document, length), activities)
 

@@ -19,6 +19,8 @@ Duration = Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00Z")
 _UNIT = re.compile(r"^[^\s\d.\[\]][^\[\]]*$")
 _LARGEST_UNITS = 2**32
+MOST_TICKS = 1_000_000
+"""Of an interval, and of a pattern in it."""
 
 
 class GridSection(Section):
@@ -115,8 +117,8 @@ class QuerySection(Section):
 
     @property
     def range_in_units(self) -> int:
-        """By how much an individual can change a sum at all."""
-        return self.upper_units - self.lower_units
+        """By how much an individual can change a sum at all; without a record that is 0."""
+        return max(self.upper_units, 0) - min(self.lower_units, 0)
 
 
 class CalendarSection(Section):
@@ -156,7 +158,7 @@ class PatternSection(Section):
 
     duration: Duration | None = None
     aligned: bool = False
-    ticks: int | None = Field(default=None, ge=1, le=1_000_000)
+    ticks: int | None = Field(default=None, ge=1, le=MOST_TICKS)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

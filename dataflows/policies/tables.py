@@ -56,7 +56,7 @@ def print_course(console: Console, course: Course, name: str) -> None:
 def print_improvement(console: Console, found: Improvement | None) -> None:
     """How much less noise is expected, in words."""
     if found is None:
-        console.print("\nNothing is hidden in these days: every tick is published exactly.")
+        console.print("\nNothing is hidden in these days: every tick can be published exactly.")
         return
     window = found.longest
     console.print(
@@ -70,7 +70,7 @@ def print_improvement(console: Console, found: Improvement | None) -> None:
         (found.both(window), "with both, at most"),
     ):
         console.print(f"  {ratio:.3f}  {how}", highlight=False)
-    console.print(f"{found.exact:.1%} of the ticks hide nothing: these are published exactly.")
+    console.print(f"{found.exact:.1%} of the ticks hide nothing: these can be published exactly.")
 
 
 def _alike(course: Course) -> list[tuple[date, date, list[Row]]]:
