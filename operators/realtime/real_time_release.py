@@ -138,13 +138,13 @@ class RealTimeRelease:
         """Measure what can be paid for, and filter; predict the rest."""
         values = vectors(inputs.values, self.bins)
         steps, spent = self._due(state), self._spent(state)
-        charges = self.schedule.charges(steps)
-        measured = (steps > 0) & (spent + charges <= self.budget)
+        measured = self._pays(steps, spent)
         noisy = self._measurement.noisy(values, np.where(measured, steps, 0), draws)
         known = filtering.advance(self._filter(state), noisy, *self._precision(steps))
         if not measured.all():
             known = _choose(measured, known, self._predicted(state, steps))
-        return self._settled(state, known, spent + np.where(measured, charges, 0), measured)
+        spent = spent + np.where(measured, self.schedule.charges(steps), 0)
+        return self._settled(state, known, spent, measured)
 
     def skip(self, state: State) -> tuple[State, Releases]:
         """A tick without a value: the prediction is published, for free."""
@@ -241,6 +241,11 @@ class RealTimeRelease:
             return state["spent"]
         return np.where(state["tick"] % self.period == 0, 0, state["spent"])
 
+    def _pays(self, steps: Integers, spent: Integers) -> Booleans:
+        """Whether the budget pays for values with these steps."""
+        affordable: Booleans = spent + self.schedule.charges(steps) <= self.budget
+        return (steps > 0) & affordable
+
     def _precision(self, steps: Integers) -> tuple[Floats, Floats | None]:
         """The variance of the noise, and the weight, of values with these steps."""
         some = np.maximum(steps, 1)[:, None]
@@ -259,7 +264,7 @@ class RealTimeRelease:
         after, told = known
         notes = {
             "published": measured.copy(),
-            "budget_exhausted": ~measured & self._exhausted(state),
+            "budget_exhausted": ~self._pays(self._due(state), self._spent(state)),
             "standard_error": told.error,
             "spent_rho": spent / UNITS_PER_NAT,
             "remaining_rho": (self.budget - spent) / UNITS_PER_NAT,
@@ -268,11 +273,6 @@ class RealTimeRelease:
             {**after, "spent": spent, "tick": state["tick"] + 1},
             Releases(self._presented(told.estimate), notes, kinds_of(measured)),
         )
-
-    def _exhausted(self, state: State) -> Booleans:
-        """Whether a value could not be paid for."""
-        steps = self._due(state)
-        return (steps < 1) | (self._spent(state) + self.schedule.charges(steps) > self.budget)
 
     def _presented(self, estimates: Floats) -> Array:
         match self.presentation:
