@@ -270,7 +270,7 @@ class RealTimeRelease:
             "remaining_rho": (self.budget - spent) / UNITS_PER_NAT,
         }
         return (
-            {**after, "spent": spent, "tick": state["tick"] + 1},
+            {**after, "spent": spent.copy(), "tick": state["tick"] + 1},
             Releases(self._presented(told.estimate), notes, kinds_of(measured)),
         )
 

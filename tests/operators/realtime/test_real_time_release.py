@@ -82,6 +82,8 @@ def test_a_tick_without_a_value_costs_nothing_and_publishes_the_prediction() -> 
     assert after["spent"] == before["spent"]
     assert after["tick"] == before["tick"] + 2
     assert told[4][1].annotations["standard_error"].min() > 0.0
+    for name, column in told[4][0].items():
+        assert not np.shares_memory(column, told[3][0][name])
 
 
 def test_the_ledger_survives_a_round_trip_through_bytes() -> None:
