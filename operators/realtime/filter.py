@@ -16,14 +16,14 @@ is no value, the estimate is p, and F = P.
 
 The filter knows neither the model of z nor how well its parameters are known, so P is too small
 where they are badly estimated. What is said of the error therefore uses the larger of P and what
-is left of the mean squared surprise (y - p)^2 after the noise is subtracted, but at least a share
-of the error that this mean itself has:
+is left of the mean squared surprise (y - p)^2 after the noise is subtracted, which needs no model,
+because the noise is independent of p; but at least 0.7 of the error that this mean itself has:
 
-    standard error^2 = (1 - K)^2 max(P, D, c sqrt(2 / m) mean (y - p)^2) + K^2 tau^2
+    standard error^2 = (1 - K)^2 max(P, D, 0.7 sqrt(2 / m) mean (y - p)^2) + K^2 tau^2
     D = mean (y - p)^2 - mean tau^2                     over the m surprises that were no spikes
 
-which needs no model: the noise is independent of p. Arithmetic is elementwise + - * / and sqrt, so
-that the same series gives the same bytes in any company and on any machine.
+Arithmetic is elementwise + - * / and sqrt, so that the same series gives the same bytes in any
+company and on any machine.
 
 >>> state = start(rows=1, series=1)
 >>> for noisy in (100.0, 104.0, 97.0, 101.0, 500.0):
@@ -31,8 +31,8 @@ that the same series gives the same bytes in any company and on any machine.
 ...     print(told.estimate[0, 0].round(2), told.error[0, 0].round(2))
 100.0 3.0
 104.0 3.0
-100.46 3.32
-100.64 2.03
+100.46 3.57
+100.64 2.12
 500.0 3.0
 
 Source: real-time release specification, sections 2 to 4.
@@ -52,7 +52,7 @@ LARGEST_CORRELATION = 0.995
 GATE = 5.0
 """Standard deviations."""
 LEAST_SHARE = 0.7
-"""c: the share of its own error that the mean squared surprise is taken to leave unseen."""
+"""Of its own error, what the mean squared surprise is taken to leave unseen, at least."""
 _MOMENTS = ("shift", "total", "squares", "products", "last")
 
 

@@ -22,14 +22,13 @@ _NOT_COVERED = (
     "the weights of a filter, even if nobody knew them: they are not a secret, and hide nothing",
     "whoever obtains the secret can remove all randomness",
 )
+_OF_A_PERIOD = "an attacker with no knowledge of how a period of a person depends on the others"
 
 
 def real_time_guarantee(
     *, epsilon: float, delta: float, period: int | None, bins: int, changed: int, sensitivity: int
 ) -> Guarantee:
     """For all ticks together, or for any `period` ticks in a row."""
-    place = "of which any part is replaced by another contribution or by none, while every record "
-    place += "keeps its place and its timestamp"
     whole = period is None
     extent = "all ticks" if whole else f"any {period} consecutive ticks"
     anybody = "any prior, and any knowledge about everybody else"
@@ -39,11 +38,11 @@ def real_time_guarantee(
         delta=delta,
         per="stream" if whole else "window",
         window=period,
-        protects=f"everything one person contributes to {extent}, {place}",
-        relative_to=anybody
-        if whole
-        else "an attacker with no knowledge of how a period of a person depends on the others; "
-        + anybody,
+        protects=(
+            f"everything one person contributes to {extent}, of which any part is replaced by "
+            "another contribution or by none, while every record keeps its place and its timestamp"
+        ),
+        relative_to=anybody if whole else f"{_OF_A_PERIOD}; {anybody}",
         composition=(
             f"{extent} together are within the budget: zero-concentrated figures of ticks add up "
             "before they become epsilon and delta, a tick without a value costs nothing, and "
@@ -57,10 +56,7 @@ def real_time_guarantee(
             "each person and tick",
             "the keyed hash BLAKE2b is a pseudo-random function of the secret",
         ),
-        not_covered=(
-            *(() if whole else (_of_periods(period), CORRELATION)),
-            *_NOT_COVERED,
-        ),
+        not_covered=(*(() if whole else (_of_periods(period), CORRELATION)), *_NOT_COVERED),
         proof=_PROOF,
         finite_precision_delta=finite_precision_delta(epsilon, TOTAL_VARIATION, changed),
     )

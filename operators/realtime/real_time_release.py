@@ -3,20 +3,22 @@
 Claim. All ticks together are (epsilon, delta)-DP for everything one person contributes to them
 (user level), up to the delta of finite precision. A tick is the true value with discrete Gaussian
 noise, its price is a zero-concentrated DP figure rho, and prices add up to what (epsilon, delta)
-pays for. What is published is made from noisy values alone, by `filter`: an estimate that is never
-much worse than the noisy value, and much better where noise is large and the series is smooth.
+pays for. What is published is made from noisy values alone, by `filter`: an estimate that is on
+average no worse than the noisy value, and much better where noise is large.
 
 The filter is adaptive: it learns mean, variance and correlation of the series while it goes on, and
 takes a value that is far from what it predicts as it is. With a `weight`, every noisy value has
 this weight instead, and the prediction the rest; 1 publishes noisy values as they are (baseline).
-A fixed weight can be far worse than the baseline where predictions are poor.
+A fixed weight can be far worse than the baseline where predictions are poor; with `decay` it falls
+with the precision.
 
-The budget is shared in one of three ways. `horizon`: equal parts for so many values. `period`: the
-same, but a new budget begins after so many ticks, and any so many ticks in a row, not all, are
-(epsilon, delta)-DP together. `decay`: parts that get smaller by this factor with every value, for
-ever; the price is noise that grows without end (its variance by 1 / decay at each value), until
-nothing can be measured. Values that cannot be paid for are not used: predictions are published
-instead (`budget_exhausted`), which say nothing new. So they are for ticks without a value: `skip`.
+The budget is shared in one of three ways. `horizon`: equal parts for so many values, or a few more
+if rounding leaves something over. `period`: the same, but a new budget begins after so many ticks,
+and any so many ticks in a row, not all, are (epsilon, delta)-DP together. `decay`: parts that get
+smaller by this factor with every value, for ever; the price is noise whose variance grows by
+1 / decay with every value, until nothing can be measured. Values that cannot be paid for are not
+used: predictions are published instead (`budget_exhausted`), which say nothing new. So they are for
+ticks without a value: `skip`.
 
 Parameters: `bins`; `sensitivity` in units, by how much one person's contribution changes a bin at
 most; `changed_bins`, how many bins it changes at most (2 if it can move between bins); `epsilon` in
@@ -39,7 +41,7 @@ in units of rho.
 ...     draws = scope.draws([b"zones"], [tick_position("vitals", tick)])
 ...     state, releases = release.step(state, Inputs(np.array([[500]])), draws)
 >>> releases.values.round(1).tolist(), releases.annotations["standard_error"].round(1).tolist()
-([[499.8]], [[2.9]])
+([[499.8]], [[3.2]])
 >>> round(release.noise_deviation, 2), releases.annotations["remaining_rho"].round(3).tolist()
 (10.4, [0.0])
 
@@ -48,10 +50,8 @@ Source: real-time release specification; Zhang, Khalili and Liu 2022, corrected.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import blake2b
-from math import nextafter
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -59,12 +59,12 @@ import numpy as np
 from operators.mechanism import Array, Draws, Floats, Guarantee, Inputs, Integers, Releases, State
 from operators.nats import UNITS_PER_NAT, in_nats
 from operators.noise.additive import BudgetBelowResolution, finite_precision_delta
-from operators.noise.discrete_gaussian import PRECISION, TOTAL_VARIATION
-from operators.noise.gaussian import GaussianNoise
-from operators.randomness import draws_of, encode_fields
+from operators.noise.discrete_gaussian import TOTAL_VARIATION
+from operators.randomness import encode_fields
 from operators.realtime import filter as filtering
 from operators.realtime.accountants import gaussian_total, paper_total
 from operators.realtime.guarantees import real_time_guarantee
+from operators.realtime.measurement import Measurement
 from operators.realtime.schedule import Schedule, constant, decaying
 from operators.realtime.zcdp import units_of_rho
 from operators.wevent.strategy import (
@@ -138,13 +138,13 @@ class RealTimeRelease:
         """Measure what can be paid for, and filter; predict the rest."""
         values = vectors(inputs.values, self.bins)
         steps, spent = self._due(state), self._spent(state)
-        charges = self.schedule.charges(steps)
-        measured = (steps > 0) & (spent + charges <= self.budget)
-        noisy = self._noisy(values, np.where(measured, steps, 0), draws)
+        measured = self._pays(steps, spent)
+        noisy = self._measurement.noisy(values, np.where(measured, steps, 0), draws)
         known = filtering.advance(self._filter(state), noisy, *self._precision(steps))
         if not measured.all():
             known = _choose(measured, known, self._predicted(state, steps))
-        return self._settled(state, known, spent + np.where(measured, charges, 0), measured)
+        spent = spent + np.where(measured, self.schedule.charges(steps), 0)
+        return self._settled(state, known, spent, measured)
 
     def skip(self, state: State) -> tuple[State, Releases]:
         """A tick without a value: the prediction is published, for free."""
@@ -160,7 +160,11 @@ class RealTimeRelease:
     @property
     def noise_deviation(self) -> float:
         """Of the noise of the first value, in units."""
-        return float(_deviation(self.sensitivity, self.schedule.first))
+        return self._measurement.deviation(self.schedule.first)
+
+    @property
+    def _measurement(self) -> Measurement:
+        return Measurement(self.sensitivity)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """User level over all ticks, or over those of a period."""
@@ -178,9 +182,8 @@ class RealTimeRelease:
     def audit(self) -> Mapping[str, object]:
         """Budget and noise, and how much noise other accounts would ask for."""
         schedule, total = self.schedule, 2.0 * in_nats(self.budget)
-        values = self.horizon or self.period or schedule.lasts
-        assert values is not None
         charge = int(schedule.charges(schedule.table[:1])[0])
+        values = self.period or schedule.lasts or self.budget // charge
         return {
             "budget in rho": in_nats(self.budget),
             "charge of the first value in rho": in_nats(charge),
@@ -196,7 +199,7 @@ class RealTimeRelease:
             "delta of finite precision, all values": finite_precision_delta(
                 self.epsilon, TOTAL_VARIATION, self.changed_bins * values
             ),
-            "warning": _noise(self.sensitivity, schedule.first).warning,
+            "warning": self._measurement.warning(schedule.first),
         }
 
     def law_digest(self) -> bytes:
@@ -238,22 +241,16 @@ class RealTimeRelease:
             return state["spent"]
         return np.where(state["tick"] % self.period == 0, 0, state["spent"])
 
+    def _pays(self, steps: Integers, spent: Integers) -> Booleans:
+        """Whether the budget pays for values with these steps."""
+        affordable: Booleans = spent + self.schedule.charges(steps) <= self.budget
+        return (steps > 0) & affordable
+
     def _precision(self, steps: Integers) -> tuple[Floats, Floats | None]:
         """The variance of the noise, and the weight, of values with these steps."""
-        some = np.maximum(steps, 1)[:, None].astype(np.float64)
-        deviation = float(_deviation(self.sensitivity, 1))
-        noise = deviation * deviation / (some * some)
+        some = np.maximum(steps, 1)[:, None]
+        noise = self._measurement.variance(some)
         return noise, None if self.weight is None else self.weight * (some / self.schedule.first)
-
-    def _noisy(self, values: Integers, steps: Integers, draws: Draws) -> Floats:
-        """With noise of this precision; 0 where there are no steps."""
-        noisy = np.zeros(values.shape)
-        for precision in np.unique(steps[steps > 0]).tolist():
-            rows = np.flatnonzero(steps == precision)
-            noise = _noise(self.sensitivity, precision)
-            points = noise.add(values[rows], draws_of(draws, rows, len(values)))
-            noisy[rows] = noise.grid.value(points)
-        return noisy
 
     def _predicted(self, state: State, steps: Integers) -> tuple[State, filtering.Told]:
         return filtering.skip(self._filter(state), *self._precision(steps))
@@ -267,20 +264,15 @@ class RealTimeRelease:
         after, told = known
         notes = {
             "published": measured.copy(),
-            "budget_exhausted": ~measured & self._exhausted(state),
+            "budget_exhausted": ~self._pays(self._due(state), self._spent(state)),
             "standard_error": told.error,
             "spent_rho": spent / UNITS_PER_NAT,
             "remaining_rho": (self.budget - spent) / UNITS_PER_NAT,
         }
         return (
-            {**after, "spent": spent, "tick": state["tick"] + 1},
+            {**after, "spent": spent.copy(), "tick": state["tick"] + 1},
             Releases(self._presented(told.estimate), notes, kinds_of(measured)),
         )
-
-    def _exhausted(self, state: State) -> Booleans:
-        """Whether a value could not be paid for."""
-        steps = self._due(state)
-        return (steps < 1) | (self._spent(state) + self.schedule.charges(steps) > self.budget)
 
     def _presented(self, estimates: Floats) -> Array:
         match self.presentation:
@@ -290,23 +282,6 @@ class RealTimeRelease:
                 return np.maximum(estimates, 0.0)
             case _:
                 return estimates
-
-
-def _deviation(sensitivity: int, steps: int) -> Fraction:
-    """Of noise for which the sensitivity is so many grid steps, in units."""
-    return Fraction(sensitivity << PRECISION, steps)
-
-
-@lru_cache(maxsize=1024)
-def _noise(sensitivity: int, steps: int) -> GaussianNoise:
-    """Noise for which one changed bin differs by so many grid steps, exactly: no rounding."""
-    exact = _deviation(sensitivity, steps)
-    deviation = float(exact)
-    if deviation > exact:
-        deviation = nextafter(deviation, 0.0)
-    noise = GaussianNoise(sensitivity, deviation, -LARGEST_VALUE, LARGEST_VALUE)
-    assert noise.index_sensitivity == steps
-    return noise
 
 
 def _choose(

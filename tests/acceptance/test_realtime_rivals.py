@@ -55,7 +55,7 @@ COMPARED = {
 """Figures that do not hang on what the specification leaves open: the profile of its traffic, and
 whether the first tick is published whatever it is."""
 HEADER = [
-    "(1/T) |z - x| / max |z|, T = 1,000, by epsilon, with noise for user level (last column: for",
+    "(1/T) |z - x| / max |z|, T = 1,000, by epsilon, with noise for user level (event-tree: for",
     "event level); in brackets, what the specification (section 7) prints, for another profile",
     "of traffic. printed and fixed: the best weight; *: chosen by looking at true values. Means of",
     "100 runs, of 20 for BD, BA and trees.",

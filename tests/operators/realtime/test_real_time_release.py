@@ -66,6 +66,14 @@ def test_ten_values_are_paid_for_and_then_predictions_are_published() -> None:
     ]
 
 
+def test_what_rounding_leaves_over_pays_for_a_few_more_values() -> None:
+    release = RealTimeRelease(1, 1, 1, epsilon=0.05, delta=1e-7, horizon=200)
+    values = np.full((220, 1, 1), 7)
+    published = sum(map(bool, noted(run(release, values), "published")))
+    assert published == release.audit()["values that the budget pays for"]
+    assert published == 215
+
+
 def test_a_tick_without_a_value_costs_nothing_and_publishes_the_prediction() -> None:
     told = run(RELEASE, TRUTH, missing=frozenset({4, 5}))
     assert noted(told, "published") == [tick not in (4, 5) and tick < 12 for tick in range(30)]
@@ -74,6 +82,8 @@ def test_a_tick_without_a_value_costs_nothing_and_publishes_the_prediction() -> 
     assert after["spent"] == before["spent"]
     assert after["tick"] == before["tick"] + 2
     assert told[4][1].annotations["standard_error"].min() > 0.0
+    for name, column in told[4][0].items():
+        assert not np.shares_memory(column, told[3][0][name])
 
 
 def test_the_ledger_survives_a_round_trip_through_bytes() -> None:
