@@ -1,12 +1,10 @@
 """TSBD: budget distribution over windows, and noise for what policies hide.
 
-
 Claim. Swellfish privacy, if no relevance interval has more than `window` ticks: a single secret of
 a person's policies is protected with epsilon on the whole output, up to the delta of finite
 precision, and what c relevance intervals cover with c times epsilon. A baseline that knows how much
-policies hide in a tick, and not for how long: the w-event strategy
-`budget_distribution`, with the sensitivity of each tick in decision, limit and release.
-
+policies hide in a tick, and not for how long: the w-event strategy `budget_distribution`, with the
+sensitivity of each tick in decision, limit and release.
 
 Parameters: those of `unicorn_is`, and `window` in ticks, no less than the longest relevance
 interval has: nothing checks that. Input and release: as for `unicorn_is`.

@@ -3,8 +3,8 @@
 Claim. Swellfish privacy: a single secret of a person's policies is protected with epsilon on the
 whole output, up to the delta of finite precision, and what c relevance intervals cover with c times
 epsilon. A tick is sampled, with noise of scale sensitivity / epsilon, if none of the intervals that
-are open has been sampled; so each is charged once. What is published then lasts until all of them
-have ended: the error grows with how far the figures move, and not with how little they count.
+are open has been sampled; so each is charged once. What is published is repeated until then: the
+error grows with how far the figures move, and has little to do with how large they are.
 
 Parameters: `timeline`, the policies; `bins`, how many numbers a vector has; `epsilon` in nats, for
 each relevance interval; `irrelevant`, what is published at ticks of sensitivity 0: `repeat`,
