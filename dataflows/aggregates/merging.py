@@ -75,7 +75,8 @@ class Merge:
     def restored(self, content: bytes) -> MergeState:
         """What `MergeState.encoded` gave."""
         header, body = read(content)
-        like = self.mechanism.start(1)
+        fresh = self.mechanism.start(1)
+        like = {name: fresh[name] for name in header["columns"]}
         mechanism = body.take_columns(like, 1)
         sums = {tick: body.take(self.groups, "<i8").astype(np.int64) for tick in header["open"]}
         beyond = {(partition, tick) for partition, tick in header["beyond"]}

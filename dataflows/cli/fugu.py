@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dataflows import logs
-from dataflows.cli import model, state
+from dataflows.cli import model, policy, state
 from dataflows.cli.arguments import AsJson, PipelinePath, PipelinePaths
 from dataflows.errors import FuguError, unexpected
 from dataflows.logs import LogFormat
@@ -291,6 +291,7 @@ def ledger(
 
 app.add_typer(state.app, name="state")
 app.add_typer(model.app, name="model")
+app.add_typer(policy.app, name="policy")
 
 
 def main() -> None:

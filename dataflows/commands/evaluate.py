@@ -13,7 +13,7 @@ from dataflows.commands.pictures import require_picture
 from dataflows.commands.progress import progress
 from dataflows.errors import FuguError
 from dataflows.mechanisms import configure
-from dataflows.operator_sections import AggregateOperator, TemporalOperator
+from dataflows.operator_sections import AggregateOperator, TemporalOperator, WEventOperator
 from dataflows.pipeline_file import PipelineFile
 
 if TYPE_CHECKING:
@@ -96,12 +96,12 @@ def _check_fitting(file: PipelineFile, options: Options) -> None:
     """Options that this kind of operator knows nothing of are refused."""
     operator = file.pipeline.operator
     displacing = isinstance(operator, TemporalOperator)
-    aggregate = isinstance(operator, AggregateOperator)
+    windowed = isinstance(operator, WEventOperator)
     for option, given, fits, why in (
         ("--average", options.average, displacing, "does not displace values"),
         ("--count-above", options.count_above, displacing, "does not displace values"),
         ("--range", options.value_range, displacing, "does not displace values"),
-        ("--windows", options.windows, aggregate, "is no aggregate"),
+        ("--windows", options.windows, windowed, "has no window to vary"),
     ):
         if given is not None and not fits:
             raise FuguError(f"{option}: {operator.kind} {why}; delete it")

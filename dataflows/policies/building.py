@@ -3,13 +3,14 @@
 `UnusableField` names the field of a policy, as in `pattern.ticks`.
 """
 
-from collections.abc import Iterator
 from datetime import datetime, time, timedelta
 from itertools import islice
 
 from dataflows.errors import UnusableField
 from dataflows.policies.fields import Threshold
 from dataflows.policies.sections import (
+    MOST_TICKS,
+    WEEKDAYS,
     CalendarSection,
     DocumentSection,
     IntervalSection,
@@ -22,7 +23,6 @@ from operators.swellfish.calendar import Calendar, Once, When
 from operators.swellfish.policy import Policy
 from operators.swellfish.temporal_sensitivity import Query
 
-WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _INTERVALS_LOOKED_AT = 7
 
 
@@ -44,9 +44,14 @@ def policy(section: PolicySection, document: DocumentSection) -> Policy:
     """A policy, checked against what the document says about all of them."""
     when = _when(section, document.grid.zone)
     length = _length(section.pattern, document.grid.tick)
-    most = max(_ticks(when, document.grid.milliseconds), default=length)
-    if section.pattern.ticks is not None and length > most:
+    most = ticks(when, document.grid.milliseconds)
+    if section.pattern.ticks is not None and 0 < most < length:
         raise UnusableField("pattern.ticks", f"the interval has {most} ticks; write no more")
+    if most > MOST_TICKS:
+        field = "interval" if section.calendar is None else "calendar"
+        raise UnusableField(
+            field, f"has {most:,} ticks, and {MOST_TICKS:,} are the most; take wider ticks"
+        )
     activities = _activities(section, document)
     return Policy(section.id, when, length, _thresholds(section, document, length), activities)
 
@@ -59,9 +64,10 @@ def _length(pattern: PatternSection, tick: timedelta) -> int:
     return touched if pattern.aligned else touched + 1
 
 
-def _ticks(when: When, milliseconds: int) -> Iterator[int]:
-    for first, last in islice(when.intervals(0, milliseconds), _INTERVALS_LOOKED_AT):
-        yield last - first + 1
+def ticks(when: When, milliseconds: int) -> int:
+    """How many ticks an interval has: the most of the first ones, 0 if there is none."""
+    first_ones = islice(when.intervals(0, milliseconds), _INTERVALS_LOOKED_AT)
+    return max((last - first + 1 for first, last in first_ones), default=0)
 
 
 def _thresholds(section: PolicySection, document: DocumentSection, length: int) -> tuple[int, ...]:

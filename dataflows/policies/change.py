@@ -8,6 +8,7 @@ Key `household/shower`; value, where the policy is added or replaced or removed:
 `effective` is a time, or the number of a tick. Without a value the policy goes as soon as it may.
 """
 
+import re
 from datetime import datetime
 from typing import Literal, Self
 
@@ -50,14 +51,15 @@ class ChangeSection(Section):
         return self
 
 
-AS_SOON_AS_POSSIBLE = 0
+_KEY = re.compile(rb"([a-zA-Z0-9._-]{1,249})/([a-zA-Z0-9._-]{1,249})")
+_AS_SOON_AS_POSSIBLE = 0
 
 
 def change(key: bytes | None, value: bytes | None, document: PolicyDocument) -> Change:
     """What a record asks for; `UnusableChange` if it cannot be."""
     collection, policy = _named(key, document)
     if value is None:
-        return Change(collection, AS_SOON_AS_POSSIBLE, removes=policy, adds=None)
+        return Change(collection, _AS_SOON_AS_POSSIBLE, removes=policy, adds=None)
     name = f"{collection}/{policy}"
     try:
         section = ChangeSection.model_validate(orjson.loads(value))
@@ -82,14 +84,15 @@ def change(key: bytes | None, value: bytes | None, document: PolicyDocument) -> 
 
 
 def _named(key: bytes | None, document: PolicyDocument) -> tuple[str, str]:
-    try:
-        collection, policy = (key or b"").decode().split("/")
-    except ValueError:
-        raise UnusableChange("key: write COLLECTION/POLICY, such as household/shower") from None
-    if collection not in {known.id for known in document.policies.collections}:
+    match = _KEY.fullmatch(key or b"")
+    if match is None:
+        raise UnusableChange("key: write COLLECTION/POLICY, such as household/shower")
+    collection, policy = match[1].decode(), match[2].decode()
+    known = [one.id for one in document.policies.collections]
+    if collection not in known:
         raise UnusableChange(
             "key: names a collection that is not in the policy document; those in it are "
-            + ", ".join(known.id for known in document.policies.collections)
+            + ", ".join(known)
         )
     return collection, policy
 

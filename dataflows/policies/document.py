@@ -1,12 +1,14 @@
 """The policy document: YAML or JSON, checked strictly; errors name line, policy and field."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 from dataflows.errors import ConfigurationError, UnusableField
 from dataflows.policies import building
 from dataflows.policies.checks import problems
 from dataflows.policies.sections import DocumentSection
+from dataflows.policies.zones import zone_info
 from dataflows.yaml_file import YamlFile
 from operators.swellfish.policy import Collection, Policy
 from operators.swellfish.timeline import Policies
@@ -18,6 +20,7 @@ class PolicyDocument:
     def __init__(self, section: DocumentSection, collections: tuple[Collection, ...]) -> None:
         self.section = section
         self.policies = Policies(section.grid.milliseconds, building.query(section), collections)
+        self.zone = zone_info(section.grid.zone)
         self._default: str | None = None
         self._of_key: dict[bytes, str] = {}
         for collection in section.collections:
@@ -29,6 +32,10 @@ class PolicyDocument:
     def collection_of(self, key: bytes) -> str | None:
         """Which policies the individual with this key has, if any."""
         return self._of_key.get(key, self._default)
+
+    def begin(self, tick: int) -> datetime:
+        """When a tick begins, by the clock of the grid's zone."""
+        return datetime.fromtimestamp(tick * self.policies.tick_milliseconds / 1000, self.zone)
 
     @classmethod
     def read(cls, path: Path) -> "PolicyDocument":

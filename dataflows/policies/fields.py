@@ -7,6 +7,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, StringConstraints
 
+from dataflows.policies.zones import FIRST_YEAR, LAST_YEAR
+
 _TIME = re.compile(r"^\d\d:\d\d(:\d\d)?$")
 _THRESHOLD = re.compile(r"^(?P<number>-?\d+(\.\d+)?)\s*(?P<unit>[^\s\d.].*)?$")
 
@@ -15,17 +17,23 @@ Threshold = tuple[Decimal, str | None]
 
 
 def _day(given: object) -> date:
-    if isinstance(given, date) and not isinstance(given, datetime):
-        return given
     try:
-        return date.fromisoformat(given if isinstance(given, str) else "")
+        day = given if type(given) is date else date.fromisoformat(_text(given))
     except ValueError:
         raise ValueError("write a day, such as 2024-05-01") from None
+    require_known(day)
+    return day
+
+
+def require_known(day: date) -> None:
+    """Raise `ValueError` unless zones are known then."""
+    if not FIRST_YEAR <= day.year < LAST_YEAR:
+        raise ValueError(f"must be in the years {FIRST_YEAR} to {LAST_YEAR - 1}")
 
 
 def _time_of_day(given: object) -> time:
     try:
-        return time.fromisoformat(given if isinstance(given, str) and _TIME.match(given) else "")
+        return time.fromisoformat(_text(given) if _TIME.match(_text(given)) else "")
     except ValueError:
         raise ValueError(
             'write a time of day in quotes, such as "18:30"; midnight is "00:00"'
@@ -34,7 +42,7 @@ def _time_of_day(given: object) -> time:
 
 def _moment(given: object) -> datetime:
     try:
-        text = given if isinstance(given, str) and len(given) > len("2024-05-01") else ""
+        text = _text(given) if len(_text(given)) > len("2024-05-01") else ""
         moment = given if isinstance(given, datetime) else datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(
@@ -43,7 +51,12 @@ def _moment(given: object) -> datetime:
         ) from None
     if moment.microsecond:
         raise ValueError("write whole seconds")
+    require_known(moment)
     return moment
+
+
+def _text(given: object) -> str:
+    return given if isinstance(given, str) else ""
 
 
 def _tick_or_moment(given: object) -> int | datetime:

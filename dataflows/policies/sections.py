@@ -1,9 +1,10 @@
 """The sections of a policy document, as typed, strict models."""
 
-from datetime import datetime, timedelta
+import re
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -12,10 +13,14 @@ from dataflows.policies.fields import Day, Identifier, Moment, Threshold, Thresh
 from dataflows.section import Epsilon, Exact, Section
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+WEEKDAYS = get_args(Weekday)
 Duration = Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
 
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00Z")
+_UNIT = re.compile(r"^[^\s\d.\[\]][^\[\]]*$")
 _LARGEST_UNITS = 2**32
+MOST_TICKS = 1_000_000
+"""Of an interval, and of a pattern in it."""
 
 
 class GridSection(Section):
@@ -65,6 +70,8 @@ class QuerySection(Section):
                 if name in self.model_fields_set:
                     raise ValueError(f"{name}: {self.kind} does not have it; delete it")
             return self
+        if self.unit is not None and not _UNIT.match(self.unit):
+            raise ValueError("unit: must begin with neither digit nor blank, and have no brackets")
         if self.cap is None:
             raise ValueError("cap: a sum needs it: the most that one individual adds to a tick")
         if self.resolution <= 0 or Fraction(1) % Fraction(self.resolution) != 0:
@@ -110,8 +117,8 @@ class QuerySection(Section):
 
     @property
     def range_in_units(self) -> int:
-        """By how much an individual can change a sum at all."""
-        return self.upper_units - self.lower_units
+        """By how much an individual can change a sum at all; without a record that is 0."""
+        return max(self.upper_units, 0) - min(self.lower_units, 0)
 
 
 class CalendarSection(Section):
@@ -130,6 +137,14 @@ class CalendarSection(Section):
             raise ValueError("until: is before from")
         return self
 
+    def holds_on(self, day: date) -> bool:
+        """Whether an interval starts on this day."""
+        begun = self.from_ is None or self.from_ <= day
+        over = self.until is not None and self.until < day
+        return (
+            begun and not over and WEEKDAYS[day.weekday()] in self.days and day not in self.except_
+        )
+
 
 class IntervalSection(Section):
     """Once, from one moment to another; without a zone by the clock of the grid's zone."""
@@ -143,7 +158,7 @@ class PatternSection(Section):
 
     duration: Duration | None = None
     aligned: bool = False
-    ticks: int | None = Field(default=None, ge=1, le=1_000_000)
+    ticks: int | None = Field(default=None, ge=1, le=MOST_TICKS)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

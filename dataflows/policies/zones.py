@@ -7,15 +7,17 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from operators.swellfish.zone import Zone
 
-_FIRST, _LAST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (1970, 2100))
+FIRST_YEAR, LAST_YEAR = 1970, 2100
+_FIRST, _LAST = (
+    int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (FIRST_YEAR, LAST_YEAR)
+)
 _STEP = 2 * 86_400
 """No zone has had two offsets within less than six days."""
 
 
 @cache
 def zone(name: str) -> Zone:
-    """What clocks show from 1970 to 2100, and beyond as at the end; `ValueError` if there is no
-    such zone."""
+    """What clocks show in these years; `ValueError` if there is no such zone."""
     info = zone_info(name)
     transitions = [(_FIRST, _offset(info, _FIRST))]
     for before, after in pairwise([*range(_FIRST, _LAST, _STEP), _LAST]):

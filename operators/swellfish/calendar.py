@@ -25,6 +25,7 @@ from operators.swellfish.plain_data import integer, items, members, text
 from operators.swellfish.zone import DAY, Zone
 
 _EPOCH = datetime(1970, 1, 1)
+_FIRST_DATE = _EPOCH.date()
 _WEEKDAY_OF_EPOCH = _EPOCH.weekday()
 
 
@@ -62,7 +63,7 @@ class Calendar:
     def intervals(self, tick: int, tick_milliseconds: int) -> Iterator[tuple[int, int]]:
         """All that end at `tick` or later, in order of their days, starts and ends."""
         zone, seconds = self.zone, self.seconds
-        for day in self._days_from(tick * tick_milliseconds // 1000 + min(zone.offsets)):
+        for day in self._days_from(tick * tick_milliseconds // 1000 + zone.least):
             start = day * DAY + self.start
             first, last = _ticks(zone, start, start + seconds, tick_milliseconds)
             if last >= tick:
@@ -177,7 +178,7 @@ def _ticks(zone: Zone, start: int, end: int, tick_milliseconds: int) -> tuple[in
 
 
 def _days(day: date) -> int:
-    return (day - _EPOCH.date()).days
+    return (day - _FIRST_DATE).days
 
 
 def _seconds(local: datetime) -> int:

@@ -3,8 +3,23 @@ configured, and only as far as it still matters.
 
 A zone is written once, however many policies have it. An added policy is forgotten when none of its
 occurrences overlaps the current tick, a later one, or an interval that is open: it no longer counts
-for any sensitivity, or for any delta(J) that can still be asked for. A configured policy
-that was removed is remembered, since it is configured for ever.
+for any sensitivity, or for any delta(J) that can still be asked for. A configured policy that was
+removed is remembered, since it is configured for ever.
+
+>>> from datetime import datetime
+>>> from operators.swellfish.calendar import Once
+>>> from operators.swellfish.change import Change
+>>> from operators.swellfish.temporal_sensitivity import Query
+>>> from operators.swellfish.timeline import Policies
+>>> from operators.swellfish.zone import Zone
+>>> timeline = Policies(3_600_000, Query("count", 1), (Collection("home", ()),))
+>>> span = Once(Zone("UTC", ((0, 0),)), datetime(1970, 1, 1, 2), datetime(1970, 1, 1, 6))
+>>> tea = Change("home", 0, removes=None, adds=Policy("tea", span, 1, (1,)))
+>>> planned = timeline.changed(b"", tea.to_bytes(), now=1)
+>>> decoded(planned, timeline.collections)["home"][0].first
+1
+>>> timeline.changed(planned, Change("home", 0, removes="tea", adds=None).to_bytes(), now=2)
+b''
 
 Source: Swellfish specification, section 2 (life cycle).
 """
@@ -56,6 +71,8 @@ def still_needed(
     admitted: tuple[Admitted, ...], now: int, tick_milliseconds: int
 ) -> tuple[Admitted, ...]:
     """Without what no tick from `now` on depends on."""
+    if all(one.configured for one in admitted):
+        return admitted
     oldest = min([now, *(start for start, _ in open_spans(admitted, now, tick_milliseconds))])
     return tuple(
         one

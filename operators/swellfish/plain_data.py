@@ -7,7 +7,20 @@ ValueError: lenght: is not known here; write id, length
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+
+@contextmanager
+def named(what: str, data: object) -> Iterator[None]:
+    """Errors about the data say whose they are, if they have an id."""
+    name = data.get("id") if isinstance(data, Mapping) else None
+    try:
+        yield
+    except ValueError as error:
+        if not isinstance(name, str):
+            raise
+        raise ValueError(f"{what} {name}: {error}") from None
 
 
 def members(data: object, *names: str) -> Mapping[str, object]:

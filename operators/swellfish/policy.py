@@ -27,7 +27,7 @@ from typing import Any
 
 from operators.swellfish.calendar import When, when_from_data
 from operators.swellfish.occurrence import Occurrence
-from operators.swellfish.plain_data import integer, items, members, text
+from operators.swellfish.plain_data import integer, items, members, named, text
 
 
 @dataclass(frozen=True)
@@ -83,20 +83,17 @@ class Policy:
     @staticmethod
     def from_data(data: object) -> "Policy":
         """Raises `ValueError` naming the policy, if it has an id, and the field."""
-        given = members(data, "id", "when", "length", "thresholds", "activities")
-        name = text("id", given["id"])
-        try:
+        with named("policy", data):
+            given = members(data, "id", "when", "length", "thresholds", "activities")
             thresholds = items("thresholds", given["thresholds"])
             activities = items("activities", given["activities"])
             return Policy(
-                name,
+                text("id", given["id"]),
                 when_from_data(given["when"]),
                 integer("length", given["length"]),
                 tuple(integer("thresholds", threshold) for threshold in thresholds),
                 tuple(text("activities", activity) for activity in activities),
             )
-        except ValueError as error:
-            raise ValueError(f"policy {name}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -119,13 +116,12 @@ class Collection:
     @staticmethod
     def from_data(data: object) -> "Collection":
         """Raises `ValueError` naming the collection, the policy and the field."""
-        given = members(data, "id", "policies")
-        name = text("id", given["id"])
-        try:
+        with named("collection", data):
+            given = members(data, "id", "policies")
             policies = items("policies", given["policies"])
-            return Collection(name, tuple(Policy.from_data(policy) for policy in policies))
-        except ValueError as error:
-            raise ValueError(f"collection {name}: {error}") from None
+            return Collection(
+                text("id", given["id"]), tuple(Policy.from_data(policy) for policy in policies)
+            )
 
 
 def cut_to(ticks: int, thresholds: tuple[int, ...]) -> tuple[int, ...]:

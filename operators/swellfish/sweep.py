@@ -10,14 +10,15 @@ otherwise little more than what does.
 >>> def decade(tick: int) -> Stretch[int]:
 ...     asked.append(tick)
 ...     return Stretch(tick, tick // 10 * 10 + 9, tick // 10)
->>> remembered = Remembered(decade)
->>> [remembered.at(tick).value for tick in (3, 5, 9, 10, 5)], asked
+>>> remembered = Remembered([decade])
+>>> [remembered.at(tick)[0].value for tick in (3, 5, 9, 10, 5)], asked
 ([0, 0, 0, 1, 0], [3, 10, 5])
 
 Source: Swellfish specification, sections 3 and 4.
 """
 
-from collections.abc import Callable, Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
@@ -31,8 +32,13 @@ from operators.swellfish.zone import DAY
 
 Value = TypeVar("Value")
 
+_DAYS_AHEAD = 7
+"""So far one looks for the next occurrence of a policy."""
+_DAYS_KEPT = 28
+"""So much further occurrences are made, to be kept."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class Stretch(Generic[Value]):
     """A value that holds from tick `first` to tick `last`."""
 
@@ -42,32 +48,41 @@ class Stretch(Generic[Value]):
 
 
 class Remembered(Generic[Value]):
-    """A function of ticks, and the last stretch that it gave."""
+    """Functions of ticks, and the last stretch that each one gave."""
 
-    def __init__(self, ask: Callable[[int], Stretch[Value]]) -> None:
-        self._ask = ask
-        self._stretch: Stretch[Value] | None = None
+    def __init__(self, functions: Sequence[Callable[[int], Stretch[Value]]]) -> None:
+        self._functions = functions
+        self._stretches: list[Stretch[Value]] | None = None
 
-    def at(self, tick: int) -> Stretch[Value]:
-        """A stretch with this tick."""
-        stretch = self._stretch
-        if stretch is None or not stretch.first <= tick <= stretch.last:
-            self._stretch = stretch = self._ask(tick)
-        return stretch
+    def at(self, tick: int) -> list[Stretch[Value]]:
+        """A stretch with this tick of each."""
+        if self._stretches is None:
+            self._stretches = [function(tick) for function in self._functions]
+        else:
+            self._stretches = [
+                stretch if stretch.first <= tick <= stretch.last else function(tick)
+                for stretch, function in zip(self._stretches, self._functions, strict=True)
+            ]
+        return self._stretches
 
 
 class PolicySweep:
-    """Which occurrences of a policy are open."""
+    """Which occurrences of a policy are open; those of some weeks are kept in order."""
 
     def __init__(self, admitted: Admitted, tick_milliseconds: int) -> None:
         self._admitted = admitted
         self._tick_milliseconds = tick_milliseconds
-        self._day = DAY * 1000 // tick_milliseconds
+        self._day = max(1, DAY * 1000 // tick_milliseconds)
+        self._kept: Span = (0, -1)
+        self._occurrences: list[Occurrence] = []
+        self._starts: list[int] = []
+        self._ends: list[int] = []
 
     def __call__(self, tick: int) -> Stretch[tuple[Occurrence, ...]]:
-        """From where the last one began or ended, within a day, to where the next one does."""
-        found, first, last = [], tick - self._day, FOR_EVER
-        for occurrence in self._admitted.occurrences(first, self._tick_milliseconds):
+        """From where the last one began or ended to where the next one does, or some days."""
+        found = []
+        first, last = tick - self._day, tick + _DAYS_AHEAD * self._day
+        for occurrence in self.overlapping(first, last):
             if occurrence.start > tick:
                 last = min(last, occurrence.start - 1)
                 break
@@ -78,6 +93,17 @@ class PolicySweep:
                 first, last = max(first, occurrence.start), min(last, occurrence.end)
         return Stretch(first, last, tuple(found))
 
+    def overlapping(self, start: int, end: int) -> list[Occurrence]:
+        """All that share a tick with [start, end], in order of their starts, and of their ends."""
+        if start < self._kept[0] or end > self._kept[1]:
+            self._kept = start, end + _DAYS_KEPT * self._day
+            self._occurrences = list(
+                self._admitted.overlapping(*self._kept, self._tick_milliseconds)
+            )
+            self._starts = [occurrence.start for occurrence in self._occurrences]
+            self._ends = [occurrence.end for occurrence in self._occurrences]
+        return self._occurrences[bisect_left(self._ends, start) : bisect_right(self._starts, end)]
+
 
 class CollectionSweep:
     """What the policies of one collection ask of a tick."""
@@ -85,18 +111,18 @@ class CollectionSweep:
     def __init__(
         self, admitted: tuple[Admitted, ...], query: Query, tick_milliseconds: int
     ) -> None:
-        self._admitted = admitted
+        self.admitted = admitted
         self._query = query
-        self._tick_milliseconds = tick_milliseconds
-        self._policies = [Remembered(PolicySweep(one, tick_milliseconds)) for one in admitted]
+        self._policies = [PolicySweep(one, tick_milliseconds) for one in admitted]
+        self._remembered = Remembered(self._policies)
         self._open: dict[Span, Interval] = {}
 
     def __call__(self, tick: int) -> Stretch[Relevance]:
         """All ticks around with the same open occurrences, which may change each as much."""
         first, last, spans = SINCE_EVER, FOR_EVER, set()
         changes, activities = [], []
-        for admitted, policy in zip(self._admitted, self._policies, strict=True):
-            stretch = policy.at(tick)
+        stretches = self._remembered.at(tick)
+        for admitted, stretch in zip(self.admitted, stretches, strict=True):
             first, last = max(first, stretch.first), min(last, stretch.last)
             for occurrence in stretch.value:
                 changes.append(occurrence.change_at(tick))
@@ -105,14 +131,14 @@ class CollectionSweep:
                 alike = _alike(occurrence, tick)
                 first, last = max(first, alike[0]), min(last, alike[1])
         known = self._open
-        self._open = {span: known.get(span) or self._interval(*span) for span in spans}
+        self._open = {span: known.get(span) or self._interval(*span) for span in sorted(spans)}
         sensitivity = self._query.sensitivity(changes, activities)
         return Stretch(first, last, Relevance(sensitivity, tuple(self._open.values())))
 
     def _interval(self, start: int, end: int) -> Interval:
         """With delta(J)."""
         overlapping = chain.from_iterable(
-            one.overlapping(start, end, self._tick_milliseconds) for one in self._admitted
+            policy.overlapping(start, end) for policy in self._policies
         )
         return Interval(start, end, affected_ticks(start, end, overlapping))
 
@@ -120,28 +146,32 @@ class CollectionSweep:
 class Sweep:
     """The largest of what all collections ask."""
 
-    def __init__(
-        self, collections: Iterable[tuple[Admitted, ...]], query: Query, tick_milliseconds: int
-    ) -> None:
-        self._collections = [
-            Remembered(CollectionSweep(admitted, query, tick_milliseconds))
-            for admitted in collections
-        ]
+    def __init__(self, collections: Sequence[CollectionSweep]) -> None:
+        self.collections = collections
+        self._remembered = Remembered(collections)
+        self._largest = Remembered([self._of_all])
 
-    def __call__(self, tick: int) -> Stretch[Relevance]:
+    def at(self, tick: int) -> Relevance:
+        """Of a tick."""
+        return self._largest.at(tick)[0].value
+
+    def _of_all(self, tick: int) -> Stretch[Relevance]:
         """All ticks around at which every collection gives the same answer."""
-        sensitivity, first, last = 0, SINCE_EVER, FOR_EVER
-        intervals: dict[Span, Interval] = {}
-        for collection in self._collections:
-            stretch = collection.at(tick)
-            first, last = max(first, stretch.first), min(last, stretch.last)
-            sensitivity = max(sensitivity, stretch.value.sensitivity)
+        stretches = self._remembered.at(tick)
+        largest: dict[Span, Interval] = {}
+        for stretch in stretches:
             for interval in stretch.value.intervals:
                 span = interval.start, interval.end
-                if span not in intervals or intervals[span].affected < interval.affected:
-                    intervals[span] = interval
-        in_order = tuple(intervals[span] for span in sorted(intervals))
-        return Stretch(first, last, Relevance(sensitivity, in_order))
+                if span not in largest or largest[span].affected < interval.affected:
+                    largest[span] = interval
+        return Stretch(
+            max([stretch.first for stretch in stretches], default=SINCE_EVER),
+            min([stretch.last for stretch in stretches], default=FOR_EVER),
+            Relevance(
+                max([stretch.value.sensitivity for stretch in stretches], default=0),
+                tuple(largest[span] for span in sorted(largest)),
+            ),
+        )
 
 
 def _alike(occurrence: Occurrence, tick: int) -> Span:

@@ -3,11 +3,11 @@
 Whoever it is has one collection of policies, and counts as if everybody had it: so what is asked of
 a tick is the largest of what any collection asks, and nobody has to be looked up.
 
-Moving a person from one collection to another one changes no number. A policy of the old one
-protects the person if it began before the move, a policy of the new one if it begins when all of
-those are over. So no interval of one overlaps an interval of the other, and within an interval J of
-either, the person has some of the occurrences of that collection, and no others: Delta_t and
-delta(J) are at most those of the collection, which are asked for anyway.
+Moving a person from one collection to another one changes no number. An occurrence of the old one
+protects the person if it began before the move, and one of the new one if it begins at the move or
+later, and when all of those are over. So no interval of one overlaps an interval of the other, and
+within an interval J of either, the person has some of the occurrences of that collection, and no
+others: Delta_t and delta(J) are at most those of the collection, which are asked for anyway.
 
 >>> from datetime import datetime
 >>> from operators.swellfish.calendar import Once
@@ -28,28 +28,22 @@ Decision(effective=3, first=None, waits_for=(2, 3), runs_out=(2, 3))
 Source: Swellfish specification, sections 2 to 4.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import islice
 
 from operators.swellfish.admission import Decision, admit, first_free, open_spans
 from operators.swellfish.change import Change
-from operators.swellfish.changes import (
-    Admissions,
-    decoded,
-    encoded,
-    policy_data,
-    still_needed,
-)
+from operators.swellfish.changes import Admissions, decoded, encoded, policy_data, still_needed
 from operators.swellfish.decision_words import in_words
 from operators.swellfish.plain_data import plain_json
 from operators.swellfish.policy import Collection, Policy
 from operators.swellfish.relevance import Relevance
-from operators.swellfish.sweep import Remembered, Sweep
+from operators.swellfish.sweep import CollectionSweep, Sweep
 from operators.swellfish.temporal_sensitivity import Query
 
 LARGEST_CHANGES = 2**20
-"""Bytes; what would make them more is refused."""
+"""Bytes; a policy that would make them more is not added."""
 _SWEEPS = 4
 """So many changes are remembered with where their sweep is."""
 
@@ -61,9 +55,7 @@ class Policies:
     tick_milliseconds: int
     query: Query
     collections: tuple[Collection, ...]
-    _sweeps: dict[bytes, Remembered[Relevance]] = field(
-        init=False, repr=False, compare=False, default_factory=dict
-    )
+    _sweeps: dict[bytes, Sweep] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.tick_milliseconds < 1:
@@ -83,26 +75,23 @@ class Policies:
         """The largest sensitivity of all collections, and every open interval with the largest
         delta(J) of those that have it; for ticks that know of the changes."""
         if changes not in self._sweeps:
-            for oldest in list(islice(self._sweeps, max(0, len(self._sweeps) - _SWEEPS + 1))):
-                del self._sweeps[oldest]
-            admitted = decoded(changes, self.collections).values()
-            sweep = Sweep(admitted, self.query, self.tick_milliseconds)
-            self._sweeps[changes] = Remembered(sweep)
-        return self._sweeps[changes].at(tick).value
+            self._remember(changes)
+        return self._sweeps[changes].at(tick)
 
     def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
         """See `admission`. Raises `ValueError` naming the policy and the field."""
-        admissions, _ = self._after(changes, Change.from_bytes(change), now)
+        wanted = Change.from_bytes(change)
+        admissions, _ = self._after(changes, wanted, now)
         after = encoded(
             {
                 name: still_needed(admitted, now, self.tick_milliseconds)
                 for name, admitted in admissions.items()
             }
         )
-        if len(after) > max(LARGEST_CHANGES, len(changes)):
+        if wanted.adds is not None and len(after) > LARGEST_CHANGES:
             raise ValueError(
-                f"adds: all changes would take more than {LARGEST_CHANGES} bytes; remove policies, "
-                "or put them into the configuration"
+                f"policy {wanted.adds.id}: adds: all changes would take more than "
+                f"{LARGEST_CHANGES} bytes; remove policies, or put them into the configuration"
             )
         return after
 
@@ -116,18 +105,20 @@ class Policies:
         decision = self.decision(changes, change, now)
         return in_words(asked, decision, self.tick_milliseconds)
 
-    def protects_from(self, changes: bytes, left: str, joined: str, tick: int) -> int | None:
+    def protects_from(
+        self, changes: bytes, left: Sequence[str], joined: str, tick: int
+    ) -> int | None:
         """The start of the first occurrence of the collection `joined` that protects a person who
-        moves there from `left` at `tick`; None: there is none.
+        moves there at `tick`, which must know of the move; None: there is none.
 
-        Whoever moves on before that moves at that tick; where there is none, from `left` again.
+        `left`: the collection that the person comes from, and earlier ones, if there were any.
         """
         admissions = decoded(changes, self.collections)
-        for name in (left, joined):
+        for name in (*left, joined):
             if name not in admissions:
                 raise ValueError(f"collection {name}: is not known")
-        obstacles = open_spans(admissions[left], tick, self.tick_milliseconds)
-        free = first_free(tick, obstacles)
+        come_from = [one for name in left for one in admissions[name]]
+        free = first_free(tick, open_spans(come_from, tick, self.tick_milliseconds))
         spans = [one.next_span(free, self.tick_milliseconds) for one in admissions[joined]]
         return min((span[0] for span in spans if span is not None), default=None)
 
@@ -141,6 +132,21 @@ class Policies:
         query = [self.query.kind, self.query.largest_change, self.query.activities]
         content = plain_json([self.tick_milliseconds, query, collections, zones])
         return blake2b(content, digest_size=32).digest()
+
+    def _remember(self, changes: bytes) -> None:
+        """Sweep by these changes, and go on with every collection that is the same as before."""
+        newest = next(reversed(self._sweeps.values()), None)
+        before = newest.collections if newest else [None] * len(self.collections)
+        admissions = decoded(changes, self.collections).values()
+        collections = [
+            sweep
+            if sweep is not None and sweep.admitted == admitted
+            else CollectionSweep(admitted, self.query, self.tick_milliseconds)
+            for sweep, admitted in zip(before, admissions, strict=True)
+        ]
+        if len(self._sweeps) == _SWEEPS:
+            del self._sweeps[next(iter(self._sweeps))]
+        self._sweeps[changes] = Sweep(collections)
 
     def _after(self, changes: bytes, change: Change, now: int) -> tuple[Admissions, Decision]:
         admissions = dict(decoded(changes, self.collections))

@@ -1,13 +1,11 @@
 """TSBA: budget absorption over windows, and noise for what policies hide.
 
-
 Claim. Swellfish privacy, if no relevance interval has more than `window` ticks: a single secret of
 a person's policies is protected with epsilon on the whole output, up to the delta of finite
 precision, and what c relevance intervals cover with c times epsilon. A baseline that knows how much
-policies hide in a tick, and not for how long: the w-event strategy
-`budget_absorption`, with the sensitivity of each tick in decision, limit and release. An
-irrelevant tick is absorbed like a skipped one, and may be exact while the strategy is silent.
-
+policies hide in a tick, and not for how long: the w-event strategy `budget_absorption`, with the
+sensitivity of each tick in decision, limit and release. An irrelevant tick is absorbed like a
+skipped one, and may be exact while the strategy is silent.
 
 Parameters: those of `unicorn_is`, and `window` in ticks, no less than the longest relevance
 interval has: nothing checks that. Input and release: as for `unicorn_is`.
@@ -21,11 +19,11 @@ interval has: nothing checks that. Input and release: as for `unicorn_is`.
 >>> state, charged = absorption.start(1), []
 >>> for tick in range(8):
 ...     draws = scope.draws([b"zone"], [tick_position("kitchen", tick)])
-...     values = np.array([[500 + 4000 * (tick == 4)]])
+...     values = np.array([[500 + 40_000 * (tick == 4)]])
 ...     state, releases = absorption.step(state, Inputs(values), draws)
 ...     charged.append(float(releases.annotations["publication_epsilon"][0]))
 >>> charged
-[0.0, 0.25, 0.0, 0.125, 0.125, 0.125, 0.0, 0.25]
+[0.0, 0.25, 0.0, 0.0, 0.25, 0.0, 0.0, 0.25]
 
 Source: Swellfish specification, section 6; Kellaris et al. 2014.
 """

@@ -1,14 +1,12 @@
 """TSSample: the whole budget at one tick of every window, and noise for what policies hide.
 
-
 Claim. Swellfish privacy, if no relevance interval has more than `window` ticks: a single secret of
 a person's policies is protected with epsilon on the whole output, up to the delta of finite
 precision, and what c relevance intervals cover with c times epsilon. A baseline that knows how much
-policies hide in a tick, and not for how long: the w-event strategy `sample`,
-with the sensitivity of each tick. If nothing is relevant at the tick of the sample, the window has
-none: that tick is then exact with `irrelevant: exact`, and with `repeat` nothing new is published
-up to the next window.
-
+policies hide in a tick, and not for how long: the w-event strategy `sample`, with the sensitivity
+of each tick. If nothing is relevant at the tick of the sample, the window has none: that tick is
+then exact with `irrelevant: exact`, and with `repeat` nothing new is published up to the next
+window.
 
 Parameters: those of `unicorn_is`, and `window` in ticks, no less than the longest relevance
 interval has: nothing checks that. Input and release: as for `unicorn_is`.
@@ -22,7 +20,7 @@ interval has: nothing checks that. Input and release: as for `unicorn_is`.
 >>> state, charged = sample.start(1), []
 >>> for tick in range(8):
 ...     draws = scope.draws([b"zone"], [tick_position("kitchen", tick)])
-...     values = np.array([[500 + 4000 * (tick == 4)]])
+...     values = np.array([[500 + 40_000 * (tick == 4)]])
 ...     state, releases = sample.step(state, Inputs(values), draws)
 ...     charged.append(float(releases.annotations["publication_epsilon"][0]))
 >>> charged

@@ -1,12 +1,10 @@
 """TSUniform: the same budget at every tick of a window, and noise for what policies hide.
 
-
 Claim. Swellfish privacy, if no relevance interval has more than `window` ticks: a single secret of
 a person's policies is protected with epsilon on the whole output, up to the delta of finite
 precision, and what c relevance intervals cover with c times epsilon. A baseline that knows how much
-policies hide in a tick, and not for how long: the w-event strategy `uniform`,
-with the sensitivity of each tick.
-
+policies hide in a tick, and not for how long: the w-event strategy `uniform`, with the sensitivity
+of each tick.
 
 Parameters: those of `unicorn_is`, and `window` in ticks, no less than the longest relevance
 interval has: nothing checks that. Input and release: as for `unicorn_is`.
@@ -20,7 +18,7 @@ interval has: nothing checks that. Input and release: as for `unicorn_is`.
 >>> state, charged = uniform.start(1), []
 >>> for tick in range(8):
 ...     draws = scope.draws([b"zone"], [tick_position("kitchen", tick)])
-...     values = np.array([[500 + 4000 * (tick == 4)]])
+...     values = np.array([[500 + 40_000 * (tick == 4)]])
 ...     state, releases = uniform.step(state, Inputs(values), draws)
 ...     charged.append(float(releases.annotations["publication_epsilon"][0]))
 >>> charged

@@ -14,16 +14,16 @@ Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`.
 >>> from operators.randomness import DrawScope, Secret, tick_position
 >>> from operators.registry.policies import HOUSEHOLD
 >>> from operators.swellfish.strategy import Status
->>> unicorn = Unicorn(HOUSEHOLD, bins=1, epsilon=1.0)
+>>> unicorn = Unicorn(HOUSEHOLD, bins=1, epsilon=10.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "unicorn", 1, unicorn.law_digest())
 >>> state, became = unicorn.start(1), []
 >>> for tick in range(8):
 ...     draws = scope.draws([b"zone"], [tick_position("kitchen", tick)])
-...     values = np.array([[500 + 4000 * (tick >= 5)]])
+...     values = np.array([[500 + 40_000 * (tick >= 4)]])
 ...     state, releases = unicorn.step(state, Inputs(values), draws)
 ...     became.append(Status(releases.annotations["status"][0]).name)
 >>> became
-['NOTHING', 'SAMPLED', 'REPEATED', 'REPEATED', 'REPEATED', 'SAMPLED', 'REPEATED', 'REPEATED']
+['NOTHING', 'SAMPLED', 'REPEATED', 'REPEATED', 'SAMPLED', 'REPEATED', 'REPEATED', 'REPEATED']
 
 Source: Swellfish specification, section 5.3, which corrects the paper: Algorithm 4 passes all of
 epsilon on to Algorithm 3, and not the half that decisions leave.

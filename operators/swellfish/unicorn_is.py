@@ -3,8 +3,8 @@
 Claim. Swellfish privacy: a single secret of a person's policies is protected with epsilon on the
 whole output, up to the delta of finite precision, and what c relevance intervals cover with c times
 epsilon. A tick is sampled, with noise of scale sensitivity / epsilon, if none of the intervals that
-are open has been sampled; so each is charged once. What is published then lasts until all of them
-have ended: the error grows with how far the figures move, and not with how little they count.
+are open has been sampled; so each is charged once. What is published is repeated until then: the
+error grows with how far the figures move, and has little to do with how large they are.
 
 Parameters: `timeline`, the policies; `bins`, how many numbers a vector has; `epsilon` in nats, for
 each relevance interval; `irrelevant`, what is published at ticks of sensitivity 0: `repeat`,
@@ -27,13 +27,13 @@ in units, and the `sensitivity` of the tick, in units.
 ...     status, sensitivity = (releases.annotations[name][0] for name in ("status", "sensitivity"))
 ...     print(tick, sensitivity, releases.values[0, 0], Status(status).name)
 0 0 0 NOTHING
-1 100 584 SAMPLED
-2 320 584 REPEATED
-3 220 430 SAMPLED
-4 220 430 REPEATED
-5 220 430 REPEATED
-6 0 430 REPEATED
-7 50 504 SAMPLED
+1 100 348 SAMPLED
+2 320 348 REPEATED
+3 220 259 SAMPLED
+4 220 259 REPEATED
+5 220 259 REPEATED
+6 0 259 REPEATED
+7 50 431 SAMPLED
 
 Source: Swellfish specification, section 5.1, which corrects the paper: it compares the open
 intervals with those of the first sample for ever, and not with those of the last one, so that every

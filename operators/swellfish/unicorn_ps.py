@@ -20,13 +20,13 @@ Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`.
 ...     state, releases = always.step(state, Inputs(np.array([[500]])), draws)
 ...     print(releases.values[0, 0], releases.annotations["publication_epsilon"].round(3)[0])
 500 0.0
-545 0.5
-1519 0.333
-242 0.333
-2074 0.333
--33 0.333
+441 0.5
+-589 0.333
+1511 0.333
+1342 0.333
+-462 0.333
 500 0.0
-550 1.0
+560 1.0
 
 Source: Swellfish specification, section 5.2: Algorithm 3, corrected, which gives back the smallest
 of the largest charges where the paper prints that it takes it. What a person's own collection of

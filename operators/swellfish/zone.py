@@ -33,6 +33,8 @@ class Zone:
 
     name: str
     transitions: tuple[tuple[int, int], ...]
+    least: int = field(init=False, repr=False, compare=False)
+    """The smallest offset of all."""
     _left: tuple[int, ...] = field(init=False, repr=False, compare=False)
     _entered: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
@@ -46,15 +48,11 @@ class Zone:
         steps = [abs(after - before) for (_, before), (_, after) in pairwise(self.transitions)]
         if max(steps, default=0) > DAY:
             raise ValueError("transitions: must not change clocks by more than a day at once")
+        object.__setattr__(self, "least", min(offset for _, offset in self.transitions))
         left = [second + before for (_, before), (second, _) in pairwise(self.transitions)]
         entered = [second + offset for second, offset in self.transitions[1:]]
         object.__setattr__(self, "_left", tuple(accumulate(left, max)))
         object.__setattr__(self, "_entered", tuple(accumulate(reversed(entered), min))[::-1])
-
-    @property
-    def offsets(self) -> tuple[int, ...]:
-        """In the order of the transitions."""
-        return tuple(offset for _, offset in self.transitions)
 
     def earliest(self, local: int) -> int:
         """UTC second of a local second, by the first offset that clocks leave after showing it."""

@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 from dataflows.guarantee_text import guarantee_id, in_words
+from operators.registry.policies import HOUSEHOLD
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
+from operators.swellfish.unicorn_ps import UnicornPS
 from operators.temporal.threshold import ThresholdPerturbation
 from tests.dataflows.columns import CRR
 
@@ -32,6 +34,13 @@ def test_a_bound_on_delays_says_what_it_bounds_and_what_not() -> None:
         "release tick of one value alone reveals about its original tick; it is not a bound on "
         "inference from values, from knowledge of other records, or at stream start and end."
     )
+
+
+def test_a_promise_about_policies_is_one_per_relevance_interval() -> None:
+    [promise] = UnicornPS(HOUSEHOLD, bins=1, epsilon=1.5).guarantees()
+    words = in_words(promise)
+    assert words.startswith("Swellfish Privacy with epsilon 1.5 nats per relevance interval, ")
+    assert "c relevance intervals cover is protected with c times epsilon" in words
 
 
 def test_a_cold_start_promises_nothing() -> None:

@@ -16,7 +16,7 @@ from operators.reading import (
     ShareReader,
     share_reader,
 )
-from operators.registry import KINDS, aggregates, policies
+from operators.registry import KINDS, aggregates, policies, series
 from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.batched_release import BatchedRelease
 from operators.sip.cold_start import ColdStart
@@ -28,7 +28,7 @@ STICKY = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.
 CRR = ConditionalRandomizedResponse(STICKY, epsilon=1.0)
 ADAPTIVE = AdaptiveRelease(STICKY, decision_epsilon=1.0, release_epsilon=1.0)
 TRUTHS = np.array([0, 1, 1])
-NUMBERS = {*aggregates.KINDS, *policies.KINDS, "laplace"}
+NUMBERS = {*aggregates.KINDS, *policies.KINDS, *series.KINDS, "laplace"}
 PAYLOADS = {kind for kind in KINDS if kind.endswith("_perturbation")}
 
 

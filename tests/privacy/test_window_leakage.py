@@ -18,7 +18,8 @@ from operators.wevent.rescue_dp import RescueDp
 from operators.wevent.sample import Sample
 from operators.wevent.strategy import Strategy
 from operators.wevent.uniform import Uniform
-from tests.privacy.window_paths import UNITS, Paths, follow
+from tests.privacy.step_laws import UNITS
+from tests.privacy.window_paths import Paths, follow
 
 EPSILON, WINDOW, TICKS = 4.0, 2, 3
 LOWEST, HIGHEST = -9, 11

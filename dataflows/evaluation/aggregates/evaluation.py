@@ -12,6 +12,11 @@ from dataflows.evaluation.aggregates.grid import (
     parse_windows,
     require_comparable,
 )
+from dataflows.evaluation.aggregates.policy_grid import (
+    chosen_policy_rivals,
+    longest_interval,
+    policy_grid,
+)
 from dataflows.evaluation.aggregates.report import AggregateReport, AggregateRow
 from dataflows.evaluation.aggregates.utility import AggregateUtility, Truth
 from dataflows.evaluation.candidates import parse_epsilons
@@ -19,7 +24,7 @@ from dataflows.evaluation.grid import Grid
 from dataflows.evaluation.run import secret_of
 from dataflows.evaluation.sample import Sample, refused_lines
 from dataflows.evaluation.times import require_times
-from dataflows.operator_sections import WEventOperator
+from dataflows.operator_sections import AggregateOperator, PolicyOperator, WEventOperator
 from dataflows.pipeline_file import PipelineFile
 
 
@@ -28,10 +33,11 @@ class AggregateEvaluation:
     """What is compared, over which sample."""
 
     file: PipelineFile
-    operator: WEventOperator
     sample: Sample
     summed: Summed
     grid: Grid[WindowedCandidate]
+    own: tuple[str, float, int]
+    """Kind, epsilon and window of the pipeline as its file has it."""
 
     @classmethod
     def planned(
@@ -44,15 +50,34 @@ class AggregateEvaluation:
     ) -> "AggregateEvaluation":
         """What was asked for, or what suits the pipeline; all records are summed already."""
         operator = file.pipeline.operator
-        assert isinstance(operator, WEventOperator)
+        assert isinstance(operator, AggregateOperator)
         require_times(file.pipeline, "operator.ticks")
+        if isinstance(operator, PolicyOperator):
+            return cls._under_policies(file, operator, sample, epsilons, rivals)
+        assert isinstance(operator, WEventOperator)
         own = require_comparable(operator)
-        wanted = [own / 2.0, own, own * 2.0] if epsilons is None else parse_epsilons(epsilons)
         lengths = [operator.window] if windows is None else parse_windows(windows)
-        grid = grid_of(operator, wanted, lengths, chosen_rivals(operator, rivals))
+        chosen = chosen_rivals(operator, rivals)
+        grid = grid_of(operator, _epsilons(own, epsilons), lengths, chosen)
         summed = Summed.of(file.pipeline, operator, sample)
-        _require_ticks(sample, summed, max(lengths))
-        return cls(file, operator, sample, summed, grid)
+        _require_ticks(sample, summed, max(lengths), "a window has")
+        return cls(file, sample, summed, grid, (operator.kind, own, operator.window))
+
+    @classmethod
+    def _under_policies(
+        cls,
+        file: PipelineFile,
+        operator: PolicyOperator,
+        sample: Sample,
+        epsilons: str | None,
+        rivals: str | None,
+    ) -> "AggregateEvaluation":
+        own, chosen = operator.policies.section.epsilon, chosen_policy_rivals(operator, rivals)
+        summed = Summed.of(file.pipeline, operator, sample)
+        _require_ticks(sample, summed, 1, "a figure takes")
+        window = operator.window or longest_interval(operator, summed)
+        grid = policy_grid(operator, _epsilons(own, epsilons), window, chosen)
+        return cls(file, sample, summed, grid, (operator.kind, own, window))
 
     @property
     def steps(self) -> int:
@@ -63,19 +88,18 @@ class AggregateEvaluation:
         self, runs: int, seed: int, advance: Callable[[int], None] = lambda ticks: None
     ) -> AggregateReport:
         """Run the grid, all of it under the same secrets; `advance` is told of ticks done."""
-        operator = self.operator
+        operator = self.summed.operator
         truth = Truth(
             self.summed.truth(),
             units_per_one=operator.units_per_one,
             smallest=operator.largest_contribution,
         )
-        own = (operator.kind, require_comparable(operator), operator.window)
         several = len({one.window for one in self.grid.candidates}) > 1
         rows = []
         for candidate in self.grid.candidates:
             secrets = [secret_of(seed, run) for run in range(runs)]
             done = [self.summed.released(candidate.mechanism, one, advance) for one in secrets]
-            configured = (candidate.kind, candidate.epsilon, candidate.window) == own
+            configured = (candidate.kind, candidate.epsilon, candidate.window) == self.own
             utility = AggregateUtility.of(truth, done, candidate.window if several else None)
             rows.append(AggregateRow(candidate, configured, utility))
         return AggregateReport(
@@ -91,14 +115,18 @@ class AggregateEvaluation:
         )
 
 
-def _require_ticks(sample: Sample, summed: Summed, window: int) -> None:
+def _epsilons(own: float, text: str | None) -> list[float]:
+    return [own / 2.0, own, own * 2.0] if text is None else parse_epsilons(text)
+
+
+def _require_ticks(sample: Sample, summed: Summed, needed: int, what: str) -> None:
     """A window at least, or strategies that save budget have not begun to spend it."""
-    if summed.ticks >= window:
+    if summed.ticks >= needed:
         return
     refused: Sequence[object] = [*refused_lines(sample.decoded.dead), *refused_lines(summed.dead)]
     because = f" (refused: {'; '.join(map(str, refused))})" if refused else ""
     raise FuguError(
-        f"--sample {sample.path}: it closes {summed.ticks:,} ticks, and a window has {window:,}"
+        f"--sample {sample.path}: it closes {summed.ticks:,} ticks, and {what} {needed:,}"
         f"{because}. Give records of a longer time, in the order in which they arrive, or smaller "
         "--windows"
     )

@@ -20,7 +20,7 @@ from dataflows.evaluation.run import RECORDS_PER_BATCH, batches
 from dataflows.evaluation.sample import Sample
 from dataflows.operator_sections import AggregateOperator
 from dataflows.state.row_table import RowTable
-from operators.mechanism import Floats, Integers, Mechanism, Releases
+from operators.mechanism import Floats, Integers, Kind, Mechanism, Releases
 from operators.randomness import DrawScope, Secret
 from operators.wevent.allocation import Booleans
 
@@ -97,7 +97,7 @@ class Summed:
         values, published, noise = [], [], []
         for tick in self._merged(mechanism, secret):
             values.append(tick.values)
-            published.append(tick.annotations["published"])
+            published.append(tick.kinds == Kind.FRESH)
             noise.append(tick.annotations["standard_error"])
             advance(1)
         return Figures(np.concatenate(values), np.concatenate(published), np.concatenate(noise))

@@ -7,6 +7,7 @@ from pathlib import Path
 from dataflows.batches import Reason
 from dataflows.evaluation.aggregates.figures import Summed
 from dataflows.evaluation.aggregates.grid import WindowedCandidate
+from dataflows.evaluation.aggregates.policy_grid import policy_notes
 from dataflows.evaluation.aggregates.utility import (
     ERRORS,
     AggregateUtility,
@@ -17,6 +18,7 @@ from dataflows.evaluation.aggregates.utility import (
 from dataflows.evaluation.report import INSIDE, Report, Row
 from dataflows.evaluation.utility import Cells
 from dataflows.guarantee_text import in_words
+from dataflows.operator_sections import PolicyOperator
 from operators.mechanism import Notion
 
 GUESS = "constant guess"
@@ -95,7 +97,10 @@ class AggregateReport(Report):
     def _of_rows(self) -> Iterator[str]:
         operator = self.summed.operator
         windows = {row.candidate.window for row in self.rows}
-        if len(windows) > 1:
+        if isinstance(operator, PolicyOperator):
+            kinds = list(dict.fromkeys(row.candidate.kind for row in self.rows))
+            yield from policy_notes(operator, kinds, max(windows))
+        elif len(windows) > 1:
             yield (
                 "eps: nats in any `window` ticks in a row. Rows with the same eps and window "
                 "promise the same; the same eps in a longer window promises more."

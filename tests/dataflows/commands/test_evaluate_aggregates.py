@@ -175,4 +175,4 @@ def test_windows_are_refused_for_others(sample: Path, tmp_path: Path) -> None:
     pipeline = tmp_path / "pipeline.yaml"
     pipeline.write_text(ZONES)
     error = evaluated(pipeline, sample, "--windows", "5").exception
-    assert str(error) == "--windows: crr is no aggregate; delete it"
+    assert str(error) == "--windows: crr has no window to vary; delete it"

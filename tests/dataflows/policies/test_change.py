@@ -87,6 +87,7 @@ def test_a_change_counts_from_the_first_tick_after_its_time(
         (b"sauna", None, "key: write COLLECTION/POLICY, such as household/shower"),
         (b"a/b/c", None, "key: write COLLECTION/POLICY, such as household/shower"),
         (b"\xff/b", None, "key: write COLLECTION/POLICY, such as household/shower"),
+        (b"household/sau na", None, "key: write COLLECTION/POLICY, such as household/shower"),
         (b"hotel/sauna", None, "key: names a collection that is not in the policy document; those"),
         (KEY, b"{", "household/sauna: value: is not valid JSON"),
         (KEY, b"[]", "household/sauna: value: write a section"),

@@ -91,6 +91,16 @@ def test_thresholds_are_rounded_up_and_no_larger_than_any_change(
     assert policy(document, "shower").thresholds == (units,)
 
 
+@pytest.mark.parametrize(
+    ("bounds", "units"), [("lower: -1, cap: 4", 500), ("lower: 2, cap: 4", 400)]
+)
+def test_an_individual_can_change_a_sum_from_nothing_to_its_cap(
+    bounds: str, units: int, tmp_path: Path
+) -> None:
+    document = read(tmp_path, with_change("cap: 14.5", bounds))
+    assert document.policies.largest_sensitivity == units
+
+
 def test_days_may_be_limited(tmp_path: Path) -> None:
     limited = CALENDAR[:-1] + ", from: 2026-03-02, until: 2026-03-09, except: [2026-03-06]}"
     when = policy(read(tmp_path, with_change(CALENDAR, limited)), "shower").when
@@ -177,6 +187,12 @@ SHOWER, HOLIDAY = "collections.household.policies.shower", "collections.househol
         (f"calendar: {CALENDAR}", "", 10, f"{SHOWER}: write either calendar: or interval:"),
         ("end: 2026-07-18T13:00", "end: 2026-07-18T12:00", 16, "interval.end: must be after start"),
         ("start: 2026-07-18T12:00", "start: 2026-07-18", 16, "interval.start: write a day and a"),
+        (
+            "tick: PT10M",
+            "tick: 5ms",
+            12,
+            f"{SHOWER}.calendar: has 2,160,000 ticks, and 1,000,000 are",
+        ),
         ("ticks: 2", "ticks: 7", 17, f"{HOLIDAY}.pattern.ticks: the interval has 6 ticks"),
         ("ticks: 2", "ticks: 0", 17, f"{HOLIDAY}.pattern.ticks: input should be greater than"),
         ("ticks: 2", "ticks: 2, aligned: true", 17, "aligned: is about a duration; delete it"),

@@ -1,0 +1,134 @@
+"""`fugu policy check`: whether a policy document can be used, and what it comes to."""
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+import orjson
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from dataflows.policies.course import Course, first_day
+from dataflows.policies.document import PolicyDocument
+from dataflows.policies.remarks import Remark, remarks
+from dataflows.policies.sections import AppliesTo, CollectionSection
+from dataflows.policies.wording import amount, counted, duration, in_unit, when
+from operators.swellfish.policy import Collection
+
+_WEEK, _YEAR = 7, 366
+_NAME_WIDTH, _HOURS_WIDTH = 12, 30
+
+
+def check(path: Path, as_json: bool) -> None:
+    """Print what is in a document; `ConfigurationError` says what is wrong with it."""
+    document = PolicyDocument.read(path)
+    week = Course(document, first_day(document), _WEEK)
+    year = Course(document, week.first_day, _YEAR)
+    found = list(remarks(year))
+    if as_json:
+        print(orjson.dumps(_data(path, week, year, found), option=orjson.OPT_INDENT_2).decode())
+    else:
+        _print(Console(), path, week, year, found)
+
+
+def _data(path: Path, week: Course, year: Course, found: list[Remark]) -> dict[str, object]:
+    document = week.document
+    query = document.section.query
+    in_week = _occurrences(week)
+    most = year.most_affected
+    return {
+        "document": str(path),
+        "first_day": week.first_day,
+        "collections": [
+            {
+                "id": section.id,
+                "default": section.applies_to.default or False,
+                "keys": len(section.applies_to.keys or []),
+                "policies": [
+                    {
+                        "id": policy.id,
+                        "when": ", ".join(when(written)),
+                        "theta": [float(amount(units, query)) for units in policy.thresholds],
+                        "ticks": policy.length,
+                        "occurrences_in_first_week": in_week[section.id, policy.id],
+                    }
+                    for written, policy in zip(section.policies, collection.policies, strict=True)
+                ],
+            }
+            for section, collection in zip(
+                document.section.collections, document.policies.collections, strict=True
+            )
+        ],
+        "first_year": {
+            "sensitivity": float(amount(year.largest_sensitivity, query)),
+            "affected": 0 if most is None else most.affected,
+        },
+        "sensitivity_without_policies": float(amount(document.policies.largest_sensitivity, query)),
+        "remarks": [asdict(remark) for remark in found],
+    }
+
+
+def _print(console: Console, path: Path, week: Course, year: Course, found: list[Remark]) -> None:
+    document = week.document
+    query = document.section.query
+    console.print(f"\n[bold]{path.name}[/bold]: OK", highlight=False)
+    for section, collection in zip(
+        document.section.collections, document.policies.collections, strict=True
+    ):
+        whose = _whose(section.applies_to)
+        console.print(f"\n[bold]{section.id}[/bold], for {whose}", highlight=False)
+        if section.policies:
+            console.print(_table(section, collection, week))
+    tick = duration(document.policies.tick_milliseconds)
+    whole = in_unit(document.policies.largest_sensitivity, query)
+    console.print()
+    for line in (
+        f"A tick is {tick}. The first week and year begin on {week.first_day}.",
+        f"Largest sensitivity in that year: {in_unit(year.largest_sensitivity, query)}; "
+        f"{whole} without policies.",
+        _affected(year),
+        *(f"[yellow]remark[/yellow] {remark.about}: {remark.says}" for remark in found),
+    ):
+        console.print(line, highlight=False, soft_wrap=True)
+
+
+def _table(section: CollectionSection, collection: Collection, week: Course) -> Table:
+    """The policies of a collection."""
+    in_week = _occurrences(week)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
+    table.add_column("policy", min_width=_NAME_WIDTH)
+    table.add_column("when", min_width=_HOURS_WIDTH)
+    for heading in ("hides", "in a row", "first week"):
+        table.add_column(heading, justify="right")
+    for written, policy in zip(section.policies, collection.policies, strict=True):
+        hours, *limits = when(written)
+        table.add_row(
+            policy.id,
+            f"{hours}\n[dim]{', '.join(limits)}[/dim]" if limits else hours,
+            in_unit(max(policy.thresholds), week.document.section.query),
+            counted(policy.length, "tick"),
+            str(in_week[section.id, policy.id]),
+        )
+    return table
+
+
+def _affected(year: Course) -> str:
+    most = year.most_affected
+    if most is None:
+        return "Nothing is hidden in that year."
+    ticks = counted(most.end - most.start + 1, "tick")
+    return f"Largest delta in that year: {most.affected:,} of an interval's {ticks} can differ."
+
+
+def _occurrences(course: Course) -> Counter[tuple[str, str]]:
+    """How many begin in its days, by collection and policy."""
+    return Counter(
+        (one.collection, one.policy)
+        for one in course.hidden
+        if one.occurrence.start >= course.start
+    )
+
+
+def _whose(applies_to: AppliesTo) -> str:
+    return "everybody else" if applies_to.default else counted(len(applies_to.keys or []), "key")

@@ -1,0 +1,141 @@
+"""What a policy document asks over a span of days: what is hidden when, and what that takes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property
+from itertools import pairwise
+
+from dataflows.policies.document import PolicyDocument
+from operators.swellfish.calendar import Once
+from operators.swellfish.occurrence import Occurrence
+from operators.swellfish.policy import Policy
+from operators.swellfish.relevance import Interval, Relevance
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """An occurrence of a policy, and whose it is."""
+
+    collection: str
+    policy: str
+    occurrence: Occurrence
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Ticks from `start` to `end`, both included, that ask for the same."""
+
+    start: int
+    end: int
+    relevance: Relevance
+    hidden: tuple[Hidden, ...]
+
+    @property
+    def ticks(self) -> int:
+        """How many they are."""
+        return self.end - self.start + 1
+
+    @property
+    def affected(self) -> int:
+        """The largest delta(J) of the open intervals; 0 without any."""
+        return max((interval.affected for interval in self.relevance.intervals), default=0)
+
+
+@dataclass(frozen=True)
+class Course:
+    """All ticks that `days` days have a part of."""
+
+    document: PolicyDocument
+    first_day: date
+    days: int
+
+    @property
+    def last_day(self) -> date:
+        """The last of the days."""
+        return self.first_day + timedelta(self.days - 1)
+
+    @property
+    def start(self) -> int:
+        """The first tick."""
+        return self._midnight(0) // self.document.policies.tick_milliseconds
+
+    @property
+    def end(self) -> int:
+        """The last tick."""
+        return -(-self._midnight(self.days) // self.document.policies.tick_milliseconds) - 1
+
+    @cached_property
+    def hidden(self) -> tuple[Hidden, ...]:
+        """Everything that is hidden somewhere in these ticks, collection by collection."""
+        return tuple(
+            Hidden(collection.id, policy.id, occurrence)
+            for collection in self.document.policies.collections
+            for policy in collection.policies
+            for occurrence in self._occurrences(policy)
+        )
+
+    @cached_property
+    def stretches(self) -> tuple[Stretch, ...]:
+        """All ticks, in order."""
+        waiting = sorted(self.hidden, key=lambda one: -one.occurrence.start)
+        open_now: list[Hidden] = []
+        found: list[Stretch] = []
+        for start, following in pairwise([*self._changes(), self.end + 1]):
+            open_now = [one for one in open_now if one.occurrence.end >= start]
+            while waiting and waiting[-1].occurrence.start <= start:
+                open_now.append(waiting.pop())
+            relevance = self.document.policies.relevance(start, b"")
+            stretch = Stretch(start, following - 1, relevance, tuple(open_now))
+            if found and (found[-1].relevance, found[-1].hidden) == (relevance, stretch.hidden):
+                stretch = replace(stretch, start=found.pop().start)
+            found.append(stretch)
+        return tuple(found)
+
+    @property
+    def largest_sensitivity(self) -> int:
+        """Of any of these ticks, in units."""
+        return max(stretch.relevance.sensitivity for stretch in self.stretches)
+
+    @property
+    def most_affected(self) -> Interval | None:
+        """The interval with the largest delta(J), if any is open here."""
+        intervals = [one for stretch in self.stretches for one in stretch.relevance.intervals]
+        return max(intervals, key=lambda one: one.affected, default=None)
+
+    def _changes(self) -> list[int]:
+        """Where anything begins, ends, or may change by another threshold."""
+        ticks = {self.start}
+        for one in self.hidden:
+            occurrence = one.occurrence
+            ticks |= {occurrence.start, occurrence.end + 1}
+            if len(set(occurrence.thresholds)) > 1:
+                ticks.update(range(occurrence.start, occurrence.start + occurrence.length))
+                ticks.update(range(occurrence.end - occurrence.length + 2, occurrence.end + 1))
+        return sorted(tick for tick in ticks if self.start <= tick <= self.end)
+
+    def _occurrences(self, policy: Policy) -> Iterator[Occurrence]:
+        for occurrence in policy.occurrences(self.start, self.document.policies.tick_milliseconds):
+            if occurrence.start > self.end:
+                return
+            yield occurrence
+
+    def _midnight(self, day: int) -> int:
+        moment = datetime.combine(self.first_day + timedelta(day), time(), self.document.zone)
+        return int(moment.timestamp()) * 1000
+
+
+def first_day(document: PolicyDocument) -> date:
+    """That of the first occurrence, of policies that have one; else the origin's, else the first
+    day of all."""
+    begins = [
+        next(policy.occurrences(0, document.policies.tick_milliseconds), None)
+        for collection in document.policies.collections
+        for policy in collection.policies
+        if isinstance(policy.when, Once) or policy.when.first_day is not None
+    ]
+    starts = [occurrence.start for occurrence in begins if occurrence is not None]
+    if starts:
+        return document.begin(min(starts)).date()
+    origin = document.section.grid.origin or datetime(1970, 1, 1, tzinfo=UTC)
+    return origin.astimezone(document.zone).date()

@@ -1,0 +1,107 @@
+"""One picture of a policy document over time: who hides what when, and what that takes.
+
+Above, a row of bars for each policy, by collection; below, by how much one individual can change a
+tick, and how many ticks of an interval can differ, as steps. Time is that of local clocks.
+"""
+
+from collections.abc import Sequence
+from itertools import cycle
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from dataflows.policies.course import Course
+from dataflows.policies.wording import amount, in_unit
+
+_COLOURS = ("#1f4e79", "#d9822b", "#2e8b57", "#7b4fa3", "#8c6d1f", "#444444")
+_STEPS, _LIMIT = "#5b7083", "#c0392b"
+_ROW_HEIGHT, _STEPS_HEIGHT = 0.3, 1.4
+"""Inches."""
+_DAY = 86_400_000
+_FORMATS = ["%Y", "%b", "%a %d", "%H:%M", "%H:%M", "%H:%M:%S"]
+_FIRST_FORMATS = ["", "%Y", "%a %d %b", "%a %d", "%H:%M", "%H:%M"]
+"""Of years, months, days, hours, minutes and seconds; the second ones where a larger one begins."""
+
+
+def save(course: Course, name: str, path: Path) -> None:
+    """Write the picture; its format follows from the name."""
+    document = course.document
+    rows = sum(len(collection.policies) for collection in document.policies.collections)
+    heights = [max(2, rows) * _ROW_HEIGHT, _STEPS_HEIGHT, _STEPS_HEIGHT]
+    figure = Figure(figsize=(9.6, sum(heights) + 1.4), dpi=150, layout="constrained")
+    bars, changes, affected = figure.subplots(3, 1, sharex=True, height_ratios=heights)
+    _draw_bars(bars, course)
+    _draw_changes(changes, course)
+    _draw_steps(affected, course, [stretch.affected for stretch in course.stretches])
+    affected.set_title("ticks of an interval that can differ, the most (δ)", loc="left", fontsize=9)
+    affected.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
+    affected.set_xlim(_in_days(course, course.start), _in_days(course, course.end + 1))
+    _name_days(affected, document.zone)
+    for axes in (bars, changes, affected):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_axisbelow(True)
+        axes.grid(axis="x", color="#e5e8ec", linewidth=0.8)
+        axes.tick_params(labelsize=9)
+    title = f"{name}: {course.first_day} to {course.last_day}, {document.section.grid.zone}"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+    figure.savefig(path)
+
+
+def _name_days(axes: Axes, zone: ZoneInfo) -> None:
+    locator = AutoDateLocator(tz=zone, minticks=4, maxticks=10)  # type: ignore[no-untyped-call]
+    formatter = ConciseDateFormatter(  # type: ignore[no-untyped-call]
+        locator, tz=zone, formats=_FORMATS, zero_formats=_FIRST_FORMATS
+    )
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(formatter)
+
+
+def _draw_bars(axes: Axes, course: Course) -> None:
+    labels: list[str] = []
+    collections = course.document.policies.collections
+    for collection, colour in zip(collections, cycle(_COLOURS), strict=False):
+        for policy in collection.policies:
+            spans = [
+                (_in_days(course, occurrence.start), _in_days(course, occurrence.ticks))
+                for one in course.hidden
+                if (one.collection, one.policy) == (collection.id, policy.id)
+                for occurrence in [one.occurrence]
+            ]
+            axes.broken_barh(spans, (len(labels) - 0.32, 0.64), color=colour)
+            labels.append(f"{collection.id}: {policy.id}")
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(max(1, len(labels)) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.set_title("hidden", loc="left", fontsize=9)
+
+
+def _draw_changes(axes: Axes, course: Course) -> None:
+    query = course.document.section.query
+    most = course.document.policies.largest_sensitivity
+    changes = [float(amount(one.relevance.sensitivity, query)) for one in course.stretches]
+    _draw_steps(axes, course, changes)
+    axes.axhline(float(amount(most, query)), color=_LIMIT, linewidth=1.0, linestyle="--")
+    axes.set_title(
+        "by how much one individual can change a tick (Δ_t); "
+        f"dashed: without policies, {in_unit(most, query)}",
+        loc="left",
+        fontsize=9,
+    )
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
+
+
+def _draw_steps(axes: Axes, course: Course, values: Sequence[float]) -> None:
+    starts = [stretch.start for stretch in course.stretches]
+    edges = [_in_days(course, tick) for tick in [*starts, course.end + 1]]
+    axes.stairs(values, edges, fill=True, color=_STEPS, alpha=0.35)
+    axes.stairs(values, edges, color=_STEPS, linewidth=1.2)
+    axes.set_ylim(0, max(1.0, *values) * 1.08)
+
+
+def _in_days(course: Course, ticks: int) -> float:
+    """As the axis of time counts, from 1970 on."""
+    return ticks * course.document.policies.tick_milliseconds / _DAY

@@ -1,0 +1,95 @@
+"""What is allowed in a policy document, and may still not be what was meant."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from dataflows.policies.building import local, ticks
+from dataflows.policies.course import Course
+from dataflows.policies.sections import PolicySection
+from dataflows.policies.wording import counted, in_unit
+from operators.swellfish.policy import Policy
+
+
+@dataclass(frozen=True)
+class Remark:
+    """About a policy, such as household/shower, a collection or the document."""
+
+    about: str
+    says: str
+
+
+def remarks(course: Course) -> Iterator[Remark]:
+    """In the order of the document; changes of clocks in the days of the course only."""
+    document = course.document
+    sections = document.section.collections
+    if not any(collection.applies_to.default for collection in sections):
+        yield Remark("collections", "none is the default: who is not named in keys has no policies")
+    for section, collection in zip(sections, document.policies.collections, strict=True):
+        if not section.policies:
+            yield Remark(section.id, "has no policies: it hides nothing")
+        for written, policy in zip(section.policies, collection.policies, strict=True):
+            for says in _about(written, policy, course):
+                yield Remark(f"{section.id}/{policy.id}", says)
+
+
+def _about(written: PolicySection, policy: Policy, course: Course) -> Iterator[str]:
+    document = course.document
+    longest = ticks(policy.when, document.policies.tick_milliseconds)
+    if not longest:
+        yield "never occurs; look at days, from, until and except"
+    elif policy.length > longest:
+        yield (
+            f"its pattern of {policy.length} ticks is longer than its interval of "
+            f"{counted(longest, 'tick')}: what goes on outside of that is not hidden"
+        )
+    query, most = document.section.query, document.policies.largest_sensitivity
+    if max(number for number, _ in written.thresholds) > query.resolution * most:
+        yield (
+            f"theta is more than an individual can change at all, {in_unit(most, query)}, "
+            "which counts instead"
+        )
+    if not any(policy.thresholds):
+        yield "theta is 0: it hides nothing"
+    yield from _changes_of_clocks(written, course)
+
+
+def _changes_of_clocks(written: PolicySection, course: Course) -> Iterator[str]:
+    """About local times that clocks skip, or show twice; of a calendar once for start and end."""
+    for name in ("start", "end"):
+        found = [
+            said
+            for moment in _moments(name, written, course)
+            if (said := _resolved(name, moment, course.document.zone))
+        ]
+        if found:
+            more = f" (and {counted(len(found) - 1, 'time')} more)" if found[1:] else ""
+            yield found[0] + more
+
+
+def _moments(name: str, written: PolicySection, course: Course) -> Iterator[datetime]:
+    if written.interval is not None:
+        moment = written.interval.start if name == "start" else written.interval.end
+        yield local(moment, course.document.section.grid.zone)
+    elif written.calendar is not None:
+        calendar = written.calendar
+        next_day = name == "end" and calendar.end <= calendar.start
+        for number in range(course.days):
+            day = course.first_day + timedelta(number)
+            if calendar.holds_on(day):
+                of_day = calendar.start if name == "start" else calendar.end
+                yield datetime.combine(day + timedelta(next_day), of_day)
+
+
+def _resolved(name: str, moment: datetime, zone: ZoneInfo) -> str | None:
+    readings = [moment.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1)]
+    if readings[0] == readings[1]:
+        return None
+    happens = "skip" if readings[1] < readings[0] else "show twice"
+    taken = min(readings) if name == "start" else max(readings)
+    which = "earlier" if name == "start" else "later"
+    return (
+        f"{name}: clocks {happens} {moment:%Y-%m-%d %H:%M}; taken as {taken:%Y-%m-%d %H:%M} UTC, "
+        f"the {which} moment it may mean"
+    )

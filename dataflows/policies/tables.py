@@ -1,0 +1,108 @@
+"""What a policy document asks over a span of days, for people."""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from itertools import groupby, zip_longest
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from dataflows.policies.course import Course, Stretch
+from dataflows.policies.wording import counted, duration, in_unit
+from operators.swellfish.improvement import Improvement
+
+_MOST_DAYS = 31
+
+Row = tuple[str, str, str, str]
+
+
+def print_course(console: Console, course: Course, name: str) -> None:
+    """Day by day, all stretches in which something is hidden; days that are alike together."""
+    document = course.document
+    tick = duration(document.policies.tick_milliseconds)
+    whole = in_unit(document.policies.largest_sensitivity, document.section.query)
+    for line in (
+        f"\n[bold]{name}[/bold], {course.first_day} to {course.last_day}, by the clock of "
+        f"{document.section.grid.zone}; a tick is {tick}",
+        "- sensitivity (Δ_t): by how much one individual can change a tick; without policies "
+        f"{whole} (Δ_Q)",
+        "- can differ (δ): in how many ticks of an interval that is open; the most",
+    ):
+        console.print(line, highlight=False)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
+    for heading in ("day", "hours"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("hidden")
+    for heading in ("sensitivity", "can differ"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    days = _alike(course)
+    for first, last, rows in days[:_MOST_DAYS]:
+        names = [f"{first:%a %m-%d}", f"to {last:%a %m-%d}" if last != first else ""]
+        if len(rows) == 1:
+            names = ["\n".join(filter(None, names))]
+        for name, row in zip_longest(names, rows, fillvalue=""):
+            table.add_row(name, *row)
+        table.add_section()
+    if days:
+        console.print()
+        console.print(table)
+    if days[_MOST_DAYS:]:
+        console.print(
+            f"There is more from {days[_MOST_DAYS][0]} on: write --from, or --json for everything."
+        )
+
+
+def print_improvement(console: Console, found: Improvement | None) -> None:
+    """How much less noise is expected, in words."""
+    if found is None:
+        console.print("\nNothing is hidden in these days: every tick can be published exactly.")
+        return
+    window = found.longest
+    console.print(
+        "\nExpected noise, relative to a mechanism that knows no policies and spends epsilon in "
+        f"any {counted(window, 'tick')} (w), as many as the longest interval here has:",
+        highlight=False,
+    )
+    for ratio, how in (
+        (found.sensitivity, "with noise for what can change in a tick (mean of Δ_t / Δ_Q)"),
+        (found.affected(window), "with a budget for ticks that can differ (mean of δ / w)"),
+        (found.both(window), "with both, at most"),
+    ):
+        console.print(f"  {ratio:.3f}  {how}", highlight=False)
+    console.print(f"{found.exact:.1%} of the ticks hide nothing: these can be published exactly.")
+
+
+def _alike(course: Course) -> list[tuple[date, date, list[Row]]]:
+    """Days on which something begins to be hidden, from the first to the last of those in a row
+    that have the same rows."""
+    hidden = [stretch for stretch in course.stretches if stretch.hidden]
+    found: list[tuple[date, date, list[Row]]] = []
+    for day, stretches in groupby(hidden, lambda one: course.document.begin(one.start).date()):
+        rows = [_row(stretch, course) for stretch in stretches]
+        if found and found[-1][1:] == (day - timedelta(1), rows):
+            found[-1] = (found[-1][0], day, rows)
+        else:
+            found.append((day, day, rows))
+    return found
+
+
+def _row(stretch: Stretch, course: Course) -> Row:
+    """Its hours, with a `+1` if they end on the next day, and what it asks for."""
+    begin = course.document.begin(stretch.start)
+    end = course.document.begin(stretch.end + 1)
+    later = (end.date() - begin.date()).days
+    most = max(stretch.relevance.intervals, key=lambda one: one.affected)
+    return (
+        f"{begin:%H:%M}–{end:%H:%M}" + (f" +{later}" if later else ""),
+        "\n".join(_whose(stretch, course)),
+        in_unit(stretch.relevance.sensitivity, course.document.section.query),
+        f"{most.affected} of {most.end - most.start + 1}",
+    )
+
+
+def _whose(stretch: Stretch, course: Course) -> Iterator[str]:
+    for collection in course.document.policies.collections:
+        policies = [one.policy for one in stretch.hidden if one.collection == collection.id]
+        if policies:
+            yield f"{collection.id}: {', '.join(policies)}"

@@ -1,0 +1,68 @@
+"""Policies in words: amounts, hours and days."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from dataflows.policies.sections import WEEKDAYS, PolicySection, QuerySection
+
+_MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
+
+
+def amount(units: int, query: QuerySection) -> Decimal:
+    """So many units as a number of the query's unit."""
+    return (units * query.resolution).normalize()
+
+
+def in_unit(units: int, query: QuerySection) -> str:
+    """The same as text."""
+    return f"{amount(units, query):f} {query.unit or ''}".rstrip()
+
+
+def duration(milliseconds: int) -> str:
+    """In the largest unit of which it is a whole number.
+
+    >>> duration(600_000), duration(7_200_000), duration(86_400_000), duration(1_500)
+    ('10 minutes', '2 hours', '1 day', '1.5 seconds')
+    """
+    for unit, name in ((_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute")):
+        if milliseconds % unit == 0:
+            return counted(milliseconds // unit, name)
+    return "1 second" if milliseconds == 1000 else f"{milliseconds / 1000:g} seconds"
+
+
+def counted(number: int, what: str) -> str:
+    """With an s where there is not one."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def when(policy: PolicySection) -> list[str]:
+    """When it holds: hours, and what limits them."""
+    if policy.calendar is None:
+        assert policy.interval is not None
+        start, end = policy.interval.start, policy.interval.end
+        return [f"from {start:%Y-%m-%d %H:%M}", f"to {end:%Y-%m-%d %H:%M}"]
+    calendar = policy.calendar
+    hours = f"{days(calendar.days)} {calendar.start:%H:%M}–{calendar.end:%H:%M}"
+    limits = [
+        f"from {calendar.from_}" if calendar.from_ else "",
+        f"until {calendar.until}" if calendar.until else "",
+        f"except {counted(len(calendar.except_), 'day')}" if calendar.except_ else "",
+    ]
+    return [hours, *filter(None, limits)]
+
+
+def days(written: Sequence[str]) -> str:
+    """Days of the week, as a range where they are one.
+
+    >>> days(["mon", "tue", "wed"]), days(["mon", "sun", "sat"]), days(["tue", "sun"])
+    ('mon–wed', 'sat–mon', 'tue, sun')
+    """
+    chosen = [day for day in WEEKDAYS if day in written]
+    if len(chosen) == len(WEEKDAYS):
+        return "daily"
+    if len(chosen) > 2:
+        for first in range(len(WEEKDAYS)):
+            run = [WEEKDAYS[(first + more) % 7] for more in range(len(chosen))]
+            if set(run) == set(chosen):
+                return f"{run[0]}–{run[-1]}"
+    return ", ".join(chosen)

@@ -1,0 +1,164 @@
+"""The filter: noisy values in, estimates out. It sees nothing else of the data.
+
+A tick t has a noisy value y of a true value z, with noise of variance tau^2. From the noisy values
+before it, let mu, s^2 and r be their mean, variance and correlation, n their number, and
+
+    v = max(s^2 - mean tau^2, 0)                        the variance of true values
+    rho = (r + 1/n) s^2 / v, from 0 to 0.995            the correlation of true values
+    p = mu + k (x - mu)                                 the prediction, from the last estimate x
+    P = rho^2 F + v (1 - rho^2) + s^2 / n               how far it is off, from the last F
+
+Then the estimate is p + K (y - p), and F = (1 - K)^2 P + K^2 tau^2 how far that is off. Without a
+`weight`, k is rho and K = P / (P + tau^2): a Kalman filter; but K = 1, so that the estimate is y,
+where y is more than 5 sqrt(P + tau^2) from p, which is a spike or another level. With a weight w,
+K = w, and k = rho v / (v + w^2 tau^2). The first two values are estimates themselves. Where there
+is no value, the estimate is p, and F = P.
+
+The filter knows neither the model of z nor how well its parameters are known, so P is too small
+where they are badly estimated. What is said of the error therefore uses the larger of P and what
+is left of the mean squared surprise (y - p)^2 after the noise is subtracted, which needs no model,
+because the noise is independent of p; but at least 0.7 of the error that this mean itself has:
+
+    standard error^2 = (1 - K)^2 max(P, D, 0.7 sqrt(2 / m) mean (y - p)^2) + K^2 tau^2
+    D = mean (y - p)^2 - mean tau^2                     over the m surprises that were no spikes
+
+Arithmetic is elementwise + - * / and sqrt, so that the same series gives the same bytes in any
+company and on any machine.
+
+>>> state = start(rows=1, series=1)
+>>> for noisy in (100.0, 104.0, 97.0, 101.0, 500.0):
+...     state, told = advance(state, np.array([[noisy]]), np.array([[9.0]]))
+...     print(told.estimate[0, 0].round(2), told.error[0, 0].round(2))
+100.0 3.0
+104.0 3.0
+100.46 3.57
+100.64 2.12
+500.0 3.0
+
+Source: real-time release specification, sections 2 to 4.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from operators.mechanism import Floats, State
+from operators.realtime.moments import Moments
+
+Booleans = NDArray[np.bool_]
+
+LARGEST_CORRELATION = 0.995
+GATE = 5.0
+"""Standard deviations."""
+LEAST_SHARE = 0.7
+"""Of its own error, what the mean squared surprise is taken to leave unseen, at least."""
+_MOMENTS = ("shift", "total", "squares", "products", "last")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is known after a tick, `(rows, series)`: the estimate, and its standard error."""
+
+    estimate: Floats
+    error: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What is known before a tick: the value, how far it is off (squared), and if both count."""
+
+    value: Floats
+    variance: Floats
+    informed: Booleans
+
+
+def start(rows: int, series: int) -> State:
+    """Nothing has been seen."""
+    names = (*_MOMENTS, "noise", "estimate", "variance", "surprises", "surprise", "expected")
+    return {
+        "count": np.zeros((rows, 1), dtype=np.int64),
+        **{name: np.zeros((rows, series)) for name in names},
+    }
+
+
+def predict(state: State, noise: Floats, weight: Floats | None = None) -> Prediction:
+    """The next tick, whose noise has the variance `noise (rows, 1)`."""
+    moments = _moments(state)
+    count = np.maximum(moments.count, 1)
+    observed = moments.variance
+    true = np.maximum(observed - state["noise"] / count, 0.0)
+    correlated = np.clip(
+        (moments.correlation + 1.0 / count) * observed, 0.0, LARGEST_CORRELATION * true
+    )
+    known = np.where(true > 0.0, true, 1.0)
+    correlation = correlated / known
+    pull = correlation
+    if weight is not None:
+        pull = correlation * (true / (known + weight * weight * noise))
+    return Prediction(
+        moments.mean + pull * (state["estimate"] - moments.mean),
+        correlation * correlation * state["variance"]
+        + true * (1.0 - correlation * correlation)
+        + observed / count,
+        moments.count >= 2,
+    )
+
+
+def advance(
+    state: State, noisy: Floats, noise: Floats, weight: Floats | None = None
+) -> tuple[State, Told]:
+    """After `noisy (rows, series)` values with noise of variance `noise (rows, 1)`."""
+    prediction = predict(state, noise, weight)
+    surprise = noisy - prediction.value
+    spread = prediction.variance + noise
+    if weight is None:
+        tame = prediction.informed & (surprise * surprise <= GATE * GATE * spread)
+        gain = np.where(tame, prediction.variance / spread, 1.0)
+    else:
+        tame = np.broadcast_to(prediction.informed, noisy.shape)
+        gain = np.where(tame, weight, 1.0)
+    estimate = np.where(gain == 1.0, noisy, prediction.value + gain * surprise)
+    after: State = {
+        "count": state["count"] + 1,
+        **_columns(_moments(state).pushed(noisy)),
+        "noise": state["noise"] + noise,
+        "estimate": estimate,
+        "variance": _left(gain, prediction.variance, noise),
+        "surprises": state["surprises"] + tame,
+        "surprise": state["surprise"] + np.where(tame, surprise * surprise, 0.0),
+        "expected": state["expected"] + np.where(tame, noise, 0.0),
+    }
+    unseen = _off(after, prediction)
+    return after, Told(estimate.copy(), np.sqrt(_left(gain, unseen, noise)))
+
+
+def skip(state: State, noise: Floats, weight: Floats | None = None) -> tuple[State, Told]:
+    """After a tick without a value: the prediction, which teaches nothing."""
+    prediction = predict(state, noise, weight)
+    off = np.where(prediction.informed, _off(state, prediction), np.nan)
+    after = {name: column.copy() for name, column in state.items()}
+    after["estimate"], after["variance"] = prediction.value, prediction.variance
+    return after, Told(prediction.value.copy(), np.sqrt(off))
+
+
+def _off(state: State, prediction: Prediction) -> Floats:
+    """How far predictions are off, squared: by the model, and by the surprises there were."""
+    number = np.maximum(state["surprises"], 1.0)
+    surprise, noise = state["surprise"] / number, state["expected"] / number
+    least = LEAST_SHARE * surprise * np.sqrt(2.0 / number)
+    return np.maximum(np.maximum(prediction.variance, surprise - noise), least)
+
+
+def _left(gain: Floats, off: Floats, noise: Floats) -> Floats:
+    """How far an estimate is off, squared."""
+    kept = 1.0 - gain
+    return kept * kept * off + gain * gain * noise
+
+
+def _moments(state: State) -> Moments:
+    return Moments(state["count"], *(state[name] for name in _MOMENTS))
+
+
+def _columns(moments: Moments) -> State:
+    return {name: getattr(moments, name) for name in _MOMENTS}

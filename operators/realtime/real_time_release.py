@@ -1,0 +1,298 @@
+"""Real-time release: Gaussian noise at every tick, and a filter that learns how ticks correlate.
+
+Claim. All ticks together are (epsilon, delta)-DP for everything one person contributes to them
+(user level), up to the delta of finite precision. A tick is the true value with discrete Gaussian
+noise, its price is a zero-concentrated DP figure rho, and prices add up to what (epsilon, delta)
+pays for. What is published is made from noisy values alone, by `filter`: an estimate that is on
+average no worse than the noisy value, and much better where noise is large.
+
+The filter is adaptive: it learns mean, variance and correlation of the series while it goes on, and
+takes a value that is far from what it predicts as it is. With a `weight`, every noisy value has
+this weight instead, and the prediction the rest; 1 publishes noisy values as they are (baseline).
+A fixed weight can be far worse than the baseline where predictions are poor; with `decay` it falls
+with the precision.
+
+The budget is shared in one of three ways. `horizon`: equal parts for so many values, or a few more
+if rounding leaves something over. `period`: the same, but a new budget begins after so many ticks,
+and any so many ticks in a row, not all, are (epsilon, delta)-DP together. `decay`: parts that get
+smaller by this factor with every value, for ever; the price is noise whose variance grows by
+1 / decay with every value, until nothing can be measured. Values that cannot be paid for are not
+used: predictions are published instead (`budget_exhausted`), which say nothing new. So they are for
+ticks without a value: `skip`.
+
+Parameters: `bins`; `sensitivity` in units, by how much one person's contribution changes a bin at
+most; `changed_bins`, how many bins it changes at most (2 if it can move between bins); `epsilon` in
+nats and `delta`, for all ticks or a period; `horizon` or `period` or `decay`; `weight`;
+`presentation`: of estimates as they are (`none`), rounded (`integer`), or at least 0
+(`non_negative`), none of which is fed back to the filter.
+Input: integers `(rows, bins)`. Release: doubles, or integers, `(rows, bins)`. `standard_error
+(rows, bins)` is that of the estimate: 1.96 of it each way hold the truth in 19 ticks of 20, or more
+where noise hides how the series moves; on average over a run, not where a level just changed, and
+not at spikes within the noise. NaN: nothing is known. State: the filter, O(1) per bin, and `spent`
+in units of rho.
+
+>>> from operators.randomness import DrawScope, Secret, tick_position
+>>> release = RealTimeRelease(
+...     bins=1, sensitivity=1, changed_bins=1, epsilon=5.0, delta=1e-6, horizon=100
+... )
+>>> scope = DrawScope(Secret(bytes(32)), "demo", "real", 1, release.law_digest())
+>>> state = release.start(1)
+>>> for tick in range(100):
+...     draws = scope.draws([b"zones"], [tick_position("vitals", tick)])
+...     state, releases = release.step(state, Inputs(np.array([[500]])), draws)
+>>> releases.values.round(1).tolist(), releases.annotations["standard_error"].round(1).tolist()
+([[499.8]], [[3.2]])
+>>> round(release.noise_deviation, 2), releases.annotations["remaining_rho"].round(3).tolist()
+(10.4, [0.0])
+
+Source: real-time release specification; Zhang, Khalili and Liu 2022, corrected.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from operators.mechanism import Array, Draws, Floats, Guarantee, Inputs, Integers, Releases, State
+from operators.nats import UNITS_PER_NAT, in_nats
+from operators.noise.additive import BudgetBelowResolution, finite_precision_delta
+from operators.noise.discrete_gaussian import TOTAL_VARIATION
+from operators.randomness import encode_fields
+from operators.realtime import filter as filtering
+from operators.realtime.accountants import gaussian_total, paper_total
+from operators.realtime.guarantees import real_time_guarantee
+from operators.realtime.measurement import Measurement
+from operators.realtime.schedule import Schedule, constant, decaying
+from operators.realtime.zcdp import units_of_rho
+from operators.wevent.strategy import (
+    LARGEST_BINS,
+    LARGEST_EPSILON,
+    LARGEST_VALUE,
+    kinds_of,
+    require_size,
+    vectors,
+)
+
+LARGEST_HORIZON = 10**7
+LARGEST_DECAY = 0.999
+Presentation = Literal["none", "integer", "non_negative"]
+Booleans = filtering.Booleans
+
+
+@dataclass(frozen=True, eq=False)
+class RealTimeRelease:
+    """Noise, filter and budget; see the module for claim, parameters, shapes and source.
+
+    Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
+    not `(rows, bins)`.
+    """
+
+    bins: int
+    sensitivity: int
+    changed_bins: int
+    epsilon: float
+    delta: float
+    horizon: int | None = None
+    period: int | None = None
+    decay: float | None = None
+    weight: float | None = None
+    presentation: Presentation = "none"
+    schedule: Schedule = field(init=False, repr=False)
+
+    kind: ClassVar[str] = "real_time"
+    implementation: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        require_size("bins", self.bins, LARGEST_BINS)
+        require_size("sensitivity", self.sensitivity, LARGEST_VALUE)
+        require_size("changed_bins", self.changed_bins, self.bins)
+        if not 0.0 < self.epsilon <= LARGEST_EPSILON:
+            raise ValueError(
+                f"epsilon: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {self.epsilon}"
+            )
+        if not 0.0 < self.delta < 1.0:
+            raise ValueError(f"delta: must be above 0 and below 1, not {self.delta}")
+        if self.weight is not None and not 0.0 < self.weight <= 1.0:
+            raise ValueError(f"weight: must be above 0 and at most 1, not {self.weight}")
+        if self.presentation not in ("none", "integer", "non_negative"):
+            raise ValueError("presentation: must be none, integer or non_negative")
+        object.__setattr__(self, "schedule", self._schedule())
+        if self.schedule.first < 1:
+            raise BudgetBelowResolution(
+                "epsilon, delta: pay for no measurement at all; give more, or share them among "
+                "fewer values"
+            )
+
+    def start(self, rows: int) -> State:
+        """Nothing was released, nothing was spent."""
+        return {
+            **filtering.start(rows, self.bins),
+            "spent": np.zeros(rows, dtype=np.int64),
+            "tick": np.zeros(rows, dtype=np.int64),
+        }
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """Measure what can be paid for, and filter; predict the rest."""
+        values = vectors(inputs.values, self.bins)
+        steps, spent = self._due(state), self._spent(state)
+        measured = self._pays(steps, spent)
+        noisy = self._measurement.noisy(values, np.where(measured, steps, 0), draws)
+        known = filtering.advance(self._filter(state), noisy, *self._precision(steps))
+        if not measured.all():
+            known = _choose(measured, known, self._predicted(state, steps))
+        spent = spent + np.where(measured, self.schedule.charges(steps), 0)
+        return self._settled(state, known, spent, measured)
+
+    def skip(self, state: State) -> tuple[State, Releases]:
+        """A tick without a value: the prediction is published, for free."""
+        nothing = np.zeros(len(state["tick"]), dtype=bool)
+        known = self._predicted(state, self._due(state))
+        return self._settled(state, known, self._spent(state), nothing)
+
+    @cached_property
+    def budget(self) -> int:
+        """What all ticks, or those of a period, may cost: units of rho."""
+        return units_of_rho(self.epsilon, self.delta)
+
+    @property
+    def noise_deviation(self) -> float:
+        """Of the noise of the first value, in units."""
+        return self._measurement.deviation(self.schedule.first)
+
+    @property
+    def _measurement(self) -> Measurement:
+        return Measurement(self.sensitivity)
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """User level over all ticks, or over those of a period."""
+        return (
+            real_time_guarantee(
+                epsilon=self.epsilon,
+                delta=self.delta,
+                period=self.period,
+                bins=self.bins,
+                changed=self.changed_bins,
+                sensitivity=self.sensitivity,
+            ),
+        )
+
+    def audit(self) -> Mapping[str, object]:
+        """Budget and noise, and how much noise other accounts would ask for."""
+        schedule, total = self.schedule, 2.0 * in_nats(self.budget)
+        charge = int(schedule.charges(schedule.table[:1])[0])
+        values = self.period or schedule.lasts or self.budget // charge
+        return {
+            "budget in rho": in_nats(self.budget),
+            "charge of the first value in rho": in_nats(charge),
+            "values that the budget pays for": values,
+            "a new budget after so many ticks": self.period,
+            "standard deviation of the noise of the first value": self.noise_deviation,
+            "noise variance by the bound of the paper, relative": (
+                total / paper_total(self.epsilon, self.delta)
+            ),
+            "noise variance by an exact account of continuous noise, relative": (
+                total / gaussian_total(self.epsilon, self.delta)
+            ),
+            "delta of finite precision, all values": finite_precision_delta(
+                self.epsilon, TOTAL_VARIATION, self.changed_bins * values
+            ),
+            "warning": self._measurement.warning(schedule.first),
+        }
+
+    def law_digest(self) -> bytes:
+        """Identifies kind, implementation and all parameters."""
+        content = encode_fields(
+            self.kind,
+            self.implementation,
+            self.bins,
+            self.sensitivity,
+            self.changed_bins,
+            self.budget,
+            self.horizon or 0,
+            self.period or 0,
+            (self.decay or 0.0).hex(),
+            (self.weight or 0.0).hex(),
+            self.presentation,
+        )
+        return blake2b(content, digest_size=32).digest()
+
+    def _schedule(self) -> Schedule:
+        given = [value for value in (self.horizon, self.period, self.decay) if value is not None]
+        if len(given) != 1:
+            raise ValueError("horizon, period, decay: give exactly one of them")
+        if self.decay is not None:
+            if not 0.0 < self.decay <= LARGEST_DECAY:
+                raise ValueError(f"decay: must be above 0 and at most {LARGEST_DECAY}")
+            return decaying(self.budget, self.changed_bins, self.decay)
+        name, number = ("horizon", self.horizon) if self.period is None else ("period", self.period)
+        assert number is not None
+        require_size(name, number, LARGEST_HORIZON)
+        return constant(self.budget, self.changed_bins, number)
+
+    def _due(self, state: State) -> Integers:
+        return self.schedule.steps(state["count"][:, 0])
+
+    def _spent(self, state: State) -> Integers:
+        """Of the budget of the tick that comes now."""
+        if self.period is None:
+            return state["spent"]
+        return np.where(state["tick"] % self.period == 0, 0, state["spent"])
+
+    def _pays(self, steps: Integers, spent: Integers) -> Booleans:
+        """Whether the budget pays for values with these steps."""
+        affordable: Booleans = spent + self.schedule.charges(steps) <= self.budget
+        return (steps > 0) & affordable
+
+    def _precision(self, steps: Integers) -> tuple[Floats, Floats | None]:
+        """The variance of the noise, and the weight, of values with these steps."""
+        some = np.maximum(steps, 1)[:, None]
+        noise = self._measurement.variance(some)
+        return noise, None if self.weight is None else self.weight * (some / self.schedule.first)
+
+    def _predicted(self, state: State, steps: Integers) -> tuple[State, filtering.Told]:
+        return filtering.skip(self._filter(state), *self._precision(steps))
+
+    def _filter(self, state: State) -> State:
+        return {name: state[name] for name in filtering.start(0, 0)}
+
+    def _settled(
+        self, state: State, known: tuple[State, filtering.Told], spent: Integers, measured: Booleans
+    ) -> tuple[State, Releases]:
+        after, told = known
+        notes = {
+            "published": measured.copy(),
+            "budget_exhausted": ~self._pays(self._due(state), self._spent(state)),
+            "standard_error": told.error,
+            "spent_rho": spent / UNITS_PER_NAT,
+            "remaining_rho": (self.budget - spent) / UNITS_PER_NAT,
+        }
+        return (
+            {**after, "spent": spent.copy(), "tick": state["tick"] + 1},
+            Releases(self._presented(told.estimate), notes, kinds_of(measured)),
+        )
+
+    def _presented(self, estimates: Floats) -> Array:
+        match self.presentation:
+            case "integer":
+                return np.rint(estimates).astype(np.int64)
+            case "non_negative":
+                return np.maximum(estimates, 0.0)
+            case _:
+                return estimates
+
+
+def _choose(
+    first: Booleans, one: tuple[State, filtering.Told], other: tuple[State, filtering.Told]
+) -> tuple[State, filtering.Told]:
+    """Row by row the one or the other."""
+    rows = first[:, None]
+    return (
+        {name: np.where(rows, column, other[0][name]) for name, column in one[0].items()},
+        filtering.Told(
+            np.where(rows, one[1].estimate, other[1].estimate),
+            np.where(rows, one[1].error, other[1].error),
+        ),
+    )

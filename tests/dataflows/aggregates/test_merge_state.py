@@ -1,0 +1,39 @@
+"""The state of the merge, whatever mechanism is behind it."""
+
+import numpy as np
+import pytest
+
+from dataflows.aggregates.merging import Merge
+from dataflows.aggregates.partials import Partial
+from operators.randomness import DrawScope, Secret
+from operators.registry import KINDS, Example
+from operators.registry.aggregates import KINDS as STRATEGIES
+from operators.registry.policies import KINDS as UNDER_POLICIES
+
+TICKS = 7
+
+
+@pytest.mark.parametrize("kind", [*STRATEGIES, *UNDER_POLICIES])
+def test_a_state_that_was_written_and_read_goes_on_the_same(kind: str) -> None:
+    for example in KINDS[kind].examples():
+        assert released(example, restarting=True) == released(example, restarting=False)
+
+
+def released(example: Example, *, restarting: bool) -> list[bytes]:
+    """What ticks let out; where it is restarting, the state is bytes between them."""
+    mechanism, groups = example.mechanism, example.accepted.shape[1]
+    scope = DrawScope(Secret(bytes(32)), "merge", kind_of(example), 1, mechanism.law_digest())
+    merge = Merge(mechanism, scope, "topic-id", partitions=1, groups=groups)
+    state, found = merge.start(), []
+    for tick in range(TICKS):
+        figures = example.accepted[tick % len(example.accepted)]
+        for _, releases in merge(state, Partial(0, tick, np.arange(groups), figures)):
+            found.append(releases.values.tobytes())
+            found += [note.tobytes() for note in releases.annotations.values()]
+        if restarting:
+            state = merge.restored(state.encoded())
+    return found
+
+
+def kind_of(example: Example) -> str:
+    return example.mechanism.kind

@@ -1,0 +1,91 @@
+"""`fugu policy check`: what it prints, what machines read, and what it refuses."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+from typer.testing import CliRunner, Result
+
+from dataflows.cli import app
+from dataflows.errors import ConfigurationError
+from tests.dataflows.policies.documents import DOCUMENT, EXAMPLE, with_change
+
+
+def checked(path: Path, *options: str) -> Result:
+    return CliRunner().invoke(app, ["policy", "check", str(path), *options], env={"COLUMNS": "80"})
+
+
+def document(path: Path) -> Any:
+    result = checked(path, "--json")
+    assert result.exit_code == 0
+    return orjson.loads(result.stdout)
+
+
+def test_people_read_collections_policies_and_what_they_come_to() -> None:
+    result = checked(EXAMPLE)
+    assert result.exit_code == 0
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    assert lines[1:10] == [
+        "policies.yaml: OK",
+        "",
+        "household, for everybody else",
+        "policy         when                              hides   in a row   first week",
+        "─" * 78,
+        "shower         mon–fri 06:00–09:00              2.2 kW    2 ticks            5",
+        "               from 2026-01-05",
+        "cooking        daily 17:30–20:00                3.5 kW    5 ticks            7",
+        "               from 2026-01-05, except 2 days",
+    ]
+    assert "electric-car, for 2 keys" in lines
+    assert lines[-3:] == [
+        "A tick is 10 minutes. The first week and year begin on 2026-01-05.",
+        "Largest sensitivity in that year: 14.5 kW; 14.5 kW without policies.",
+        "Largest delta in that year: 136 of an interval's 1,008 ticks can differ.",
+    ]
+
+
+def test_machines_read_the_same_and_no_keys() -> None:
+    read = document(EXAMPLE)
+    assert read["first_day"] == "2026-01-05"
+    household, car = read["collections"]
+    assert (household["default"], household["keys"], car["keys"]) == (True, 0, 2)
+    assert household["policies"][1] == {
+        "id": "cooking",
+        "when": "daily 17:30–20:00, from 2026-01-05, except 2 days",
+        "theta": [3.5],
+        "ticks": 5,
+        "occurrences_in_first_week": 7,
+    }
+    assert car["policies"][2]["theta"] == [2.2, 2.2, 3.5, 3.5, 3.5, 3.5]
+    assert read["first_year"] == {"sensitivity": 14.5, "affected": 136}
+    assert read["remarks"] == []
+    assert "meter" not in orjson.dumps(read).decode()
+
+
+def test_remarks_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "policies.yaml"
+    path.write_text(with_change("2.2 kW", "0"))
+    output = checked(path).stdout
+    assert "remark household/shower: theta is 0: it hides nothing\n" in output
+    assert document(path)["remarks"][0] == {
+        "about": "household/shower",
+        "says": "theta is 0: it hides nothing",
+    }
+
+
+def test_a_document_that_hides_nothing_is_checked_too(tmp_path: Path) -> None:
+    path = tmp_path / "policies.yaml"
+    head, shop = DOCUMENT.split("    policies:\n      - id: shower")[0], "    policies: []\n"
+    path.write_text(head + shop)
+    assert "Nothing is hidden in that year." in checked(path).stdout
+
+
+def test_an_error_ends_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "policies.yaml"
+    path.write_text(with_change("2.2 kW", "-1"))
+    result = checked(path)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, ConfigurationError)
+    assert "policies.yaml:14: collections.household.policies.shower.theta: must be" in str(
+        result.exception
+    )

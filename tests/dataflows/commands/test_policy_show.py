@@ -1,0 +1,132 @@
+"""`fugu policy show`: what it prints, what machines read, what it draws, and what it refuses."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from typer.testing import CliRunner, Result
+
+from dataflows.cli import app
+from dataflows.errors import FuguError
+from tests.dataflows.policies.documents import EXAMPLE, with_change
+
+
+def shown(*options: str, path: Path = EXAMPLE) -> Result:
+    return CliRunner().invoke(app, ["policy", "show", str(path), *options], env={"COLUMNS": "90"})
+
+
+def said(*options: str, path: Path = EXAMPLE) -> list[str]:
+    result = shown(*options, path=path)
+    assert result.exit_code == 0
+    return [line.rstrip() for line in result.stdout.splitlines()]
+
+
+def document(*options: str, path: Path = EXAMPLE) -> Any:
+    result = shown(*options, "--json", path=path)
+    assert result.exit_code == 0
+    return orjson.loads(result.stdout)
+
+
+def test_days_that_are_alike_are_one_block_of_the_table() -> None:
+    lines = said()
+    start = next(number for number, line in enumerate(lines) if line.startswith("day"))
+    assert [" ".join(line.split()) for line in lines[start + 2 : start + 10]] == [
+        "Mon 01-05 06:00–09:00 household: shower 2.2 kW 2 of 18",
+        "to Thu 01-08 17:30–19:00 household: cooking 3.5 kW 11 of 15",
+        "electric-car: cooking",
+        "19:00–20:00 household: cooking 14.5 kW 24 of 60",
+        "electric-car: cooking, charging",
+        "20:00–05:00 +1 electric-car: charging 11 kW 24 of 60",
+        "",
+        "Fri 01-09 06:00–09:00 household: shower 2.2 kW 2 of 18",
+    ]
+
+
+def test_what_policies_save_is_said_with_the_window_it_is_relative_to() -> None:
+    text = " ".join(" ".join(said()).split())
+    for part in (
+        "2026-01-05 to 2026-01-11, by the clock of Europe/Berlin; a tick is 10 minutes",
+        "without policies 14.5 kW (Δ_Q)",
+        "spends epsilon in any 60 ticks (w), as many as the longest interval here has:",
+        "0.242 with noise for what can change in a tick (mean of Δ_t / Δ_Q)",
+        "0.121 with a budget for ticks that can differ (mean of δ / w)",
+        "0.087 with both, at most",
+        "56.8% of the ticks hide nothing: these can be published exactly.",
+    ):
+        assert part in text
+
+
+def test_machines_read_every_occurrence_and_every_stretch() -> None:
+    read = document("--from", "2026-03-29", "--until", "2026-03-29")
+    assert (read["from"], read["until"]) == ("2026-03-29", "2026-03-29")
+    cooking, car_cooking, charging = read["hidden"]
+    assert cooking == {
+        "policy": "household/cooking",
+        "first_tick": 2957997,
+        "last_tick": 2958011,
+        "start": "2026-03-29T17:30:00+02:00",
+        "end": "2026-03-29T20:00:00+02:00",
+        "theta": [3.5] * 5,
+    }
+    assert (car_cooking["policy"], charging["policy"]) == (
+        "electric-car/cooking",
+        "electric-car/charging",
+    )
+    stretches = read["stretches"]
+    assert [one["sensitivity"] for one in stretches] == [0, 3.5, 14.5, 11]
+    assert sum(one["last_tick"] - one["first_tick"] + 1 for one in stretches) == 23 * 6
+    assert [one["affected"] for one in stretches[2]["intervals"]] == [11, 24]
+    quiet = stretches[0]["last_tick"] - stretches[0]["first_tick"] + 1
+    assert read["improvement"]["window"] == 60
+    assert read["improvement"]["exact"] == pytest.approx(quiet / (23 * 6))
+
+
+def test_quiet_days_can_be_published_exactly() -> None:
+    assert "Nothing is hidden in these days: every tick can be published exactly." in said(
+        "--from", "2025-01-01"
+    )
+    assert document("--from", "2025-01-01")["improvement"] is None
+
+
+def test_long_tables_end_with_where_to_go_on(tmp_path: Path) -> None:
+    last = said("--until", "2026-12-31")
+    assert any(line.startswith("There is more from 2026-") for line in last)
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml")])
+def test_a_picture_is_drawn(name: str, start: bytes, tmp_path: Path) -> None:
+    picture = tmp_path / name
+    said("--from", "2026-03-28", "--plot", str(picture))
+    content = picture.read_bytes()
+    assert content.startswith(start)
+    assert len(content) > 5_000
+
+
+def test_a_picture_of_nothing_is_drawn_too(tmp_path: Path) -> None:
+    said("--from", "2025-01-01", "--plot", str(tmp_path / "a.png"))
+    assert (tmp_path / "a.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--plot", "a.pdf"], "--plot a.pdf: the name must end in .png or .svg"),
+        (["--from", "1969-12-31"], "--from: must be in the years 1970 to 2099"),
+        (["--until", "2100-01-01"], "--until: must be in the years 1970 to 2099"),
+        (["--until", "2026-01-04"], "--until: is before 2026-01-05, the first day; write a later"),
+        (["--until", "2050-01-01"], "ticks are too many, 1,000,000 are the most; write an earlier"),
+    ],
+)
+def test_days_that_cannot_be_shown_are_refused(options: list[str], says: str) -> None:
+    error = shown(*options).exception
+    assert isinstance(error, FuguError)
+    assert says in str(error)
+
+
+def test_a_histogram_is_shown_without_units(tmp_path: Path) -> None:
+    path = tmp_path / "policies.yaml"
+    text = with_change("sum, unit: kW, cap: 14.5, resolution: 0.01", "histogram")
+    path.write_text(text.replace("2.2 kW", "1"))
+    assert document(path=path)["sensitivity_without_policies"] == 2.0
+    assert "without policies 2 (Δ_Q)" in " ".join(said(path=path))

@@ -1,0 +1,226 @@
+"""The release: noise, ledger, what is published without a value, and what it does not look at."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from operators.mechanism import Inputs, Integers, Kind, Releases, State
+from operators.nats import UNITS_PER_NAT
+from operators.noise.additive import BudgetBelowResolution
+from operators.randomness import DrawScope, Secret, tick_position
+from operators.realtime.real_time_release import RealTimeRelease
+from tests.conformance.streams import Stored
+from tests.operators.noise.simulated import SimulatedDraws
+from tests.operators.realtime.chosen_points import ChosenPoints
+
+RELEASE = RealTimeRelease(2, 1, 2, epsilon=5.0, delta=1e-6, horizon=10)
+TRUTH = np.cumsum(np.random.default_rng(1).integers(-9, 10, (30, 1, 2)), axis=0) + 200
+
+
+def run(
+    release: RealTimeRelease, truth: Integers, missing: frozenset[int] = frozenset()
+) -> list[tuple[State, Releases]]:
+    """With keyed draws that do not depend on the law."""
+    scope = DrawScope(Secret(bytes(32)), "test", "real", 1, bytes(32))
+    state, told = release.start(truth.shape[1]), []
+    for tick, values in enumerate(truth):
+        draws = scope.draws([b"key"] * len(values), [tick_position("t", tick)] * len(values))
+        if tick in missing:
+            state, releases = release.skip(state)
+        else:
+            state, releases = release.step(state, Inputs(values), draws)
+        told.append((state, releases))
+    return told
+
+
+def noted(told: list[tuple[State, Releases]], name: str) -> list[object]:
+    return [releases.annotations[name][0].item() for _, releases in told]
+
+
+def test_with_a_weight_of_1_values_have_noise_of_the_deviation_that_is_told() -> None:
+    release = RealTimeRelease(3, 1, 1, epsilon=5.0, delta=1e-6, horizon=10, weight=1.0)
+    values = np.full((2000, 3), 1234)
+    draws = SimulatedDraws(np.random.default_rng(1))
+    _, releases = release.step(release.start(2000), Inputs(values), draws)
+    noise = (releases.values - 1234).ravel()
+    expected = release.noise_deviation
+    assert noise.std() == pytest.approx(expected, rel=5 / np.sqrt(2 * noise.size))
+    assert abs(noise.mean()) < 5 * expected / np.sqrt(noise.size)
+    assert set(releases.annotations["standard_error"].ravel().tolist()) == {expected}
+
+
+def test_ten_values_are_paid_for_and_then_predictions_are_published() -> None:
+    told = run(RELEASE, TRUTH)
+    assert noted(told, "published") == [True] * 10 + [False] * 20
+    assert noted(told, "budget_exhausted") == [False] * 10 + [True] * 20
+    assert [kind for _, releases in told for kind in np.asarray(releases.kinds).tolist()] == (
+        [Kind.FRESH] * 10 + [Kind.REPEATED] * 20
+    )
+    spent = [int(state["spent"][0]) for state, _ in told]
+    assert spent[9:] == [spent[9]] * 21
+    assert 0.999 * RELEASE.budget < spent[9] <= RELEASE.budget
+    assert noted(told, "spent_rho") == [number / UNITS_PER_NAT for number in spent]
+    assert noted(told, "remaining_rho") == [
+        (RELEASE.budget - number) / UNITS_PER_NAT for number in spent
+    ]
+
+
+def test_what_rounding_leaves_over_pays_for_a_few_more_values() -> None:
+    release = RealTimeRelease(1, 1, 1, epsilon=0.05, delta=1e-7, horizon=200)
+    values = np.full((220, 1, 1), 7)
+    published = sum(map(bool, noted(run(release, values), "published")))
+    assert published == release.audit()["values that the budget pays for"]
+    assert published == 215
+
+
+def test_a_tick_without_a_value_costs_nothing_and_publishes_the_prediction() -> None:
+    told = run(RELEASE, TRUTH, missing=frozenset({4, 5}))
+    assert noted(told, "published") == [tick not in (4, 5) and tick < 12 for tick in range(30)]
+    assert noted(told, "budget_exhausted") == [tick >= 12 for tick in range(30)]
+    before, after = told[3][0], told[5][0]
+    assert after["spent"] == before["spent"]
+    assert after["tick"] == before["tick"] + 2
+    assert told[4][1].annotations["standard_error"].min() > 0.0
+    for name, column in told[4][0].items():
+        assert not np.shares_memory(column, told[3][0][name])
+
+
+def test_the_ledger_survives_a_round_trip_through_bytes() -> None:
+    """Otherwise a restart would be a new budget."""
+    state = run(RELEASE, TRUTH[:7])[-1][0]
+    restored = {name: Stored.of(column).load() for name, column in state.items()}
+    scope = DrawScope(Secret(bytes(32)), "test", "real", 1, bytes(32))
+    fresh = replace(RELEASE)
+    published = []
+    for tick in range(7, 30):
+        draws = scope.draws([b"key"], [tick_position("t", tick)])
+        restored, releases = fresh.step(restored, Inputs(TRUTH[tick]), draws)
+        published.append(releases.annotations["published"][0])
+    assert sum(published) == 3
+    assert restored["spent"] == run(RELEASE, TRUTH)[-1][0]["spent"]
+
+
+def test_a_new_period_has_a_new_budget_and_no_window_spends_more_than_one() -> None:
+    release = RealTimeRelease(2, 1, 2, epsilon=5.0, delta=1e-6, period=7)
+    missing = frozenset({2, 3, 11, 20})
+    told = run(release, TRUTH, missing)
+    assert noted(told, "published") == [tick not in missing for tick in range(30)]
+    charge = int(release.schedule.charges(release.schedule.table)[0])
+    charges = np.array([charge * (tick not in missing) for tick in range(30)])
+    spent = [int(state["spent"][0]) for state, _ in told]
+    assert spent == [int(charges[tick - tick % 7 : tick + 1].sum()) for tick in range(30)]
+    windows = [charges[start : start + 7].sum() for start in range(24)]
+    assert max(windows) <= release.budget
+
+
+def test_parts_that_get_smaller_end_when_nothing_can_be_measured() -> None:
+    release = RealTimeRelease(2, 1, 2, epsilon=5.0, delta=1e-6, decay=0.3, weight=1.0)
+    values = np.full((40, 50, 2), 10**6)
+    state, draws = release.start(50), SimulatedDraws(np.random.default_rng(2))
+    deviations, published = [], []
+    for now in values:
+        state, releases = release.step(state, Inputs(now), draws)
+        deviations.append(releases.values.std())
+        published.append(bool(releases.annotations["published"].all()))
+    lasts = release.schedule.lasts
+    assert lasts is not None
+    assert published == [True] * lasts + [False] * (40 - lasts)
+    assert 5 < lasts < 30
+    assert (state["spent"] <= release.budget).all()
+    assert deviations[0] == pytest.approx(release.noise_deviation, rel=0.4)
+    growth = np.array(deviations[2:lasts]) / np.array(deviations[1 : lasts - 1])
+    assert growth.mean() == pytest.approx(1 / np.sqrt(0.3), rel=0.2)
+    assert releases.annotations["budget_exhausted"].all()
+
+
+def test_what_is_presented_is_not_fed_back() -> None:
+    truth = TRUTH - 200
+    plain = run(RELEASE, truth)
+    integer = replace(RELEASE, presentation="integer"), np.rint
+    non_negative = replace(RELEASE, presentation="non_negative"), lambda x: np.maximum(x, 0.0)
+    for release, shown in (integer, non_negative):
+        other = run(release, truth)
+        for (state, releases), (other_state, other_releases) in zip(plain, other, strict=True):
+            assert np.array_equal(other_releases.values, shown(releases.values))
+            for name, column in state.items():
+                assert other_state[name].tobytes() == column.tobytes()
+    assert min(releases.values.min() for _, releases in plain) < 0.0
+
+
+@pytest.mark.parametrize("weight", [None, 0.3])
+def test_a_release_depends_on_true_values_only_through_noisy_ones(weight: float | None) -> None:
+    """Two truths, and noise that makes them look the same: same releases, same state."""
+    release = replace(RELEASE, weight=weight)
+    rng, steps = np.random.default_rng(3), release.schedule.first
+    state, other = release.start(1), release.start(1)
+    for values in TRUTH[:15]:
+        noise = rng.integers(-steps, steps + 1, (1, 2))
+        moved = rng.integers(-1, 2, (1, 2))
+        state, releases = release.step(state, Inputs(values), ChosenPoints(noise))
+        chosen = ChosenPoints(noise - moved * steps)
+        other, other_releases = release.step(other, Inputs(values + moved), chosen)
+        assert other_releases.values.tobytes() == releases.values.tobytes()
+        for name, note in releases.annotations.items():
+            assert other_releases.annotations[name].tobytes() == note.tobytes()
+        for name, column in state.items():
+            assert other[name].tobytes() == column.tobytes()
+
+
+def test_what_cannot_be_paid_for_is_not_even_drawn() -> None:
+    """And rows that can be are, at their own precision."""
+    release = RealTimeRelease(1, 1, 1, 5.0, 1e-6, decay=0.5)
+    state = release.start(3)
+    state["count"][:, 0] = [0, 4, 1000]
+    draws = ChosenPoints(np.zeros((3, 1), dtype=np.int64))
+    after, releases = release.step(state, Inputs(np.array([[5], [6], [7]])), draws)
+    assert releases.annotations["published"].tolist() == [True, True, False]
+    assert draws.drawn == [1, 1]
+    first, fifth = (int(release.schedule.table[index]) for index in (0, 4))
+    charges = release.schedule.charges(np.array([first, fifth, 0]))
+    assert after["spent"].tolist() == charges.tolist()
+    assert after["count"][:, 0].tolist() == [1, 5, 1000]
+
+
+def test_values_beyond_what_sums_can_take_are_clamped() -> None:
+    state = RELEASE.start(1)
+    draws = ChosenPoints(np.zeros((1, 2), dtype=np.int64))
+    _, releases = RELEASE.step(state, Inputs(np.array([[2**62, -(2**62)]])), draws)
+    assert releases.values.tolist() == [[2.0**44, -(2.0**44)]]
+
+
+def test_the_promise_is_about_all_ticks_or_about_those_of_a_period() -> None:
+    [whole] = RELEASE.guarantees()
+    assert (whole.notion, whole.per, whole.window) == ("dp", "stream", None)
+    assert (whole.epsilon, whole.delta) == (5.0, 1e-6)
+    [part] = replace(RELEASE, horizon=None, period=7).guarantees()
+    assert (part.notion, part.per, part.window) == ("w-event-dp", "window", 7)
+    assert "budgets of periods add up without end" in part.not_covered[0]
+    for promise in (whole, part):
+        assert any("weights of a filter" in sentence for sentence in promise.not_covered)
+        assert any("clamped" in sentence for sentence in promise.not_covered)
+        assert any("several streams" in sentence for sentence in promise.not_covered)
+
+
+def test_an_audit_says_what_other_accounts_would_ask_for() -> None:
+    audit = RealTimeRelease(1, 1, 1, 1.0, 1e-5, horizon=100).audit()
+    assert audit["noise variance by the bound of the paper, relative"] == pytest.approx(
+        1.47, abs=0.005
+    )
+    exact = audit["noise variance by an exact account of continuous noise, relative"]
+    assert exact == pytest.approx(1.47 / 1.73, abs=0.01)
+    assert audit["warning"] is None
+    assert "is close to" in str(
+        RealTimeRelease(1, 1, 1, 0.1, 1e-7, horizon=1000).audit()["warning"]
+    )
+
+
+def test_a_budget_that_pays_for_nothing_is_refused() -> None:
+    with pytest.raises(BudgetBelowResolution, match="epsilon, delta: pay for no measurement"):
+        RealTimeRelease(1, 1, 1, 0.01, 1e-7, horizon=10**7)
+
+
+def test_exactly_one_way_to_share_the_budget_is_given() -> None:
+    for horizon, period, decay in ((None, None, None), (5, 5, None), (None, 5, 0.5)):
+        with pytest.raises(ValueError, match="give exactly one"):
+            RealTimeRelease(1, 1, 1, 1.0, 1e-7, horizon, period, decay)

@@ -1,0 +1,68 @@
+"""What mechanisms of Swellfish privacy say that they promise, and that they do not."""
+
+import pytest
+
+from operators.mechanism import Guarantee
+from operators.registry.policies import HOUSEHOLD
+from operators.swellfish.strategy import Irrelevant
+from operators.swellfish.ts_uniform import TSUniform
+from operators.swellfish.unicorn import Unicorn
+from operators.swellfish.unicorn_ps import UnicornPS
+
+
+def promise(irrelevant: Irrelevant = "repeat") -> Guarantee:
+    [guarantee] = UnicornPS(HOUSEHOLD, 1, 1.0, irrelevant=irrelevant).guarantees()
+    return guarantee
+
+
+def test_a_single_secret_costs_epsilon_and_c_intervals_cost_c_times_as_much() -> None:
+    guarantee = promise()
+    assert (guarantee.notion, guarantee.per, guarantee.epsilon) == ("swellfish", "interval", 1.0)
+    assert "every single secret" in guarantee.protects
+    assert "over its whole life" in guarantee.protects
+    assert "c relevance intervals cover is protected with c times epsilon" in guarantee.composition
+    assert "all secrets of a stream together without a bound" in guarantee.composition
+
+
+@pytest.mark.parametrize(
+    ("irrelevant", "said"),
+    [
+        ("repeat", "the last release is repeated"),
+        ("exact", "the true figures are published, without noise"),
+        (0.25, "0.25 nats each, which is no promise about any policy"),
+    ],
+)
+def test_nothing_is_promised_about_ticks_without_a_relevant_policy(
+    irrelevant: Irrelevant, said: str
+) -> None:
+    first, *_ = promise(irrelevant).not_covered
+    assert first.startswith("ticks at which no policy of anybody is relevant")
+    assert said in first
+
+
+def test_what_else_is_not_covered_is_said() -> None:
+    text = "; ".join(promise().not_covered)
+    for open_point in (
+        "whether a person is in the stream at all",
+        "the policies themselves",
+        "stated too late",
+        "how the ticks of one person depend on each other",
+    ):
+        assert open_point in text
+
+
+def test_strategies_for_windows_assume_that_no_interval_is_longer() -> None:
+    strategy = TSUniform(HOUSEHOLD, 1, 1.0, window=4)
+    [guarantee] = strategy.guarantees()
+    assert guarantee.assumptions[0].startswith("no relevance interval has more than 4 ticks")
+    assert strategy.audit()["longest relevance interval that is covered, in ticks"] == 4
+
+
+def test_finite_precision_counts_the_decision_and_all_bins_that_can_change() -> None:
+    deltas = [
+        kind(HOUSEHOLD, bins, 1.0).guarantees()[0].finite_precision_delta
+        for kind, bins in ((UnicornPS, 1), (Unicorn, 1), (UnicornPS, 2), (UnicornPS, 2**17))
+    ]
+    assert deltas[1] == pytest.approx(2 * deltas[0])
+    assert deltas[2] == pytest.approx(2 * deltas[0])
+    assert deltas[3] == pytest.approx(HOUSEHOLD.largest_sensitivity * deltas[0])
