@@ -111,15 +111,18 @@ def _occurrences(rng: np.random.Generator) -> Iterator[Occurrence]:
             hour = int(rng.choice(24, p=_BY_HOUR))
             yield _around(24 * day + hour, one.hours, one.load)
     hours = int(rng.integers(LONG_HOURS[0], LONG_HOURS[1], endpoint=True))
-    begin = int(rng.integers(TICKS - hours))
-    yield _around(begin, hours, int(rng.choice(list(LONG_LOADS.values()))))
+    start = int(rng.integers(TICKS - AROUND * hours, endpoint=True))
+    yield _hidden(start, hours, int(rng.choice(list(LONG_LOADS.values()))))
 
 
 def _around(begin: int, hours: int, load: int) -> Occurrence:
-    """With J around a use that begins at a tick, within the half-year."""
-    ticks = AROUND * hours
-    start = min(max(begin - (ticks - hours) // 2, 0), TICKS - ticks)
-    return Occurrence(start, start + ticks - 1, (load,) * hours)
+    """With a use that begins at a tick in the middle, or at an end of the half-year."""
+    start = begin - (AROUND - 1) * hours // 2
+    return _hidden(min(max(start, 0), TICKS - AROUND * hours), hours, load)
+
+
+def _hidden(start: int, hours: int, load: int) -> Occurrence:
+    return Occurrence(start, start + AROUND * hours - 1, (load,) * hours)
 
 
 def _by_hour() -> Floats:

@@ -23,6 +23,7 @@ from operators.randomness import DrawScope, Secret, tick_position
 from operators.swellfish.tinar_uniform import TINARUniform
 from operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
 from operators.swellfish.ts_budget_distribution import TSBudgetDistribution
+from operators.swellfish.ts_sample import TSSample
 from operators.swellfish.ts_uniform import TSUniform
 from operators.swellfish.unicorn import Unicorn
 from operators.swellfish.unicorn_is import UnicornIS
@@ -37,7 +38,7 @@ EPSILON = 1.0
 ABSOLUTE, RELATIVE = 0, 1
 
 WEvent = type[Strategy]
-Windowed = type[TSUniform] | type[TSBudgetDistribution] | type[TSBudgetAbsorption]
+Windowed = type[TSUniform] | type[TSSample] | type[TSBudgetDistribution] | type[TSBudgetAbsorption]
 OfIntervals = type[TINARUniform] | type[UnicornIS] | type[UnicornPS] | type[Unicorn]
 
 
@@ -59,6 +60,7 @@ MECHANISMS: Mapping[str, Callable[[Household], Mechanism]] = {
     "BD": partial(_of_windows, BudgetDistribution),
     "BA": partial(_of_windows, BudgetAbsorption),
     "TSUniform": partial(_of_sensitivities, TSUniform),
+    "TSSample": partial(_of_sensitivities, TSSample),
     "TSBD": partial(_of_sensitivities, TSBudgetDistribution),
     "TSBA": partial(_of_sensitivities, TSBudgetAbsorption),
     "TINARUniform": partial(_of_intervals, TINARUniform),
