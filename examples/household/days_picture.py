@@ -31,7 +31,6 @@ def save(released: Released, path: Path) -> None:
         _draw_figures(axes, released, figures)
         error = released.errors(strategy).mean()
         axes.set_title(f"{_TITLES[strategy]}; mean error {error:.0f} kW", loc="left", fontsize=10)
-    above[0].legend(frameon=False, loc="upper left", ncols=4, fontsize=9)
     _draw_strip(strip, released)
     _draw_sensitivities(steps, released.by_strategy["unicorn"])
     steps.xaxis.set_major_locator(MultipleLocator(12))
@@ -42,13 +41,15 @@ def save(released: Released, path: Path) -> None:
         axes.grid(axis="x", color="#e9ecef", linewidth=0.8)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
+    handles = above[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", frameon=False, ncols=3)
     figure.savefig(path)
 
 
 def _draw_figures(axes: Axes, released: Released, figures: Figures) -> None:
     lower, upper = figures.bars
     axes.stairs(upper, _HOURS, baseline=lower, fill=True, color=_BAND, label="95 % of the noise")
-    axes.stairs(figures.values, _HOURS, baseline=None, color=_RELEASED, lw=1.3, label="released")
+    axes.stairs(figures.values, _HOURS, baseline=None, color=_RELEASED, lw=1.0, label="released")
     middles = (_HOURS[:-1] + _HOURS[1:]) / 2
     axes.plot(middles, released.truth, color=_TRUE, lw=1.1, label="true")
     axes.set_ylim(*_LIMITS)

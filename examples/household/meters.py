@@ -71,7 +71,7 @@ class Meters:
             self._add(drawn, random, use, everybody)
         self._add(drawn, random, _CAR, np.array(CARS))
         self._add(drawn, random, _STOVE, np.array([SAUNA]))
-        return np.round(np.minimum(drawn, LARGEST_KW), 2)
+        return np.asarray(np.round(np.minimum(drawn, LARGEST_KW), 2), dtype=np.float64)
 
     def _add(
         self, drawn: Floats, random: np.random.Generator, use: Use, households: Integers
