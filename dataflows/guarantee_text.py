@@ -14,6 +14,7 @@ from operators.mechanism import Guarantee, Notion, Per
 _NOTIONS = {
     "sip": "Sequence Information Privacy",
     "ldp": "Local Differential Privacy",
+    "dp": "Differential Privacy",
     "delay-law": "Delay law",
     "w-event-dp": "Differential Privacy of windows (w-event)",
     "swellfish": "Swellfish Privacy",
@@ -38,8 +39,9 @@ def in_words(guarantee: Guarantee) -> str:
             f"exp(epsilon/2) = {exp(guarantee.epsilon / 2.0):.4g}. This bounds "
             f"{guarantee.relative_to}."
         )
+    delta = f" and delta {guarantee.delta:.6g}" if guarantee.delta > 0.0 else ""
     return (
-        f"{notion} with epsilon {guarantee.epsilon:.6g} nats per "
+        f"{notion} with epsilon {guarantee.epsilon:.6g} nats{delta} per "
         f"{per_in_words(guarantee.per, guarantee.window)}, protecting {guarantee.protects}, "
         f"relative to {guarantee.relative_to}; {guarantee.composition}."
     )

@@ -11,6 +11,7 @@ from dataflows.operator_sections.distances import PlacedSymbols
 from dataflows.operator_sections.markov import BatchedMarkovOperator, MarkovOperator
 from dataflows.operator_sections.numbers import LaplaceOperator
 from dataflows.operator_sections.policies import PolicyOperator
+from dataflows.operator_sections.real_time import RealTimeOperator
 from dataflows.operator_sections.responses import RandomizedResponseOperator
 from dataflows.operator_sections.temporal import TemporalOperator
 
@@ -25,7 +26,7 @@ ChargedOperator = (
 """Operators that know what a release costs, and can have a budget."""
 
 Operator = Annotated[
-    ChargedOperator | TemporalOperator | WEventOperator | PolicyOperator,
+    ChargedOperator | TemporalOperator | WEventOperator | PolicyOperator | RealTimeOperator,
     Field(discriminator="kind"),
 ]
 
@@ -42,6 +43,7 @@ __all__ = [
     "PlacedSymbols",
     "PolicyOperator",
     "RandomizedResponseOperator",
+    "RealTimeOperator",
     "TemporalOperator",
     "WEventOperator",
 ]

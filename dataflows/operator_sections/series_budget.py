@@ -1,4 +1,4 @@
-"""What sections of real-time release have in common: a budget for a series of ticks, and a filter."""
+"""What sections of real-time release have in common: a budget for a series, and a filter."""
 
 from typing import Annotated, Any, Literal, Self
 
