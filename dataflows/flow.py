@@ -66,10 +66,17 @@ class Plan:
 
 @dataclass(frozen=True)
 class Shard:
-    """The dataflow of one shard, and where its source stands."""
+    """The dataflow of one shard, where its source stands, and where it writes to."""
 
     dataflow: Dataflow
     source: KafkaSource
+    sink: KafkaSink
+
+    @property
+    def stopped_at(self) -> dict[int, int] | None:
+        """The source offsets to be read next; None while releases of before are still awaited: it
+        stopped, but as after a crash, a replay has to go on."""
+        return self.source.positions if self.sink.has_caught_up else None
 
 
 def build(plan: Plan) -> Shard:
@@ -104,18 +111,15 @@ def build(plan: Plan) -> Shard:
     kafka_source = KafkaSource(topic, begin, reader, plan.max_batch, plan.stop, plan.metrics)
     decoded = op.map("decode", op.input("source", flow, kafka_source), decode)
     sanitized = op.stateful_batch("sanitize", decoded, sanitize)
-    op.output(
-        "sink",
-        op.map_value("releases", sanitized, releases),
-        KafkaSink(
-            plan.client,
-            writer,
-            fingerprint.sink_topic,
-            offsets_of(fingerprint.sink_begin),
-            plan.publisher.release_ids if plan.ticks is None and plan.finishing is None else None,
-            plan.metrics,
-        ),
+    sink = KafkaSink(
+        plan.client,
+        writer,
+        fingerprint.sink_topic,
+        offsets_of(fingerprint.sink_begin),
+        plan.publisher.release_ids if plan.ticks is None and plan.finishing is None else None,
+        plan.metrics,
     )
+    op.output("sink", op.map_value("releases", sanitized, releases), sink)
     op.output(
         "dead_letter_sink",
         op.map_value("dead_letters", sanitized, dead_letters),
@@ -130,7 +134,7 @@ def build(plan: Plan) -> Shard:
     )
     if plan.ledger is not None:
         _report_spending(plan, plan.ledger, writer, sanitized)
-    return Shard(flow, kafka_source)
+    return Shard(flow, kafka_source, sink)
 
 
 def _lift(plan: Plan, source: str) -> Lift | TickLift | SeriesLift:

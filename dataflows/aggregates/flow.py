@@ -140,7 +140,7 @@ def build_bounding(plan: BoundingPlan) -> Shard:
             Shared(fingerprint.partitions, lambda part, key: key is None),
         ),
     )
-    return Shard(flow, source)
+    return Shard(flow, source, log)
 
 
 def build_merging(plan: MergingPlan) -> Shard:
@@ -173,7 +173,7 @@ def build_merging(plan: MergingPlan) -> Shard:
         plan.metrics,
     )
     op.output("sink", op.map_value("releases", merged, releases), sink)
-    return Shard(flow, source)
+    return Shard(flow, source, sink)
 
 
 class Merging(StatefulBatchLogic[list[Entry], list[tuple[int, Releases]], bytes]):

@@ -92,19 +92,16 @@ def build_policies(plan: PolicyPlan) -> Shard:
     source = KafkaSource(topic, begin, reader, plan.max_batch, plan.stop, plan.metrics)
     read_changes = op.map("read", op.input("policies", flow, source), read)
     writer, shared = plan.client.writer(), Shared(1, lambda part, key: key == POLICIES_KEY)
-    op.output(
-        "log",
-        op.map_value("changes", read_changes, changes),
-        KafkaSink(
-            plan.client,
-            writer,
-            fingerprint.sink_topic,
-            offsets_of(fingerprint.sink_begin),
-            plan.publisher.release_ids,
-            plan.metrics,
-            shared,
-        ),
+    sink = KafkaSink(
+        plan.client,
+        writer,
+        fingerprint.sink_topic,
+        offsets_of(fingerprint.sink_begin),
+        plan.publisher.release_ids,
+        plan.metrics,
+        shared,
     )
+    op.output("log", op.map_value("changes", read_changes, changes), sink)
     op.output(
         "dead_letter_sink",
         op.map_value("dead_letters", read_changes, dead_letters),
@@ -118,7 +115,7 @@ def build_policies(plan: PolicyPlan) -> Shard:
             shared,
         ),
     )
-    return Shard(flow, source)
+    return Shard(flow, source, sink)
 
 
 def _read(plan: PolicyPlan, batch: Batch) -> Changes:

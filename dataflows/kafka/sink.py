@@ -79,6 +79,12 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         self._shared = shared
         self._index = {name: index for index, name in enumerate(part_names(begin))}
         self._release_ids = release_ids
+        self._parts: list[KafkaSinkPart] = []
+
+    @property
+    def has_caught_up(self) -> bool:
+        """Whether everything that was published before the start has come again."""
+        return not any(part.awaits for part in self._parts)
 
     def list_parts(self) -> list[str]:
         """Zero-padded partition numbers, so that their order is numeric."""
@@ -128,7 +134,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
                     published[release_id] = Published(offset, digest, timestamp)
         finally:
             reader.close()
-        return KafkaSinkPart(
+        built = KafkaSinkPart(
             self._writer,
             self._topic,
             part,
@@ -138,6 +144,8 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
             self._release_ids,
             self._metrics,
         )
+        self._parts.append(built)
+        return built
 
 
 class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
@@ -165,6 +173,11 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         self._explained = False
         self._since: int | None = None
         self._replayed = 0
+
+    @property
+    def awaits(self) -> int:
+        """How many releases that are published have not come again."""
+        return len(self._published)
 
     def write_batch(self, values: list[Outgoing]) -> None:
         """Publish what is not there yet."""
