@@ -22,9 +22,8 @@ class Series(Numbers):
     >>> notes |= {"budget_exhausted": False}
     >>> columns = {name: np.array([note]) for name, note in notes.items()}
     >>> [release] = rates.write(Releases(np.array([71.23456]), columns))
-    >>> print(release.decode().replace(',"s', ',\\n "s'))
-    {"value":71.2346,"standard_error":2.5,
-     "status":"measured",
+    >>> print(release.decode().replace(',"sp', ',\\n "sp'))
+    {"value":71.2346,"standard_error":2.5,"status":"measured",
      "spent_rho":0.1,"remaining_rho":0.333333,"budget_exhausted":false}
     """
 

@@ -80,9 +80,8 @@ class LocalRealTimeRelease:
     def __post_init__(self) -> None:
         if self.lower >= self.upper:
             raise ValueError(f"lower: must be below upper, which is {self.upper}")
-        for name, bound in (("lower", self.lower), ("upper", self.upper)):
-            if abs(bound) > LARGEST_VALUE:
-                raise ValueError(f"{name}: must be within 2^44 units of 0, not {bound}")
+        if max(-self.lower, self.upper, self.upper - self.lower) > LARGEST_VALUE:
+            raise ValueError("lower, upper: must be within 2^44 units of 0 and of each other")
         if not 1 <= self.units_per_one <= LARGEST_UNITS_PER_ONE:
             raise ValueError(f"units_per_one: must be 1 to 10^12, not {self.units_per_one}")
         series = RealTimeRelease(

@@ -34,7 +34,7 @@ def _local_examples(kind: type[LocalRealTimeRelease]) -> tuple[Example, ...]:
     return (
         Example(tenths, np.array([0, 250, 725, 1000, 4000])),
         Example(kind(-1, 1, 1.0, 1e-7, period=3, weight=0.3), np.array([-1, 0, 1])),
-        Example(kind(-far, far, 9.0, 1e-9, decay=0.9), np.array([-far, 3, far - 1])),
+        Example(kind(-far, 0, 9.0, 1e-9, decay=0.9), np.array([-far, -3, 0])),
         Example(kind(0, 1, 8.0, 1e-5, horizon=5, weight=1.0, presentation="integer"), np.arange(2)),
     )
 
