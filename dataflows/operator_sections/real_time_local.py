@@ -70,6 +70,9 @@ class LocalRealTimeOperator(SeriesBudget, RangeSection):
             "step, and not at spikes that are within the noise. It is null while that is not "
             "known yet.",
             "errors of ticks that follow each other are correlated: the mean of n values errs more "
-            "than standard_error divided by the root of n. Errors of different streams are not.",
+            "than standard_error divided by the root of n.",
+            "to average over n streams choose filter: baseline, whose mean errs standard_error "
+            "divided by the root of n; what another filter smooths away, it smooths away in all "
+            "streams alike.",
             "a value is dated at the end of its tick; records that came late are not in it.",
         ]

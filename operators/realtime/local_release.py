@@ -41,6 +41,7 @@ from operators.noise.discrete_gaussian import TOTAL_VARIATION
 from operators.noise.grid import counted
 from operators.randomness import encode_fields
 from operators.realtime.real_time_release import Presentation, RealTimeRelease
+from operators.wevent.guarantees import CORRELATION
 from operators.wevent.strategy import LARGEST_VALUE
 
 _NOT_COVERED = (
@@ -117,7 +118,12 @@ class LocalRealTimeRelease:
         """Local differential privacy of a stream, or of any ticks of a period."""
         whole, [series] = self.period is None, self.series.guarantees()
         extent = "of a stream" if whole else f"of a stream at any {self.period} ticks in a row"
-        correlated = "any prior, and any dependence of numbers on each other"
+        dependence = (
+            "any prior, and any dependence of numbers on each other"
+            if whole
+            else "an attacker with no knowledge of how a period of a stream depends on the others; "
+            "any prior"
+        )
         return (
             Guarantee(
                 notion="ldp" if whole else "w-event-ldp",
@@ -129,7 +135,7 @@ class LocalRealTimeRelease:
                     f"all numbers {extent}, of which any are replaced by others of the range, "
                     "while every record keeps its place and its timestamp"
                 ),
-                relative_to=correlated if whole else series.relative_to,
+                relative_to=dependence,
                 composition=series.composition,
                 trust="the pipeline and its state see raw values; readers of the sanitized topic "
                 "do not",
@@ -174,4 +180,8 @@ class LocalRealTimeRelease:
         """What the promise about a period leaves open."""
         if self.period is None:
             return ()
-        return self.series.guarantees()[0].not_covered[:2]
+        return (
+            f"what a stream says in more than {self.period} ticks: every period of so many ticks "
+            "has a budget of its own, and budgets of periods add up without end",
+            CORRELATION,
+        )

@@ -131,6 +131,7 @@ def test_it_is_explained_and_validated(
         "when a stream begins, pauses and goes on",
         "after 20 ticks in a row without a record",
         "1.96 standard_error holds the true number in 19 ticks of 20",
+        "to average over n streams choose filter: baseline",
         "standard deviation of the noise of the first value: 965.4",
     ):
         assert words in said
