@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from operators.mechanism import Inputs, Releases
+from operators.mechanism import Array, Floats, Inputs, Integers, Releases
 from operators.randomness import DrawScope, Secret, tick_position
 from operators.realtime.local_release import LocalRealTimeRelease
 from operators.realtime.real_time_release import RealTimeRelease
@@ -13,11 +13,13 @@ LOCAL = LocalRealTimeRelease(0, 1000, epsilon=8.0, delta=1e-6, horizon=20, units
 SERIES = RealTimeRelease(1, 1000, 1, epsilon=8.0, delta=1e-6, horizon=20)
 
 
-def run(mechanism: LocalRealTimeRelease | RealTimeRelease, numbers: object) -> list[Releases]:
+def run(mechanism: LocalRealTimeRelease | RealTimeRelease, numbers: Array) -> list[Releases]:
+    """Every tick of `numbers (ticks, rows, ...)`, and a prediction."""
     scope = DrawScope(Secret(bytes(32)), "test", "real", 1, bytes(32))
-    state, told = mechanism.start(3), []
-    for tick, values in enumerate(np.asarray(numbers)):
-        draws = scope.draws([b"a", b"b", b"c"], [tick_position("t", tick)] * 3)
+    keys = [b"%d" % row for row in range(numbers.shape[1])]
+    state, told = mechanism.start(len(keys)), []
+    for tick, values in enumerate(numbers):
+        draws = scope.draws(keys, [tick_position("t", tick)] * len(keys))
         state, releases = mechanism.step(state, Inputs(values), draws)
         told.append(releases)
     state, predicted = mechanism.skip(state)
@@ -48,3 +50,38 @@ def test_the_promise_covers_numbers_and_not_whether_there_is_one() -> None:
 def test_numbers_that_are_not_counted_in_units_are_refused() -> None:
     with pytest.raises(ValueError, match="integers that count units"):
         run(LOCAL, NUMBERS / 2.0)
+
+
+def heart_rates(users: int, ticks: int) -> Integers:
+    """40 to 180: a wave that all have in common, levels of their own, and what comes and goes."""
+    random = np.random.default_rng(3)
+    wave = 90 + 20 * np.sin(np.arange(ticks) / ticks * 2 * np.pi)
+    levels = random.normal(0, 12, (users, 1))
+    drift = random.normal(0, 8, (users, ticks))
+    for tick in range(1, ticks):
+        drift[:, tick] = 0.95 * drift[:, tick - 1] + 0.31 * drift[:, tick]
+    return np.clip(np.rint(wave + levels + drift), 40, 180).astype(np.int64)
+
+
+def test_only_without_a_filter_errors_of_users_are_independent() -> None:
+    """The figures of docs/realtime.md."""
+    truth = heart_rates(users := 1000, ticks := 100)
+    found = {}
+    for name, weight in (("baseline", 1.0), ("adaptive", None)):
+        mechanism = LocalRealTimeRelease(40, 180, 20.0, 1e-6, horizon=ticks, weight=weight)
+        told = run(mechanism, truth.T)[:ticks]
+        errors = np.array([releases.values for releases in told]).T - truth.astype(np.float64)
+        bars = np.array([releases.annotations["standard_error"] for releases in told]).T
+        found[name] = (
+            rms(errors),
+            float((np.abs(errors) <= 1.96 * bars).mean()),
+            rms(errors.mean(axis=0)),
+            rms(bars) / np.sqrt(users),
+            rms(errors.mean(axis=1)),
+        )
+    assert found["baseline"] == pytest.approx((453, 0.949, 15.8, 14.3, 44), rel=0.01)
+    assert found["adaptive"] == pytest.approx((130, 0.996, 12.8, 6.8, 59), rel=0.01)
+
+
+def rms(errors: Floats) -> float:
+    return float(np.sqrt((errors**2).mean()))
