@@ -64,6 +64,6 @@ def test_a_stop_before_a_replay_is_through_is_not_graceful(
             assert "recognised" not in process.stderr
         assert "before it had caught up" in refused(*rotation)
         with running(pipeline) as process:
-            process.wait_until(lambda: process.stderr.count("recognised") == PARTITIONS)
+            process.wait_until(lambda: process.stderr.count("recognised") == 2 * PARTITIONS)
             assert process.stop() == 0, process.stderr
     assert "key epoch 1" in fugu(*rotation)
