@@ -53,47 +53,50 @@ class Released:
 
     @cached_property
     def rivals(self) -> dict[str, Floats]:
-        """Two others, who share the same budget among the measured ticks, and then have nothing."""
+        """Two others, `(ticks, districts)`: they share the same budget among the ticks that were
+        measured, and have nothing for the rest (NaN)."""
         truth, random = self.truth[self.measured].astype(np.float64), np.random.default_rng(_SEED)
         total = paper_total(self.epsilon, self.delta)
-        return {
+        noisy = {
             "Normal": normal(truth, total=total, sensitivity=sqrt(_CHANGED), rng=random),
             "Laplace": laplace(truth, epsilon=self.epsilon, sensitivity=_CHANGED, rng=random),
         }
+        whole = {name: np.full(self.truth.shape, np.nan) for name in noisy}
+        for name, values in noisy.items():
+            whole[name][self.measured] = values
+        return whole
 
 
 def table(released: Released) -> Table:
     """How wrong figures are, and how often bars hold the truth."""
-    busiest = list(DISTRICTS)[released.busiest]
+    busiest, measured = released.busiest, released.measured
+    name = list(DISTRICTS)[busiest]
     shown = Table(
-        title=f"{len(released.truth)} hours in {len(DISTRICTS)} districts, {busiest} the busiest",
-        caption="Normal and Laplace are simulated: noise alone, for the same riders and epsilon",
+        title=f"{len(released.truth)} hours of {len(DISTRICTS)} districts; {name} is the busiest",
+        caption="mean absolute errors, and root mean squared ones as part of the largest true "
+        "count; rivals have the same epsilon for the same hours, and nothing to say after them",
     )
     shown.add_column("figures")
-    for heading in (
-        "hours",
-        f"mean error, {busiest}",
-        "root mean square, of largest",
-        "mean error, all",
-        "bars hold",
-    ):
+    for heading in ("hours", f"error in {name}", "of largest", "error, all", "bars hold"):
         shown.add_column(heading, justify="right")
-    measured = released.measured
-    for name, ticks, values in (
-        ("real_time, measured", measured, released.values[measured]),
-        *((f"{name}, simulated", measured, values) for name, values in released.rivals.items()),
-        ("real_time, predicted", ~measured, released.values[~measured]),
+    bars = released.held.mean(axis=1)
+    for label, ticks, values, held in (
+        ("measured", measured, released.values, f"{bars[measured].mean():.0%}"),
+        *(
+            (f"{rival}, simulated", measured, values, "")
+            for rival, values in released.rivals.items()
+        ),
+        ("predicted", ~measured, released.values, f"{bars[~measured].mean():.0%}"),
     ):
-        errors = np.abs(values - released.truth[ticks])
-        own = errors[:, released.busiest]
-        largest = released.truth[:, released.busiest].max()
+        errors = np.abs(values - released.truth)[ticks]
+        own, largest = errors[:, busiest], released.truth[:, busiest].max()
         shown.add_row(
-            name,
+            label,
             f"{len(errors)}",
             f"{own.mean():.1f}",
             f"{sqrt((own * own).mean()) / largest:.1%}",
             f"{errors.mean():.1f}",
-            f"{released.held[ticks].mean():.0%}" if name.startswith("real_time") else "",
+            held,
         )
     return shown
 
@@ -102,6 +105,6 @@ def budget_line(released: Released) -> str:
     """What the last figures say was spent, and remains."""
     figures, measured = released.figures[next(iter(DISTRICTS))], released.measured
     return (
-        f"Budget: {figures.spent[-1]:.4f} rho spent, {figures.remaining[-1]:.4f} remain; "
-        f"{measured.sum()} hours were measured, {(~measured).sum()} are predicted."
+        f"Budget: {figures.spent[-1]:.4f} rho spent, {figures.remaining[-1]:.4f} left; "
+        f"{measured.sum()} hours measured, {(~measured).sum()} predicted."
     )
