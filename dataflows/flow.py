@@ -28,11 +28,13 @@ from dataflows.lift import Lift
 from dataflows.monitoring.metrics import STREAMS_LIMIT, Metrics
 from dataflows.publish import Publisher
 from dataflows.sanitize import Sanitize
+from dataflows.series_lift import SeriesLift
 from dataflows.state.directory import StateDirectory
 from dataflows.tick_lift import TickLift
 from dataflows.ticks import Ticks
 from operators.mechanism import Mechanism
 from operators.randomness import DrawScope
+from operators.realtime.local_release import LocalRealTimeRelease
 from operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
 STEPS = ["source", "decode", "sanitize", "releases", "dead_letters", "sink", "dead_letter_sink"]
@@ -137,9 +139,11 @@ def build(plan: Plan) -> Shard:
     return Shard(flow, kafka_source, (sink, dead_letter_sink))
 
 
-def _lift(plan: Plan, source: str) -> Lift | TickLift:
+def _lift(plan: Plan, source: str) -> Lift | TickLift | SeriesLift:
     if plan.ticks is None:
         return Lift(plan.mechanism, plan.scope, source, plan.admission, plan.deduplication)
+    if isinstance(plan.mechanism, LocalRealTimeRelease):
+        return SeriesLift(plan.mechanism, plan.scope, source, plan.admission, plan.ticks)
     assert isinstance(plan.mechanism, TemporalPerturbation)
     return TickLift(plan.mechanism, plan.scope, source, plan.admission, plan.ticks)
 

@@ -93,9 +93,8 @@ class Truth:
         per_run = np.array([self._errors_of(values) for values in runs])
         means, deviations = mean_of_runs(per_run)
         distances = self.in_ones(np.abs(np.stack(runs) - self.figures))
-        return Errors(
-            *map(Estimate, means.tolist(), deviations.tolist()), spread=Spread.of(distances)
-        )
+        absolute, squared, relative = map(Estimate, means.tolist(), deviations.tolist())
+        return Errors(absolute, squared, relative, Spread.of(distances))
 
     def constant_guess(self) -> Errors:
         """What the mean errs, in place of every release; one run can have no standard error."""
