@@ -13,7 +13,12 @@ from dataflows.commands.pictures import require_picture
 from dataflows.commands.progress import progress
 from dataflows.errors import FuguError
 from dataflows.mechanisms import configure
-from dataflows.operator_sections import AggregateOperator, TemporalOperator, WEventOperator
+from dataflows.operator_sections import (
+    AggregateOperator,
+    LocalRealTimeOperator,
+    TemporalOperator,
+    WEventOperator,
+)
 from dataflows.pipeline_file import PipelineFile
 
 if TYPE_CHECKING:
@@ -95,6 +100,11 @@ def _planned(
 def _check_fitting(file: PipelineFile, options: Options) -> None:
     """Options that this kind of operator knows nothing of are refused."""
     operator = file.pipeline.operator
+    if isinstance(operator, LocalRealTimeOperator):
+        raise FuguError(
+            f"fugu evaluate does not measure {operator.kind}; fugu explain says how much noise a "
+            "value has, and every release states its own standard_error"
+        )
     displacing = isinstance(operator, TemporalOperator)
     windowed = isinstance(operator, WEventOperator)
     for option, given, fits, why in (
