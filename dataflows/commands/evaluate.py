@@ -13,7 +13,12 @@ from dataflows.commands.pictures import require_picture
 from dataflows.commands.progress import progress
 from dataflows.errors import FuguError
 from dataflows.mechanisms import configure
-from dataflows.operator_sections import AggregateOperator, TemporalOperator, WEventOperator
+from dataflows.operator_sections import (
+    AggregateOperator,
+    RealTimeOperator,
+    TemporalOperator,
+    WEventOperator,
+)
 from dataflows.pipeline_file import PipelineFile
 
 if TYPE_CHECKING:
@@ -68,6 +73,11 @@ def _planned(
     file: PipelineFile, sample: "Sample", options: Options
 ) -> tuple[int, Callable[[Advance], "Report"]]:
     """How long a run of everything is, in records or in ticks, and what measures it."""
+    if isinstance(file.pipeline.operator, RealTimeOperator):
+        from dataflows.evaluation.aggregates.real_time import RealTimeEvaluation
+
+        real_time = RealTimeEvaluation.planned(file, sample, options.epsilons, options.rivals)
+        return real_time.steps, partial(real_time.report, options.runs, options.seed)
     if isinstance(file.pipeline.operator, AggregateOperator):
         from dataflows.evaluation.aggregates.evaluation import AggregateEvaluation
 
