@@ -89,7 +89,7 @@ def real_time_grid(
 
 
 def _filtered(operator: RealTimeOperator, rivals: Sequence[str]) -> Iterator[RealTimeOperator]:
-    for name in (name for name in _FILTERS if name in rivals):
+    for name in (name for name in rivals if name in _FILTERS):
         weights = [FixedWeight(weight=weight) for weight in WEIGHTS]
         for chosen in weights if name == "weight" else [name]:
             yield operator.model_copy(update={"filter": chosen})

@@ -29,10 +29,7 @@ class _Shown:
 def save(report: RealTimeReport, path: Path) -> None:
     """Write the picture; its format follows from the name."""
     rows = list(_rows(report))
-    colours: dict[str, str] = {}
-    for group in range(len(_STYLES)):
-        labels = dict.fromkeys(row.label for row in rows if row.group == group)
-        colours |= dict(zip(labels, cycle(COLOURS), strict=False))
+    colours = dict(zip(dict.fromkeys(row.label for row in rows), cycle(COLOURS), strict=False))
     lines = [
         _line([row for row in rows if row.label == label], colour)
         for label, colour in colours.items()

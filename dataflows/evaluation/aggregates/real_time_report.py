@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dataflows.evaluation.aggregates.real_time_utility import (
     RealTimeUtility,
-    cells,
+    error_cells,
     error_of_series,
 )
 from dataflows.evaluation.aggregates.report import GUESS, AggregateReport
@@ -49,7 +49,7 @@ class RealTimeReport(AggregateReport):
 
     def beside(self, title: str) -> Sequence[Beside]:
         """Simulations, and the guess."""
-        guess = {**cells(self.guess_of_series, self.guess.cells()), "held": "—", "measured": "—"}
+        guess = {**error_cells(self.guess_of_series, self.guess), "held": "—", "new": "—"}
         simulated = [
             Beside(row.rival.label, row.utility.tables()[title], row.epsilon)
             for row in self.simulated
@@ -69,7 +69,7 @@ class RealTimeReport(AggregateReport):
             "held: how many figures lie within value ± 1.96 standard_error, where one is said. It "
             "counts ticks and is an average: bars hold less right after a step and at spikes, and "
             "more elsewhere. Those of uniform and of strategies are about noise alone, not about "
-            "what changed since. measured: ticks with a new noisy value."
+            "what changed since. new: ticks with a new noisy value; others repeat or predict."
         )
         yield from self._of_rivals()
         yield self._of_guess()

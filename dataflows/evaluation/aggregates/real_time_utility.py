@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from dataflows.evaluation.aggregates.figures import Figures
-from dataflows.evaluation.aggregates.utility import AggregateUtility, Truth
+from dataflows.evaluation.aggregates.utility import AggregateUtility, Errors, Truth
 from dataflows.evaluation.estimates import Estimate, mean_of_runs, three_digits
 from dataflows.evaluation.utility import Cells
 from operators.mechanism import Array
@@ -47,16 +47,20 @@ class RealTimeUtility(AggregateUtility):
         """One."""
         return {
             ESTIMATES: {
-                **cells(self.of_series, self.errors.cells()),
+                **error_cells(self.of_series, self.errors),
                 "held": "—" if self.held is None else f"{self.held.value:.1%}",
-                "measured": f"{self.share.value:.0%}",
+                "new": f"{self.share.value:.0%}",
             }
         }
 
 
-def cells(of_series: Estimate, errors: Cells) -> Cells:
-    """What every row of the table has."""
-    return {"RE": three_digits(of_series.value), "MAE": errors["MAE"], "MSE": errors["MSE"]}
+def error_cells(of_series: Estimate, errors: Errors) -> Cells:
+    """What every row of the table has; one of them says how sure it is."""
+    return {
+        "RE": three_digits(of_series.value),
+        "MAE": errors.absolute.relative(),
+        "MSE": three_digits(errors.squared.value),
+    }
 
 
 def error_of_series(truth: Truth, runs: Sequence[Array]) -> Estimate:

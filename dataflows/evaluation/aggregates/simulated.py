@@ -63,18 +63,14 @@ class Simulated:
         return Figures(values, np.ones(len(truth), dtype=bool), np.full(values.shape, error))
 
 
-def _normal(
-    truth: Floats, promise: Promise, rng: np.random.Generator
-) -> tuple[Floats, float]:
+def _normal(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple[Floats, float]:
     """The exact account for continuous noise, which asks for the least."""
     total = gaussian_total(promise.epsilon, float(promise.operator.delta))
     values = rivals.normal(truth, total=total, sensitivity=promise.length, rng=rng)
     return values, sqrt(len(truth) / total) * promise.length
 
 
-def _fast(
-    truth: Floats, promise: Promise, rng: np.random.Generator
-) -> tuple[Floats, float]:
+def _fast(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple[Floats, float]:
     sensitivity, epsilon = float(promise.operator.sensitivity), promise.epsilon
     noisy = rivals.laplace(truth, epsilon=epsilon, sensitivity=sensitivity, rng=rng)
     variance = 2.0 * (len(truth) * sensitivity / epsilon) ** 2
@@ -85,9 +81,7 @@ def _fast(
     return _nearest(truth, smoothed), np.nan
 
 
-def _fourier(
-    truth: Floats, promise: Promise, rng: np.random.Generator
-) -> tuple[Floats, float]:
+def _fourier(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple[Floats, float]:
     sensitivity = promise.length * sqrt(truth.shape[1])
 
     def kept() -> Iterator[Floats]:
