@@ -68,8 +68,8 @@ class RealTimeReport(AggregateReport):
         yield (
             "held: how many figures lie within value ± 1.96 standard_error, where one is said. It "
             "counts ticks and is an average: bars hold less right after a step and at spikes, and "
-            "more elsewhere. Those of uniform and of strategies are about noise alone, not about "
-            "what changed since. new: ticks with a new noisy value; others repeat or predict."
+            "more elsewhere. Those of strategies are about noise alone, not about what changed "
+            "since. new: ticks with a new noisy value; others repeat or predict."
         )
         yield from self._of_rivals()
         yield self._of_guess()
@@ -125,7 +125,8 @@ class RealTimeReport(AggregateReport):
             yield (
                 f"{', '.join(oracles)}: simulated, with the parameter that errs least, chosen by "
                 "looking at the true figures. Nobody can run that and keep eps: it bounds what "
-                "these methods could do. offline: it also needs the whole series first."
+                "FAST (Laplace noise and a filter, at every tick) and Fourier perturbation (dft) "
+                "could do. offline: it also needs the whole series first."
             )
         if self.operator.presentation != "none":
             yield (

@@ -8,7 +8,7 @@ figures, the best of many for each run: it bounds what a method could do, and is
 One contribution changes a tick by `sensitivity` units over all groups, and by `bin_sensitivity` in
 each of `changed_bins`. So vectors of a tick change by bin_sensitivity sqrt(changed_bins) at most
 (normal); and as a user can go through all groups, the lengths of their series by sqrt(groups ticks)
-times that, all added up (fourier).
+times that, all added up (dft).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -82,6 +82,7 @@ def _fast(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple[Fl
 
 
 def _fourier(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple[Floats, float]:
+    """Fourier perturbation."""
     sensitivity = promise.length * sqrt(truth.shape[1])
 
     def kept() -> Iterator[Floats]:
@@ -109,6 +110,6 @@ SIMULATED: Mapping[str, Simulated] = {
     for one in (
         Simulated("normal", "simulated", False, False, _normal),
         Simulated("fast", "true data", True, False, _fast),
-        Simulated("fourier", "true data, offline", True, True, _fourier),
+        Simulated("dft", "true data, offline", True, True, _fourier),
     )
 }

@@ -13,7 +13,7 @@ from tests.dataflows.evaluation.aggregates.samples import KILOWATTS, crowd, samp
 TICKS = 12
 FILTERS = ["adaptive", "weight 0.1", "weight 0.3", "weight 0.6", "baseline"]
 STRATEGIES = ["uniform", "budget_distribution", "budget_absorption", "binary_tree"]
-SIMULATED = ["normal (simulated)", "fast (true data)", "fourier (true data, offline)"]
+SIMULATED = ["normal (simulated)", "fast (true data)", "dft (true data, offline)"]
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_rows_that_use_true_data_stand_apart_and_say_so(sample: Path, tmp_path: 
     assert sum("adaptive *" in line for line in lines) == 1
     text = " ".join(result.stdout.split())
     assert "constant guess" in text
-    assert "fast (true data), fourier (true data, offline): simulated, with the parameter" in text
+    assert "fast (true data), dft (true data, offline): simulated, with the parameter" in text
     assert "No computer draws that; baseline is what can be run." in text
     assert "It counts ticks and is an average" in text
     assert "binary_tree: run with window: 12" in text
@@ -56,7 +56,7 @@ def test_rows_that_use_true_data_stand_apart_and_say_so(sample: Path, tmp_path: 
 
 def test_a_machine_reads_json(sample: Path, tmp_path: Path) -> None:
     pipeline = pipeline_in(tmp_path, groups=None, sum=KILOWATTS, horizon=6)
-    options = ["--json", "--epsilons", "2,20,30", "--rivals", "uniform,normal,fast,fourier"]
+    options = ["--json", "--epsilons", "2,20,30", "--rivals", "uniform,normal,fast,dft"]
     result = evaluated(pipeline, sample, *options)
     read: Any = orjson.loads(result.stdout)
     own, _, uniform, _ = read["candidates"]
@@ -82,8 +82,8 @@ def test_a_machine_reads_json(sample: Path, tmp_path: Path) -> None:
         ("normal", 20.0, False, False),
         ("fast", 2.0, True, False),
         ("fast", 20.0, True, False),
-        ("fourier", 2.0, True, True),
-        ("fourier", 20.0, True, True),
+        ("dft", 2.0, True, True),
+        ("dft", 20.0, True, True),
     ]
     assert [one["utility"]["coverage"] is None for one in simulated] == [False] * 2 + [True] * 4
     assert all("guarantees" not in one for one in simulated)

@@ -99,12 +99,12 @@ def test_errors_and_bars_can_be_worked_out_by_hand() -> None:
 
 def test_the_own_filter_comes_first_and_once(tmp_path: Path) -> None:
     file = file_in(tmp_path, filter={"weight": 0.3})
-    report = report_of(tmp_path, file, "baseline,weight,uniform,fourier,normal")
+    report = report_of(tmp_path, file, "baseline,weight,uniform,dft,normal")
     names = [row.candidate.name for row in report.rows]
     assert names == ["weight 0.3", "baseline", "weight 0.1", "weight 0.6", "uniform"]
     assert [row.configured for row in report.rows] == [True, False, False, False, False]
     assert [row.rival.label for row in report.simulated] == [
-        "fourier (true data, offline)",
+        "dft (true data, offline)",
         "normal (simulated)",
     ]
 
@@ -126,7 +126,7 @@ def test_strategies_in_one_window_promise_epsilon_for_the_whole_sample(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("name", "published"), [("normal", 0.0030), ("fast", 0.0020), ("fourier", 0.0013)]
+    ("name", "published"), [("normal", 0.0030), ("fast", 0.0020), ("dft", 0.0013)]
 )
 def test_simulated_rivals_err_as_the_literature_says(
     name: str, published: float, tmp_path: Path
