@@ -8,7 +8,7 @@ from math import exp, isinf
 import orjson
 
 from dataflows.config import Pipeline
-from dataflows.operator_sections import AggregateOperator, TemporalOperator
+from dataflows.operator_sections import AggregateOperator, LocalRealTimeOperator, TemporalOperator
 from operators.mechanism import Guarantee, Notion, Per
 
 _NOTIONS = {
@@ -17,6 +17,7 @@ _NOTIONS = {
     "dp": "Differential Privacy",
     "delay-law": "Delay law",
     "w-event-dp": "Differential Privacy of windows (w-event)",
+    "w-event-ldp": "Local Differential Privacy of windows (w-event)",
     "swellfish": "Swellfish Privacy",
 }
 
@@ -95,6 +96,8 @@ def _of_operator(pipeline: Pipeline) -> list[str]:
             "whoever reads the topic of partial sums or the state: both hold exact figures "
             f"({pipeline.partials_topic})"
         ]
+    if isinstance(operator, LocalRealTimeOperator):
+        return operator.not_covered()
     copied = (
         "records that a producer sent twice (source.dedupe is not set): each copy is a release of "
         "its own, and is charged"

@@ -102,20 +102,21 @@ def build_policies(plan: PolicyPlan) -> Shard:
         shared,
     )
     op.output("log", op.map_value("changes", read_changes, changes), sink)
+    dead_letter_sink = KafkaSink(
+        plan.client,
+        writer,
+        fingerprint.dead_letters_topic,
+        offsets_of(fingerprint.dead_letters_begin),
+        plan.publisher.dead_letter_ids,
+        plan.metrics,
+        shared,
+    )
     op.output(
         "dead_letter_sink",
         op.map_value("dead_letters", read_changes, dead_letters),
-        KafkaSink(
-            plan.client,
-            writer,
-            fingerprint.dead_letters_topic,
-            offsets_of(fingerprint.dead_letters_begin),
-            plan.publisher.dead_letter_ids,
-            plan.metrics,
-            shared,
-        ),
+        dead_letter_sink,
     )
-    return Shard(flow, source, sink)
+    return Shard(flow, source, (sink, dead_letter_sink))
 
 
 def _read(plan: PolicyPlan, batch: Batch) -> Changes:

@@ -15,6 +15,7 @@ from dataflows.errors import FuguError
 from dataflows.mechanisms import configure
 from dataflows.operator_sections import (
     AggregateOperator,
+    LocalRealTimeOperator,
     RealTimeOperator,
     TemporalOperator,
     WEventOperator,
@@ -105,6 +106,11 @@ def _planned(
 def _check_fitting(file: PipelineFile, options: Options) -> None:
     """Options that this kind of operator knows nothing of are refused."""
     operator = file.pipeline.operator
+    if isinstance(operator, LocalRealTimeOperator):
+        raise FuguError(
+            f"fugu evaluate does not measure {operator.kind}; fugu explain says how much noise a "
+            "value has, and every release states its own standard_error"
+        )
     displacing = isinstance(operator, TemporalOperator)
     windowed = isinstance(operator, WEventOperator)
     for option, given, fits, why in (

@@ -11,7 +11,7 @@ what was published since), or the pipeline stops. Releases of ticks have their o
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
@@ -79,12 +79,13 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         self._shared = shared
         self._index = {name: index for index, name in enumerate(part_names(begin))}
         self._release_ids = release_ids
-        self._parts: list[KafkaSinkPart] = []
+        self._parts: dict[int, KafkaSinkPart] = {}
 
-    @property
-    def has_caught_up(self) -> bool:
-        """Whether everything that was published before the start has come again."""
-        return not any(part.awaits for part in self._parts)
+    def has_caught_up(self, partitions: Iterable[int]) -> bool:
+        """Whether everything that was published before the start has come again; `partitions` had
+        records to read, and bytewax makes a part when its first item comes."""
+        parts = self._parts
+        return parts.keys() >= set(partitions) and not any(p.awaits for p in parts.values())
 
     def list_parts(self) -> list[str]:
         """Zero-padded partition numbers, so that their order is numeric."""
@@ -144,7 +145,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
             self._release_ids,
             self._metrics,
         )
-        self._parts.append(built)
+        self._parts[part] = built
         return built
 
 

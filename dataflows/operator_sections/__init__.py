@@ -12,6 +12,7 @@ from dataflows.operator_sections.markov import BatchedMarkovOperator, MarkovOper
 from dataflows.operator_sections.numbers import LaplaceOperator
 from dataflows.operator_sections.policies import PolicyOperator
 from dataflows.operator_sections.real_time import RealTimeOperator
+from dataflows.operator_sections.real_time_local import LocalRealTimeOperator
 from dataflows.operator_sections.responses import RandomizedResponseOperator
 from dataflows.operator_sections.temporal import TemporalOperator
 
@@ -26,7 +27,12 @@ ChargedOperator = (
 """Operators that know what a release costs, and can have a budget."""
 
 Operator = Annotated[
-    ChargedOperator | TemporalOperator | WEventOperator | PolicyOperator | RealTimeOperator,
+    ChargedOperator
+    | TemporalOperator
+    | WEventOperator
+    | PolicyOperator
+    | RealTimeOperator
+    | LocalRealTimeOperator,
     Field(discriminator="kind"),
 ]
 
@@ -38,6 +44,7 @@ __all__ = [
     "ChargedOperator",
     "ColdStartOperator",
     "LaplaceOperator",
+    "LocalRealTimeOperator",
     "MarkovOperator",
     "Operator",
     "PlacedSymbols",

@@ -54,7 +54,7 @@ def test_a_stop_before_a_replay_is_through_is_not_graceful(
     document["state"]["every"] = "10m"
     document["source"]["max_batch"] = 10
     pipeline = write_pipeline(tmp_path, document)
-    rotation = ["state", "rotate", pipeline, "--keys", tmp_path / "keys.json"]
+    rotation: list[str | Path] = ["state", "rotate", pipeline, "--keys", tmp_path / "keys.json"]
     with paced_feed(bootstrap, document, private) as feed:
         with running(pipeline) as process:
             process.wait_until(lambda: feed.advance() >= RECORDS)
@@ -64,6 +64,6 @@ def test_a_stop_before_a_replay_is_through_is_not_graceful(
             assert "recognised" not in process.stderr
         assert "before it had caught up" in refused(*rotation)
         with running(pipeline) as process:
-            process.wait_until(lambda: process.stderr.count("recognised") == PARTITIONS)
+            process.wait_until(lambda: process.stderr.count("recognised") == 2 * PARTITIONS)
             assert process.stop() == 0, process.stderr
     assert "key epoch 1" in fugu(*rotation)

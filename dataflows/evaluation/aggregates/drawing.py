@@ -1,19 +1,24 @@
-"""Two pictures in one: errors as lines; and the largest group over time, as it is and as it is
-released."""
+"""Two pictures in one: errors, as lines or else; and the largest group over time, as it is and as
+it is released."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
 from dataflows.evaluation.aggregates.report import GUESS, AggregateReport
 from dataflows.evaluation.aggregates.utility import Series
 from dataflows.evaluation.estimates import Estimate
+from dataflows.policies.wording import counted
 
 COLOURS = ("#1f4e79", "#d9822b", "#2e8b57", "#7b4fa3", "#8c6d1f", "#3f9fb5", "#444444")
+LINES_HEIGHT = 3.6
+"""Inches."""
 _TRUTH, _GUESS = "#222222", "#c0392b"
 
 
@@ -49,29 +54,41 @@ class Course:
     band: str
 
 
-def drawn(report: AggregateReport, panels: Sequence[Panel], courses: Sequence[Course]) -> Figure:
-    """Panels side by side, and below them courses, one below the other."""
-    heights = 3.6, 0.6 + 2.1 * len(courses)
-    figure = Figure(figsize=(9.0, sum(heights)), dpi=150, layout="constrained")
-    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=heights)[:, 0]
-    places = above.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+def written(
+    path: Path,
+    report: AggregateReport,
+    height: float,
+    draw: Callable[[SubFigure], None],
+    courses: Sequence[Course],
+) -> None:
+    """What `draw` draws in so many inches, and below it courses, one below the other."""
+    with rc_context({"date.converter": "concise"}):
+        heights = height, 0.6 + 2.1 * len(courses)
+        figure = Figure(figsize=(9.0, sum(heights)), dpi=150, layout="constrained")
+        above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=heights)[:, 0]
+        draw(above)
+        places = below.subplots(len(courses), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        for axes, course in zip(places, courses, strict=True):
+            _draw_course(axes, report, course)
+        figure.suptitle(
+            f"{report.pipeline.name}: {counted(report.summed.ticks, 'tick')} of "
+            f"{counted(report.summed.operator.group_count, 'group')}, "
+            f"{counted(report.sample.stream_count, 'user')}, runs: {report.runs}",
+            x=0.01,
+            ha="left",
+        )
+        figure.savefig(path)
+
+
+def draw_lines(figure: SubFigure, report: AggregateReport, panels: Sequence[Panel]) -> None:
+    """Panels side by side, and one legend."""
+    places = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, panel in zip(places, panels, strict=True):
         _draw_errors(axes, report, panel)
     places[0].set_ylabel("mean absolute error (MAE)")
     found = [axes.get_legend_handles_labels() for axes in places]
     legend = {label: handle for one in found for handle, label in zip(*one, strict=True)}
-    above.legend(list(legend.values()), list(legend), loc="outside right center", frameon=False)
-    places = below.subplots(len(courses), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    for axes, course in zip(places, courses, strict=True):
-        _draw_course(axes, report, course)
-    figure.suptitle(
-        f"{report.pipeline.name}: {report.summed.ticks:,} ticks of "
-        f"{report.summed.operator.group_count:,} groups, {report.sample.stream_count:,} users, "
-        f"runs: {report.runs}",
-        x=0.01,
-        ha="left",
-    )
-    return figure
+    figure.legend(list(legend.values()), list(legend), loc="outside right center", frameon=False)
 
 
 def _draw_errors(axes: Axes, report: AggregateReport, panel: Panel) -> None:
@@ -130,8 +147,8 @@ def _draw_course(axes: Axes, report: AggregateReport, course: Course) -> None:
             linewidth=0.0,
             label=f"± {course.deviations:g} {course.band}",
         )
-    groups = summed.operator.groups
-    name = "the only group" if groups is None else f"the largest group, {groups[group]}"
+    key = summed.operator.figures().keys[group].decode()
+    name = f"the largest group, {key}" if key else "the only group"
     axes.set_title(f"{course.title}: {name}", fontsize="medium", loc="left")
     axes.legend(frameon=False, fontsize="small", ncols=3, loc="upper right")
     _tidy(axes)

@@ -1,14 +1,24 @@
-"""What strategies err, by window or by epsilon; and the pipeline's own and the best other one over
-time."""
+"""What strategies err, by window or by epsilon, under policies as boxes; and the pipeline's own and
+the best other one over time."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 
-from matplotlib import rc_context
-
-from dataflows.evaluation.aggregates.drawing import COLOURS, Course, Line, Panel, drawn
+from dataflows.evaluation.aggregates import boxes
+from dataflows.evaluation.aggregates.drawing import (
+    COLOURS,
+    LINES_HEIGHT,
+    Course,
+    Line,
+    Panel,
+    draw_lines,
+    written,
+)
+from dataflows.evaluation.aggregates.policy_grid import UNDER_POLICIES
 from dataflows.evaluation.aggregates.report import AggregateReport, AggregateRow
+from dataflows.operator_sections import PolicyOperator
 
 _BAND = 2.0
 
@@ -17,11 +27,13 @@ def save(report: AggregateReport, path: Path) -> None:
     """Write the picture; its format follows from the name."""
     kinds = dict.fromkeys(row.candidate.kind for row in report.rows)
     colours = dict(zip(kinds, cycle(COLOURS), strict=False))
+    courses = [_course(row, colours[row.candidate.kind]) for row in _in_time(report)]
+    if isinstance(report.summed.operator, PolicyOperator):
+        above = partial(boxes.draw, report=report)
+        return written(path, report, boxes.height(report), above, courses)
     by_window = len({row.candidate.window for row in report.rows}) > 1
     panels = [_panel(rows, colours, by_window) for rows in _split(report, by_window)]
-    courses = [_course(row, colours[row.candidate.kind]) for row in _in_time(report)]
-    with rc_context({"date.converter": "concise"}):
-        drawn(report, panels, courses).savefig(path)
+    written(path, report, LINES_HEIGHT, partial(draw_lines, report=report, panels=panels), courses)
 
 
 def _split(report: AggregateReport, by_window: bool) -> list[list[AggregateRow]]:
@@ -54,8 +66,8 @@ def _line(kind: str, colour: str, rows: Sequence[AggregateRow], by_window: bool)
 
 
 def _in_time(report: AggregateReport) -> list[AggregateRow]:
-    """The pipeline's own strategy, as configured if that is there, and the best other one."""
-    own = next((row for row in report.rows if row.configured), report.rows[0])
+    """The pipeline's own strategy and the best other one."""
+    own = report.own
     promise = own.candidate.epsilon, own.candidate.window
     others = [
         row
@@ -68,6 +80,8 @@ def _in_time(report: AggregateReport) -> list[AggregateRow]:
 
 def _course(row: AggregateRow, colour: str) -> Course:
     candidate = row.candidate
-    title = f"{candidate.kind}, epsilon {candidate.epsilon:g} in {candidate.window} ticks"
+    windowed = candidate.kind not in UNDER_POLICIES
+    window = f" in {candidate.window} ticks" if windowed else " in any interval"
+    title = f"{candidate.kind}, epsilon {candidate.epsilon:g}{window}"
     band = "standard errors of its noise"
     return Course(candidate.kind, colour, title, row.utility.series, _BAND, band)

@@ -3,12 +3,19 @@ that does without the true data over time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 
-from matplotlib import rc_context
-
-from dataflows.evaluation.aggregates.drawing import COLOURS, Course, Line, Panel, drawn
+from dataflows.evaluation.aggregates.drawing import (
+    COLOURS,
+    LINES_HEIGHT,
+    Course,
+    Line,
+    Panel,
+    draw_lines,
+    written,
+)
 from dataflows.evaluation.aggregates.real_time_report import RealTimeReport
 from dataflows.evaluation.aggregates.real_time_utility import BARS, RealTimeUtility
 
@@ -36,8 +43,7 @@ def save(report: RealTimeReport, path: Path) -> None:
     ]
     panels = [Panel(lines, "epsilon, for everything a user contributes")]
     courses = [_course(row, colours[row.label]) for row in _in_time(rows)]
-    with rc_context({"date.converter": "concise"}):
-        drawn(report, panels, courses).savefig(path)
+    written(path, report, LINES_HEIGHT, partial(draw_lines, report=report, panels=panels), courses)
 
 
 def _rows(report: RealTimeReport) -> Iterator[_Shown]:

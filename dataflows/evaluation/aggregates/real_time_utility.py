@@ -28,11 +28,11 @@ class RealTimeUtility(AggregateUtility):
     @classmethod
     def measured(cls, truth: Truth, runs: Sequence[Figures]) -> Self:
         """All runs of one row."""
-        said = not all(np.isnan(run.noise).all() for run in runs)
+        held = [_share_held(truth, run) for run in runs if not np.isnan(run.noise).all()]
         return cls(
             **vars(AggregateUtility.of(truth, runs, None)),
             of_series=error_of_series(truth, [run.values for run in runs]),
-            held=_mean([_share_held(truth, run) for run in runs]) if said else None,
+            held=_mean(held) if held else None,
         )
 
     def document(self) -> dict[str, object]:

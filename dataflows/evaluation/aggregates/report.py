@@ -18,9 +18,11 @@ from dataflows.evaluation.aggregates.utility import (
 from dataflows.evaluation.report import INSIDE, Beside, Report, Row
 from dataflows.guarantee_text import in_words
 from dataflows.operator_sections import PolicyOperator
+from dataflows.policies.wording import counted
 from operators.mechanism import Notion
 
 GUESS = "constant guess"
+_UNPUBLISHED = {"in a run": "—", "of all ticks": "—"}
 _FEW_WINDOWS = 5
 
 
@@ -60,15 +62,20 @@ class AggregateReport(Report):
         return ()
 
     @property
+    def own(self) -> AggregateRow:
+        """The pipeline's own strategy, as configured if that is there."""
+        return next((row for row in self.rows if row.configured), self.rows[0])
+
+    @property
     def guess(self) -> Errors:
         """Of the mean over everything."""
         return self.truth.constant_guess()
 
     def beside(self, title: str) -> Sequence[Beside]:
-        """The guess, among errors."""
-        if title != ERRORS:
-            return ()
-        return [Beside(GUESS, {"window": "", **self.guess.cells()})]
+        """The guess, among errors; it publishes nothing."""
+        if title == ERRORS:
+            return [Beside(GUESS, {"window": "", **self.guess.cells()})]
+        return [Beside(GUESS, {"window": "", **self.guess.spread.cells(), **_UNPUBLISHED})]
 
     @property
     def notes(self) -> list[str]:
@@ -79,9 +86,9 @@ class AggregateReport(Report):
         summed, groups = self.summed, self.summed.operator.group_count
         still_open = f"; {summed.open_ticks:,} more open at its end" * (summed.open_ticks > 0)
         yield (
-            f"the sample closes {summed.ticks:,} ticks of {groups:,} groups{still_open}. True "
-            "figures are what the pipeline sums before it adds noise: refused records are not in "
-            "them."
+            f"the sample closes {summed.ticks:,} ticks of {counted(groups, 'group')}{still_open}. "
+            "True figures are what the pipeline sums before it adds noise: refused records are not "
+            "in them."
         )
         reasons = {refused.reason for refused in self.refused}
         if Reason.OUTSIDE_DOMAIN in reasons:
