@@ -54,7 +54,7 @@ def test_a_stop_before_a_replay_is_through_is_not_graceful(
     document["state"]["every"] = "10m"
     document["source"]["max_batch"] = 10
     pipeline = write_pipeline(tmp_path, document)
-    rotation = ["state", "rotate", pipeline, "--keys", tmp_path / "keys.json"]
+    rotation: list[str | Path] = ["state", "rotate", pipeline, "--keys", tmp_path / "keys.json"]
     with paced_feed(bootstrap, document, private) as feed:
         with running(pipeline) as process:
             process.wait_until(lambda: feed.advance() >= RECORDS)

@@ -1,5 +1,6 @@
-"""Two pictures in one: what figures err, by window or by epsilon; and the largest group over time,
-as it is and as it is released, by the pipeline's own strategy and by the best other one."""
+"""Two pictures in one: what figures err, by window or by epsilon, under policies as boxes; and the
+largest group over time, as it is and as it is released, by the pipeline's own strategy and by the
+best other one."""
 
 from collections.abc import Sequence
 from itertools import cycle
@@ -8,10 +9,14 @@ from pathlib import Path
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
+from dataflows.evaluation.aggregates import boxes
+from dataflows.evaluation.aggregates.policy_grid import UNDER_POLICIES
 from dataflows.evaluation.aggregates.report import GUESS, AggregateReport, AggregateRow
+from dataflows.operator_sections import PolicyOperator
+from dataflows.policies.wording import counted
 
 _COLOURS = ("#1f4e79", "#d9822b", "#2e8b57", "#7b4fa3", "#8c6d1f", "#3f9fb5", "#444444")
 _TRUTH, _GUESS = "#222222", "#c0392b"
@@ -27,10 +32,28 @@ def save(report: AggregateReport, path: Path) -> None:
 def _drawn(report: AggregateReport) -> Figure:
     kinds = dict.fromkeys(row.candidate.kind for row in report.rows)
     colours = dict(zip(kinds, cycle(_COLOURS), strict=False))
-    shown = _in_time(report)
-    heights = 3.6, 0.6 + 2.1 * len(shown)
+    shown, policies = _in_time(report), isinstance(report.summed.operator, PolicyOperator)
+    heights = boxes.height(report) if policies else 3.6, 0.6 + 2.1 * len(shown)
     figure = Figure(figsize=(9.0, sum(heights)), dpi=150, layout="constrained")
     above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=heights)[:, 0]
+    if policies:
+        boxes.draw(above, report)
+    else:
+        _draw_lines(above, report, colours)
+    places = below.subplots(len(shown), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for axes, row in zip(places, shown, strict=True):
+        _draw_series(axes, report, row, colours[row.candidate.kind])
+    figure.suptitle(
+        f"{report.pipeline.name}: {counted(report.summed.ticks, 'tick')} of "
+        f"{counted(report.summed.operator.group_count, 'group')}, "
+        f"{counted(report.sample.stream_count, 'user')}, runs: {report.runs}",
+        x=0.01,
+        ha="left",
+    )
+    return figure
+
+
+def _draw_lines(above: SubFigure, report: AggregateReport, colours: dict[str, str]) -> None:
     by_window = len({row.candidate.window for row in report.rows}) > 1
     panels = _panels(report, by_window)
     places = above.subplots(1, len(panels), sharey=True, squeeze=False)[0]
@@ -40,17 +63,6 @@ def _drawn(report: AggregateReport) -> Figure:
     found = [axes.get_legend_handles_labels() for axes in places]
     legend = {label: handle for one in found for handle, label in zip(*one, strict=True)}
     above.legend(list(legend.values()), list(legend), loc="outside right center", frameon=False)
-    places = below.subplots(len(shown), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    for axes, row in zip(places, shown, strict=True):
-        _draw_series(axes, report, row, colours[row.candidate.kind])
-    figure.suptitle(
-        f"{report.pipeline.name}: {report.summed.ticks:,} ticks of "
-        f"{report.summed.operator.group_count:,} groups, {report.sample.stream_count:,} users, "
-        f"runs: {report.runs}",
-        x=0.01,
-        ha="left",
-    )
-    return figure
 
 
 def _panels(report: AggregateReport, by_window: bool) -> list[list[AggregateRow]]:
@@ -109,8 +121,8 @@ def _draw_errors(
 
 
 def _in_time(report: AggregateReport) -> list[AggregateRow]:
-    """The pipeline's own strategy, as configured if that is there, and the best other one."""
-    own = next((row for row in report.rows if row.configured), report.rows[0])
+    """The pipeline's own strategy and the best other one."""
+    own = report.own
     promise = own.candidate.epsilon, own.candidate.window
     others = [
         row
@@ -144,14 +156,16 @@ def _draw_series(axes: Axes, report: AggregateReport, row: AggregateRow, colour:
         linewidth=0.0,
         label=f"± {_BAND:g} standard errors of its noise",
     )
-    groups = summed.operator.groups
-    name = "the only group" if groups is None else f"the largest group, {groups[group]}"
+    key = summed.operator.figures().keys[group].decode()
+    name = f"the largest group, {key}" if key else "the only group"
+    windowed = candidate.kind not in UNDER_POLICIES
+    window = f" in {candidate.window} ticks" if windowed else " in any interval"
     axes.set_title(
-        f"{candidate.kind}, epsilon {candidate.epsilon:g} in {candidate.window} ticks: {name}",
+        f"{candidate.kind}, epsilon {candidate.epsilon:g}{window}: {name}",
         fontsize="medium",
         loc="left",
     )
-    axes.legend(frameon=False, fontsize="small", ncols=3, loc="upper right")
+    axes.legend(edgecolor="none", fontsize="small", ncols=3, loc="upper right")
     _tidy(axes)
 
 

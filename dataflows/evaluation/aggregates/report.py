@@ -19,9 +19,11 @@ from dataflows.evaluation.report import INSIDE, Report, Row
 from dataflows.evaluation.utility import Cells
 from dataflows.guarantee_text import in_words
 from dataflows.operator_sections import PolicyOperator
+from dataflows.policies.wording import counted
 from operators.mechanism import Notion
 
 GUESS = "constant guess"
+_UNPUBLISHED = {"in a run": "—", "of ticks": "—"}
 _FEW_WINDOWS = 5
 
 
@@ -61,13 +63,20 @@ class AggregateReport(Report):
         return ()
 
     @property
+    def own(self) -> AggregateRow:
+        """The pipeline's own strategy, as configured if that is there."""
+        return next((row for row in self.rows if row.configured), self.rows[0])
+
+    @property
     def guess(self) -> Errors:
         """Of the mean over everything."""
         return self.truth.constant_guess()
 
     def beside(self, title: str) -> Mapping[str, Cells]:
-        """The guess, among errors."""
-        return {GUESS: {"window": "", **self.guess.cells()}} if title == ERRORS else {}
+        """The guess, among errors; it publishes nothing."""
+        if title == ERRORS:
+            return {GUESS: {"window": "", **self.guess.cells()}}
+        return {GUESS: {"window": "", **self.guess.spread.cells(), **_UNPUBLISHED}}
 
     @property
     def notes(self) -> list[str]:
@@ -78,9 +87,9 @@ class AggregateReport(Report):
         summed, groups = self.summed, self.summed.operator.group_count
         still_open = f"; {summed.open_ticks:,} more open at its end" * (summed.open_ticks > 0)
         yield (
-            f"the sample closes {summed.ticks:,} ticks of {groups:,} groups{still_open}. True "
-            "figures are what the pipeline sums before it adds noise: refused records are not in "
-            "them."
+            f"the sample closes {summed.ticks:,} ticks of {counted(groups, 'group')}{still_open}. "
+            "True figures are what the pipeline sums before it adds noise: refused records are not "
+            "in them."
         )
         reasons = {refused.reason for refused in self.refused}
         if Reason.OUTSIDE_DOMAIN in reasons:

@@ -1,7 +1,7 @@
 """How far figures are from the true ones, and how often something new is published."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,17 +11,48 @@ from dataflows.evaluation.utility import Cells, Lines
 from operators.mechanism import Array, Floats, Integers
 
 ERRORS = "Errors of figures: absolute, squared, and relative to the truth"
-PUBLICATIONS = "How often something new is published"
+PUBLICATIONS = "Quantiles of absolute errors, and how often something new is published"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Quantiles of distances to the truth, over ticks, groups and runs: 5, 25, 50, 75 and 95 %."""
+
+    low: float
+    lower: float
+    median: float
+    upper: float
+    high: float
+
+    @classmethod
+    def of(cls, distances: Array) -> "Spread":
+        """Of distances in any order."""
+        return cls(*np.quantile(distances, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist())
+
+    def cells(self) -> Cells:
+        """Two of them, in a row of a table."""
+        return {"median": three_digits(self.median), "95 %": three_digits(self.high)}
+
+    def document(self) -> dict[str, float]:
+        """For a machine."""
+        return {
+            "5%": self.low,
+            "25%": self.lower,
+            "50%": self.median,
+            "75%": self.upper,
+            "95%": self.high,
+        }
 
 
 @dataclass(frozen=True)
 class Errors:
     """Means over ticks and groups: of distances to the truth, of their squares, and of distances
-    relative to the truth."""
+    relative to the truth; and how distances are spread."""
 
     absolute: Estimate
     squared: Estimate
     relative: Estimate
+    spread: Spread
 
     def cells(self) -> Cells:
         """One row of a table."""
@@ -61,7 +92,9 @@ class Truth:
         """Of figures in units; standard errors are from run to run."""
         per_run = np.array([self._errors_of(values) for values in runs])
         means, deviations = mean_of_runs(per_run)
-        return Errors(*map(Estimate, means.tolist(), deviations.tolist()))
+        distances = self.in_ones(np.abs(np.stack(runs) - self.figures))
+        absolute, squared, relative = map(Estimate, means.tolist(), deviations.tolist())
+        return Errors(absolute, squared, relative, Spread.of(distances))
 
     def constant_guess(self) -> Errors:
         """What the mean errs, in place of every release; one run can have no standard error."""
@@ -127,8 +160,9 @@ class AggregateUtility:
             ERRORS: {**window, **self.errors.cells()},
             PUBLICATIONS: {
                 **window,
+                **self.errors.spread.cells(),
                 "in a run": self.publications.relative(),
-                "of all ticks": f"{self.share.value:.1%}",
+                "of ticks": f"{self.share.value:.1%}",
             },
         }
 
@@ -147,7 +181,10 @@ class AggregateUtility:
 
 def errors_document(errors: Errors) -> dict[str, object]:
     """For a machine; standard errors that cannot be told are None."""
+    means = {"absolute": errors.absolute, "squared": errors.squared, "relative": errors.relative}
     return {
-        f"mean_{name}_error": {key: None if value != value else value for key, value in one.items()}
-        for name, one in asdict(errors).items()
-    }
+        f"mean_{name}_error": {
+            key: None if value != value else value for key, value in mean.document().items()
+        }
+        for name, mean in means.items()
+    } | {"absolute_error_quantiles": errors.spread.document()}
