@@ -40,10 +40,13 @@ class LocalRealTimeOperator(SeriesBudget, RangeSection):
 
     def parameters(self) -> dict[str, object]:
         """What people want to see of it."""
+        ticks = self.in_ticks()
         return {
             "range": f"{self.lower} to {self.upper}; what is outside is read as the nearer end",
             "unit": str(self.unit),
-            "ticks": self.in_ticks().in_words,
+            "ticks": ticks.in_words,
+            "too far ahead": f"more than {ticks.max_jump:,} ticks after the latest time of its "
+            "partition: after a longer silence, raise ticks.max_jump at a stop",
             "of several records counts": _COUNTS[self.ticks.several],
             "a stream pauses": f"after {self.ticks.idle:,} ticks in a row without a record, until "
             "the next one; its budget stays what it is",
