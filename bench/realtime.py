@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from statistics import median
 
 import numpy as np
-import orjson
 
 from bench.parts import Stopwatch
 from bench.stream import key_of
@@ -18,28 +17,38 @@ from dataflows.batches import Batch
 from dataflows.codec.numbers import Numbers
 from dataflows.codec.records import Codec
 from operators.mechanism import Inputs, Releases, Words
-from operators.randomness import DrawScope, KeyedDraws, Secret, tick_position
+from operators.randomness import (
+    DrawScope,
+    KeyedDraws,
+    Secret,
+    binding_digest,
+    encode_fields,
+    tick_position,
+)
 from operators.realtime import filter as filtering
 from operators.realtime.measurement import Measurement
 from operators.realtime.real_time_release import RealTimeRelease
 
 SHAPES = ((1, 1), (1, 1_000), (1, 100_000), (1_000, 1), (100_000, 1))
 """Rows, and bins of each."""
-ROUNDS = 7
+ROUNDS = 5
 
 PASS_THROUGH = "pass-through"
 COPY = "copy"
 STEP = "step"
 WORDS = "words"
+BINDING = "binding"
 NOISE = "noise"
 FILTER = "filter"
 REST = "annotations"
-PARTS = (WORDS, NOISE, FILTER, REST)
+PARTS = (WORDS, BINDING, NOISE, FILTER, REST)
 
 _STREAMS_OF_A_ROUND = 50_000
 _MOST_STEPS = 200
 _WARM_STEPS = 5
 _LARGEST_VALUE = 1_000_000
+_BOUND_TO = encode_fields(1, 1, 1, 14)
+"""As much as a draw is bound to beside the values."""
 _SEED = 1
 
 
@@ -122,6 +131,8 @@ class Series:
         columns = {name: self._state[name] for name in filtering.start(0, 0)}
         steps = self._release.schedule.steps(self._state["count"][:, 0])
         measurement = Measurement(self._release.sensitivity)
+        with watch.on(BINDING):
+            _ = [binding_digest(*vector, _BOUND_TO) for vector in self._values.tolist()]
         draws = self._draws(again)
         with watch.on(NOISE):
             noisy = measurement.noisy(self._values, steps, draws)
@@ -129,8 +140,8 @@ class Series:
             filtering.advance(columns, noisy, measurement.variance(steps[:, None]))
         self._step(watch)
         seconds = dict(watch.seconds)
-        seconds[NOISE] -= again.seconds[WORDS]
-        seconds[REST] = seconds[STEP] - sum(seconds[part] for part in (WORDS, NOISE, FILTER))
+        seconds[NOISE] -= again.seconds[WORDS] + seconds[BINDING]
+        seconds[REST] = seconds[STEP] - sum(seconds[part] for part in PARTS if part != REST)
         return seconds
 
     def _step(self, watch: Stopwatch) -> None:
@@ -170,9 +181,7 @@ def _median(rounds: Sequence[Advanced]) -> Advanced:
 def _batch(records: int) -> Batch:
     """A record of about 80 bytes for each stream."""
     values: list[bytes | None] = [
-        orjson.dumps(
-            {"count": 500 + number % 1_000, "zone": f"zone-{number:06d}", "note": "-" * 40}
-        )
+        b'{"count":%d,"zone":"zone-%06d","note":"%s"}' % (500 + number % 1_000, number, b"-" * 40)
         for number in range(records)
     ]
     return Batch(

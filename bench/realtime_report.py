@@ -27,10 +27,11 @@ def realtime_page(measured: Sequence[Advanced], command: str, load_before: float
             "groups of an aggregate, or of rows with one bin each. One process, no Kafka, CPU "
             f"time, median of {ROUNDS} rounds in turns. Pass-through decodes and encodes a record "
             "of 80 bytes for each stream; copy is numpy's, of the values alone.",
-            "Words are keyed hashes, two for each stream; noise is binding them to the value, "
-            "drawing from the table, and the grid; annotations are all that is left: budgets, "
-            "errors, and copies of columns. Noise and filter are done once more to be measured, so "
-            "that what is left is a difference.",
+            "Words are keyed hashes, one of two words for each stream; binding is another hash for "
+            "each row, of all that its noise is bound to; noise is drawing from the table, and the "
+            "grid; annotations are all that is left: budgets, errors, and copies of columns. "
+            "Binding, noise and filter are done once more to be measured, so that what is left is "
+            "a difference.",
         ],
     )
 
