@@ -165,7 +165,7 @@ def _draw_series(axes: Axes, report: AggregateReport, row: AggregateRow, colour:
         fontsize="medium",
         loc="left",
     )
-    axes.legend(frameon=False, fontsize="small", ncols=3, loc="upper right")
+    axes.legend(edgecolor="none", fontsize="small", ncols=3, loc="upper right")
     _tidy(axes)
 
 
