@@ -1,6 +1,6 @@
 """`python -m bench`: the path (`make bench`), the state store, a flood of new keys,
-steps of conditional randomized response, temporal perturbation, and aggregates, also under
-policies."""
+steps of conditional randomized response, temporal perturbation, aggregates (also under policies),
+and real-time release."""
 
 import os
 import sys
@@ -25,6 +25,8 @@ from bench.path_results import Settings
 from bench.pipeline import Workplace
 from bench.policies import measure_policies
 from bench.policies_report import policies_page
+from bench.realtime import measure_realtime
+from bench.realtime_report import realtime_page
 from bench.row_state_report import state_page
 from bench.sip_steps import measure_steps, sip_page
 from bench.temporal_report import temporal_page
@@ -136,6 +138,19 @@ def policies(results: Folder = _RESULTS) -> None:
         ticks, timelines = measure_policies(status.update), measure_timelines(status.update)
     command = ".venv/bin/python -m bench policies"
     _publish(policies_page(ticks, timelines, command, load_before), results)
+
+
+@app.command()
+def realtime(results: Folder = _RESULTS) -> None:
+    """Real-time release by number of groups and of streams.
+
+    About a minute.
+    """
+    load_before = os.getloadavg()[0]
+    with Console().status("making series") as status:
+        measured = measure_realtime(status.update)
+    command = ".venv/bin/python -m bench realtime"
+    _publish(realtime_page(measured, command, load_before), results)
 
 
 @app.command()

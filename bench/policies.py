@@ -4,7 +4,6 @@ Beside it the same records are summed without policies, and decoded and encoded,
 passing them through takes.
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle
@@ -25,7 +24,6 @@ from dataflows.aggregates.log_entries import read_entry
 from dataflows.aggregates.mechanisms import contributions, mechanism_of
 from dataflows.aggregates.merging import Merge
 from dataflows.aggregates.partials import Partial
-from dataflows.batches import Batch
 from dataflows.codec.fields import FieldTimestamp
 from dataflows.codec.numbers import Numbers
 from dataflows.codec.records import Codec
@@ -55,7 +53,7 @@ STEP = "merge step"
 FIGURES = "figures"
 PARTS = (DECODE, BOUND, PARTIALS, TIMELINE, STEP, FIGURES)
 
-_RECORDS = 200_000
+_RECORDS = 100_000
 _LARGEST_VALUE = 1_000_000
 _SAMPLED = 29
 """Of so many ticks the state is encoded in one."""
@@ -93,63 +91,91 @@ class TimedPolicies(Policies):
 class Town:
     """A pipeline that sums what households draw, with policies or without."""
 
-    def __init__(self, operator: PolicyOperator | WEventOperator, keys: int) -> None:
+    def __init__(self, operator: PolicyOperator | WEventOperator, meters: Meters) -> None:
+        self.meters = meters
         self.strategy = operator.kind
         self.ticks = operator.in_ticks()
-        self.figures = operator.figures()
-        self.codec = Codec(contributions(operator, "kw"), _LARGEST_VALUE, FieldTimestamp("at", 1))
-        admission = Admission("unchecked", PARTITIONS, keys, operator.covers)
-        self.bounding = Bounding(self.ticks, 1, admission)
-        self.watch = Stopwatch()
-        self.merge = _merge_of(_timed(mechanism_of(operator), self.watch))
+        self.merge_bytes = 0
+        self._figures = operator.figures()
+        when = FieldTimestamp("at", 1)
+        self._codec = Codec(contributions(operator, "kw"), _LARGEST_VALUE, when)
+        self._plain = Codec(Numbers("kw", units_per_one=100), _LARGEST_VALUE, when)
+        admission = Admission("unchecked", PARTITIONS, meters.households, operator.covers)
+        self._bounding = Bounding(self.ticks, 1, admission)
+        self._watch = Stopwatch()
+        mechanism = _timed(mechanism_of(operator), self._watch)
+        scope = DrawScope(Secret(bytes(32)), "bench", mechanism.kind, 1, mechanism.law_digest())
+        self._merge = Merge(mechanism, scope, "bench", PARTITIONS, 1)
 
-    def partial_sums(self, batches: Iterable[Batch]) -> list[Partial]:
+    def round(self) -> dict[str, float]:
+        """CPU microseconds of a tick by part."""
+        self._watch.seconds.clear()
+        self._release(_week_of(self._partial_sums()))
+        seconds = dict.fromkeys((PASS_THROUGH, *PARTS), 0.0) | self._watch.seconds
+        seconds[STEP] -= seconds[TIMELINE]
+        ticks = dict.fromkeys((PASS_THROUGH, DECODE, BOUND, PARTIALS), self.meters.ticks)
+        return {part: spent / ticks.get(part, WEEK) * 1e6 for part, spent in seconds.items()}
+
+    def _partial_sums(self) -> list[Partial]:
         """Of all records."""
-        tables = [RowTable(self.bounding.start) for _ in range(PARTITIONS)]
+        tables = [RowTable(self._bounding.start) for _ in range(PARTITIONS)]
         closed: list[Partial] = []
-        for batch in batches:
-            with self.watch.on(DECODE):
-                decoded = self.codec.decode(batch)
-            with self.watch.on(BOUND):
-                closed += self.bounding(decoded, tables[batch.partition]).partials
-        with self.watch.on(PARTIALS):
+        for batch in self.meters.batches:
+            with self._watch.on(PASS_THROUGH):
+                self._plain.encode(Releases(self._plain.decode(batch).values))
+            with self._watch.on(DECODE):
+                decoded = self._codec.decode(batch)
+            with self._watch.on(BOUND):
+                closed += self._bounding(decoded, tables[batch.partition]).partials
+        with self._watch.on(PARTIALS):
             for one in closed:
                 read_entry(one.encoded(), "bench")
         return closed
 
-    def release(self, partials: Iterable[Partial]) -> int:
-        """Merge, and write figures; the most bytes of state there were."""
-        state, largest = self.merge.start(), 0
+    def _release(self, partials: Iterable[Partial]) -> None:
+        """Merge, and write figures."""
+        state = self._merge.start()
         for one in partials:
-            with self.watch.on(STEP):
-                complete = list(self.merge(state, one))
+            with self._watch.on(STEP):
+                complete = list(self._merge(state, one))
             for tick, releases in complete:
-                with self.watch.on(FIGURES):
+                with self._watch.on(FIGURES):
                     notes = {name: note[0].item() for name, note in releases.annotations.items()}
-                    self.figures.write(tick, releases.values[0], notes)
+                    self._figures.write(tick, releases.values[0], notes)
                 if tick % _SAMPLED == 0:
-                    largest = max(largest, len(state.encoded()))
-        return largest
+                    self.merge_bytes = max(self.merge_bytes, len(state.encoded()))
 
 
 def measure_policies(say: Callable[[str], None]) -> list[TickCost]:
     """By keys, under policies and without."""
-    costs = []
+    towns = []
     for keys in KEYS:
-        say(f"{keys:,} keys")
-        meters = Meters(keys, max(4, min(WEEK, _RECORDS // keys)))
-        under = under_policies(UNDER_POLICIES, COLLECTIONS, keys)
-        costs += _measure([Town(under, keys), Town(without_policies(WITHOUT), keys)], meters)
+        say(f"making {keys:,} households")
+        meters = Meters(keys, max(2, min(WEEK, _RECORDS // keys)))
+        towns.append(Town(under_policies(UNDER_POLICIES, COLLECTIONS, keys), meters))
+        towns.append(Town(without_policies(WITHOUT), meters))
+    costs = []
+    for town, microseconds in zip(towns, measure_rounds(towns, say), strict=True):
+        keys = town.meters.households
+        key_bytes = sum(column.nbytes for column in cells(town.ticks, keys).values()) / keys
+        costs.append(TickCost(keys, town.strategy, microseconds, town.merge_bytes, key_bytes))
     return costs
 
 
-def _merge_of(mechanism: Mechanism) -> Merge:
-    """Of one figure a tick."""
-    scope = DrawScope(Secret(bytes(32)), "bench", mechanism.kind, 1, mechanism.law_digest())
-    return Merge(mechanism, scope, "bench", PARTITIONS, 1)
+def measure_rounds(towns: Sequence[Town], say: Callable[[str], None]) -> list[dict[str, float]]:
+    """CPU microseconds of a tick by part: medians of rounds, in which every town has its turn."""
+    rounds = []
+    for number in range(1, ROUNDS + 1):
+        say(f"round {number} of {ROUNDS}")
+        rounds.append([town.round() for town in towns])
+    return [
+        {part: median(one[part] for one in own) for part in (PASS_THROUGH, *PARTS)}
+        for own in zip(*rounds, strict=True)
+    ]
 
 
 def _timed(mechanism: Mechanism, watch: Stopwatch) -> Mechanism:
+    """If it has policies, with their first occurrences made."""
     if not isinstance(mechanism, PolicyStrategy):
         return mechanism
     policies = mechanism.timeline
@@ -157,45 +183,11 @@ def _timed(mechanism: Mechanism, watch: Stopwatch) -> Mechanism:
     timed = TimedPolicies(
         policies.tick_milliseconds, policies.query, policies.collections, watch=watch
     )
+    timed.relevance(START, b"")
     return replace(mechanism, timeline=timed)
 
 
-def _measure(towns: Sequence[Town], meters: Meters) -> list[TickCost]:
-    """Medians of rounds in turns; the first one, which makes occurrences and rows, is not one."""
-    seconds: list[list[dict[str, float]]] = [[] for _ in towns]
-    through: list[float] = []
-    merge_bytes = []
-    for town in towns:
-        merge_bytes.append(town.release(week_of(town.partial_sums(meters.batches))))
-    for _ in range(ROUNDS):
-        through.append(_passed_through(meters.batches))
-        for town, measured in zip(towns, seconds, strict=True):
-            town.watch.seconds.clear()
-            town.release(week_of(town.partial_sums(meters.batches)))
-            measured.append(dict(town.watch.seconds))
-    ticks = dict.fromkeys((DECODE, BOUND, PARTIALS), meters.ticks)
-    costs = []
-    for town, measured, size in zip(towns, seconds, merge_bytes, strict=True):
-        spent = {part: median(one.get(part, 0.0) for one in measured) for part in PARTS}
-        spent[STEP] -= spent[TIMELINE]
-        each = {part: spent[part] / ticks.get(part, WEEK) * 1e6 for part in PARTS}
-        each[PASS_THROUGH] = median(through) / meters.ticks * 1e6
-        columns = cells(town.ticks, meters.households).values()
-        key_bytes = sum(column.nbytes for column in columns) / meters.households
-        costs.append(TickCost(meters.households, town.strategy, each, size, key_bytes))
-    return costs
-
-
-def _passed_through(batches: Sequence[Batch]) -> float:
-    """CPU seconds to read records and write them."""
-    codec = Codec(Numbers("kw", units_per_one=100), _LARGEST_VALUE, FieldTimestamp("at", 1))
-    began = time.process_time()
-    for batch in batches:
-        codec.encode(Releases(codec.decode(batch).values))
-    return time.process_time() - began
-
-
-def week_of(partials: Sequence[Partial]) -> Iterator[Partial]:
+def _week_of(partials: Sequence[Partial]) -> Iterator[Partial]:
     """The same sums again and again, for a week."""
     by_partition = [
         cycle([one for one in partials if one.partition == partition])

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from bench.grid import Grid, figures
 from bench.households import PARTITIONS, POLICIES
 from bench.page import Page
-from bench.policies import COLLECTIONS, PARTS, PASS_THROUGH, ROUNDS, UNDER_POLICIES, TickCost
+from bench.policies import COLLECTIONS, PARTS, PASS_THROUGH, ROUNDS, UNDER_POLICIES, WEEK, TickCost
 from bench.timelines import TimelineCost
 
 
@@ -34,8 +34,8 @@ def policies_page(
             f"in turn, one process, no Kafka, CPU time, median of {ROUNDS} rounds in turns. "
             "Pass-through decodes and encodes the same records. `uniform` sums them without "
             f"policies and draws noise at every tick; `{UNDER_POLICIES}` decides with noise first. "
-            "Records are those of 672 ticks, or of as many as make 200,000 records, and at least "
-            "four; what comes after partial sums is the mean of a week.",
+            f"Records are those of {WEEK} ticks, or of as many as make 100,000 records, and at "
+            "least two; from the timeline on, a part is the mean of a week.",
             "Policies are at random hours and days, for one hour to eight, so that few intervals "
             "are alike: a timeline asks again where one begins or ends, and a merge step reads and "
             "writes a ledger for each that is open. Neither ever meets a key. First tick: once in "
@@ -54,8 +54,8 @@ def _speeds(ticks: Sequence[TickCost]) -> Grid:
             [
                 f"{cost.keys:,}",
                 *figures(1, 1e6 / cost.in_all, 1e6 / uniform.in_all, 1e6 / through),
-                *figures(2, uniform.in_all / cost.in_all),
-                *figures(2, through / cost.in_all, through / uniform.in_all),
+                *figures(2, uniform.in_all / cost.in_all, through / cost.in_all),
+                *figures(2, uniform.microseconds[PASS_THROUGH] / uniform.in_all),
             ]
         )
     return Grid(
@@ -92,25 +92,22 @@ def _parts(ticks: Sequence[TickCost]) -> Grid:
 def _timelines(timelines: Sequence[TimelineCost]) -> Grid:
     rows = [
         [
-            f"{cost.collections:,}",
-            *figures(1, cost.occurrences, cost.intervals, cost.timeline),
-            *figures(2, cost.timeline / cost.occurrences),
-            *figures(1, cost.step),
-            *figures(2, cost.step / cost.intervals),
-            *figures(0, cost.first_seconds * 1e3, cost.merge_bytes),
+            f"{cost.of.collections:,}",
+            *figures(1, cost.of.occurrences, cost.of.intervals, cost.timeline),
+            *figures(1, cost.timeline / cost.of.occurrences, cost.step),
+            *figures(0, cost.of.first_seconds * 1e3, cost.merge_bytes),
         ]
         for cost in timelines
     ]
     return Grid(
-        "What a tick costs by collections, CPU µs, and bytes of the merge's state",
+        "CPU µs of a tick by collections, and bytes of the merge's state",
         [
             "collections",
             "open occurrences",
             "open intervals",
             "timeline",
-            "/ occurrence",
+            "/ open occurrence",
             "merge step",
-            "/ interval",
             "first tick, ms",
             "state",
         ],

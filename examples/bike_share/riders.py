@@ -76,12 +76,12 @@ class Riders:
             weekend = day % 7 in _WEEKEND
             commuting = commuters & (not weekend)
             outing = (_WEEKEND_OUTING, _OUT_AT_WEEKENDS) if weekend else (_OUTING, _OUT)
-            for where, hours, share in (
+            for where, (mean, spread), share in (
                 (home, _MORNING, commuting),
                 (work, _EVENING, commuting),
                 (out, *outing),
             ):
-                hour = random.normal(*hours, riders)
+                hour = random.normal(mean, spread, riders)
                 rents = random.random(riders) < share * keen * fair[day]
                 who = np.flatnonzero(rents & (hour > _AFTER_MIDNIGHT) & (hour < PER_DAY))
                 trips.append((day * PER_DAY + hour[who], who, where[who]))

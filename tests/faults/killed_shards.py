@@ -36,7 +36,9 @@ def killed_and_undisturbed(
     whole: Whole,
 ) -> tuple[Document, Document]:
     """Run both until everything has come out; returns both pipelines, the killed one first."""
-    killed, undisturbed = (_document(bootstrap, topics, source, operator) for _ in range(2))
+    killed, undisturbed = (
+        aggregate_document(bootstrap, topics, source, operator) for _ in range(2)
+    )
     here = write_pipeline(folder / "killed", killed)
     there = write_pipeline(folder / "undisturbed", undisturbed)
     with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
@@ -65,9 +67,10 @@ def killed_and_undisturbed(
     return killed, undisturbed
 
 
-def _document(
+def aggregate_document(
     bootstrap: str, topics: TopicFactory, source: str, operator: Mapping[str, Any]
 ) -> Document:
+    """A pipeline over `source` with sinks of its own, by the time that records hold."""
     made = document_with_topics(bootstrap, topics, source)
     made["source"] |= {"timestamp": {"field": "at", "format": "epoch-ms"}}
     made["operator"] = dict(operator)

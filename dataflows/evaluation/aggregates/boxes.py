@@ -8,8 +8,10 @@ logarithmic scale begins.
 from collections.abc import Mapping, Sequence
 from math import floor, log10
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullLocator
 
@@ -29,7 +31,7 @@ def height(report: AggregateReport) -> float:
 
 
 def draw(figure: SubFigure, report: AggregateReport) -> None:
-    """Strategies from the smallest median on, at the epsilon of the pipeline."""
+    """Strategies from the smallest median on, at the pipeline's epsilon."""
     epsilons = sorted({row.candidate.epsilon for row in report.rows})
     order, own = _order(report), report.own
     places = figure.subplots(1, len(epsilons), sharex=True, sharey=True, squeeze=False)[0]
@@ -52,22 +54,18 @@ def draw(figure: SubFigure, report: AggregateReport) -> None:
     first.set_ylim(len(order) - 0.4, -0.6)
     for axes in places:
         axes.tick_params(axis="y", length=0)
-    figure.legend(handles=_legend(report), loc="outside lower center", frameon=False, ncols=4)
+    figure.legend(handles=_legend(report), loc="outside lower center", frameon=False, ncols=2)
 
 
 def _order(report: AggregateReport) -> Mapping[str, int]:
     """The place of every strategy; last are those that do not take the pipeline's epsilon."""
-    rows, epsilon = report.rows, report.own.candidate.epsilon
-    medians = {
-        row.candidate.kind: (row.utility.errors.spread.median, row.utility.errors.absolute.value)
-        for row in rows
-        if row.candidate.epsilon == epsilon
-    }
-    others = dict.fromkeys(row.candidate.kind for row in rows if row.candidate.kind not in medians)
-    return {
-        kind: place
-        for place, kind in enumerate([*sorted(medians, key=lambda one: medians[one]), *others])
-    }
+    here, others = {}, {}
+    for row in report.rows:
+        errors, kind = row.utility.errors, row.candidate.kind
+        same = row.candidate.epsilon == report.own.candidate.epsilon
+        (here if same else others)[kind] = (errors.spread.median, errors.absolute.value)
+    kinds = dict.fromkeys([*sorted(here, key=lambda kind: here[kind]), *others])
+    return {kind: place for place, kind in enumerate(kinds)}
 
 
 def _colour(row: AggregateRow, report: AggregateReport) -> str:
@@ -123,13 +121,15 @@ def _scale(axes: Axes, spreads: Sequence[Spread]) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at:,g}"))
 
 
-def _legend(report: AggregateReport) -> list[Patch]:
+def _legend(report: AggregateReport) -> list[Artist]:
     [window] = {row.candidate.window for row in report.rows}
     return [
         Patch(facecolor=_OWN, edgecolor=_LINES, label="the pipeline's strategy"),
         Patch(facecolor=_UNDER_POLICIES, edgecolor=_LINES, label="others under its policies"),
         Patch(
-            facecolor=_IN_WINDOWS, edgecolor=_LINES, label=f"everything, in any {window:,} ticks"
+            facecolor=_IN_WINDOWS,
+            edgecolor=_LINES,
+            label=f"those that hide everything in any {window:,} ticks",
         ),
-        Patch(facecolor="none", edgecolor=_GUESS, linestyle="--", label=f"{GUESS}, its median"),
+        Line2D([], [], color=_GUESS, linestyle="--", label=f"{GUESS} (true data), its median"),
     ]

@@ -150,7 +150,7 @@ def _draw_course(axes: Axes, report: AggregateReport, course: Course) -> None:
     key = summed.operator.figures().keys[group].decode()
     name = f"the largest group, {key}" if key else "the only group"
     axes.set_title(f"{course.title}: {name}", fontsize="medium", loc="left")
-    axes.legend(frameon=False, fontsize="small", ncols=3, loc="upper right")
+    axes.legend(edgecolor="none", fontsize="small", ncols=3, loc="upper right")
     _tidy(axes)
 
 

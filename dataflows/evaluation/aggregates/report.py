@@ -22,7 +22,7 @@ from dataflows.policies.wording import counted
 from operators.mechanism import Notion
 
 GUESS = "constant guess"
-_UNPUBLISHED = {"in a run": "—", "of all ticks": "—"}
+_UNPUBLISHED = {"in a run": "—", "of ticks": "—"}
 _FEW_WINDOWS = 5
 
 

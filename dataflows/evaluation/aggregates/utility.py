@@ -176,7 +176,7 @@ class AggregateUtility:
                 **window,
                 **self.errors.spread.cells(),
                 "in a run": self.publications.relative(),
-                "of all ticks": f"{self.share.value:.1%}",
+                "of ticks": f"{self.share.value:.1%}",
             },
         }
 

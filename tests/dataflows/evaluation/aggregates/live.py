@@ -1,4 +1,4 @@
-"""The live path over a sample of aggregates, to hold what is evaluated against it."""
+"""The live path of aggregates over a small stream, to hold what is evaluated against it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,8 +39,8 @@ def live(file: PipelineFile, path: Path, secret: Secret) -> Iterator[list[float]
     """What the steps of the two dataflows release, tick by tick, in batches of seven."""
     pipeline, operator, configured = file.pipeline, operator_of(file), configure(file)
     lines = path.read_bytes().splitlines()
-    everybody = Admission("unchecked", 1, pipeline.state.max_keys)
-    bounding = Bounding(operator.in_ticks(), operator.group_count, everybody)
+    everybody = Admission("unchecked", 1, pipeline.state.max_keys, covers=operator.covers)
+    bounding = Bounding(operator.in_ticks(), operator.group_count, everybody, operator.sets)
     mechanism, table = configured.mechanism, RowTable(bounding.start)
     law = mechanism.law_digest()
     scope = DrawScope(secret, pipeline.name, operator.kind, pipeline.version, law)
