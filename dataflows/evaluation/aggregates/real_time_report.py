@@ -114,13 +114,13 @@ class RealTimeReport(AggregateReport):
                 f"{strategies}: run with window: {self.summed.ticks:,}. uniform is Laplace noise "
                 "at every tick; binary_tree publishes totals, of which these are the differences."
             )
-        names = {row.rival.name for row in self.simulated}
-        if "normal" in names:
+        if any(row.rival.name == "normal" for row in self.simulated):
             yield (
                 "normal (simulated): Gaussian noise at every tick, with the exact account of "
                 "continuous noise. No computer draws that; baseline is what can be run."
             )
-        oracles = sorted({row.rival.label for row in self.simulated if row.rival.uses_true_data})
+        rivals = dict.fromkeys(row.rival for row in self.simulated)
+        oracles = [rival.label for rival in rivals if rival.uses_true_data]
         if oracles:
             yield (
                 f"{', '.join(oracles)}: simulated, with the parameter that errs least, chosen by "
