@@ -1,5 +1,6 @@
 """`python -m bench`: the path (`make bench`), the state store, a flood of new keys,
-steps of conditional randomized response, temporal perturbation, and aggregates."""
+steps of conditional randomized response, temporal perturbation, aggregates (also under policies),
+and real-time release."""
 
 import os
 import sys
@@ -22,10 +23,15 @@ from bench.page import Page
 from bench.path_report import path_page
 from bench.path_results import Settings
 from bench.pipeline import Workplace
+from bench.policies import measure_policies
+from bench.policies_report import policies_page
+from bench.realtime import measure_realtime
+from bench.realtime_report import realtime_page
 from bench.row_state_report import state_page
 from bench.sip_steps import measure_steps, sip_page
 from bench.temporal_report import temporal_page
 from bench.throughput import measure_throughput
+from bench.timelines import measure_timelines
 from tests.kafka.broker import Broker, BrokerError
 from tests.kafka.topics import TopicFactory
 
@@ -119,6 +125,32 @@ def aggregates(results: Folder = _RESULTS) -> None:
     with Console().status("making records") as status:
         costs = measure_aggregates(status.update)
     _publish(aggregates_page(costs, ".venv/bin/python -m bench aggregates", load_before), results)
+
+
+@app.command()
+def policies(results: Folder = _RESULTS) -> None:
+    """Aggregation under policies by number of keys and collections, beside the same without.
+
+    About three minutes.
+    """
+    load_before = os.getloadavg()[0]
+    with Console().status("making records") as status:
+        ticks, timelines = measure_policies(status.update), measure_timelines(status.update)
+    command = ".venv/bin/python -m bench policies"
+    _publish(policies_page(ticks, timelines, command, load_before), results)
+
+
+@app.command()
+def realtime(results: Folder = _RESULTS) -> None:
+    """Real-time release by number of groups and of streams.
+
+    About a minute.
+    """
+    load_before = os.getloadavg()[0]
+    with Console().status("making series") as status:
+        measured = measure_realtime(status.update)
+    command = ".venv/bin/python -m bench realtime"
+    _publish(realtime_page(measured, command, load_before), results)
 
 
 @app.command()

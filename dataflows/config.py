@@ -20,6 +20,7 @@ from dataflows.kafka.connection import Kafka
 from dataflows.logs import LogFormat
 from dataflows.operator_sections import (
     AggregateOperator,
+    LocalRealTimeOperator,
     Operator,
     PolicyOperator,
     TemporalOperator,
@@ -176,6 +177,8 @@ class Pipeline(Section):
             self._check_aggregate(self.operator)
         elif self.sink.partials is not None:
             raise ValueError(f"sink.partials: {self.operator.kind} has no partial sums; delete it")
+        if isinstance(self.operator, LocalRealTimeOperator):
+            self._check_series(self.operator)
         if self.source.policies is not None and not isinstance(self.operator, PolicyOperator):
             raise ValueError(
                 f"source.policies: {self.operator.kind} goes by no policies; delete it"
@@ -195,6 +198,15 @@ class Pipeline(Section):
         if self.source.dedupe is not None:
             raise ValueError(
                 "source.dedupe: a user counts once in a tick, however often a record was sent; "
+                "delete it"
+            )
+
+    def _check_series(self, operator: LocalRealTimeOperator) -> None:
+        if self.budget is not None:
+            raise ValueError(f"budget: epsilon is the budget of {operator.kind}; delete it")
+        if self.source.dedupe is not None:
+            raise ValueError(
+                "source.dedupe: a stream has one value in a tick, however often it was sent; "
                 "delete it"
             )
 

@@ -28,11 +28,13 @@ from dataflows.lift import Lift
 from dataflows.monitoring.metrics import STREAMS_LIMIT, Metrics
 from dataflows.publish import Publisher
 from dataflows.sanitize import Sanitize
+from dataflows.series_lift import SeriesLift
 from dataflows.state.directory import StateDirectory
 from dataflows.tick_lift import TickLift
 from dataflows.ticks import Ticks
 from operators.mechanism import Mechanism
 from operators.randomness import DrawScope
+from operators.realtime.local_release import LocalRealTimeRelease
 from operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
 STEPS = ["source", "decode", "sanitize", "releases", "dead_letters", "sink", "dead_letter_sink"]
@@ -64,10 +66,18 @@ class Plan:
 
 @dataclass(frozen=True)
 class Shard:
-    """The dataflow of one shard, and where its source stands."""
+    """The dataflow of one shard, where its source stands, and where it writes to."""
 
     dataflow: Dataflow
     source: KafkaSource
+    sinks: tuple[KafkaSink, ...]
+
+    @property
+    def stopped_at(self) -> dict[int, int] | None:
+        """The source offsets to be read next; None while releases of before are still awaited: it
+        stopped, but as after a crash, a replay has to go on."""
+        caught_up = all(sink.has_caught_up(self.source.waiting) for sink in self.sinks)
+        return self.source.positions if caught_up else None
 
 
 def build(plan: Plan) -> Shard:
@@ -102,38 +112,38 @@ def build(plan: Plan) -> Shard:
     kafka_source = KafkaSource(topic, begin, reader, plan.max_batch, plan.stop, plan.metrics)
     decoded = op.map("decode", op.input("source", flow, kafka_source), decode)
     sanitized = op.stateful_batch("sanitize", decoded, sanitize)
-    op.output(
-        "sink",
-        op.map_value("releases", sanitized, releases),
-        KafkaSink(
-            plan.client,
-            writer,
-            fingerprint.sink_topic,
-            offsets_of(fingerprint.sink_begin),
-            plan.publisher.release_ids if plan.ticks is None and plan.finishing is None else None,
-            plan.metrics,
-        ),
+    sink = KafkaSink(
+        plan.client,
+        writer,
+        fingerprint.sink_topic,
+        offsets_of(fingerprint.sink_begin),
+        plan.publisher.release_ids if plan.ticks is None and plan.finishing is None else None,
+        plan.metrics,
+    )
+    op.output("sink", op.map_value("releases", sanitized, releases), sink)
+    dead_letter_sink = KafkaSink(
+        plan.client,
+        writer,
+        fingerprint.dead_letters_topic,
+        offsets_of(fingerprint.dead_letters_begin),
+        plan.publisher.dead_letter_ids,
+        plan.metrics,
     )
     op.output(
         "dead_letter_sink",
         op.map_value("dead_letters", sanitized, dead_letters),
-        KafkaSink(
-            plan.client,
-            writer,
-            fingerprint.dead_letters_topic,
-            offsets_of(fingerprint.dead_letters_begin),
-            plan.publisher.dead_letter_ids,
-            plan.metrics,
-        ),
+        dead_letter_sink,
     )
     if plan.ledger is not None:
         _report_spending(plan, plan.ledger, writer, sanitized)
-    return Shard(flow, kafka_source)
+    return Shard(flow, kafka_source, (sink, dead_letter_sink))
 
 
-def _lift(plan: Plan, source: str) -> Lift | TickLift:
+def _lift(plan: Plan, source: str) -> Lift | TickLift | SeriesLift:
     if plan.ticks is None:
         return Lift(plan.mechanism, plan.scope, source, plan.admission, plan.deduplication)
+    if isinstance(plan.mechanism, LocalRealTimeRelease):
+        return SeriesLift(plan.mechanism, plan.scope, source, plan.admission, plan.ticks)
     assert isinstance(plan.mechanism, TemporalPerturbation)
     return TickLift(plan.mechanism, plan.scope, source, plan.admission, plan.ticks)
 

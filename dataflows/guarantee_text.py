@@ -8,14 +8,16 @@ from math import exp, isinf
 import orjson
 
 from dataflows.config import Pipeline
-from dataflows.operator_sections import AggregateOperator, TemporalOperator
+from dataflows.operator_sections import AggregateOperator, LocalRealTimeOperator, TemporalOperator
 from operators.mechanism import Guarantee, Notion, Per
 
 _NOTIONS = {
     "sip": "Sequence Information Privacy",
     "ldp": "Local Differential Privacy",
+    "dp": "Differential Privacy",
     "delay-law": "Delay law",
     "w-event-dp": "Differential Privacy of windows (w-event)",
+    "w-event-ldp": "Local Differential Privacy of windows (w-event)",
     "swellfish": "Swellfish Privacy",
 }
 
@@ -38,8 +40,9 @@ def in_words(guarantee: Guarantee) -> str:
             f"exp(epsilon/2) = {exp(guarantee.epsilon / 2.0):.4g}. This bounds "
             f"{guarantee.relative_to}."
         )
+    delta = f" and delta {guarantee.delta:.6g}" if guarantee.delta > 0.0 else ""
     return (
-        f"{notion} with epsilon {guarantee.epsilon:.6g} nats per "
+        f"{notion} with epsilon {guarantee.epsilon:.6g} nats{delta} per "
         f"{per_in_words(guarantee.per, guarantee.window)}, protecting {guarantee.protects}, "
         f"relative to {guarantee.relative_to}; {guarantee.composition}."
     )
@@ -93,6 +96,8 @@ def _of_operator(pipeline: Pipeline) -> list[str]:
             "whoever reads the topic of partial sums or the state: both hold exact figures "
             f"({pipeline.partials_topic})"
         ]
+    if isinstance(operator, LocalRealTimeOperator):
+        return operator.not_covered()
     copied = (
         "records that a producer sent twice (source.dedupe is not set): each copy is a release of "
         "its own, and is charged"

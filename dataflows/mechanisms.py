@@ -12,6 +12,7 @@ from dataflows.codec.fields import FieldTimestamp
 from dataflows.codec.numbers import Numbers
 from dataflows.codec.payloads import Payloads
 from dataflows.codec.records import Codec, Domain, Values
+from dataflows.codec.series import Series
 from dataflows.codec.symbol_batches import SymbolBatches
 from dataflows.codec.symbol_reports import PlainSymbols, SymbolSets
 from dataflows.codec.symbols import Symbols
@@ -27,6 +28,7 @@ from dataflows.operator_sections import (
     ChargedOperator,
     ColdStartOperator,
     LaplaceOperator,
+    LocalRealTimeOperator,
     MarkovOperator,
     PlacedSymbols,
     RandomizedResponseOperator,
@@ -34,6 +36,7 @@ from dataflows.operator_sections import (
 )
 from dataflows.pipeline_file import PipelineFile
 from dataflows.points_file import read_points
+from dataflows.series_lift import series_columns
 from dataflows.state.row_table import estimated_megabytes
 from dataflows.temporal import temporal_mechanism
 from dataflows.tick_lift import tick_columns
@@ -43,6 +46,7 @@ from operators.generalized_randomized_response import GeneralizedRandomizedRespo
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import ChargingMechanism, Mechanism, State
 from operators.optimized_unary_encoding import OptimizedUnaryEncoding
+from operators.realtime.local_release import LocalRealTimeRelease
 from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.batched_release import BatchedRelease
 from operators.sip.chain import Chain
@@ -89,6 +93,12 @@ def _configured(file: PipelineFile) -> tuple[Mechanism, Values]:
         )
     if isinstance(operator, AggregateOperator):
         return mechanism_of(operator), contributions(operator, file.pipeline.source.field)
+    if isinstance(operator, LocalRealTimeOperator):
+        return _local_series(operator), Series(
+            file.pipeline.source.field,
+            units_per_one=operator.units_per_one,
+            whole=operator.presentation == "integer",
+        )
     charging, domain = _charging(file, operator)
     return _with_budget(charging, file.pipeline.budget), domain
 
@@ -133,6 +143,15 @@ def _charging(file: PipelineFile, operator: ChargedOperator) -> tuple[ChargingMe
             scale = operator.units_per_one
             release = LaplaceRelease(lower, upper, float(operator.epsilon), scale)
             return release, Numbers(field, units_per_one=scale)
+
+
+def _local_series(operator: LocalRealTimeOperator) -> LocalRealTimeRelease:
+    return LocalRealTimeRelease(
+        operator.in_units(operator.lower),
+        operator.in_units(operator.upper),
+        units_per_one=operator.units_per_one,
+        **operator.release_parameters(),
+    )
 
 
 def _response(operator: RandomizedResponseOperator) -> ChargingMechanism:
@@ -191,7 +210,9 @@ def deduplication_of(pipeline: Pipeline) -> Deduplication | None:
 def ticks_of(pipeline: Pipeline) -> Ticks | None:
     """The ticks of event time that streams go through together; None without any."""
     operator = pipeline.operator
-    return operator.in_ticks() if isinstance(operator, TemporalOperator) else None
+    if isinstance(operator, TemporalOperator | LocalRealTimeOperator):
+        return operator.in_ticks()
+    return None
 
 
 def columns_of(pipeline: Pipeline, mechanism: Mechanism) -> Callable[[int], State]:
@@ -200,5 +221,6 @@ def columns_of(pipeline: Pipeline, mechanism: Mechanism) -> Callable[[int], Stat
         return partial(cells, pipeline.operator.in_ticks())
     ticks = ticks_of(pipeline)
     if ticks is not None:
-        return tick_columns(mechanism, ticks)
+        columns = series_columns if isinstance(mechanism, LocalRealTimeRelease) else tick_columns
+        return columns(mechanism, ticks)
     return row_columns(mechanism, deduplication_of(pipeline))

@@ -131,7 +131,9 @@ def _run_shard(file: PipelineFile, plan: AnyPlan, failures: list[FuguError]) -> 
             epoch_interval=file.pipeline.state.every,
             recovery_config=RecoveryConfig(str(plan.directory.recovery)),
         )
-        plan.directory.note_stop(shard.source.positions)
+        stopped_at = shard.stopped_at
+        if stopped_at is not None:
+            plan.directory.note_stop(stopped_at)
     except BytewaxRuntimeError as error:
         failures.append(_cause(error))
     except (RuntimeError, NoPartitionsError, MissingPartitionsError, InconsistentPartitionsError):

@@ -36,23 +36,32 @@ class TickReleases:
         )
 
 
+TEMPORAL = ("tick", "epoch", "phase")
+"""What is said about releases that are displaced in time."""
+
+
 def sanitized_ticks(
-    partition: int, released: Sequence[TickReleases], dead: DeadLetters
+    partition: int,
+    released: Sequence[TickReleases],
+    dead: DeadLetters,
+    said: Sequence[str] = TEMPORAL,
 ) -> Sanitized:
-    """Everything that is published, in order."""
+    """Everything that is published, in order, with these annotations; streams without epochs are
+    in epoch 0 for ever."""
     parts = [part.published() for part in released]
     notes = {
         name: _joined([part.releases.annotations[name] for part in parts], np.int64)
-        for name in ("tick", "epoch", "phase")
+        for name in said
     }
+    keys = [key for part in parts for key in part.keys]
     return Sanitized(
         partition,
         [tick for part in parts for tick in part.ticks],
         [timestamp for part in parts for timestamp in part.timestamps],
-        [key for part in parts for key in part.keys],
+        keys,
         Releases(_joined([part.releases.values for part in parts], object), notes),
         dead.in_order(),
-        epochs=notes["epoch"].tolist(),
+        epochs=notes["epoch"].tolist() if "epoch" in notes else [0] * len(keys),
     )
 
 

@@ -6,13 +6,14 @@ in its partition, never on how they were cut into batches.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from dataflows.admission import Admission
 from dataflows.batches import Decoded, Reason, Sanitized
 from dataflows.state.row_table import RowTable
-from dataflows.tick_releases import TickReleases, sanitized_ticks
+from dataflows.tick_releases import TEMPORAL, TickReleases, sanitized_ticks
 from dataflows.ticks import Ticks
 from operators.mechanism import ExhaustibleMechanism, Integers, Mechanism, Releases
 from operators.randomness import DrawScope
@@ -31,6 +32,9 @@ class TickStage(ABC):
     source: str
     admission: Admission
     ticks: Ticks
+
+    said: ClassVar[tuple[str, ...]] = TEMPORAL
+    """The annotations that are published with releases."""
 
     @property
     def ends(self) -> ExhaustibleMechanism | None:
@@ -51,7 +55,7 @@ class TickStage(ABC):
                 reason = self._note(table, key, self.ticks.of(time), value)
             if reason is not None:
                 decoded.dead.add(decoded.offsets[index], time, reason)
-        return sanitized_ticks(decoded.partition, released, decoded.dead)
+        return sanitized_ticks(decoded.partition, released, decoded.dead, self.said)
 
     @abstractmethod
     def _note(self, table: RowTable, key: bytes, tick: int, value: object) -> Reason | None:

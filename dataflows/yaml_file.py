@@ -1,5 +1,6 @@
 """A file of sections, in YAML or JSON: every error names the line and what to write instead."""
 
+import re
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,6 +13,15 @@ from dataflows.problems import Location, problems
 from dataflows.section import Section
 
 Content = TypeVar("Content", bound=Section)
+
+
+class _Loader(yaml.SafeLoader):
+    """Takes 1e-6 for the number that it is, which YAML 1.1 does without a dot for a text."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
 
 
 class YamlFile:
@@ -32,7 +42,7 @@ class YamlFile:
                 f"{path}: cannot be read ({_reason(error)}). Give the path of a {what}."
             ) from None
         try:
-            document = orjson.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+            document = orjson.loads(text) if path.suffix == ".json" else yaml.load(text, _Loader)
             without_tabs = text.replace("\t", " ")  # which JSON may be indented with
             root = yaml.compose(without_tabs, Loader=yaml.SafeLoader)
             duplicate = _duplicate_key(root)

@@ -1,7 +1,6 @@
 """What a record contributes to its group: one, or a number that is clamped to a declared range."""
 
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
 from typing import Protocol
 
 import numpy as np
@@ -104,8 +103,8 @@ class SetContributions:
 class Figures:
     """Writes what is released for each group of a tick.
 
-    Notes may be one for all groups, or a list with one for each; `words` names what notes with
-    these names mean as numbers.
+    Notes may be one for all groups, or a list with one for each. Those named in `words` are written
+    under another name, as words: which one, says their number.
 
     >>> figures = Figures(["north", "south"], units_per_one=10)
     >>> figures.keys, figures.write(0, np.array([-3, 125]), {"standard_error": 30.0})[1]
@@ -119,7 +118,7 @@ class Figures:
         groups: Sequence[str] | Sequence[int] | None,
         *,
         units_per_one: int,
-        words: Mapping[str, type[IntEnum]] | None = None,
+        words: Mapping[str, tuple[str, Sequence[str]]] | None = None,
     ) -> None:
         names: list[str | int | None] = [None] if groups is None else list(groups)
         self.keys = [b"" if name is None else str(name).encode() for name in names]
@@ -138,14 +137,16 @@ class Figures:
         if values is None:
             columns = {"value": [b"null"] * len(self.keys)}
         else:
-            columns = {"value": _written((values if units == 1 else values / units).tolist())}
+            ones = values if units == 1 else values / units
+            digits = ones if ones.dtype == np.int64 else np.round(ones, _DIGITS)
+            columns = {"value": _written(digits.tolist())}
         common: dict[str, object] = {}
         for name, note in notes.items():
-            read = self._read(name, note)
-            if isinstance(read, list):
-                columns[name] = _written(read)
+            public, words = self._words.get(name, (name, ()))
+            if isinstance(note, list):
+                columns[public] = _written([self._read(name, one, words) for one in note])
             else:
-                common[name] = read
+                common[public] = self._read(name, note, words)
         begin = b'{"start":%d' % start
         end = b"," + orjson.dumps(common)[1:] if common else b"}"
         parts = [
@@ -157,12 +158,10 @@ class Figures:
             for group, *own in zip(self._groups, *parts, strict=True)
         ]
 
-    def _read(self, name: str, note: object) -> object:
+    def _read(self, name: str, note: object, words: Sequence[str]) -> object:
         """In the unit that people count in, or as a word."""
-        if isinstance(note, list):
-            return [self._read(name, one) for one in note]
-        if name in self._words and isinstance(note, int):
-            return self._words[name](note).name.lower()
+        if words and isinstance(note, int):
+            return words[note]
         if name in _IN_UNITS and isinstance(note, int | float):
             return round(note / self._units_per_one, _DIGITS)
         return note

@@ -127,20 +127,21 @@ def build_bounding(plan: BoundingPlan) -> Shard:
         Shared(1, lambda part, key: key == partition_key(part)),
     )
     op.output("log", op.map_value("partials", bounded, partials), log)
+    dead_letter_sink = KafkaSink(
+        plan.client,
+        writer,
+        fingerprint.dead_letters_topic,
+        offsets_of(fingerprint.dead_letters_begin),
+        plan.publisher.dead_letter_ids,
+        plan.metrics,
+        Shared(fingerprint.partitions, lambda part, key: key is None),
+    )
     op.output(
         "dead_letter_sink",
         op.map_value("dead_letters", bounded, dead_letters),
-        KafkaSink(
-            plan.client,
-            writer,
-            fingerprint.dead_letters_topic,
-            offsets_of(fingerprint.dead_letters_begin),
-            plan.publisher.dead_letter_ids,
-            plan.metrics,
-            Shared(fingerprint.partitions, lambda part, key: key is None),
-        ),
+        dead_letter_sink,
     )
-    return Shard(flow, source)
+    return Shard(flow, source, (log, dead_letter_sink))
 
 
 def build_merging(plan: MergingPlan) -> Shard:
@@ -173,7 +174,7 @@ def build_merging(plan: MergingPlan) -> Shard:
         plan.metrics,
     )
     op.output("sink", op.map_value("releases", merged, releases), sink)
-    return Shard(flow, source)
+    return Shard(flow, source, (sink,))
 
 
 class Merging(StatefulBatchLogic[list[Entry], list[tuple[int, Releases]], bytes]):

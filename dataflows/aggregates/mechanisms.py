@@ -12,13 +12,22 @@ from dataflows.operator_sections.aggregates import (
     WEventOperator,
 )
 from dataflows.operator_sections.policies import PolicyOperator
+from dataflows.operator_sections.real_time import RealTimeOperator
 from operators.mechanism import Mechanism
+from operators.realtime.real_time_release import RealTimeRelease
 
 
 def mechanism_of(operator: AggregateOperator) -> Mechanism:
     """What turns the figures of ticks into releases."""
     if isinstance(operator, PolicyOperator):
         return policy_strategy(operator)
+    if isinstance(operator, RealTimeOperator):
+        return RealTimeRelease(
+            operator.group_count,
+            operator.bin_sensitivity,
+            operator.changed_bins,
+            **operator.release_parameters(),
+        )
     assert isinstance(operator, WEventOperator)
     return watched(operator)
 

@@ -92,33 +92,31 @@ def build_policies(plan: PolicyPlan) -> Shard:
     source = KafkaSource(topic, begin, reader, plan.max_batch, plan.stop, plan.metrics)
     read_changes = op.map("read", op.input("policies", flow, source), read)
     writer, shared = plan.client.writer(), Shared(1, lambda part, key: key == POLICIES_KEY)
-    op.output(
-        "log",
-        op.map_value("changes", read_changes, changes),
-        KafkaSink(
-            plan.client,
-            writer,
-            fingerprint.sink_topic,
-            offsets_of(fingerprint.sink_begin),
-            plan.publisher.release_ids,
-            plan.metrics,
-            shared,
-        ),
+    sink = KafkaSink(
+        plan.client,
+        writer,
+        fingerprint.sink_topic,
+        offsets_of(fingerprint.sink_begin),
+        plan.publisher.release_ids,
+        plan.metrics,
+        shared,
+    )
+    op.output("log", op.map_value("changes", read_changes, changes), sink)
+    dead_letter_sink = KafkaSink(
+        plan.client,
+        writer,
+        fingerprint.dead_letters_topic,
+        offsets_of(fingerprint.dead_letters_begin),
+        plan.publisher.dead_letter_ids,
+        plan.metrics,
+        shared,
     )
     op.output(
         "dead_letter_sink",
         op.map_value("dead_letters", read_changes, dead_letters),
-        KafkaSink(
-            plan.client,
-            writer,
-            fingerprint.dead_letters_topic,
-            offsets_of(fingerprint.dead_letters_begin),
-            plan.publisher.dead_letter_ids,
-            plan.metrics,
-            shared,
-        ),
+        dead_letter_sink,
     )
-    return Shard(flow, source)
+    return Shard(flow, source, (sink, dead_letter_sink))
 
 
 def _read(plan: PolicyPlan, batch: Batch) -> Changes:

@@ -1,5 +1,6 @@
 """Everything that is checked before an aggregate reads its first record."""
 
+import logging
 from collections.abc import Iterable
 from contextlib import closing
 
@@ -19,6 +20,8 @@ from dataflows.kafka.topics import Topics, find_aggregate_topics, find_policies
 from dataflows.operator_sections import AggregateOperator, PolicyOperator
 from dataflows.preparation import Preparation
 from dataflows.state.directory import StateDirectory, merge_directory, policies_directory
+
+log = logging.getLogger(__name__)
 
 AggregatePlan = BoundingPlan | MergingPlan | PolicyPlan
 
@@ -92,6 +95,10 @@ def _merging(
 ) -> MergingPlan:
     directory = merge_directory(preparation.file)
     directory.lock()
+    if isinstance(operator, PolicyOperator) and operator.irrelevant == "exact":
+        log.warning(
+            "operator.irrelevant is exact: where no policy is relevant, true figures are published"
+        )
     _refuse_entries(preparation.client, bounding.sink, directory, [partition_key(0)])
     fingerprint = preparation.fingerprint(merging, 0, shards=1, steps=MERGING_STEPS)
     return MergingPlan(

@@ -14,6 +14,16 @@ _LARGEST = 2**61
 """What is beyond is read as this: the mechanism clamps it to the declared range anyway."""
 
 
+def decimals_of(units_per_one: int) -> int:
+    """How many a whole number of units has.
+
+    >>> decimals_of(1), decimals_of(8), decimals_of(100)
+    (0, 3, 2)
+    """
+    exponent = (1 / Decimal(units_per_one)).as_tuple().exponent
+    return max(0, -int(exponent))
+
+
 class Numbers:
     """Reads one field as a number of units, and writes releases of numbers.
 
@@ -30,8 +40,7 @@ class Numbers:
         self.field = field
         self._units_per_one = units_per_one
         name = orjson.dumps(field)
-        exponent = (1 / Decimal(units_per_one)).as_tuple().exponent
-        decimals = max(0, -int(exponent))
+        decimals = decimals_of(units_per_one)
         start = b"{%s:%%.%df" % (name.replace(b"%", b"%%"), decimals)
         self._forms = {Kind.FRESH: start + b"}", Kind.REPEATED: start + b',"repeated":true}'}
 

@@ -11,7 +11,12 @@ from dataflows.commands.pictures import require_picture
 from dataflows.commands.progress import progress
 from dataflows.errors import FuguError
 from dataflows.mechanisms import configure
-from dataflows.operator_sections import AggregateOperator, TemporalOperator
+from dataflows.operator_sections import (
+    AggregateOperator,
+    LocalRealTimeOperator,
+    Operator,
+    TemporalOperator,
+)
 from dataflows.pipeline_file import PipelineFile
 
 
@@ -39,11 +44,10 @@ def audit(file: PipelineFile, options: Options) -> bool:
 
     mechanism = configure(file).mechanism
     operator = file.pipeline.operator
-    if isinstance(operator, TemporalOperator | AggregateOperator):
-        about = "times" if isinstance(operator, TemporalOperator) else "all users together"
+    if isinstance(operator, TemporalOperator | AggregateOperator | LocalRealTimeOperator):
         raise FuguError(
             f"fugu audit attacks claims about the values of single streams, and {mechanism.kind} "
-            f"makes one about {about}; fugu explain --json has its exact numbers"
+            f"makes one about {_extent(operator)}; fugu explain --json has its exact numbers"
         )
     subject = Subject.of(mechanism, float(operator.epsilon))
     exact = exhaustive(subject)
@@ -77,6 +81,16 @@ def audit(file: PipelineFile, options: Options) -> bool:
     else:
         print_report(console, report)
     return not report.broken
+
+
+def _extent(operator: Operator) -> str:
+    match operator:
+        case TemporalOperator():
+            return "times"
+        case LocalRealTimeOperator():
+            return "all ticks of a stream together"
+        case _:
+            return "all users together"
 
 
 def _check(options: Options) -> None:

@@ -13,7 +13,13 @@ from dataflows.commands.pictures import require_picture
 from dataflows.commands.progress import progress
 from dataflows.errors import FuguError
 from dataflows.mechanisms import configure
-from dataflows.operator_sections import AggregateOperator, TemporalOperator, WEventOperator
+from dataflows.operator_sections import (
+    AggregateOperator,
+    LocalRealTimeOperator,
+    RealTimeOperator,
+    TemporalOperator,
+    WEventOperator,
+)
 from dataflows.pipeline_file import PipelineFile
 
 if TYPE_CHECKING:
@@ -68,6 +74,11 @@ def _planned(
     file: PipelineFile, sample: "Sample", options: Options
 ) -> tuple[int, Callable[[Advance], "Report"]]:
     """How long a run of everything is, in records or in ticks, and what measures it."""
+    if isinstance(file.pipeline.operator, RealTimeOperator):
+        from dataflows.evaluation.aggregates.real_time import RealTimeEvaluation
+
+        real_time = RealTimeEvaluation.planned(file, sample, options.epsilons, options.rivals)
+        return real_time.steps, partial(real_time.report, options.runs, options.seed)
     if isinstance(file.pipeline.operator, AggregateOperator):
         from dataflows.evaluation.aggregates.evaluation import AggregateEvaluation
 
@@ -95,6 +106,11 @@ def _planned(
 def _check_fitting(file: PipelineFile, options: Options) -> None:
     """Options that this kind of operator knows nothing of are refused."""
     operator = file.pipeline.operator
+    if isinstance(operator, LocalRealTimeOperator):
+        raise FuguError(
+            f"fugu evaluate does not measure {operator.kind}; fugu explain says how much noise a "
+            "value has, and every release states its own standard_error"
+        )
     displacing = isinstance(operator, TemporalOperator)
     windowed = isinstance(operator, WEventOperator)
     for option, given, fits, why in (

@@ -174,8 +174,8 @@ def require_graceful_stop(directory: StateDirectory) -> dict[str, int]:
     positions = directory.stopped_at()
     if positions is None:
         raise StartRefused(
-            f"{directory.path}: the pipeline did not stop gracefully. Start it, stop it with "
-            "SIGTERM or Ctrl-C, and try again."
+            f"{directory.path}: the pipeline did not stop gracefully, or before it had caught up. "
+            "Start it, let it catch up, stop it with SIGTERM or Ctrl-C, and try again."
         )
     return positions
 

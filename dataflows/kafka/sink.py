@@ -11,7 +11,7 @@ what was published since), or the pipeline stops. Releases of ticks have their o
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
@@ -79,6 +79,13 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         self._shared = shared
         self._index = {name: index for index, name in enumerate(part_names(begin))}
         self._release_ids = release_ids
+        self._parts: dict[int, KafkaSinkPart] = {}
+
+    def has_caught_up(self, partitions: Iterable[int]) -> bool:
+        """Whether everything that was published before the start has come again; `partitions` had
+        records to read, and bytewax makes a part when its first item comes."""
+        parts = self._parts
+        return parts.keys() >= set(partitions) and not any(p.awaits for p in parts.values())
 
     def list_parts(self) -> list[str]:
         """Zero-padded partition numbers, so that their order is numeric."""
@@ -128,7 +135,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
                     published[release_id] = Published(offset, digest, timestamp)
         finally:
             reader.close()
-        return KafkaSinkPart(
+        built = KafkaSinkPart(
             self._writer,
             self._topic,
             part,
@@ -138,6 +145,8 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
             self._release_ids,
             self._metrics,
         )
+        self._parts[part] = built
+        return built
 
 
 class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
@@ -165,6 +174,11 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         self._explained = False
         self._since: int | None = None
         self._replayed = 0
+
+    @property
+    def awaits(self) -> int:
+        """How many releases that are published have not come again."""
+        return len(self._published)
 
     def write_batch(self, values: list[Outgoing]) -> None:
         """Publish what is not there yet."""

@@ -47,6 +47,7 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
         metrics: Metrics,
     ) -> None:
         self.positions: dict[int, int] = {}
+        self.waiting: set[int] = set()
         self._topic = topic
         self._begin = begin
         self._reader = reader
@@ -75,6 +76,8 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
             )
         self._shared.add(partition, offset)
         self.positions[partition] = offset
+        if offset < bounds.end:
+            self.waiting.add(partition)
         self._metrics.positions[partition] = offset
         self._metrics.put(SNAPSHOT_AGE, time.monotonic(), self._topic, partition)
         return KafkaSourcePart(

@@ -11,6 +11,8 @@ from dataflows.operator_sections.distances import PlacedSymbols
 from dataflows.operator_sections.markov import BatchedMarkovOperator, MarkovOperator
 from dataflows.operator_sections.numbers import LaplaceOperator
 from dataflows.operator_sections.policies import PolicyOperator
+from dataflows.operator_sections.real_time import RealTimeOperator
+from dataflows.operator_sections.real_time_local import LocalRealTimeOperator
 from dataflows.operator_sections.responses import RandomizedResponseOperator
 from dataflows.operator_sections.temporal import TemporalOperator
 
@@ -25,7 +27,12 @@ ChargedOperator = (
 """Operators that know what a release costs, and can have a budget."""
 
 Operator = Annotated[
-    ChargedOperator | TemporalOperator | WEventOperator | PolicyOperator,
+    ChargedOperator
+    | TemporalOperator
+    | WEventOperator
+    | PolicyOperator
+    | RealTimeOperator
+    | LocalRealTimeOperator,
     Field(discriminator="kind"),
 ]
 
@@ -37,11 +44,13 @@ __all__ = [
     "ChargedOperator",
     "ColdStartOperator",
     "LaplaceOperator",
+    "LocalRealTimeOperator",
     "MarkovOperator",
     "Operator",
     "PlacedSymbols",
     "PolicyOperator",
     "RandomizedResponseOperator",
+    "RealTimeOperator",
     "TemporalOperator",
     "WEventOperator",
 ]

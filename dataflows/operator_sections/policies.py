@@ -149,7 +149,8 @@ class PolicyOperator(AggregateOperator):
     def figures(self) -> Figures:
         """How releases are written."""
         groups = self.bins if self.group_count > 1 else None
-        return Figures(groups, units_per_one=self.units_per_one, words={"status": Status})
+        words = {"status": ("status", [status.name.lower() for status in Status])}
+        return Figures(groups, units_per_one=self.units_per_one, words=words)
 
     def parameters(self) -> dict[str, object]:
         """What people want to see of it."""

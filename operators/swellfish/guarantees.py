@@ -20,7 +20,6 @@ def interval_guarantee(
     draws: int,
     irrelevant: str | float,
     composition: str,
-    assumptions: tuple[str, ...] = (),
     proof: str,
 ) -> Guarantee:
     """`draws`: how many draws of a release meet data that differ between neighbours, at most."""
@@ -46,7 +45,6 @@ def interval_guarantee(
         trust="the pipeline, its state and its partial sums see exact values; readers of the "
         "sanitized topic do not",
         assumptions=(
-            *assumptions,
             "policies are no function of the data, and say how far a contribution can change",
             "a person has at most one contribution to a tick, which is clamped, and one collection "
             "of policies; every tick is released at most once",

@@ -25,12 +25,11 @@ Source: Swellfish specification, section 5.2 (Algorithm 3, corrected).
 
 from bisect import insort
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import dataclass
+from itertools import chain, groupby, repeat
 
 import numpy as np
 
-from operators.mechanism import Integers
 from operators.swellfish.relevance import Interval
 
 
@@ -68,7 +67,7 @@ class Ledger:
             return self
         largest = list(self.largest[1:] if self._given_back else self.largest)
         insort(largest, charge)
-        return replace(self, largest=tuple(largest))
+        return Ledger(self.start, self.end, self.affected, tuple(largest))
 
     @property
     def _given_back(self) -> int:
@@ -100,10 +99,11 @@ def encoded(ledgers: Iterable[Ledger]) -> bytes:
 
 def decoded(content: bytes) -> Iterator[Ledger]:
     """What `encoded` was given."""
-    numbers: Integers = np.frombuffer(content, dtype="<i8")
+    numbers = np.frombuffer(content, dtype="<i8").tolist()
     at = 0
     while at < len(numbers):
-        start, end, affected, runs = numbers[at : at + 4].tolist()
-        charges, times = numbers[at + 4 : at + 4 + 2 * runs].reshape(runs, 2).T
-        yield Ledger(start, end, affected, tuple(np.repeat(charges, times).tolist()))
-        at += 4 + 2 * runs
+        start, end, affected, runs = numbers[at : at + 4]
+        charges = numbers[at + 4 : at + 4 + 2 * runs]
+        at += 4 + len(charges)
+        largest = chain.from_iterable(map(repeat, charges[::2], charges[1::2]))
+        yield Ledger(start, end, affected, tuple(largest))

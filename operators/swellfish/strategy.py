@@ -244,13 +244,9 @@ class PolicyStrategy(ABC, Generic[Opened]):
                 draws=int(self.decides) + min(self.bins, self.timeline.largest_sensitivity),
                 irrelevant=self.irrelevant,
                 composition=self.claim,
-                assumptions=self._assumptions(),
                 proof=self.proof,
             ),
         )
-
-    def _assumptions(self) -> tuple[str, ...]:
-        return ()
 
     def audit(self) -> Mapping[str, object]:
         """Public numbers that everything else follows from."""

@@ -1,15 +1,14 @@
 """TSSample: the whole budget at one tick of every window, and noise for what policies hide.
 
-Claim. Swellfish privacy, if no relevance interval has more than `window` ticks: a single secret of
-a person's policies is protected with epsilon on the whole output, up to the delta of finite
-precision, and what c relevance intervals cover with c times epsilon. A baseline that knows how much
-policies hide in a tick, and not for how long: the w-event strategy `sample`, with the sensitivity
-of each tick. If nothing is relevant at the tick of the sample, the window has none: that tick is
-then exact with `irrelevant: exact`, and with `repeat` nothing new is published up to the next
-window.
+Claim. Swellfish privacy: a single secret of a person's policies is protected with epsilon on the
+whole output, up to the delta of finite precision, and what c relevance intervals cover with c times
+epsilon. A baseline that knows how much policies hide in a tick, and not for how long: the w-event
+strategy `sample`, with the sensitivity of each tick. If nothing is relevant at the tick of the
+sample, the window has none: that tick is then exact with `irrelevant: exact`, and with `repeat`
+nothing new is published up to the next window.
 
-Parameters: those of `unicorn_is`, and `window` in ticks, no less than the longest relevance
-interval has: nothing checks that. Input and release: as for `unicorn_is`.
+Parameters: those of `unicorn_is`, and `window` in ticks, as many as the longest relevance interval
+has: while a longer one is open, nothing is published. Input and release: as for `unicorn_is`.
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs

@@ -138,3 +138,10 @@ def test_a_timestamp_field_is_read(tmp_path: Path) -> None:
 
 def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     assert read(tmp_path).resolve("./state") == tmp_path / "state"
+
+
+@pytest.mark.parametrize("written", ["1e-3", "1E-3", "0.001", "+1e-3"])
+def test_a_number_with_an_exponent_needs_no_dot(written: str, tmp_path: Path) -> None:
+    path = tmp_path / "pipeline.yaml"
+    path.write_text(PIPELINE.replace("epsilon: 1.0", f"epsilon: {written}"))
+    assert PipelineFile.read(path).pipeline.model_dump()["operator"]["epsilon"] == 0.001

@@ -7,7 +7,7 @@ import pytest
 
 from tests.faults.feeding import PARTITIONS, document_with_topics, paced_feed, stream
 from tests.faults.outcomes import check_one_outcome_each, published
-from tests.kafka.pipelines import fugu, running, write_pipeline
+from tests.kafka.pipelines import fugu, refused, running, write_pipeline
 from tests.kafka.topics import TopicFactory
 
 RECORDS = 6_000
@@ -42,3 +42,28 @@ def test_a_stop_before_the_first_record_is_read_is_graceful_too(
         assert process.stop() == 0, process.stderr
         assert process.stderr.endswith("stopped, state is written\n")
     assert "are sound" in fugu("state", "verify", pipeline)
+
+
+def test_a_stop_before_a_replay_is_through_is_not_graceful(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    """Another key would meet releases that were drawn with the old one."""
+    private = stream(RECORDS, seed=5)
+    source = topics("private", partitions=PARTITIONS)
+    document = document_with_topics(bootstrap, topics, source)
+    document["state"]["every"] = "10m"
+    document["source"]["max_batch"] = 10
+    pipeline = write_pipeline(tmp_path, document)
+    rotation: list[str | Path] = ["state", "rotate", pipeline, "--keys", tmp_path / "keys.json"]
+    with paced_feed(bootstrap, document, private) as feed:
+        with running(pipeline) as process:
+            process.wait_until(lambda: feed.advance() >= RECORDS)
+            process.kill()
+        with running(pipeline) as process:
+            assert process.stop() == 0, process.stderr
+            assert "recognised" not in process.stderr
+        assert "before it had caught up" in refused(*rotation)
+        with running(pipeline) as process:
+            process.wait_until(lambda: process.stderr.count("recognised") == 2 * PARTITIONS)
+            assert process.stop() == 0, process.stderr
+    assert "key epoch 1" in fugu(*rotation)

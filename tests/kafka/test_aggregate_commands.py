@@ -13,7 +13,7 @@ from dataflows.commands.state import show
 from dataflows.commands.validate import validate
 from dataflows.errors import KafkaUnavailable, StartRefused
 from dataflows.pipeline_file import PipelineFile
-from tests.faults.test_aggregate_crashes import document
+from tests.faults.killed_shards import aggregate_document
 from tests.kafka.pipelines import (
     SECRET,
     SECRET_VARIABLE,
@@ -28,12 +28,20 @@ from tests.kafka.topics import TopicFactory
 PARTITIONS, TICKS, FULL = 2, 6, 5
 SECOND = 1_000
 ZONES = [b"north", b"south", b"west"]
+OPERATOR = {
+    "kind": "budget_distribution",
+    "epsilon": 1.0,
+    "window": 8,
+    "groups": [zone.decode() for zone in ZONES],
+    "ticks": {"width": "1s", "grace": "400ms"},
+}
 
 
 @pytest.fixture
 def counts(bootstrap: str, topics: TopicFactory) -> Document:
     """A pipeline whose topics do not exist, except for its source."""
-    made = document(bootstrap, topics, topics("trips", partitions=PARTITIONS))
+    source = topics("trips", partitions=PARTITIONS)
+    made = aggregate_document(bootstrap, topics, source, OPERATOR)
     made["state"]["shards"] = 1
     name = made["source"]["topic"]
     made["sink"] |= {"topic": f"{name}.counts", "partials": f"{name}.partials", "create": True}

@@ -22,12 +22,12 @@ from operators.wevent.sample import Sample
 from operators.wevent.strategy import Strategy
 from operators.wevent.uniform import Uniform
 
-_UNDER_POLICIES: tuple[str, ...] = get_args(PolicyKind)
+UNDER_POLICIES: tuple[str, ...] = get_args(PolicyKind)
 _IN_WINDOWS: dict[str, type[Strategy]] = {
     strategy.kind: strategy
     for strategy in (Uniform, Sample, BudgetDistribution, BudgetAbsorption, RescueDp)
 }
-RIVALS = (*_UNDER_POLICIES, *_IN_WINDOWS)
+RIVALS = (*UNDER_POLICIES, *_IN_WINDOWS)
 
 
 def chosen_policy_rivals(operator: PolicyOperator, text: str | None) -> list[str]:

@@ -15,13 +15,14 @@ from dataflows.evaluation.aggregates.utility import (
     Truth,
     errors_document,
 )
-from dataflows.evaluation.report import INSIDE, Report, Row
-from dataflows.evaluation.utility import Cells
+from dataflows.evaluation.report import INSIDE, Beside, Report, Row
 from dataflows.guarantee_text import in_words
 from dataflows.operator_sections import PolicyOperator
+from dataflows.policies.wording import counted
 from operators.mechanism import Notion
 
 GUESS = "constant guess"
+_UNPUBLISHED = {"in a run": "—", "of ticks": "—"}
 _FEW_WINDOWS = 5
 
 
@@ -61,13 +62,20 @@ class AggregateReport(Report):
         return ()
 
     @property
+    def own(self) -> AggregateRow:
+        """The pipeline's own strategy, as configured if that is there."""
+        return next((row for row in self.rows if row.configured), self.rows[0])
+
+    @property
     def guess(self) -> Errors:
         """Of the mean over everything."""
         return self.truth.constant_guess()
 
-    def beside(self, title: str) -> Mapping[str, Cells]:
-        """The guess, among errors."""
-        return {GUESS: {"window": "", **self.guess.cells()}} if title == ERRORS else {}
+    def beside(self, title: str) -> Sequence[Beside]:
+        """The guess, among errors; it publishes nothing."""
+        if title == ERRORS:
+            return [Beside(GUESS, {"window": "", **self.guess.cells()})]
+        return [Beside(GUESS, {"window": "", **self.guess.spread.cells(), **_UNPUBLISHED})]
 
     @property
     def notes(self) -> list[str]:
@@ -78,9 +86,9 @@ class AggregateReport(Report):
         summed, groups = self.summed, self.summed.operator.group_count
         still_open = f"; {summed.open_ticks:,} more open at its end" * (summed.open_ticks > 0)
         yield (
-            f"the sample closes {summed.ticks:,} ticks of {groups:,} groups{still_open}. True "
-            "figures are what the pipeline sums before it adds noise: refused records are not in "
-            "them."
+            f"the sample closes {summed.ticks:,} ticks of {counted(groups, 'group')}{still_open}. "
+            "True figures are what the pipeline sums before it adds noise: refused records are not "
+            "in them."
         )
         reasons = {refused.reason for refused in self.refused}
         if Reason.OUTSIDE_DOMAIN in reasons:
@@ -115,11 +123,7 @@ class AggregateReport(Report):
             f"of its share of the true figure (of {one}, where that is more). At ticks at which "
             "nothing new is published, the last figure is repeated."
         )
-        yield (
-            f"{GUESS}: the mean of all true figures ({self.truth.mean:,.4g}) in place of every "
-            "release. It uses the true data and is no release; but where a strategy errs more, "
-            "single figures say less than one average would."
-        )
+        yield self._of_guess()
         if operator.kind != "pba" and any(row.candidate.kind == "pba" for row in self.rows):
             yield (
                 "pba has flags: false here; with flags: true it is budget_distribution. Flags "
@@ -131,6 +135,16 @@ class AggregateReport(Report):
                 f"the sample has only {self.summed.ticks / longest:.2g} windows of {longest:,} "
                 "ticks: strategies that begin with a large budget look better than they stay."
             )
+        yield from self._of_all()
+
+    def _of_guess(self) -> str:
+        return (
+            f"{GUESS}: the mean of all true figures ({self.truth.mean:,.4g}) in place of every "
+            "release. It uses the true data and is no release; but where a strategy errs more, "
+            "single figures say less than one average would."
+        )
+
+    def _of_all(self) -> Iterator[str]:
         yield from self.left_out
         if self.runs > 1:
             yield (

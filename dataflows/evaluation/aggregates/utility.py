@@ -1,27 +1,58 @@
 """How far figures are from the true ones, and how often something new is published."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
-from dataflows.evaluation.aggregates.figures import Figures
+from dataflows.evaluation.aggregates.figures import Figures, Summed
 from dataflows.evaluation.estimates import Estimate, mean_of_runs, three_digits
 from dataflows.evaluation.utility import Cells, Lines
 from operators.mechanism import Array, Floats, Integers
 
 ERRORS = "Errors of figures: absolute, squared, and relative to the truth"
-PUBLICATIONS = "How often something new is published"
+PUBLICATIONS = "Quantiles of absolute errors, and how often something new is published"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Quantiles of distances to the truth, over ticks, groups and runs: 5, 25, 50, 75 and 95 %."""
+
+    low: float
+    lower: float
+    median: float
+    upper: float
+    high: float
+
+    @classmethod
+    def of(cls, distances: Array) -> "Spread":
+        """Of distances in any order."""
+        return cls(*np.quantile(distances, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist())
+
+    def cells(self) -> Cells:
+        """Two of them, in a row of a table."""
+        return {"median": three_digits(self.median), "95 %": three_digits(self.high)}
+
+    def document(self) -> dict[str, float]:
+        """For a machine."""
+        return {
+            "5%": self.low,
+            "25%": self.lower,
+            "50%": self.median,
+            "75%": self.upper,
+            "95%": self.high,
+        }
 
 
 @dataclass(frozen=True)
 class Errors:
     """Means over ticks and groups: of distances to the truth, of their squares, and of distances
-    relative to the truth."""
+    relative to the truth; and how distances are spread."""
 
     absolute: Estimate
     squared: Estimate
     relative: Estimate
+    spread: Spread
 
     def cells(self) -> Cells:
         """One row of a table."""
@@ -43,6 +74,16 @@ class Truth:
     units_per_one: int
     smallest: int
 
+    @classmethod
+    def of(cls, summed: Summed) -> "Truth":
+        """Of a sample; nothing smaller than one contribution is what errors are relative to."""
+        operator = summed.operator
+        return cls(
+            summed.truth(),
+            units_per_one=operator.units_per_one,
+            smallest=operator.largest_contribution,
+        )
+
     @property
     def mean(self) -> float:
         """Over all ticks and groups: the best guess that is always the same, by its MSE."""
@@ -61,11 +102,17 @@ class Truth:
         """Of figures in units; standard errors are from run to run."""
         per_run = np.array([self._errors_of(values) for values in runs])
         means, deviations = mean_of_runs(per_run)
-        return Errors(*map(Estimate, means.tolist(), deviations.tolist()))
+        distances = self.in_ones(np.abs(np.stack(runs) - self.figures))
+        absolute, squared, relative = map(Estimate, means.tolist(), deviations.tolist())
+        return Errors(absolute, squared, relative, Spread.of(distances))
+
+    def constant(self) -> Floats:
+        """The mean, in place of every release."""
+        return np.full(self.figures.shape, self.mean * self.units_per_one)
 
     def constant_guess(self) -> Errors:
-        """What the mean errs, in place of every release; one run can have no standard error."""
-        return self.errors([np.full(self.figures.shape, self.mean * self.units_per_one)])
+        """What it errs; one run can have no standard error."""
+        return self.errors([self.constant()])
 
     def _errors_of(self, values: Array) -> list[float]:
         distances = np.abs(values - self.figures)
@@ -98,13 +145,13 @@ class AggregateUtility:
         """All runs of one candidate."""
         published = np.array([float(np.count_nonzero(run.published)) for run in runs])
         mean, deviation = mean_of_runs(published)
-        first = runs[0]
+        first, group = runs[0], truth.largest_group
         return cls(
             window,
             truth.errors([run.values for run in runs]),
             Estimate(float(mean), float(deviation)),
             len(first.published),
-            Series(truth.in_ones(first.values[:, truth.largest_group]), truth.in_ones(first.noise)),
+            Series(truth.in_ones(first.values[:, group]), truth.in_ones(first.noise[:, group])),
         )
 
     @property
@@ -127,8 +174,9 @@ class AggregateUtility:
             ERRORS: {**window, **self.errors.cells()},
             PUBLICATIONS: {
                 **window,
+                **self.errors.spread.cells(),
                 "in a run": self.publications.relative(),
-                "of all ticks": f"{self.share.value:.1%}",
+                "of ticks": f"{self.share.value:.1%}",
             },
         }
 
@@ -147,7 +195,10 @@ class AggregateUtility:
 
 def errors_document(errors: Errors) -> dict[str, object]:
     """For a machine; standard errors that cannot be told are None."""
+    means = {"absolute": errors.absolute, "squared": errors.squared, "relative": errors.relative}
     return {
-        f"mean_{name}_error": {key: None if value != value else value for key, value in one.items()}
-        for name, one in asdict(errors).items()
-    }
+        f"mean_{name}_error": {
+            key: None if value != value else value for key, value in mean.document().items()
+        }
+        for name, mean in means.items()
+    } | {"absolute_error_quantiles": errors.spread.document()}

@@ -1,7 +1,5 @@
 """What records contribute, and how figures are written."""
 
-from enum import IntEnum
-
 import numpy as np
 import orjson
 import pytest
@@ -19,11 +17,7 @@ from tests.dataflows.aggregates.exact import SECONDS
 ROOMS = [f"room {number}" for number in range(63)]
 
 
-class Status(IntEnum):
-    """Of a tick."""
-
-    SAMPLED = 0
-    NOTHING = 1
+WORDS = {"fate": ("status", ("sampled", "nothing"))}
 
 
 def decoded(records: list[tuple[str, int, object]]) -> Decoded:
@@ -67,8 +61,8 @@ def test_what_is_no_list_of_groups_is_refused(rooms: object, reason: str) -> Non
 
 
 def test_notes_may_be_one_for_all_groups_or_one_for_each() -> None:
-    figures = Figures(["a", "b"], units_per_one=100, words={"status": Status})
-    notes = {"standard_error": [250.0, 50.0], "status": 0, "sensitivity": 320}
+    figures = Figures(["a", "b"], units_per_one=100, words=WORDS)
+    notes = {"standard_error": [250.0, 50.0], "fate": 0, "sensitivity": 320}
     assert [orjson.loads(one) for one in figures.write(7, np.array([150, 75]), notes)] == [
         {
             "start": 7,
@@ -83,6 +77,6 @@ def test_notes_may_be_one_for_all_groups_or_one_for_each() -> None:
 
 
 def test_where_nothing_is_published_the_value_is_null() -> None:
-    figures = Figures(None, units_per_one=1, words={"status": Status})
-    [written] = figures.write(7, None, {"status": 1, "standard_error": float("nan")})
+    figures = Figures(None, units_per_one=1, words=WORDS)
+    [written] = figures.write(7, None, {"fate": 1, "standard_error": float("nan")})
     assert written == b'{"start":7,"value":null,"status":"nothing","standard_error":null}'

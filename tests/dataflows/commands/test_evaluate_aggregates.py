@@ -49,14 +49,14 @@ def test_all_strategies_stand_beside_the_pipeline_and_the_constant_guess(
     headings = [some for some in words if some[:1] == ["operator"]]
     assert headings == [
         ["operator", "eps", "window", "MAE", "MSE", "MRE"],
-        ["operator", "eps", "window", "in", "a", "run", "of", "all", "ticks"],
+        ["operator", "eps", "window", "median", "95", "%", "in", "a", "run", "of", "ticks"],
     ]
     for kind in STRATEGIES:
         rows = [[word for word in some if word != "*"] for some in words if some[:1] == [kind]]
         both_tables = [[epsilon, window] for window in "58" for epsilon in ("0.5", "1", "2")] * 2
         assert [row[1:3] for row in rows] == both_tables
     assert sum(some[:4] == ["budget_distribution", "*", "1", "5"] for some in words) == 2
-    assert [some[:2] for some in words].count(["constant", "guess"]) == 1
+    assert [some[:2] for some in words].count(["constant", "guess"]) == 2
     text = " ".join(result.stdout.split())
     assert f"the sample closes {TICKS} ticks of 3 groups; 1 more open at its end" in text
     assert "- refused, late: 1, first in line 182" in text
@@ -88,6 +88,9 @@ def test_a_machine_reads_json(sample: Path, tmp_path: Path) -> None:
         **{
             f"mean_{name}_error": {"value": pytest.approx(0.0, abs=1e-9), "standard_error": None}
             for name in ("absolute", "squared", "relative")
+        },
+        "absolute_error_quantiles": {
+            name: pytest.approx(0.0, abs=1e-9) for name in ("5%", "25%", "50%", "75%", "95%")
         },
     }
     assert [refused["reason"] for refused in read["sample"]["refused"]] == ["late"]

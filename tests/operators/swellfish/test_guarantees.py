@@ -1,5 +1,6 @@
 """What mechanisms of Swellfish privacy say that they promise, and that they do not."""
 
+import numpy as np
 import pytest
 
 from operators.mechanism import Guarantee
@@ -8,6 +9,7 @@ from operators.swellfish.strategy import Irrelevant
 from operators.swellfish.ts_uniform import TSUniform
 from operators.swellfish.unicorn import Unicorn
 from operators.swellfish.unicorn_ps import UnicornPS
+from tests.operators.swellfish.running import run, simulated
 
 
 def promise(irrelevant: Irrelevant = "repeat") -> Guarantee:
@@ -51,11 +53,15 @@ def test_what_else_is_not_covered_is_said() -> None:
         assert open_point in text
 
 
-def test_strategies_for_windows_assume_that_no_interval_is_longer() -> None:
-    strategy = TSUniform(HOUSEHOLD, 1, 1.0, window=4)
-    [guarantee] = strategy.guarantees()
-    assert guarantee.assumptions[0].startswith("no relevance interval has more than 4 ticks")
-    assert strategy.audit()["longest relevance interval that is covered, in ticks"] == 4
+@pytest.mark.parametrize(("window", "published"), [(4, 4), (3, 0)])
+def test_nothing_is_published_while_an_interval_is_longer_than_the_window(
+    window: int, published: int
+) -> None:
+    """Ticks 2 to 5 of HOUSEHOLD are one."""
+    strategy = TSUniform(HOUSEHOLD, 1, 1.0, window=window)
+    ran = run(strategy, np.zeros((10, 1, 1), dtype=np.int64), simulated(1))
+    assert np.count_nonzero(ran.units("publication")[2:6]) == published
+    assert np.count_nonzero(ran.units("publication")[7:10]) == 3
 
 
 def test_finite_precision_counts_the_decision_and_all_bins_that_can_change() -> None:

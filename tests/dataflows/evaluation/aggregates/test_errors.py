@@ -26,6 +26,16 @@ def test_errors_are_means_over_ticks_and_groups() -> None:
     assert truth.largest_group == 0
 
 
+def test_quantiles_are_over_ticks_groups_and_runs() -> None:
+    """Distances are 1 to 100 halves, the smaller ones in the first run."""
+    truth = Truth(np.zeros((50, 1), dtype=np.int64), units_per_one=2, smallest=1)
+    spread = truth.errors([np.arange(1, 51)[:, None], -np.arange(51, 101)[:, None]]).spread
+    assert spread.document() == pytest.approx(
+        {"5%": 2.975, "25%": 12.875, "50%": 25.25, "75%": 37.625, "95%": 47.525}
+    )
+    assert spread.cells() == {"median": "25.2", "95 %": "47.5"}
+
+
 def test_a_constant_guess_is_the_mean_of_everything() -> None:
     truth = Truth(np.array([[10, 0], [20, -10]]), units_per_one=10, smallest=1)
     assert truth.mean == 0.5

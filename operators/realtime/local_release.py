@@ -1,0 +1,187 @@
+"""Real-time release in the local model: one clamped number per tick, each stream by itself.
+
+Claim. All releases of a stream together are (epsilon, delta)-LDP: whatever numbers of the range it
+had at its ticks, no set of outputs is more than e^epsilon times as likely, plus delta, as under any
+others at the same ticks. With `period`, this holds for any so many ticks in a row. At which ticks a
+stream has a number is public.
+
+It is `RealTimeRelease` of one bin, with the width of the range as the sensitivity: see there for
+filter, budgets and `standard_error`.
+
+Parameters: `lower` and `upper`, the declared range as integers in fixed-point units; those of
+`RealTimeRelease`; `units_per_one`, how many units make 1 in what is published.
+Input: integers `(rows,)` that count units; those outside the range are clamped to it. Release:
+doubles `(rows,)`, as are annotations. State: that of `RealTimeRelease`.
+
+>>> from operators.randomness import DrawScope, Secret, tick_position
+>>> release = LocalRealTimeRelease(lower=400, upper=2000, epsilon=5.0, delta=1e-6, horizon=10)
+>>> scope = DrawScope(Secret(bytes(32)), "demo", "real", 1, release.law_digest())
+>>> state = release.start(1)
+>>> for tick in range(9):
+...     draws = scope.draws([b"alice"], [tick_position("rates", tick)])
+...     state, releases = release.step(state, Inputs(np.array([725])), draws)
+>>> state, predicted = release.skip(state)
+>>> [told.annotations["published"].tolist() for told in (releases, predicted)]
+[[True], [False]]
+
+Source: real-time release specification.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import ClassVar
+
+import numpy as np
+
+from operators.laplace_release import LARGEST_UNITS_PER_ONE
+from operators.mechanism import Draws, Guarantee, Inputs, Releases, State
+from operators.noise.additive import finite_precision_delta
+from operators.noise.discrete_gaussian import TOTAL_VARIATION
+from operators.noise.grid import counted
+from operators.randomness import encode_fields
+from operators.realtime.real_time_release import Presentation, RealTimeRelease
+from operators.wevent.guarantees import CORRELATION
+from operators.wevent.strategy import LARGEST_VALUE
+
+_NOT_COVERED = (
+    "when records come, and in which ticks a stream has a value: both are public, and releases say "
+    "which ticks were measured",
+    "numbers beyond the declared range, which is public: they count as if they were at its border",
+    "several streams about the same person, or the same numbers in another pipeline: budgets add",
+    "other streams whose numbers go with those of the stream that is protected",
+    "the weights of a filter, even if nobody knew them: they are not a secret, and hide nothing",
+    "refused records: that they were refused is public",
+    "whoever obtains the secret can remove all randomness",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalRealTimeRelease:
+    """One noisy, filtered number per tick; see the module for claim, parameters and shapes.
+
+    Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers.
+    """
+
+    lower: int
+    upper: int
+    epsilon: float
+    delta: float
+    horizon: int | None = None
+    period: int | None = None
+    decay: float | None = None
+    weight: float | None = None
+    presentation: Presentation = "none"
+    units_per_one: int = 1
+    series: RealTimeRelease = field(init=False, repr=False)
+
+    kind: ClassVar[str] = "real_time_local"
+    implementation: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        if self.lower >= self.upper:
+            raise ValueError(f"lower: must be below upper, which is {self.upper}")
+        if max(-self.lower, self.upper, self.upper - self.lower) > LARGEST_VALUE:
+            raise ValueError("lower, upper: must be within 2^44 units of 0 and of each other")
+        if not 1 <= self.units_per_one <= LARGEST_UNITS_PER_ONE:
+            raise ValueError(f"units_per_one: must be 1 to 10^12, not {self.units_per_one}")
+        series = RealTimeRelease(
+            bins=1,
+            sensitivity=self.upper - self.lower,
+            changed_bins=1,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            horizon=self.horizon,
+            period=self.period,
+            decay=self.decay,
+            weight=self.weight,
+            presentation=self.presentation,
+        )
+        object.__setattr__(self, "series", series)
+
+    def start(self, rows: int) -> State:
+        """Nothing was released, nothing was spent."""
+        return self.series.start(rows)
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """Clamp, measure what can be paid for, and filter; predict the rest."""
+        clamped = np.clip(counted(inputs.values), self.lower, self.upper)
+        after, releases = self.series.step(state, Inputs(clamped[:, None]), draws)
+        return after, self._in_ones(releases)
+
+    def skip(self, state: State) -> tuple[State, Releases]:
+        """A tick without a number: the prediction is published, for free."""
+        after, releases = self.series.skip(state)
+        return after, self._in_ones(releases)
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """Local differential privacy of a stream, or of any ticks of a period."""
+        whole, [series] = self.period is None, self.series.guarantees()
+        extent = "of a stream" if whole else f"of a stream at any {self.period} ticks in a row"
+        dependence = (
+            "any prior, and any dependence of numbers on each other"
+            if whole
+            else "an attacker with no knowledge of how a period of a stream depends on the others; "
+            "any prior"
+        )
+        return (
+            Guarantee(
+                notion="ldp" if whole else "w-event-ldp",
+                epsilon=self.epsilon,
+                delta=self.delta,
+                per=series.per,
+                window=series.window,
+                protects=(
+                    f"all numbers {extent}, of which any are replaced by others of the range, "
+                    "while every record keeps its place and its timestamp"
+                ),
+                relative_to=dependence,
+                composition=series.composition,
+                trust="the pipeline and its state see raw values; readers of the sanitized topic "
+                "do not",
+                assumptions=(
+                    f"numbers are clamped, so that one changes by at most "
+                    f"{self.upper - self.lower} units, and there is at most one for each stream "
+                    "and tick",
+                    "the keyed hash BLAKE2b is a pseudo-random function of the secret",
+                ),
+                not_covered=(*self._of_periods(), *_NOT_COVERED),
+                proof=series.proof,
+                finite_precision_delta=finite_precision_delta(self.epsilon, TOTAL_VARIATION, 1),
+            ),
+        )
+
+    def audit(self) -> Mapping[str, object]:
+        """Budget and noise, which is that of what is published."""
+        deviation = self.series.noise_deviation / self.units_per_one
+        return {
+            **self.series.audit(),
+            "standard deviation of the noise of the first value": deviation,
+        }
+
+    def law_digest(self) -> bytes:
+        """Identifies kind, implementation, range, measure, and all that `RealTimeRelease` has."""
+        content = encode_fields(
+            self.kind,
+            self.implementation,
+            self.lower,
+            self.upper,
+            self.units_per_one,
+            self.series.law_digest(),
+        )
+        return blake2b(content, digest_size=32).digest()
+
+    def _in_ones(self, releases: Releases) -> Releases:
+        notes = dict(releases.annotations)
+        notes["standard_error"] = notes["standard_error"][:, 0] / self.units_per_one
+        return Releases(releases.values[:, 0] / self.units_per_one, notes, releases.kinds)
+
+    def _of_periods(self) -> tuple[str, ...]:
+        """What the promise about a period leaves open."""
+        if self.period is None:
+            return ()
+        return (
+            f"what a stream says in more than {self.period} ticks: every period of so many ticks "
+            "has a budget of its own, and budgets of periods add up without end",
+            CORRELATION,
+        )

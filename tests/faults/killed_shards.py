@@ -1,0 +1,83 @@
+"""A pipeline over all users, run twice: undisturbed, and in shards that are killed now and then."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from kafka import KafkaConsumer
+
+from tests.faults.feeding import document_with_topics
+from tests.kafka.pipelines import Document, RunningPipeline, running, write_pipeline
+from tests.kafka.records import end_offsets
+from tests.kafka.topics import TopicFactory
+
+SHARDS, KILLS = 3, 5
+
+
+@dataclass(frozen=True)
+class Whole:
+    """How many records there are when everything has come out."""
+
+    released: int
+    refused: int
+    partials: int
+
+
+def killed_and_undisturbed(
+    bootstrap: str,
+    topics: TopicFactory,
+    folder: Path,
+    source: str,
+    operator: Mapping[str, Any],
+    whole: Whole,
+) -> tuple[Document, Document]:
+    """Run both until everything has come out; returns both pipelines, the killed one first."""
+    killed, undisturbed = (
+        aggregate_document(bootstrap, topics, source, operator) for _ in range(2)
+    )
+    here = write_pipeline(folder / "killed", killed)
+    there = write_pipeline(folder / "undisturbed", undisturbed)
+    with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
+
+        def done(of: Document) -> bool:
+            released, refused = (
+                sum(end_offsets(consumer, of["sink"][name])) for name in ("topic", "dead_letters")
+            )
+            return released >= whole.released and refused == whole.refused
+
+        def reached(partials: int) -> bool:
+            return sum(end_offsets(consumer, killed["sink"]["partials"])) >= partials
+
+        random = Random(99)
+        with running(there) as alone, ExitStack() as stack:
+            shards = [stack.enter_context(_shard(here, number)) for number in range(SHARDS)]
+            for kill in range(1, KILLS + 1):
+                victim = random.randrange(SHARDS)
+                target = kill * whole.partials // (KILLS + 1)
+                shards[victim].wait_until(partial(reached, target))
+                shards[victim].kill()
+                shards[victim] = stack.enter_context(_shard(here, victim))
+            shards[0].wait_until(lambda: done(killed))
+            alone.wait_until(lambda: done(undisturbed))
+            assert [process.stop() for process in (*shards, alone)] == [0] * (SHARDS + 1)
+    return killed, undisturbed
+
+
+def aggregate_document(
+    bootstrap: str, topics: TopicFactory, source: str, operator: Mapping[str, Any]
+) -> Document:
+    """A pipeline over `source` with sinks of its own, by the time that records hold."""
+    made = document_with_topics(bootstrap, topics, source)
+    made["source"] |= {"timestamp": {"field": "at", "format": "epoch-ms"}}
+    made["operator"] = dict(operator)
+    made["sink"] |= {"topic": topics("counts"), "partials": topics("partials")}
+    made["state"] |= {"every": "200ms", "shards": SHARDS}
+    return made
+
+
+def _shard(pipeline: Path, number: int) -> AbstractContextManager[RunningPipeline]:
+    return running(pipeline, "--shard", f"{number}/{SHARDS}")
