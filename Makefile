@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo city clickstream heart-rate household test acceptance bench lint clean need-python need-kafka
+.PHONY: help demo bikes city clickstream heart-rate household test acceptance bench lint clean need-python need-kafka
 
 # Tests start a Kafka of their own, unless FUGU_TEST_BOOTSTRAP names a running one.
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
@@ -24,6 +24,10 @@ heart-rate: need-python .venv/dev ## displace a day of heart rates in time, and 
 city: need-python .venv/dev ## count people by zone, and draw two strategies beside the truth
 	@mkdir -p build
 	@.venv/bin/python -m examples.city --plot build/city.png
+
+bikes: need-python .venv/dev ## count rentals by district and hour, until the budget is spent
+	@mkdir -p build
+	@.venv/bin/python -m examples.bike_share --plot build/bikes.png
 
 household: need-python .venv/dev ## sum the power of households, and hide what their policies say
 	@mkdir -p build

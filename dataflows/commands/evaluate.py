@@ -16,6 +16,7 @@ from dataflows.mechanisms import configure
 from dataflows.operator_sections import (
     AggregateOperator,
     LocalRealTimeOperator,
+    RealTimeOperator,
     TemporalOperator,
     WEventOperator,
 )
@@ -73,6 +74,11 @@ def _planned(
     file: PipelineFile, sample: "Sample", options: Options
 ) -> tuple[int, Callable[[Advance], "Report"]]:
     """How long a run of everything is, in records or in ticks, and what measures it."""
+    if isinstance(file.pipeline.operator, RealTimeOperator):
+        from dataflows.evaluation.aggregates.real_time import RealTimeEvaluation
+
+        real_time = RealTimeEvaluation.planned(file, sample, options.epsilons, options.rivals)
+        return real_time.steps, partial(real_time.report, options.runs, options.seed)
     if isinstance(file.pipeline.operator, AggregateOperator):
         from dataflows.evaluation.aggregates.evaluation import AggregateEvaluation
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from dataflows.batches import DeadLetters
 from dataflows.config import Pipeline
@@ -53,6 +54,14 @@ class Row:
         }
 
 
+class Beside(NamedTuple):
+    """A row of a table that is no candidate; without an epsilon, it is the same for all."""
+
+    name: str
+    cells: Cells
+    epsilon: float | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Report:
     """Everything about one evaluation. `duplicates` are records that the first lift refused."""
@@ -77,9 +86,9 @@ class Report:
         }
         return ("ldp", "sip") if "sip" in stated else ("ldp",)
 
-    def beside(self, title: str) -> Mapping[str, Cells]:
-        """Rows of a table that are no candidates, by their name."""
-        return {}
+    def beside(self, title: str) -> Sequence[Beside]:
+        """Rows of a table that are no candidates."""
+        return ()
 
     @property
     def notes(self) -> list[str]:

@@ -68,9 +68,12 @@ def _table(report: Report, title: str) -> Table | None:
             *(_nats(candidate.per_record(notion)) for notion in report.notions),
             *(some[column] for column in shown),
         )
-    for name, cells_of in report.beside(title).items():
-        table.add_section()
-        table.add_row(f"[italic]{name}[/italic]", "", *(cells_of[column] for column in shown))
+    for name, some, epsilon in report.beside(title):
+        if before != name:
+            table.add_section()
+        before = name
+        nats = "" if epsilon is None else f"{epsilon:g}"
+        table.add_row(f"[italic]{name}[/italic]", nats, *(some[column] for column in shown))
     return table
 
 

@@ -40,10 +40,13 @@ class LocalRealTimeOperator(SeriesBudget, RangeSection):
 
     def parameters(self) -> dict[str, object]:
         """What people want to see of it."""
+        ticks = self.in_ticks()
         return {
             "range": f"{self.lower} to {self.upper}; what is outside is read as the nearer end",
             "unit": str(self.unit),
-            "ticks": self.in_ticks().in_words,
+            "ticks": ticks.in_words,
+            "too far ahead": f"more than {ticks.max_jump:,} ticks after the latest time of its "
+            "partition: after a longer silence, raise ticks.max_jump at a stop",
             "of several records counts": _COUNTS[self.ticks.several],
             "a stream pauses": f"after {self.ticks.idle:,} ticks in a row without a record, until "
             "the next one; its budget stays what it is",
@@ -66,8 +69,9 @@ class LocalRealTimeOperator(SeriesBudget, RangeSection):
             "a prediction costs nothing and says nothing new about the stream: leave it out of "
             "counts of readings.",
             "value plus and minus 1.96 standard_error holds the true number in 19 ticks of 20 on "
-            "average, and more often where noise hides how the series moves; not right after a "
-            "step, and not at spikes that are within the noise. It is null while that is not "
+            "average over a long run, and more often where noise hides how the series moves; less "
+            "often in a short series that rises and falls steeply, not right after a step, and not "
+            "at spikes that are within the noise. It is null while that is not "
             "known yet.",
             "errors of ticks that follow each other are correlated: the mean of n values errs more "
             "than standard_error divided by the root of n.",

@@ -1,7 +1,7 @@
 """The household study of section 7 of the Swellfish specification: all households and zones.
 
 Takes some 45 minutes of processor time, which all processors share. Writes
-`results/swellfish_case_study.txt` and the picture of `docs/swellfish-study.md`: commit them.
+`results/swellfish_case_study.txt` and the picture of `docs/policies.md`: commit them.
 The specification prints numbers of another generator of the same statistics: what must agree are
 orders of magnitude.
 """
@@ -20,7 +20,7 @@ from examples.household.zones import MEANS_MW, zone_series
 from tests.examples.household.statistics import PRINTED, SEED, medians
 
 RESULTS = Path(__file__).parent / "results" / "swellfish_case_study.txt"
-PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "swellfish-study.png"
+PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "household-study.png"
 HOUSEHOLDS = 55
 SAME_ORDER = sqrt(10.0)
 

@@ -31,7 +31,7 @@ def height(report: AggregateReport) -> float:
 
 
 def draw(figure: SubFigure, report: AggregateReport) -> None:
-    """Strategies from the smallest median on, at the pipeline's epsilon."""
+    """Strategies stand in the order of their medians at the pipeline's epsilon."""
     epsilons = sorted({row.candidate.epsilon for row in report.rows})
     order, own = _order(report), report.own
     places = figure.subplots(1, len(epsilons), sharex=True, sharey=True, squeeze=False)[0]
@@ -59,7 +59,8 @@ def draw(figure: SubFigure, report: AggregateReport) -> None:
 
 def _order(report: AggregateReport) -> Mapping[str, int]:
     """The place of every strategy; last are those that do not take the pipeline's epsilon."""
-    here, others = {}, {}
+    here: dict[str, tuple[float, float]] = {}
+    others: dict[str, tuple[float, float]] = {}
     for row in report.rows:
         errors, kind = row.utility.errors, row.candidate.kind
         same = row.candidate.epsilon == report.own.candidate.epsilon

@@ -58,9 +58,9 @@ class AggregateEvaluation:
         own = require_comparable(operator)
         lengths = [operator.window] if windows is None else parse_windows(windows)
         chosen = chosen_rivals(operator, rivals)
-        grid = grid_of(operator, _epsilons(own, epsilons), lengths, chosen)
+        grid = grid_of(operator, chosen_epsilons(own, epsilons), lengths, chosen)
         summed = Summed.of(file.pipeline, operator, sample)
-        _require_ticks(sample, summed, max(lengths), "a window has")
+        require_ticks(sample, summed, max(lengths), "a window has", ", or smaller --windows")
         return cls(file, sample, summed, grid, (operator.kind, own, operator.window))
 
     @classmethod
@@ -74,9 +74,9 @@ class AggregateEvaluation:
     ) -> "AggregateEvaluation":
         own, chosen = operator.policies.section.epsilon, chosen_policy_rivals(operator, rivals)
         summed = Summed.of(file.pipeline, operator, sample)
-        _require_ticks(sample, summed, 1, "a figure takes")
+        require_ticks(sample, summed, 1, "a figure takes")
         window = operator.window or longest_interval(operator, summed)
-        grid = policy_grid(operator, _epsilons(own, epsilons), window, chosen)
+        grid = policy_grid(operator, chosen_epsilons(own, epsilons), window, chosen)
         return cls(file, sample, summed, grid, (operator.kind, own, window))
 
     @property
@@ -88,12 +88,7 @@ class AggregateEvaluation:
         self, runs: int, seed: int, advance: Callable[[int], None] = lambda ticks: None
     ) -> AggregateReport:
         """Run the grid, all of it under the same secrets; `advance` is told of ticks done."""
-        operator = self.summed.operator
-        truth = Truth(
-            self.summed.truth(),
-            units_per_one=operator.units_per_one,
-            smallest=operator.largest_contribution,
-        )
+        truth = Truth.of(self.summed)
         several = len({one.window for one in self.grid.candidates}) > 1
         rows = []
         for candidate in self.grid.candidates:
@@ -115,11 +110,14 @@ class AggregateEvaluation:
         )
 
 
-def _epsilons(own: float, text: str | None) -> list[float]:
+def chosen_epsilons(own: float, text: str | None) -> list[float]:
+    """What was asked for; otherwise half, once and twice the pipeline's own."""
     return [own / 2.0, own, own * 2.0] if text is None else parse_epsilons(text)
 
 
-def _require_ticks(sample: Sample, summed: Summed, needed: int, what: str) -> None:
+def require_ticks(
+    sample: Sample, summed: Summed, needed: int, what: str, otherwise: str = ""
+) -> None:
     """A window at least, or strategies that save budget have not begun to spend it."""
     if summed.ticks >= needed:
         return
@@ -127,6 +125,5 @@ def _require_ticks(sample: Sample, summed: Summed, needed: int, what: str) -> No
     because = f" (refused: {'; '.join(map(str, refused))})" if refused else ""
     raise FuguError(
         f"--sample {sample.path}: it closes {summed.ticks:,} ticks, and {what} {needed:,}"
-        f"{because}. Give records of a longer time, in the order in which they arrive, or smaller "
-        "--windows"
+        f"{because}. Give records of a longer time, in the order in which they arrive{otherwise}"
     )

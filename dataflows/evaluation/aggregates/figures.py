@@ -20,7 +20,7 @@ from dataflows.evaluation.run import RECORDS_PER_BATCH, batches
 from dataflows.evaluation.sample import Sample
 from dataflows.operator_sections import AggregateOperator
 from dataflows.state.row_table import RowTable
-from operators.mechanism import Floats, Integers, Kind, Mechanism, Releases
+from operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases
 from operators.randomness import DrawScope, Secret
 from operators.wevent.allocation import Booleans
 
@@ -28,9 +28,10 @@ from operators.wevent.allocation import Booleans
 @dataclass(frozen=True, eq=False)
 class Figures:
     """What is known of every tick after one run: values `(ticks, groups)` in units, which ticks
-    published something new, and the standard error of the noise of each tick, in units."""
+    published something new, and the standard error that is said of each value, in units; NaN where
+    none is."""
 
-    values: Integers
+    values: Array
     published: Booleans
     noise: Floats
 
@@ -98,7 +99,8 @@ class Summed:
         for tick in self._merged(mechanism, secret):
             values.append(tick.values)
             published.append(tick.kinds == Kind.FRESH)
-            noise.append(tick.annotations["standard_error"])
+            said = np.reshape(tick.annotations["standard_error"], (1, -1))
+            noise.append(np.broadcast_to(said, tick.values.shape))
             advance(1)
         return Figures(np.concatenate(values), np.concatenate(published), np.concatenate(noise))
 

@@ -15,8 +15,7 @@ from dataflows.evaluation.aggregates.utility import (
     Truth,
     errors_document,
 )
-from dataflows.evaluation.report import INSIDE, Report, Row
-from dataflows.evaluation.utility import Cells
+from dataflows.evaluation.report import INSIDE, Beside, Report, Row
 from dataflows.guarantee_text import in_words
 from dataflows.operator_sections import PolicyOperator
 from dataflows.policies.wording import counted
@@ -72,11 +71,11 @@ class AggregateReport(Report):
         """Of the mean over everything."""
         return self.truth.constant_guess()
 
-    def beside(self, title: str) -> Mapping[str, Cells]:
+    def beside(self, title: str) -> Sequence[Beside]:
         """The guess, among errors; it publishes nothing."""
         if title == ERRORS:
-            return {GUESS: {"window": "", **self.guess.cells()}}
-        return {GUESS: {"window": "", **self.guess.spread.cells(), **_UNPUBLISHED}}
+            return [Beside(GUESS, {"window": "", **self.guess.cells()})]
+        return [Beside(GUESS, {"window": "", **self.guess.spread.cells(), **_UNPUBLISHED})]
 
     @property
     def notes(self) -> list[str]:
@@ -124,11 +123,7 @@ class AggregateReport(Report):
             f"of its share of the true figure (of {one}, where that is more). At ticks at which "
             "nothing new is published, the last figure is repeated."
         )
-        yield (
-            f"{GUESS}: the mean of all true figures ({self.truth.mean:,.4g}) in place of every "
-            "release. It uses the true data and is no release; but where a strategy errs more, "
-            "single figures say less than one average would."
-        )
+        yield self._of_guess()
         if operator.kind != "pba" and any(row.candidate.kind == "pba" for row in self.rows):
             yield (
                 "pba has flags: false here; with flags: true it is budget_distribution. Flags "
@@ -140,6 +135,16 @@ class AggregateReport(Report):
                 f"the sample has only {self.summed.ticks / longest:.2g} windows of {longest:,} "
                 "ticks: strategies that begin with a large budget look better than they stay."
             )
+        yield from self._of_all()
+
+    def _of_guess(self) -> str:
+        return (
+            f"{GUESS}: the mean of all true figures ({self.truth.mean:,.4g}) in place of every "
+            "release. It uses the true data and is no release; but where a strategy errs more, "
+            "single figures say less than one average would."
+        )
+
+    def _of_all(self) -> Iterator[str]:
         yield from self.left_out
         if self.runs > 1:
             yield (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dataflows.evaluation.aggregates.figures import Figures
+from dataflows.evaluation.aggregates.figures import Figures, Summed
 from dataflows.evaluation.estimates import Estimate, mean_of_runs, three_digits
 from dataflows.evaluation.utility import Cells, Lines
 from operators.mechanism import Array, Floats, Integers
@@ -74,6 +74,16 @@ class Truth:
     units_per_one: int
     smallest: int
 
+    @classmethod
+    def of(cls, summed: Summed) -> "Truth":
+        """Of a sample; nothing smaller than one contribution is what errors are relative to."""
+        operator = summed.operator
+        return cls(
+            summed.truth(),
+            units_per_one=operator.units_per_one,
+            smallest=operator.largest_contribution,
+        )
+
     @property
     def mean(self) -> float:
         """Over all ticks and groups: the best guess that is always the same, by its MSE."""
@@ -96,9 +106,13 @@ class Truth:
         absolute, squared, relative = map(Estimate, means.tolist(), deviations.tolist())
         return Errors(absolute, squared, relative, Spread.of(distances))
 
+    def constant(self) -> Floats:
+        """The mean, in place of every release."""
+        return np.full(self.figures.shape, self.mean * self.units_per_one)
+
     def constant_guess(self) -> Errors:
-        """What the mean errs, in place of every release; one run can have no standard error."""
-        return self.errors([np.full(self.figures.shape, self.mean * self.units_per_one)])
+        """What it errs; one run can have no standard error."""
+        return self.errors([self.constant()])
 
     def _errors_of(self, values: Array) -> list[float]:
         distances = np.abs(values - self.figures)
@@ -131,13 +145,13 @@ class AggregateUtility:
         """All runs of one candidate."""
         published = np.array([float(np.count_nonzero(run.published)) for run in runs])
         mean, deviation = mean_of_runs(published)
-        first = runs[0]
+        first, group = runs[0], truth.largest_group
         return cls(
             window,
             truth.errors([run.values for run in runs]),
             Estimate(float(mean), float(deviation)),
             len(first.published),
-            Series(truth.in_ones(first.values[:, truth.largest_group]), truth.in_ones(first.noise)),
+            Series(truth.in_ones(first.values[:, group]), truth.in_ones(first.noise[:, group])),
         )
 
     @property

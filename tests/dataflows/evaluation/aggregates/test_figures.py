@@ -71,5 +71,5 @@ def test_publications_and_their_noise_are_those_of_the_strategy(tmp_path: Path) 
     figures = summed.released(configure(file).mechanism, SECRET, done.append)
     assert figures.published.tolist() == [True, False, True, False, True]
     assert sum(done) == summed.ticks == 5
-    assert figures.noise == pytest.approx(np.full(5, np.sqrt(2.0)))
+    assert figures.noise == pytest.approx(np.full((5, 3), np.sqrt(2.0)))
     assert (figures.values[1] == figures.values[0]).all()
