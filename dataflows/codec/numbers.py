@@ -1,6 +1,7 @@
 """Numbers: read into whole units of a declared fixed-point unit, written with its decimals."""
 
 from decimal import Decimal
+from fractions import Fraction
 from math import floor, isfinite
 
 import numpy as np
@@ -12,6 +13,9 @@ from operators.mechanism import Kind, Releases
 
 _LARGEST = 2**61
 """What is beyond is read as this: the mechanism clamps it to the declared range anyway."""
+_HALF = Fraction(1, 2)
+_LARGE, _CLEAR = 2**42, 0.499
+"""Doubles below `_LARGE` cannot be wrong about which unit is nearest, if it is nearer than this."""
 
 
 def decimals_of(units_per_one: int) -> int:
@@ -27,7 +31,9 @@ def decimals_of(units_per_one: int) -> int:
 class Numbers:
     """Reads one field as a number of units, and writes releases of numbers.
 
-    The nearest unit is found in double arithmetic, which is the same on every platform.
+    The nearest unit is that of the number as it is written, with the fewest digits that mean the
+    same double; halves go up. So numbers that are written no farther apart than some whole number
+    of units are read no farther apart.
 
     >>> tenths = Numbers("watts", units_per_one=10)
     >>> tenths.read({"watts": 12.34}), tenths.read({"watts": -3})
@@ -54,7 +60,10 @@ class Numbers:
         units = value * self._units_per_one
         if not isfinite(units):
             raise Refused(Reason.NOT_FINITE, self.field)
-        return min(max(floor(units + 0.5), -_LARGEST), _LARGEST)
+        nearest = floor(units + 0.5)
+        if abs(units - nearest) > _CLEAR or _LARGE < abs(units) < _LARGEST:
+            nearest = floor(Fraction(str(value)) * self._units_per_one + _HALF)
+        return min(max(nearest, -_LARGEST), _LARGEST)
 
     def write(self, releases: Releases) -> list[bytes]:
         """One JSON object per release."""

@@ -127,11 +127,18 @@ def _check_kafka(file: PipelineFile, connection: Connection, checks: Checks) -> 
 
 
 def _check_policies(client: KafkaPythonClient, name: str, checks: Checks) -> None:
-    problem = policies_problem(client.topic(name), name)
-    if problem is None:
-        checks.passed("source.policies", f"{name}, 1 partition")
-    else:
+    topic = client.topic(name)
+    problem = policies_problem(topic, name)
+    if problem is not None:
         checks.failed("source.policies", problem)
+        return
+    checks.passed("source.policies", f"{name}, 1 partition")
+    if topic is not None and "compact" in (topic.settings or {}).get("cleanup.policy", ""):
+        checks.warned(
+            "source.policies",
+            f"{name} is compacted: of each policy the last record only is sure to be read, so "
+            "write the end of a policy into it (until), and never a removal that is to come",
+        )
 
 
 def _check_ledger(client: KafkaPythonClient, ledger: Ledger, checks: Checks) -> None:

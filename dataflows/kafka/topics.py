@@ -66,7 +66,7 @@ def policies_problem(topic: Topic | None, name: str) -> str | None:
         what = "does not exist" if topic is None else f"has {topic.partitions} partitions"
         return (
             f"topic {name} (source.policies) {what}. Create it with 1 partition, because changes "
-            "are read in order, and cleanup.policy=compact."
+            "are read in order, cleanup.policy=delete and retention.ms=-1."
         )
     return None
 

@@ -9,6 +9,7 @@ Key `household/shower`; value, where the policy is added or replaced or removed:
 """
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, Self
 
@@ -53,6 +54,9 @@ class ChangeSection(Section):
 
 _KEY = re.compile(rb"([a-zA-Z0-9._-]{1,249})/([a-zA-Z0-9._-]{1,249})")
 _AS_SOON_AS_POSSIBLE = 0
+_LARGEST_BYTES = 500_000
+"""A message of the internal log may have a megabyte."""
+_LONGEST_WORD = 40
 
 
 def change(key: bytes | None, value: bytes | None, document: PolicyDocument) -> Change:
@@ -67,7 +71,7 @@ def change(key: bytes | None, value: bytes | None, document: PolicyDocument) -> 
         raise UnusableChange(f"{name}: value: is not valid JSON") from None
     except ValidationError as error:
         found = [
-            f"{name}: {'.'.join(map(str, location)) or 'value'}: {advice}"
+            f"{name}: {_shown(location) or 'value'}: {advice}"
             for location, advice in problems(error, ChangeSection)
         ]
         raise UnusableChange("\n".join(dict.fromkeys(found))) from None
@@ -78,9 +82,20 @@ def change(key: bytes | None, value: bytes | None, document: PolicyDocument) -> 
         raise UnusableChange(f"{name}: policy.id: is not that of the key; write the same one")
     try:
         added = building.policy(section.policy, document.section)
-    except UnusableField as error:
+    except (UnusableField, ValueError) as error:
         raise UnusableChange(f"{name}: policy.{error}") from None
-    return Change(collection, effective, removes=policy, adds=added)
+    made = Change(collection, effective, removes=policy, adds=added)
+    if len(made.to_bytes()) > _LARGEST_BYTES:
+        raise UnusableChange(
+            f"{name}: policy: takes more than {_LARGEST_BYTES:,} bytes; shorten it"
+        )
+    return made
+
+
+def _shown(location: Sequence[object]) -> str:
+    """A place in a record, whose own words are kept short."""
+    parts = (str(part)[:_LONGEST_WORD] for part in location)
+    return ".".join("".join(c if c.isprintable() else "?" for c in part) for part in parts)
 
 
 def _named(key: bytes | None, document: PolicyDocument) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Days, times and thresholds, as policies write them."""
 
 import re
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Annotated
 
@@ -10,7 +10,9 @@ from pydantic import BeforeValidator, StringConstraints
 from dataflows.policies.zones import FIRST_YEAR, LAST_YEAR
 
 _TIME = re.compile(r"^\d\d:\d\d(:\d\d)?$")
-_THRESHOLD = re.compile(r"^(?P<number>-?\d+(\.\d+)?)\s*(?P<unit>[^\s\d.].*)?$")
+_THRESHOLD = re.compile(r"^(?P<number>-?\d{1,30}(\.\d{1,30})?)\s*(?P<unit>[^\s\d.].*)?$")
+
+_LONGEST_LIST = 1_000
 
 Threshold = tuple[Decimal, str | None]
 """A number and its unit, if one is written."""
@@ -49,7 +51,8 @@ def _moment(given: object) -> datetime:
             "write a day and a time, such as 2024-05-01T18:30, by the clock of the grid's zone, or "
             "2024-05-01T16:30Z"
         ) from None
-    if moment.microsecond:
+    offset = moment.utcoffset() or timedelta(0)
+    if moment.microsecond or offset.microseconds:
         raise ValueError("write whole seconds")
     require_known(moment)
     return moment
@@ -79,6 +82,8 @@ def _thresholds(given: object) -> Threshold | list[Threshold]:
     if isinstance(given, list):
         if not given:
             raise ValueError("lists nothing; write a number for each tick of the pattern, or one")
+        if len(given) > _LONGEST_LIST:
+            raise ValueError(f"lists more than {_LONGEST_LIST:,} numbers; write one, the largest")
         return [_threshold(one) for one in given]
     return _threshold(given)
 

@@ -6,11 +6,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from dataflows.durations import between
 from dataflows.policies.fields import Day, Identifier, Moment, Threshold, Thresholds, TimeOfDay
 from dataflows.section import Epsilon, Exact, Section
+from operators.wevent.strategy import LARGEST_EPSILON
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WEEKDAYS = get_args(Weekday)
@@ -19,8 +20,14 @@ Duration = Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00Z")
 _UNIT = re.compile(r"^[^\s\d.\[\]][^\[\]]*$")
 _LARGEST_UNITS = 2**32
+_LARGEST_SET = 63
+"""A set of activities is a number of 64 bits with a sign."""
 MOST_TICKS = 1_000_000
 """Of an interval, and of a pattern in it."""
+
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=249)]
+Names = Annotated[list[Name], Field(min_length=1)]
 
 
 class GridSection(Section):
@@ -173,7 +180,7 @@ class PolicySection(Section):
     """What is to be hidden (`theta` of each tick of `pattern`), and when."""
 
     id: Identifier
-    activities: Annotated[list[str], Field(min_length=1)] | None = None
+    activities: Names | None = None
     calendar: CalendarSection | None = None
     interval: IntervalSection | None = None
     pattern: PatternSection
@@ -225,8 +232,8 @@ class DocumentSection(Section):
     version: Literal[1]
     grid: GridSection
     query: QuerySection
-    epsilon: Annotated[Epsilon, Field(le=50)]
-    activities: Annotated[list[str], Field(min_length=1)] | None = None
+    epsilon: Annotated[Epsilon, Field(le=LARGEST_EPSILON)]
+    activities: Names | None = None
     collections: Annotated[list[CollectionSection], Field(min_length=1)]
     constraints: Annotated[Any, BeforeValidator(_refuse)] = None
 
@@ -237,4 +244,8 @@ class DocumentSection(Section):
             raise ValueError("activities: name every one once")
         if self.query.kind == "multi_histogram" and not activities:
             raise ValueError("activities: multi_histogram counts them; list all")
+        if self.query.kind == "multi_histogram" and len(activities) > _LARGEST_SET:
+            raise ValueError(
+                f"activities: multi_histogram takes at most {_LARGEST_SET}; merge some"
+            )
         return self

@@ -31,6 +31,7 @@ from typing import Any
 from operators.swellfish.admission import FOR_EVER, Admitted, open_spans
 from operators.swellfish.plain_data import plain_json
 from operators.swellfish.policy import Collection, Policy
+from operators.swellfish.zone import Zone
 
 Admissions = Mapping[str, tuple[Admitted, ...]]
 """The policies of every collection."""
@@ -51,7 +52,8 @@ def encoded(admissions: Admissions) -> bytes:
 
 def decoded(changes: bytes, collections: tuple[Collection, ...]) -> Admissions:
     """What was encoded, given the configured collections."""
-    content = json.loads(changes or b'{"collections": {}}')
+    content = json.loads(changes or b'{"collections": {}, "zones": []}')
+    zones = [Zone.from_data(zone) for zone in content["zones"]]
     admissions = {}
     for collection in collections:
         changed = content["collections"].get(collection.id, {"removed": {}, "added": []})
@@ -60,8 +62,7 @@ def decoded(changes: bytes, collections: tuple[Collection, ...]) -> Admissions:
             for policy in collection.policies
         ]
         added = [
-            Admitted(_policy(data, content["zones"]), first, until)
-            for data, first, until in changed["added"]
+            Admitted(_policy(data, zones), first, until) for data, first, until in changed["added"]
         ]
         admissions[collection.id] = (*configured, *added)
     return admissions
@@ -91,7 +92,7 @@ def policy_data(policy: Policy, zones: list[object]) -> dict[str, Any]:
     return data
 
 
-def _policy(data: dict[str, Any], zones: list[object]) -> Policy:
+def _policy(data: dict[str, Any], zones: list[Zone]) -> Policy:
     """The reverse of `policy_data`."""
     zone = zones[data["when"]["zone"]]
     return Policy.from_data({**data, "when": {**data["when"], "zone": zone}})

@@ -23,6 +23,8 @@ def in_words(change: Change, decision: Decision, tick_milliseconds: int) -> str:
 
 def _parts(change: Change, decision: Decision, tick_milliseconds: int) -> Iterator[str]:
     def time(tick: int) -> str:
+        if tick <= 0:
+            return "the first tick"
         try:
             at = _BEGINNING + timedelta(milliseconds=tick * tick_milliseconds)
         except OverflowError:
@@ -36,7 +38,7 @@ def _parts(change: Change, decision: Decision, tick_milliseconds: int) -> Iterat
         yield f"{name} is added from {since} on"
         if decision.first is None:
             yield "nothing is protected by it: it has no interval that may begin"
-        else:
+        elif decision.effective > 0:
             yield f"its first interval begins at {time(decision.first[0])}"
         if decision.waits_for is not None:
             yield (

@@ -23,6 +23,7 @@ Source: Swellfish specification, sections 1 and 2.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from operators.swellfish.calendar import When, when_from_data
@@ -67,7 +68,7 @@ class Policy:
 
     def _thresholds(self, ticks: int) -> tuple[int, ...]:
         if len(self.thresholds) == 1:
-            return self.thresholds * min(self.length, ticks)
+            return _repeated(self.thresholds[0], min(self.length, ticks))
         return cut_to(ticks, self.thresholds)
 
     def to_data(self) -> dict[str, Any]:
@@ -124,6 +125,13 @@ class Collection:
             )
 
 
+@lru_cache(maxsize=1024)
+def _repeated(threshold: int, ticks: int) -> tuple[int, ...]:
+    """The same object for all occurrences that have it: it may be long."""
+    return (threshold,) * ticks
+
+
+@lru_cache(maxsize=1024)
 def cut_to(ticks: int, thresholds: tuple[int, ...]) -> tuple[int, ...]:
     """The largest of every run of so many thresholds, tick by tick."""
     runs = max(1, len(thresholds) - ticks + 1)

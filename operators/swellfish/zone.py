@@ -68,7 +68,10 @@ class Zone:
 
     @staticmethod
     def from_data(data: object) -> "Zone":
-        """Raises `ValueError` naming the field."""
+        """What `to_data` gave, or a zone, which many policies may share; raises `ValueError` naming
+        the field."""
+        if isinstance(data, Zone):
+            return data
         given = members(data, "name", "transitions")
         pairs = [items("transitions", pair) for pair in items("transitions", given["transitions"])]
         if any(len(pair) != 2 for pair in pairs):

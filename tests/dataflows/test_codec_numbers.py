@@ -1,5 +1,7 @@
 """Numbers are read into whole units, exactly or to the nearest, and written with their decimals."""
 
+from decimal import Decimal
+
 import numpy as np
 import orjson
 import pytest
@@ -75,3 +77,22 @@ def test_names_are_escaped_and_repeated_releases_marked() -> None:
         {'100 %d "x"': 1},
         {'100 %d "x"': 2, "repeated": True},
     ]
+
+
+@given(
+    hundredths=st.integers(-(10**7), 10**7),
+    apart=st.integers(0, 2_000),
+    more=st.sampled_from([0, 1, 5, 9]),
+)
+def test_numbers_are_read_no_farther_apart_than_they_are_written(
+    hundredths: int, apart: int, more: int
+) -> None:
+    """Also where both are halfway between two units, and doubles would err in either direction."""
+    numbers = Numbers("kw", units_per_one=100)
+    thousandths = 10 * hundredths + more
+    one, other = (
+        orjson.loads(str(Decimal(number) / 1000))
+        for number in (thousandths, thousandths + 10 * apart)
+    )
+    read = [numbers.read({"kw": number}) for number in (one, other)]
+    assert read[1] - read[0] == apart

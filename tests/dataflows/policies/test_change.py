@@ -1,6 +1,6 @@
 """Records of the policy topic become changes, and what is wrong with one names policy and field."""
 
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ SAUNA: dict[str, Any] = {
     "theta": "6 kW",
 }
 KEY = b"household/sauna"
+EXCEPTIONS = [str(date(1970, 1, 1) + timedelta(days=day)) for day in range(47_000)]
 EFFECTIVE = "2026-03-01T00:00:00+01:00"
 START = int(datetime.fromisoformat("2026-03-01T20:00+01:00").timestamp()) // 600
 
@@ -116,3 +117,32 @@ def test_what_is_no_change_is_refused(
         change(key, value, document)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"interval": {"start": "2026-03-01T20:00:00+01:00:00.500000", "end": "2026-03-01T22:00"}},
+        {"theta": [1] * 1_001},
+        {"theta": "9" * 900_000},
+        {"activities": [""]},
+        {"activities": ["boiler", "x\ny"]},
+        {"calendar": {"days": ["mon"], "start": "20:00", "end": "22:00", "except": EXCEPTIONS}},
+    ],
+    ids=["a broken second", "a long list", "many digits", "no name", "an odd name", "much to keep"],
+)
+def test_what_would_stop_the_pipeline_later_is_refused_at_once(
+    changed: dict[str, Any], document: PolicyDocument
+) -> None:
+    policy = {**SAUNA, **changed}
+    if "calendar" in changed:
+        del policy["interval"]
+    with pytest.raises(UnusableChange, match=r"^household/sauna: policy"):
+        change(KEY, record(policy=policy), document)
+
+
+def test_a_place_names_no_more_of_a_record_than_is_needed(document: PolicyDocument) -> None:
+    with pytest.raises(UnusableChange) as refused:
+        change(KEY, record(policy={**SAUNA, "secret\n" * 10_000: 1}), document)
+    assert len(refused.value.place) < 100
+    assert "\n" not in str(refused.value)

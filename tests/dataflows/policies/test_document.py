@@ -245,3 +245,10 @@ def test_a_multi_histogram_needs_its_groups(tmp_path: Path) -> None:
     text = with_change("sum, unit: kW, cap: 14.5, resolution: 0.01", "multi_histogram")
     text = text.replace("2.2 kW", "1").replace("activities: [boiler, stove]\n", "")
     assert "activities: multi_histogram counts them; list all" in read_error(tmp_path, text)
+
+
+def test_a_multi_histogram_has_as_many_groups_as_a_set_of_64_bits(tmp_path: Path) -> None:
+    names = ", ".join(f"a{number}" for number in range(64))
+    text = with_change("sum, unit: kW, cap: 14.5, resolution: 0.01", "multi_histogram")
+    text = text.replace("2.2 kW", "1").replace("[boiler, stove]", f"[boiler, {names}]")
+    assert "activities: multi_histogram takes at most 63" in read_error(tmp_path, text)
