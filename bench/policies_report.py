@@ -35,7 +35,8 @@ def policies_page(
             "Pass-through decodes and encodes the same records. `uniform` sums them without "
             f"policies and draws noise at every tick; `{UNDER_POLICIES}` decides with noise first. "
             f"Records are those of {WEEK} ticks, or of as many as make 100,000 records, and at "
-            "least two; from the timeline on, a part is the mean of a week.",
+            "least two, in the first of which users are new; from the timeline on, a part is the "
+            "mean of a week.",
             "Policies are at random hours and days, for one hour to eight, so that few intervals "
             "are alike: a timeline asks again where one begins or ends, and a merge step reads and "
             "writes a ledger for each that is open. Neither ever meets a key. First tick: once in "

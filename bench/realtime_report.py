@@ -31,7 +31,7 @@ def realtime_page(measured: Sequence[Advanced], command: str, load_before: float
             "each row, of all that its noise is bound to; noise is drawing from the table, and the "
             "grid; annotations are all that is left: budgets, errors, and copies of columns. "
             "Binding, noise and filter are done once more to be measured, so that what is left is "
-            "a difference.",
+            "a difference, and may be below zero.",
         ],
     )
 

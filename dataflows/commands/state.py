@@ -17,6 +17,7 @@ from rich.table import Table
 from dataflows.errors import ConfigurationError, StartRefused
 from dataflows.lift import exhaustible
 from dataflows.mechanisms import columns_of, configure
+from dataflows.operator_sections import LocalRealTimeOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.secrets import read_keys, write_keys
 from dataflows.state.directory import StateDirectory, all_directories
@@ -47,7 +48,8 @@ def show(file: PipelineFile, as_json: bool) -> None:
     if as_json:
         print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
         return
-    table = Table(title=f"state of {file.pipeline.name}, spent in nats per stream")
+    unit = "rho" if isinstance(file.pipeline.operator, LocalRealTimeOperator) else "nats"
+    table = Table(title=f"state of {file.pipeline.name}, spent in {unit} per stream")
     for heading in (
         "shard",
         "partition",

@@ -69,8 +69,9 @@ class LocalRealTimeOperator(SeriesBudget, RangeSection):
             "a prediction costs nothing and says nothing new about the stream: leave it out of "
             "counts of readings.",
             "value plus and minus 1.96 standard_error holds the true number in 19 ticks of 20 on "
-            "average, and more often where noise hides how the series moves; not right after a "
-            "step, and not at spikes that are within the noise. It is null while that is not "
+            "average over a long run, and more often where noise hides how the series moves; less "
+            "often in a short series that rises and falls steeply, not right after a step, and not "
+            "at spikes that are within the noise. It is null while that is not "
             "known yet.",
             "errors of ticks that follow each other are correlated: the mean of n values errs more "
             "than standard_error divided by the root of n.",

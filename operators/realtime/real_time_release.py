@@ -27,9 +27,10 @@ nats and `delta`, for all ticks or a period; `horizon` or `period` or `decay`; `
 (`non_negative`), none of which is fed back to the filter.
 Input: integers `(rows, bins)`. Release: doubles, or integers, `(rows, bins)`. `standard_error
 (rows, bins)` is that of the estimate: 1.96 of it each way hold the truth in 19 ticks of 20, or more
-where noise hides how the series moves; on average over a run, not where a level just changed, and
-not at spikes within the noise. NaN: nothing is known. State: the filter, O(1) per bin, and `spent`
-in units of rho.
+where noise hides how the series moves; on average over a long run, not where a level just changed,
+and not at spikes within the noise; in fewer where a short series rises and falls steeply (91 % of
+a day, measured). NaN: nothing is known. State: the filter, O(1) per bin, and `spent` in units of
+rho.
 
 >>> from operators.randomness import DrawScope, Secret, tick_position
 >>> release = RealTimeRelease(

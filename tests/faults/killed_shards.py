@@ -1,21 +1,24 @@
 """A pipeline over all users, run twice: undisturbed, and in shards that are killed now and then."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from kafka import KafkaConsumer
 
-from tests.faults.feeding import document_with_topics
+from tests.faults.feeding import PARTITIONS, document_with_topics
 from tests.kafka.pipelines import Document, RunningPipeline, running, write_pipeline
-from tests.kafka.records import end_offsets
+from tests.kafka.records import Placed, end_offsets, produce
 from tests.kafka.topics import TopicFactory
 
 SHARDS, KILLS = 3, 5
+WAITED_FOR = 0.5
+"""How much of what could have come out so far; the rest may wait for records that close ticks."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,17 @@ def killed_and_undisturbed(
     bootstrap: str,
     topics: TopicFactory,
     folder: Path,
-    source: str,
+    placed: Sequence[Placed],
     operator: Mapping[str, Any],
     whole: Whole,
 ) -> tuple[Document, Document]:
-    """Run both until everything has come out; returns both pipelines, the killed one first."""
+    """Run both until everything has come out; returns both pipelines, the killed one first.
+
+    Records come in parts, and there is a kill after each but the last, so that none comes too late.
+    """
+    source = topics("source", partitions=PARTITIONS)
+    ends = [part * len(placed) // (KILLS + 1) for part in range(KILLS + 2)]
+    parts = [placed[begin:end] for begin, end in pairwise(ends)]
     killed, undisturbed = (
         aggregate_document(bootstrap, topics, source, operator) for _ in range(2)
     )
@@ -56,11 +65,13 @@ def killed_and_undisturbed(
         with running(there) as alone, ExitStack() as stack:
             shards = [stack.enter_context(_shard(here, number)) for number in range(SHARDS)]
             for kill in range(1, KILLS + 1):
+                produce(bootstrap, source, parts[kill - 1])
                 victim = random.randrange(SHARDS)
-                target = kill * whole.partials // (KILLS + 1)
+                target = int(WAITED_FOR * whole.partials * kill / (KILLS + 1))
                 shards[victim].wait_until(partial(reached, target))
                 shards[victim].kill()
                 shards[victim] = stack.enter_context(_shard(here, victim))
+            produce(bootstrap, source, parts[KILLS])
             shards[0].wait_until(lambda: done(killed))
             alone.wait_until(lambda: done(undisturbed))
             assert [process.stop() for process in (*shards, alone)] == [0] * (SHARDS + 1)

@@ -7,7 +7,7 @@ import orjson
 
 from tests.faults.feeding import PARTITIONS
 from tests.faults.killed_shards import Whole, killed_and_undisturbed
-from tests.kafka.records import NOW, Placed, Record, produce, read_topic
+from tests.kafka.records import NOW, Placed, Record, read_topic
 from tests.kafka.topics import TopicFactory
 
 USERS, TICKS = 400, 40
@@ -26,11 +26,10 @@ OPERATOR = {
 def test_killed_processes_release_the_series_of_an_undisturbed_run(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
-    source, (placed, late) = topics("trips", partitions=PARTITIONS), trips()
-    produce(bootstrap, source, placed)
+    placed, late = trips()
     whole = Whole((TICKS - 1) * len(ZONES), late, partials=(TICKS - 1) * PARTITIONS)
     killed, undisturbed = killed_and_undisturbed(
-        bootstrap, topics, tmp_path, source, OPERATOR, whole
+        bootstrap, topics, tmp_path, placed, OPERATOR, whole
     )
     series = read_topic(bootstrap, killed["sink"]["topic"])
     assert series == read_topic(bootstrap, undisturbed["sink"]["topic"])

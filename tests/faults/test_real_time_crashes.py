@@ -11,7 +11,7 @@ from operators.nats import in_nats
 from operators.realtime.zcdp import units_of_rho
 from tests.faults.feeding import PARTITIONS
 from tests.faults.killed_shards import Whole, killed_and_undisturbed
-from tests.kafka.records import NOW, Placed, Record, produce, read_topic
+from tests.kafka.records import NOW, Placed, Record, read_topic
 from tests.kafka.topics import TopicFactory
 
 USERS, TICKS, HORIZON = 200, 40, 25
@@ -34,11 +34,10 @@ OPERATOR = {
 def test_killed_processes_release_the_same_series_and_spend_the_same_budget(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
-    source, (placed, late) = topics("rentals", partitions=PARTITIONS), rentals()
-    produce(bootstrap, source, placed)
+    placed, late = rentals()
     whole = Whole(TICKS * len(DISTRICTS), late, partials=TICKS * PARTITIONS)
     killed, undisturbed = killed_and_undisturbed(
-        bootstrap, topics, tmp_path, source, OPERATOR, whole
+        bootstrap, topics, tmp_path, placed, OPERATOR, whole
     )
     series = read_topic(bootstrap, killed["sink"]["topic"])
     assert series == read_topic(bootstrap, undisturbed["sink"]["topic"])
