@@ -9,6 +9,7 @@ from operators.realtime.real_time_release import LARGEST_DECAY, LARGEST_HORIZON,
 from operators.wevent.strategy import LARGEST_EPSILON
 
 Values = Annotated[int, Field(ge=1, le=LARGEST_HORIZON)]
+Share = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)]
 _PRESENTED = {
     "none": "as it is",
     "integer": "rounded to a whole number of units",
@@ -25,13 +26,15 @@ class FixedWeight(Section):
 class SeriesBudget(Section):
     """`epsilon` and `delta`, how they are shared, and what is made of noisy values.
 
-    `horizon` shares them among so many values, `period` among those of so many ticks, after which a
-    new budget begins, and `decay` gives each value this share of what the one before it had.
+    `horizon` shares them among so many values, evenly or by `shares` that values take in turn,
+    `period` among those of so many ticks, after which a new budget begins, and `decay` gives
+    each value this share of what the one before it had.
     """
 
     epsilon: Annotated[Epsilon, Field(le=LARGEST_EPSILON)]
     delta: Annotated[float, Field(gt=0, lt=1)]
     horizon: Values | None = None
+    shares: Annotated[list[Share], Field(min_length=1, max_length=10_000)] | None = None
     period: Values | None = None
     decay: Annotated[float, Field(gt=0, le=LARGEST_DECAY)] | None = None
     filter: Annotated[
@@ -45,6 +48,8 @@ class SeriesBudget(Section):
     def _check_shares(self) -> Self:
         if sum(part is not None for part in (self.horizon, self.period, self.decay)) != 1:
             raise ValueError("horizon, period, decay: write exactly one of them")
+        if self.shares is not None and self.horizon is None:
+            raise ValueError("shares: go with a horizon; delete them")
         return self
 
     @property
@@ -69,6 +74,7 @@ class SeriesBudget(Section):
             "decay": self.decay,
             "weight": self.weight,
             "presentation": self.presentation,
+            "shares": tuple(map(float, self.shares or ())),
         }
 
     def budget_in_words(self) -> dict[str, object]:
@@ -81,6 +87,11 @@ class SeriesBudget(Section):
 
     @property
     def _shared(self) -> str:
+        if self.shares is not None:
+            return (
+                f"shared among {self.horizon:,} values, which take {len(self.shares)} shares in "
+                "turn; predictions follow"
+            )
         if self.horizon is not None:
             return f"shared evenly among {self.horizon:,} values; predictions follow"
         if self.period is not None:

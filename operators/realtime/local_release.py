@@ -73,6 +73,7 @@ class LocalRealTimeRelease:
     weight: float | None = None
     presentation: Presentation = "none"
     units_per_one: int = 1
+    shares: tuple[float, ...] = field(default=(), kw_only=True)
     series: RealTimeRelease = field(init=False, repr=False)
 
     kind: ClassVar[str] = "real_time_local"
@@ -96,6 +97,7 @@ class LocalRealTimeRelease:
             decay=self.decay,
             weight=self.weight,
             presentation=self.presentation,
+            shares=self.shares,
         )
         object.__setattr__(self, "series", series)
 

@@ -13,18 +13,18 @@ A fixed weight can be far worse than the baseline where predictions are poor; wi
 with the precision.
 
 The budget is shared in one of three ways. `horizon`: equal parts for so many values, or a few more
-if rounding leaves something over. `period`: the same, but a new budget begins after so many ticks,
-and any so many ticks in a row, not all, are (epsilon, delta)-DP together. `decay`: parts that get
-smaller by this factor with every value, for ever; the price is noise whose variance grows by
-1 / decay with every value, until nothing can be measured. Values that cannot be paid for are not
-used: predictions are published instead (`budget_exhausted`), which say nothing new. So they are for
-ticks without a value: `skip`.
+if rounding leaves something over; with `shares`, values take these shares in turn, and none follow.
+`period`: the same, but a new budget begins after so many ticks, and any so many ticks in a row, not
+all, are (epsilon, delta)-DP together. `decay`: parts that get smaller by this factor with every
+value, for ever; the price is noise whose variance grows by 1 / decay with every value, until
+nothing can be measured. Values that cannot be paid for are not used: predictions are published
+instead (`budget_exhausted`), which say nothing new. So they are for ticks without a value: `skip`.
 
 Parameters: `bins`; `sensitivity` in units, by how much one person's contribution changes a bin at
 most; `changed_bins`, how many bins it changes at most (2 if it can move between bins); `epsilon` in
-nats and `delta`, for all ticks or a period; `horizon` or `period` or `decay`; `weight`;
-`presentation`: of estimates as they are (`none`), rounded (`integer`), or at least 0
-(`non_negative`), none of which is fed back to the filter.
+nats and `delta`, for all ticks or a period; `horizon`, perhaps with `shares`, or `period` or
+`decay`; `weight`; `presentation`: of estimates as they are (`none`), rounded (`integer`), or at
+least 0 (`non_negative`), none of which is fed back to the filter.
 Input: integers `(rows, bins)`. Release: doubles, or integers, `(rows, bins)`. `standard_error
 (rows, bins)` is that of the estimate: 1.96 of it each way hold the truth in 19 ticks of 20, or more
 where noise hides how the series moves; on average over a long run, not where a level just changed,
@@ -53,6 +53,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
+from math import isfinite
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -66,7 +67,7 @@ from operators.realtime import filter as filtering
 from operators.realtime.accountants import gaussian_total, paper_total
 from operators.realtime.guarantees import real_time_guarantee
 from operators.realtime.measurement import Measurement
-from operators.realtime.schedule import Schedule, constant, decaying
+from operators.realtime.schedule import Schedule, constant, decaying, in_shares
 from operators.realtime.zcdp import units_of_rho
 from operators.wevent.strategy import (
     LARGEST_BINS,
@@ -79,6 +80,7 @@ from operators.wevent.strategy import (
 
 LARGEST_HORIZON = 10**7
 LARGEST_DECAY = 0.999
+LARGEST_SHARED = 100_000
 Presentation = Literal["none", "integer", "non_negative"]
 Booleans = filtering.Booleans
 
@@ -101,6 +103,7 @@ class RealTimeRelease:
     decay: float | None = None
     weight: float | None = None
     presentation: Presentation = "none"
+    shares: tuple[float, ...] = field(default=(), kw_only=True)
     schedule: Schedule = field(init=False, repr=False)
 
     kind: ClassVar[str] = "real_time"
@@ -121,7 +124,7 @@ class RealTimeRelease:
         if self.presentation not in ("none", "integer", "non_negative"):
             raise ValueError("presentation: must be none, integer or non_negative")
         object.__setattr__(self, "schedule", self._schedule())
-        if self.schedule.first < 1:
+        if self.schedule.least < 1:
             raise BudgetBelowResolution(
                 "epsilon, delta: pay for no measurement at all; give more, or share them among "
                 "fewer values"
@@ -217,6 +220,7 @@ class RealTimeRelease:
             (self.decay or 0.0).hex(),
             (self.weight or 0.0).hex(),
             self.presentation,
+            *(share.hex() for share in self.shares),
         )
         return blake2b(content, digest_size=32).digest()
 
@@ -225,13 +229,23 @@ class RealTimeRelease:
         if len(given) != 1:
             raise ValueError("horizon, period, decay: give exactly one of them")
         if self.decay is not None:
+            if self.shares:
+                raise ValueError("shares: go with a horizon, not with decay")
             if not 0.0 < self.decay <= LARGEST_DECAY:
                 raise ValueError(f"decay: must be above 0 and at most {LARGEST_DECAY}")
             return decaying(self.budget, self.changed_bins, self.decay)
         name, number = ("horizon", self.horizon) if self.period is None else ("period", self.period)
         assert number is not None
         require_size(name, number, LARGEST_HORIZON)
-        return constant(self.budget, self.changed_bins, number)
+        if not self.shares:
+            return constant(self.budget, self.changed_bins, number)
+        if self.horizon is None or number > LARGEST_SHARED or len(self.shares) > number:
+            raise ValueError(
+                f"shares: go with a horizon of at least as many and at most {LARGEST_SHARED} values"
+            )
+        if not all(isfinite(share) and share > 0.0 for share in self.shares):
+            raise ValueError("shares: must be positive numbers")
+        return in_shares(self.budget, self.changed_bins, number, self.shares)
 
     def _due(self, state: State) -> Integers:
         return self.schedule.steps(state["count"][:, 0])
@@ -251,7 +265,9 @@ class RealTimeRelease:
         """The variance of the noise, and the weight, of values with these steps."""
         some = np.maximum(steps, 1)[:, None]
         noise = self._measurement.variance(some)
-        return noise, None if self.weight is None else self.weight * (some / self.schedule.first)
+        if self.weight is None or self.decay is None:
+            return noise, None if self.weight is None else np.full(some.shape, self.weight)
+        return noise, self.weight * (some / self.schedule.first)
 
     def _predicted(self, state: State, steps: Integers) -> tuple[State, filtering.Told]:
         return filtering.skip(self._filter(state), *self._precision(steps))

@@ -3,8 +3,9 @@
 A release has noise with a deviation of 2^14 steps of a grid on which the sensitivity is s steps.
 Where one person's contribution changes `changed` bins, by s steps each, it costs changed * s^2
 units of rho of 2^-29 nat (`RHO_OF_STEP` units of 2^-40 nat), exactly. `constant` is the most
-precise way to share a budget among `number` values. `decaying` lasts for ever: the square of the
-precision falls by `decay` with every value after the second one, and so do the costs,
+precise way to share a budget among `number` values, `in_shares` gives some of them more. `decaying`
+lasts for ever: the square of the precision falls by `decay` with every value after the second one,
+and so do the costs,
 
     1 + 1 + decay^2 + decay^3 + ... = 2 + decay^2 / (1 - decay)
 
@@ -20,6 +21,7 @@ none, and from then on nothing is measured any more. All numbers are integers, r
 Source: real-time release specification, section 5; noise specification, section 2.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
@@ -48,6 +50,11 @@ class Schedule:
         return int(self.table[0])
 
     @property
+    def least(self) -> int:
+        """Steps of the value that is measured least, of those that are to be."""
+        return int(self.table[: self.lasts or None].min())
+
+    @property
     def lasts(self) -> int | None:
         """How many values are measured before the precision is gone; None: it never is."""
         return None if self.table[-1] else len(self.table) - 1
@@ -65,6 +72,15 @@ def constant(units: int, changed: int, number: int) -> Schedule:
     """The same for `number` values."""
     steps = isqrt(units // (RHO_OF_STEP * changed * number))
     return Schedule(np.array([steps]), changed)
+
+
+def in_shares(units: int, changed: int, number: int, shares: Sequence[float]) -> Schedule:
+    """`number` values take these shares in turn; nothing after them is measured."""
+    rounds, rest = divmod(number, len(shares))
+    exact = [Fraction(share) for share in shares]
+    together = rounds * sum(exact) + sum(exact[:rest])
+    turn = [isqrt(int(units * one / together) // (RHO_OF_STEP * changed)) for one in exact]
+    return Schedule(np.array([*(turn * (rounds + 1))[:number], 0]), changed)
 
 
 def decaying(units: int, changed: int, decay: float) -> Schedule:

@@ -25,6 +25,7 @@ def _real_time_examples(kind: type[RealTimeRelease]) -> tuple[Example, ...]:
             _COUNTS[:, 1:] - 200,
         ),
         Example(kind(1, 1, 1, 9.0, 1e-5, decay=0.9, weight=0.5), _COUNTS[:, :1]),
+        Example(kind(3, 1, 2, 5.0, 1e-7, horizon=7, shares=(1.0, 0.25, 2.0)), _COUNTS),
     )
 
 

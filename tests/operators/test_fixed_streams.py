@@ -29,7 +29,7 @@ RUNS = {
     "paper_crr": "06b14202dae24743e9ac2d13899e0476",
     "pba": "c81484b3a1d82c190ee292c924713d8d",
     "quantified": "ce6e7eb5a2816593725a9a198f53b5d6",
-    "real_time": "ff4466d5559832275e9b4dc854ddf474",
+    "real_time": "4e3f03653499a6de6e9dac8c17420fae",
     "real_time_local": "aa690d3ef19e7697f27a5382fcf0396c",
     "rescue_dp": "871aaa0f990ea5230ad56a0e431cc23f",
     "sample": "0071f2de1093bac0e0d2e4e2d139100f",

@@ -1,6 +1,7 @@
 """The release: noise, ledger, what is published without a value, and what it does not look at."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -224,3 +225,29 @@ def test_exactly_one_way_to_share_the_budget_is_given() -> None:
     for horizon, period, decay in ((None, None, None), (5, 5, None), (None, 5, 0.5)):
         with pytest.raises(ValueError, match="give exactly one"):
             RealTimeRelease(1, 1, 1, 1.0, 1e-7, horizon, period, decay)
+
+
+def test_values_that_take_shares_in_turn_are_measured_as_well_as_they_pay() -> None:
+    release = replace(RELEASE, shares=(1.0, 4.0), weight=1.0)
+    told = run(release, TRUTH)
+    assert noted(told, "published") == [True] * 10 + [False] * 20
+    errors = [releases.annotations["standard_error"][0, 0] for _, releases in told[:10]]
+    assert errors[0] / errors[1] == pytest.approx(2.0, rel=1e-3)
+    assert errors == errors[:2] * 5
+    assert int(told[-1][0]["spent"][0]) <= release.budget
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"shares": (1.0, 0.0)}, "shares: must be positive"),
+        ({"shares": (1.0, np.inf)}, "shares: must be positive"),
+        ({"shares": (1.0,) * 11}, "shares: go with a horizon of at least as many"),
+        ({"shares": (1.0,), "horizon": None, "period": 5}, "shares: go with a horizon"),
+        ({"shares": (1.0,), "horizon": None, "decay": 0.5}, "shares: go with a horizon"),
+        ({"shares": (1.0, 1e-30)}, "pay for no measurement"),
+    ],
+)
+def test_shares_that_cannot_be_are_refused(changed: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        replace(RELEASE, **changed)

@@ -7,7 +7,7 @@ import pytest
 
 from operators.nats import UNITS_PER_NAT
 from operators.noise.gaussian import GaussianNoise
-from operators.realtime.schedule import RHO_OF_STEP, Schedule, constant, decaying
+from operators.realtime.schedule import RHO_OF_STEP, Schedule, constant, decaying, in_shares
 
 BUDGET = 10**12
 
@@ -54,6 +54,19 @@ def test_the_price_of_an_infinite_horizon_is_the_one_printed() -> None:
     assert schedule.first == pytest.approx(first, abs=1)
     everything = cost(schedule, 10**4)
     assert 2 * everything / UNITS_PER_NAT == pytest.approx(0.250025, rel=0.01)
+
+
+@pytest.mark.parametrize("shares", [(1.0,), (1.0, 4.0), (0.1, 0.25, 3.0, 1e-3)])
+@pytest.mark.parametrize("number", [4, 7, 1000])
+def test_values_that_take_shares_in_turn_never_spend_more_than_the_budget(
+    shares: tuple[float, ...], number: int
+) -> None:
+    schedule = in_shares(BUDGET, 2, number, shares)
+    assert schedule.lasts == number
+    assert BUDGET * 0.9 < cost(schedule, number + 100) <= BUDGET
+    charges = schedule.charges(schedule.steps(np.arange(number)))
+    turn = np.array(shares)[np.arange(number) % len(shares)]
+    assert charges / charges[0] == pytest.approx(turn / turn[0], rel=0.05)
 
 
 def test_the_variance_of_noise_grows_by_the_decay() -> None:
