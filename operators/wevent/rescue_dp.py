@@ -5,11 +5,11 @@ them (w-event privacy), up to the delta of finite precision: a sample costs at m
 last window - 1 ticks left of epsilon. When to sample, how much to spend, and the filter are
 functions of earlier samples: they cost nothing.
 
-Correction. The paper runs one schedule per region, each with all of epsilon. That holds while
+Correction. RescueDP runs one schedule per region, each with all of epsilon. That holds while
 nobody changes region within a window; whoever does is charged by every region, up to
 window * epsilon / 5. Here all bins of a row share schedule and budget, since people move between
-them, and each bin has a filter. With one bin this is the paper's mechanism. Small regions are not
-merged.
+them, and each bin has a filter. With one bin this is the mechanism of published code, as far as it
+is private. Small regions are not merged.
 
 The first tick is sampled. With interval I (at first 1), and with rest the part of epsilon that the
 last window - 1 ticks did not spend, a sample z spends
@@ -22,9 +22,12 @@ K (z - estimate) with K = P / (P + R), where P is the variance, grown by Q per t
 over bins of how far the sample moved the estimate, d = 0.9 E + 0.1 (mean of the last 3 E), and e
 what the next tick can spend at most, the lesser of its rest and epsilon / 5, the controller adds
 10 (1 - (d e / D)^2) to I, which stays at least 1. The next sample is due after I ticks, rounded
-down; where less than a grid step is left for it, the first tick samples that has more. I is counted
-in 2^-20 ticks and p in 2^-18, and the logarithm is that of `operators/nats.py`: the same budgets on
-every machine.
+down; where less than a grid step is left for it, the first tick samples that has more. Of published
+codes streamdp-benchmark has all these numbers; where it has one region, it limits e as it is done
+here, and where it has many, e is the whole rest, as in DynamicWEventCode, whose theta is 2, phi and
+p_max are 0.5, and whose I is rounded down. K_d is 0: there is no term for how fast E changes. I is
+counted in 2^-20 ticks and p in 2^-18, and the logarithm is that of `operators/nats.py`: the same
+budgets on every machine.
 
 Parameters: those of `uniform`; `process_variance` Q, in squared units, at first 10 D^2 (with 0), as
 if ten people came or went in a tick. It must be public: the variance of the true figures, which
