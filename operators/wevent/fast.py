@@ -48,7 +48,8 @@ from operators.mechanism import Floats, Integers, State
 from operators.randomness import encode_fields
 from operators.wevent import allocation
 from operators.wevent.allocation import Booleans, Offer
-from operators.wevent.strategy import Strategy, require_size
+from operators.wevent.filtered import FilteredStrategy
+from operators.wevent.strategy import require_size
 
 SAMPLED_SHARE = 40, 3
 """3 samples in 40 ticks."""
@@ -98,7 +99,7 @@ class Blocks(allocation.Rule):
 
 
 @dataclass(frozen=True, eq=False)
-class Fast(Strategy):
+class Fast(FilteredStrategy):
     """FAST in blocks; see the module for claim, parameters, shapes and source."""
 
     samples: int = 0
@@ -134,20 +135,9 @@ class Fast(Strategy):
         """A filter that has seen nothing."""
         return {
             **super().start(rows),
-            "estimate": np.zeros((rows, self.bins)),
-            "variance": np.zeros(rows),
-            "sampled": np.zeros(rows, dtype=np.int64),
+            **self._fresh_filter(rows, REMEMBERED),
             "interval": np.ones(rows, dtype=np.int64),
-            "errors": np.zeros((rows, REMEMBERED)),
         }
-
-    def _learn(self, state: State, rows: Integers, noisy: Integers) -> tuple[Integers, State]:
-        before = {name: column[rows] for name, column in state.items()}
-        after = self._filtered(before, noisy.astype(np.float64))
-        columns = {name: state[name].copy() for name in after}
-        for name, column in after.items():
-            columns[name][rows] = column
-        return np.rint(after["estimate"]).astype(np.int64), columns
 
     def _filtered(self, state: State, sample: Floats) -> State:
         """The filter and the controller after a sample."""

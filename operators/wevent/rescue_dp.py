@@ -63,7 +63,7 @@ from operators.nats import UNITS_PER_NAT, charge_of_ratio
 from operators.randomness import encode_fields
 from operators.wevent import allocation
 from operators.wevent.allocation import Booleans, Offer, pushed
-from operators.wevent.strategy import Strategy
+from operators.wevent.filtered import FilteredStrategy
 
 SHARE_BITS = 18
 """A share times 20 nats fits 64 bits."""
@@ -128,7 +128,7 @@ class Shares(allocation.Rule):
 
 
 @dataclass(frozen=True, eq=False)
-class RescueDp(Strategy):
+class RescueDp(FilteredStrategy):
     """One schedule for all bins; see the module for claim, parameters, shapes and source."""
 
     process_variance: float = 0.0
@@ -150,20 +150,9 @@ class RescueDp(Strategy):
         """A filter that has seen nothing."""
         return {
             **super().start(rows),
-            "estimate": np.zeros((rows, self.bins)),
-            "variance": np.zeros(rows),
-            "sampled": np.zeros(rows, dtype=np.int64),
+            **self._fresh_filter(rows, REMEMBERED),
             "samples": np.zeros(rows, dtype=np.int64),
-            "errors": np.zeros((rows, REMEMBERED)),
         }
-
-    def _learn(self, state: State, rows: Integers, noisy: Integers) -> tuple[Integers, State]:
-        before = {name: column[rows] for name, column in state.items()}
-        after = self._filtered(before, noisy.astype(np.float64))
-        columns = {name: state[name].copy() for name in after}
-        for name, column in after.items():
-            columns[name][rows] = column
-        return np.rint(after["estimate"]).astype(np.int64), columns
 
     def _filtered(self, state: State, sample: Floats) -> State:
         """The filter and the controller after a sample."""

@@ -1,0 +1,39 @@
+"""What w-event strategies share that publish what a filter makes of their samples, and not samples.
+
+State: `estimate` of the filter, its `variance`, the tick that was `sampled` last, and the `errors`
+that the controller remembers. Where nothing is sampled, they stay as they are.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from operators.mechanism import Floats, Integers, State
+from operators.wevent.strategy import Strategy
+
+
+@dataclass(frozen=True, eq=False)
+class FilteredStrategy(Strategy, ABC):
+    """A strategy with a filter; see the module."""
+
+    def _fresh_filter(self, rows: int, remembered: int) -> State:
+        """It has seen nothing, and so many errors are remembered."""
+        return {
+            "estimate": np.zeros((rows, self.bins)),
+            "variance": np.zeros(rows),
+            "sampled": np.zeros(rows, dtype=np.int64),
+            "errors": np.zeros((rows, remembered)),
+        }
+
+    @abstractmethod
+    def _filtered(self, state: State, sample: Floats) -> State:
+        """The columns of filter and controller after a sample."""
+
+    def _learn(self, state: State, rows: Integers, noisy: Integers) -> tuple[Integers, State]:
+        before = {name: column[rows] for name, column in state.items()}
+        after = self._filtered(before, noisy.astype(np.float64))
+        columns = {name: state[name].copy() for name in after}
+        for name, column in after.items():
+            columns[name][rows] = column
+        return np.rint(after["estimate"]).astype(np.int64), columns
