@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from dataflows.errors import FuguError
 from dataflows.evaluation.aggregates.figures import Summed
 from dataflows.evaluation.aggregates.grid import (
+    STRATEGIES,
     WindowedCandidate,
     chosen_rivals,
     grid_of,
@@ -13,7 +14,7 @@ from dataflows.evaluation.aggregates.grid import (
     require_comparable,
 )
 from dataflows.evaluation.aggregates.policy_grid import (
-    chosen_policy_rivals,
+    RIVALS,
     longest_interval,
     policy_grid,
 )
@@ -57,7 +58,7 @@ class AggregateEvaluation:
         assert isinstance(operator, WEventOperator)
         own = require_comparable(operator)
         lengths = [operator.window] if windows is None else parse_windows(windows)
-        chosen = chosen_rivals(operator, rivals)
+        chosen = chosen_rivals(operator.kind, rivals, STRATEGIES)
         grid = grid_of(operator, chosen_epsilons(own, epsilons), lengths, chosen)
         summed = Summed.of(file.pipeline, operator, sample)
         require_ticks(sample, summed, max(lengths), "a window has", ", or smaller --windows")
@@ -72,7 +73,8 @@ class AggregateEvaluation:
         epsilons: str | None,
         rivals: str | None,
     ) -> "AggregateEvaluation":
-        own, chosen = operator.policies.section.epsilon, chosen_policy_rivals(operator, rivals)
+        own = operator.policies.section.epsilon
+        chosen = chosen_rivals(operator.kind, rivals, RIVALS)
         summed = Summed.of(file.pipeline, operator, sample)
         require_ticks(sample, summed, 1, "a figure takes")
         window = operator.window or longest_interval(operator, summed)

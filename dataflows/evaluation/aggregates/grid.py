@@ -46,16 +46,16 @@ def require_comparable(operator: WEventOperator) -> float:
     return float(operator.epsilon)
 
 
-def chosen_rivals(operator: WEventOperator, text: str | None) -> list[str]:
-    """Strategies with commas between them; without any, all that there are."""
-    named = STRATEGIES if text is None else [kind.strip() for kind in text.split(",")]
-    for kind in named:
-        if kind not in STRATEGIES:
+def chosen_rivals(own: str, text: str | None, known: Sequence[str]) -> list[str]:
+    """Some of the `known` ones, with commas between them, or all; without the pipeline's own."""
+    named = known if text is None else [name.strip() for name in text.split(",")]
+    for name in named:
+        if name not in known:
             raise FuguError(
-                f"--rivals {kind}: is nothing to compare {operator.kind} with. Write some of: "
-                f"{', '.join(STRATEGIES)}"
+                f"--rivals {name}: is nothing to compare {own} with. Write some of: "
+                f"{', '.join(known)}"
             )
-    return [kind for kind in dict.fromkeys(named) if kind != operator.kind]
+    return [name for name in dict.fromkeys(named) if name != own]
 
 
 def grid_of(

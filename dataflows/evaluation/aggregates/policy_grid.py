@@ -30,18 +30,6 @@ _IN_WINDOWS: dict[str, type[Strategy]] = {
 RIVALS = (*UNDER_POLICIES, *_IN_WINDOWS)
 
 
-def chosen_policy_rivals(operator: PolicyOperator, text: str | None) -> list[str]:
-    """Strategies with commas between them; without any, all that there are."""
-    named = RIVALS if text is None else [kind.strip() for kind in text.split(",")]
-    for kind in named:
-        if kind not in RIVALS:
-            raise FuguError(
-                f"--rivals {kind}: is nothing to compare {operator.kind} with. Write some of: "
-                f"{', '.join(RIVALS)}"
-            )
-    return [kind for kind in dict.fromkeys(named) if kind != operator.kind]
-
-
 def longest_interval(operator: PolicyOperator, summed: Summed) -> int:
     """In ticks, of those that are open at a tick of the sample; 1 where none is."""
     ticks = range(summed.first_tick, summed.first_tick + summed.ticks)

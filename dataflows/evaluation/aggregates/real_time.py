@@ -7,9 +7,10 @@ import numpy as np
 
 from dataflows.evaluation.aggregates.evaluation import chosen_epsilons, require_ticks
 from dataflows.evaluation.aggregates.figures import Figures, Summed
+from dataflows.evaluation.aggregates.grid import chosen_rivals
 from dataflows.evaluation.aggregates.real_time_grid import (
+    RIVALS,
     RealTimeCandidate,
-    chosen_real_time_rivals,
     label_of,
     real_time_grid,
 )
@@ -48,7 +49,7 @@ class RealTimeEvaluation:
         operator = file.pipeline.operator
         assert isinstance(operator, RealTimeOperator)
         require_times(file.pipeline, "operator.ticks")
-        chosen = chosen_real_time_rivals(rivals)
+        chosen = chosen_rivals(operator.kind, rivals, RIVALS)
         wanted = chosen_epsilons(float(operator.epsilon), epsilons)
         summed = Summed.of(file.pipeline, operator, sample)
         require_ticks(sample, summed, _FEWEST_TICKS, "a series has at least")

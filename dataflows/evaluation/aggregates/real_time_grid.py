@@ -38,18 +38,6 @@ class RealTimeCandidate(WindowedCandidate):
         return self.label
 
 
-def chosen_real_time_rivals(text: str | None) -> list[str]:
-    """Names with commas between them; without any, all that there are."""
-    named = RIVALS if text is None else [name.strip() for name in text.split(",")]
-    for name in named:
-        if name not in RIVALS:
-            raise FuguError(
-                f"--rivals {name}: is nothing to compare real_time with. Write some of: "
-                f"{', '.join(RIVALS)}"
-            )
-    return list(dict.fromkeys(named))
-
-
 def label_of(operator: RealTimeOperator) -> str:
     """Of its filter."""
     match operator.filter:
