@@ -34,12 +34,26 @@ class StartRefused(FuguError):
     """Starting could reset a budget or release one truth twice."""
 
 
+class StateInUse(StartRefused):
+    """Another process owns the state; it may stop."""
+
+
 class ReleaseMismatch(FuguError):
     """A replayed release differs from the one that was already published."""
 
 
 class DeliveryFailed(FuguError):
     """Kafka did not take a record; nothing after the last snapshot counts as done."""
+
+
+NO_RESTART_HELPS = 78
+"""The exit code of `fugu run` after an error that the next start would meet again (EX_CONFIG)."""
+
+
+def exit_code(error: BaseException) -> int:
+    """Of `fugu run`: 1 where a restart may help, as when Kafka is back or another owner gone."""
+    is_final = isinstance(error, ConfigurationError | StartRefused | ReleaseMismatch)
+    return NO_RESTART_HELPS if is_final and not isinstance(error, StateInUse) else 1
 
 
 @contextmanager

@@ -24,10 +24,11 @@ log = logging.getLogger(__name__)
 
 
 class PlainFormatter(logging.Formatter):
-    """Time, level, message."""
+    """Time, level, message; which process it is, if there are several."""
 
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(message)s")
+    def __init__(self, process: int | None = None) -> None:
+        self.process = process
+        super().__init__(f"%(asctime)s %(levelname)s {prefix(process)}%(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
         """One line, and one more for an exception, whatever another handler made of it before."""
@@ -50,17 +51,24 @@ class JsonFormatter(PlainFormatter):
             "level": record.levelname.lower(),
             "message": record.getMessage(),
         }
+        if self.process is not None:
+            line["process"] = self.process
         line |= {name: getattr(record, name) for name in COORDINATES if hasattr(record, name)}
         if record.exc_info and record.exc_info[1]:
             line["exception"] = type_and_place(record.exc_info[1])
         return orjson.dumps(line, default=str).decode()
 
 
-def configure(log_format: LogFormat) -> None:
-    """Log to stderr in this format from now on."""
+def prefix(process: int | None) -> str:
+    """What a line for a person begins with, after time and level."""
+    return "" if process is None else f"process {process}: "
+
+
+def configure(log_format: LogFormat, process: int | None = None) -> None:
+    """Log to stderr in this format from now on, as one of several processes or as the only one."""
     handler = logging.StreamHandler(sys.stderr)
     handler.set_name(_HANDLER)
-    handler.setFormatter(JsonFormatter() if log_format == "json" else PlainFormatter())
+    handler.setFormatter((JsonFormatter if log_format == "json" else PlainFormatter)(process))
     root = logging.getLogger()
     for earlier in [h for h in root.handlers if h.get_name() == _HANDLER]:
         root.removeHandler(earlier)
@@ -72,7 +80,12 @@ def configure(log_format: LogFormat) -> None:
 
 def report(failure: str) -> None:
     """Say why the command failed: as a line of the log where that is JSON."""
-    if any(isinstance(h.formatter, JsonFormatter) for h in logging.getLogger().handlers):
-        log.error("%s", failure)
-    else:
-        typer.secho(f"fugu: {failure}", err=True, fg=typer.colors.RED)
+    formatters = [handler.formatter for handler in logging.getLogger().handlers]
+    process = None
+    for formatter in formatters:
+        if isinstance(formatter, JsonFormatter):
+            log.error("%s", failure)
+            return
+        if isinstance(formatter, PlainFormatter):
+            process = formatter.process
+    typer.secho(f"fugu: {prefix(process)}{failure}", err=True, fg=typer.colors.RED)

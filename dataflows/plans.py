@@ -28,6 +28,16 @@ def prepared(
     return [*prepare(preparation, shards, finishing=finishing)]
 
 
+def partitions_of(plans: list[AnyPlan]) -> list[int]:
+    """The partitions of the source that are read."""
+    return sorted(
+        partition
+        for plan in plans
+        if isinstance(plan, Plan | BoundingPlan)
+        for partition in plan.fingerprint.own_partitions
+    )
+
+
 def build_any(plan: AnyPlan) -> Shard:
     """The dataflow of a plan."""
     match plan:

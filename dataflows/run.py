@@ -32,6 +32,7 @@ from dataflows.operator_sections import AggregateOperator, TemporalOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.plans import AnyPlan, build_any, prepared
 from dataflows.state.recovery import forget_unfinished_epochs, unusable_store
+from dataflows.supervisor.link import Link
 from operators.temporal.temporal_perturbation import End
 
 log = logging.getLogger(__name__)
@@ -39,10 +40,17 @@ log = logging.getLogger(__name__)
 _JOIN_SECONDS = 0.2
 
 
-def run(file: PipelineFile, shards: list[int] | None = None, *, finish: bool = False) -> None:
+def run(
+    file: PipelineFile,
+    shards: list[int] | None = None,
+    *,
+    finish: bool = False,
+    supervised: bool = False,
+) -> None:
     """Run some shards (or all) until told to stop; anything else raises and is safe to repeat.
 
-    To `finish` is to read nothing more, and to publish or discard what streams hold back.
+    To `finish` is to read nothing more, and to publish or discard what streams hold back. A
+    `supervised` process stops when its supervisor is gone, too.
     """
     operator = file.pipeline.operator
     if finish and not isinstance(operator, TemporalOperator):
@@ -54,7 +62,9 @@ def run(file: PipelineFile, shards: list[int] | None = None, *, finish: bool = F
     stop = StopFlag()
     for stop_signal in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop_signal, lambda *_: stop.request())
-    with Monitor(file) as monitor:
+    with Monitor(file, supervised=supervised) as monitor:
+        if supervised:
+            Link(monitor.report, stop.request).start()
         _run(file, shards, stop, monitor, finishing)
 
 

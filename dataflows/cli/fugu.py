@@ -2,16 +2,18 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from dataflows import logs
 from dataflows.cli import model, policy, state
 from dataflows.cli.arguments import AsJson, PipelinePath, PipelinePaths
-from dataflows.errors import FuguError, unexpected
+from dataflows.errors import ConfigurationError, FuguError, exit_code, unexpected
 from dataflows.logs import LogFormat
 from dataflows.pipeline_file import PipelineFile
 
@@ -72,20 +74,61 @@ def run(
         LogFormat | None,
         typer.Option(help="How to log to stderr; otherwise as the pipeline file says."),
     ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Deal the shards out to N processes, at most state.shards, and keep them running.",
+        ),
+    ] = None,
+    supervised_as: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Run a pipeline until SIGTERM or Ctrl-C; then write the state and exit with 0.
 
     Anything else (kill -9, power loss) is safe too: start it again and it continues, publishing
     nothing twice. The secret is read from where the pipeline file says.
-    """
-    from dataflows.run import run as run_pipeline
-    from dataflows.run import shard_numbers
 
-    logs.configure(log_format or "plain")
-    file = PipelineFile.read(pipeline)
-    logs.configure(log_format or file.pipeline.logs)
-    chosen = shard_numbers(shard or [], file.pipeline.state.shards)
-    run_pipeline(file, chosen, finish=finish)
+    One process uses one processor. With [bold]--processes N[/bold] shard i runs in process i mod N.
+    A process that dies is started again, after half a second at first and 30 s at most, while the
+    others run on; metrics and health are those of all. Another N may be chosen at any start, but
+    state.shards is fixed when a pipeline is created: choose it as large as N may ever become.
+
+    Exit code 78 says that a restart would not help (configuration, secret, state), 1 that it may.
+    """
+    logs.configure(log_format or "plain", supervised_as)
+    with _restarts_told_apart():
+        file = PipelineFile.read(pipeline)
+        logs.configure(log_format or file.pipeline.logs, supervised_as)
+        if processes is not None:
+            _supervise(file, processes, log_format, alone=not shard and not finish)
+        from dataflows.run import run as run_pipeline
+        from dataflows.run import shard_numbers
+
+        chosen = shard_numbers(shard or [], file.pipeline.state.shards)
+        run_pipeline(file, chosen, finish=finish, supervised=supervised_as is not None)
+
+
+def _supervise(
+    file: PipelineFile, processes: int, log_format: LogFormat | None, *, alone: bool
+) -> NoReturn:
+    from dataflows.supervisor.supervise import supervise
+
+    if not alone:
+        raise ConfigurationError(
+            "--processes runs all shards, and goes on until it is stopped: leave --shard and "
+            "--finish out. To finish streams, stop the pipeline and run it with --finish, in one "
+            "process"
+        )
+    raise typer.Exit(supervise(file, processes, log_format))
+
+
+@contextmanager
+def _restarts_told_apart() -> Iterator[None]:
+    try:
+        yield
+    except FuguError as error:
+        logs.report(str(error))
+        _end_at_once(exit_code(error))
 
 
 @app.command()
@@ -308,6 +351,10 @@ def main() -> None:
         logs.report(unexpected(error))
     else:
         return
+    _end_at_once(1)
+
+
+def _end_at_once(code: int) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(1)
+    os._exit(code)

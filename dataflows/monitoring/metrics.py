@@ -10,12 +10,15 @@ releases belong together, so these numbers are not shown either.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+
+Numbers = Mapping[str, Sequence[tuple[Sequence[str], float]]]
+"""What one process shows, for another one to add to its own: labels and number, by metric."""
 
 _PARTITION = ("topic", "partition")
 _REASON = (*_PARTITION, "reason")
@@ -78,6 +81,12 @@ START_TIME = Metric(
 REFUSED_STARTS = Metric(
     "fugu_refused_starts_total", "counter", (), "Refused starts over this state directory's life."
 )
+PROCESS_RESTARTS = Metric(
+    "fugu_process_restarts_total",
+    "counter",
+    (),
+    "Processes that ended by themselves and were started again by fugu run --processes.",
+)
 
 METRICS = (
     RECORDS_IN,
@@ -91,6 +100,7 @@ METRICS = (
     STATE_BYTES,
     START_TIME,
     REFUSED_STARTS,
+    PROCESS_RESTARTS,
 )
 
 
@@ -110,7 +120,7 @@ class Metrics:
         """The next source offset of every partition; never shown."""
         self.put(START_TIME, time.time())
 
-    def add(self, metric: Metric, amount: int, *labels: str | int) -> None:
+    def add(self, metric: Metric, amount: float, *labels: str | int) -> None:
         """Count."""
         numbers = self._numbers.get(metric)
         if numbers is not None:
@@ -130,6 +140,19 @@ class Metrics:
             now = time.monotonic()
             return {labels: now - moment for labels, moment in numbers.items()}
         return numbers
+
+    def numbers(self) -> Numbers:
+        """All that is shown now."""
+        return {metric.name: [*self.values(metric).items()] for metric in self._numbers}
+
+    def include(self, numbers: Numbers) -> None:
+        """Add what another process shows."""
+        for metric in self._numbers:
+            for labels, value in numbers.get(metric.name, ()):
+                if metric.kind == "age":
+                    self.put(metric, time.monotonic() - value, *labels)
+                else:
+                    self.add(metric, value, *labels)
 
     def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
         """What prometheus_client asks a collector for."""

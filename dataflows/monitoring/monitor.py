@@ -8,39 +8,51 @@
 from dataclasses import replace
 from typing import Self
 
-import orjson
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from dataflows.monitoring.health import Health
 from dataflows.monitoring.metrics import REFUSED_STARTS, Metrics
 from dataflows.monitoring.refused_starts import RefusedStarts
-from dataflows.monitoring.server import MetricsServer, Page
+from dataflows.monitoring.report import Report
+from dataflows.monitoring.server import MetricsServer, Page, verdict
 from dataflows.monitoring.source_watch import SourceWatch
 from dataflows.pipeline_file import PipelineFile
-from dataflows.plans import AnyPlan
+from dataflows.plans import AnyPlan, partitions_of
 
 
 class Monitor:
-    """Counts refused starts always; listens and watches the source if the file says `metrics`."""
+    """Counts refused starts always; watches the source and listens if the file says `metrics`.
 
-    def __init__(self, file: PipelineFile) -> None:
+    A supervised process reports instead of listening.
+    """
+
+    def __init__(self, file: PipelineFile, *, supervised: bool) -> None:
         pipeline = file.pipeline
         self._metrics = Metrics(show_streams=pipeline.sink.key != "none")
         self._health = Health(self._metrics, pipeline.state.every.total_seconds())
         self._refused = RefusedStarts(file.resolve(pipeline.state.directory))
         pages = {"/metrics": self._numbers, "/healthz": self._healthy, "/livez": self._alive}
-        endpoint = pipeline.metrics
-        self._server = endpoint and MetricsServer(endpoint.host, endpoint.port, pages)
+        self._endpoint = endpoint = pipeline.metrics
+        self._server: MetricsServer | None = None
+        if endpoint and not supervised:
+            self._server = MetricsServer(endpoint.host, endpoint.port, pages)
+        self._partitions: list[int] = []
 
     def observe(self, plans: list[AnyPlan]) -> list[AnyPlan]:
         """The same plans, which from now on are measured."""
         first = plans[0]
-        if self._server:
+        self._partitions = partitions_of(plans)
+        if self._endpoint:
             topic, client = first.fingerprint.source_topic, first.client
             watch = SourceWatch(topic, self._metrics, lambda: client.reader(topic))
             watch.start()
             self._health.watch, self._health.stop = watch, first.stop
         return [replace(plan, metrics=self._metrics) for plan in plans]
+
+    def report(self) -> Report:
+        """For the supervisor."""
+        problem, stuck = self._health.problem(), self._health.stuck()
+        return Report(self._partitions, self._metrics.numbers(), problem, stuck)
 
     def __enter__(self) -> Self:
         return self
@@ -57,14 +69,7 @@ class Monitor:
         return Page(200, CONTENT_TYPE_LATEST, self._metrics.text())
 
     def _healthy(self) -> Page:
-        return _verdict(self._health.problem())
+        return verdict(self._health.problem())
 
     def _alive(self) -> Page:
-        return _verdict(self._health.stuck())
-
-
-def _verdict(problem: str | None) -> Page:
-    if problem is None:
-        return Page(200, "application/json", b'{"status":"ok"}\n')
-    content = orjson.dumps({"status": "unavailable", "reason": problem})
-    return Page(503, "application/json", content + b"\n")
+        return verdict(self._health.stuck())

@@ -8,6 +8,8 @@ from socketserver import TCPServer, ThreadingMixIn
 from threading import Thread
 from typing import Any
 
+import orjson
+
 from dataflows.errors import ConfigurationError
 
 _CLIENT_SECONDS = 5
@@ -21,6 +23,14 @@ class Page:
     status: int
     content_type: str
     content: bytes
+
+
+def verdict(problem: str | None) -> Page:
+    """Of health: 200, or 503 and the reason."""
+    if problem is None:
+        return Page(200, "application/json", b'{"status":"ok"}\n')
+    content = orjson.dumps({"status": "unavailable", "reason": problem})
+    return Page(503, "application/json", content + b"\n")
 
 
 Pages = Mapping[str, Callable[[], Page]]

@@ -5,6 +5,7 @@ STATE/shard-0000/recovery/          bytewax's store: offsets, and pointers into 
 STATE/shard-0000/rows/              beliefs and ledgers, one row log per partition
 STATE/shard-0000/stopped.json       where each partition stood at the last graceful stop
 STATE/shard-0000/finishing          there while streams are being finished
+STATE/lock                          of the supervisor, where there is one
 """
 
 import fcntl
@@ -17,7 +18,7 @@ from shutil import rmtree
 import orjson
 from pydantic import ValidationError
 
-from dataflows.errors import FuguError, StartRefused
+from dataflows.errors import FuguError, StartRefused, StateInUse
 from dataflows.fingerprint import FORMAT, NEW_PIPELINE, Fingerprint
 from dataflows.operator_sections import AggregateOperator
 from dataflows.pipeline_file import PipelineFile
@@ -29,6 +30,11 @@ _RECOVERY = "recovery"
 _ROWS = "rows"
 _STOPPED = "stopped.json"
 _FINISHING = "finishing"
+
+
+def root_directory(file: PipelineFile) -> "StateDirectory":
+    """The directory of all others, owned by a supervisor where there is one."""
+    return StateDirectory(file.resolve(file.pipeline.state.directory))
 
 
 def shard_directories(file: PipelineFile) -> list["StateDirectory"]:
@@ -99,7 +105,7 @@ class StateDirectory:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self.unlock()
-            raise StartRefused(
+            raise StateInUse(
                 f"state directory {self._path} is in use by another process. Stop it first: "
                 "two owners would publish every release twice."
             ) from None

@@ -32,6 +32,7 @@ CLOSED_LIST = {
     "fugu_state_written_bytes_total": ("counter", PARTITION),
     "process_start_time_seconds": ("gauge", ()),
     "fugu_refused_starts_total": ("counter", ()),
+    "fugu_process_restarts_total": ("counter", ()),
 }
 REPOSITORY = Path(__file__).parents[3]
 NAME = re.compile(r"\b(?:fugu|process)_[a-z_]+\b")
