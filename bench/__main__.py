@@ -1,6 +1,6 @@
-"""`python -m bench`: the path (`make bench`), the state store, a flood of new keys,
-steps of conditional randomized response, temporal perturbation, aggregates (also under policies),
-and real-time release."""
+"""`python -m bench`: the path (`make bench`), one process beside two, the state store, a flood of
+new keys, steps of conditional randomized response, temporal perturbation, aggregates (also under
+policies), and real-time release."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import key_flood, row_state, temporal
+from bench import key_flood, processes, row_state, temporal
 from bench.aggregates import measure_aggregates
 from bench.aggregates_report import aggregates_page
 from bench.child import ChildFailed
@@ -25,6 +25,7 @@ from bench.path_results import Settings
 from bench.pipeline import Workplace
 from bench.policies import measure_policies
 from bench.policies_report import policies_page
+from bench.processes_report import processes_page
 from bench.realtime import measure_realtime
 from bench.realtime_report import realtime_page
 from bench.row_state_report import state_page
@@ -36,6 +37,7 @@ from tests.kafka.broker import Broker, BrokerError
 from tests.kafka.topics import TopicFactory
 
 _PATH = (200_000, 2_000, 3)
+_PROCESSES = (200_000, 2_000, 3)
 _FLOOD = (1_000_000, 100_000)
 _STATE = (1_000_000, 3)
 _TEMPORAL = (100_000, 2_000, 3, 100_000)
@@ -79,6 +81,35 @@ def path(
         source = TopicFactory(bootstrap)("source", partitions=_PARTITIONS)
         measured = measure_throughput(Workplace(folder, bootstrap, source), settings, say)
     _publish(path_page(measured), results)
+
+
+@app.command(name="processes")
+def one_and_two(
+    records: Annotated[
+        int, typer.Option(min=20_000, help="Records in the source topic.")
+    ] = _PROCESSES[0],
+    users: Annotated[int, typer.Option(min=_PARTITIONS, help="Users who send them.")] = _PROCESSES[
+        1
+    ],
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Measurements of each, of which the median.")
+    ] = _PROCESSES[2],
+    results: Folder = _RESULTS,
+) -> None:
+    """`fugu run --processes 1` beside `--processes 2`.
+
+    About three minutes. With fewer than three processors the ratio is for information only.
+    """
+    command = (
+        f".venv/bin/python -m bench processes --records {records} --users {users} --rounds {rounds}"
+    )
+    if (records, users, rounds) == _PROCESSES:
+        command = ".venv/bin/python -m bench processes"
+    settings = processes.Settings(command, records, users, _PARTITIONS, rounds, os.getloadavg()[0])
+    with _kafka() as (folder, bootstrap, say):
+        source = TopicFactory(bootstrap)("source", partitions=_PARTITIONS)
+        measured = processes.measure_processes(Workplace(folder, bootstrap, source), settings, say)
+    _publish(processes_page(measured), results)
 
 
 @app.command()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from dataflows.admission import Admission
 from dataflows.config import Pipeline, reading_digest
-from dataflows.errors import StartRefused
+from dataflows.errors import ConfigurationError, StartRefused
 from dataflows.fingerprint import Fingerprint, check_same
 from dataflows.flow import STEPS
 from dataflows.guarantee_text import guarantee_id
@@ -97,6 +97,12 @@ class Preparation:
     ) -> Fingerprint:
         """What the state of one shard belongs to."""
         pipeline, scope, ledger = self.pipeline, self.scope, self.ledger
+        if shard >= topics.source.partitions:
+            raise ConfigurationError(
+                f"state.shards: {pipeline.state.shards}, but topic {topics.source.name} has "
+                f"{topics.source.partitions} partitions, so shard {shard} would have none. Write "
+                f"at most {topics.source.partitions}."
+            )
         return Fingerprint(
             pipeline=pipeline.name,
             steps=steps,

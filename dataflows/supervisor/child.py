@@ -57,7 +57,7 @@ class Child:
             return
         self._end(code)
         if self.is_hopeless:
-            log.error("%s: ended with exit code %d; no restart would help", self.name, code)
+            log.error("%s: ended (exit code %d), and no restart would help", self.name, code)
             return
         life = time.monotonic() - self._started_at
         wait = self._back_off.after(life)
@@ -92,21 +92,19 @@ class Child:
         """Why it does no work now; None if all is well."""
         if self._process is None:
             return "not running"
-        if self.report is None:
+        report, silence = self.report, time.monotonic() - self._heard_at
+        if report is None:
             return "starting"
-        silence = time.monotonic() - self._heard_at
-        if silence > _SILENCE_SECONDS:
-            return f"no report for {silence:.0f} s"
-        return self.report.problem
+        return f"no report for {silence:.0f} s" if silence > _SILENCE_SECONDS else report.problem
 
     def stuck(self) -> str | None:
         """Why only a restart of everything would help; None if it would not."""
         if self._process is None:
             return None
-        silence = time.monotonic() - self._heard_at
+        report, silence = self.report, time.monotonic() - self._heard_at
         if silence > _STUCK_SECONDS:
             return f"no report for {silence:.0f} s"
-        return self.report.stuck if self.report else None
+        return None if report is None else report.stuck
 
     def _end(self, code: int) -> None:
         """A process that SIGTERM ends with -15 had not begun: it did not handle signals yet."""

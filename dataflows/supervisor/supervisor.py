@@ -24,9 +24,10 @@ def keep_running(
         for child in children:
             child.keep_running()
         look()
-    hopeless = any(child.is_hopeless for child in children)
+    hopeless = [child.name for child in children if child.is_hopeless]
     _stop(children)
     if hopeless:
+        log.error("all stopped, because no restart would help %s: see above", "; ".join(hopeless))
         return NO_RESTART_HELPS
     unsafe = [child.name for child in children if not child.is_graceful]
     if unsafe:

@@ -47,6 +47,22 @@ def test_json_line_has_time_level_message_and_coordinates(
     }
 
 
+def test_every_line_says_which_of_several_processes_it_is_from(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logs.configure("json", 1)
+    logging.getLogger("dataflows.run").info("stopped")
+    logs.report("cannot go on")
+    lines = [orjson.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line["process"] for line in lines] == [1, 1]
+    logs.configure("plain", 1)
+    logging.getLogger("dataflows.run").info("stopped")
+    logs.report("cannot go on")
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.endswith("INFO process 1: stopped")
+    assert second == "fugu: process 1: cannot go on"
+
+
 @pytest.mark.parametrize("log_format", ["plain", "json"])
 def test_exception_is_a_type_and_a_place(
     log_format: logs.LogFormat, capsys: pytest.CaptureFixture[str]

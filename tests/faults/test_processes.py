@@ -3,20 +3,21 @@
 import os
 import re
 import signal
-import time
 from pathlib import Path
 
-import pytest
+import orjson
 
+from dataflows.errors import NO_RESTART_HELPS
 from tests.faults.feeding import PARTITIONS, PacedFeed, document_with_topics, paced_feed, stream
 from tests.faults.outcomes import check_one_outcome_each, published
+from tests.faults.supervised import process_ids
 from tests.kafka.pages import Pages
-from tests.kafka.pipelines import RunningPipeline, check_refusal, running, write_pipeline
+from tests.kafka.pipelines import check_refusal, pipeline_document, running, write_pipeline
 from tests.kafka.ports import free_ports
 from tests.kafka.topics import TopicFactory
 
-STAGES = 5
-PER_STAGE = 2_000
+STAGES = 4
+PER_STAGE = 1_500
 RECORDS = STAGES * PER_STAGE
 RECOGNISED = re.compile(r"recognised (\d+) releases published before the restart")
 
@@ -49,13 +50,13 @@ def killed_and_dealt_out(pipeline: Path, feed: PacedFeed, pages: Pages) -> None:
         two.wait_until(lambda: "process 1 runs partitions 1, 3" in two.stderr)
         two.wait_until(pages.is_healthy)
         two.wait_until(lambda: feed.advance() >= PER_STAGE)
-        os.kill(children(two)[1], signal.SIGKILL)
+        os.kill(process_ids(two)[1], signal.SIGKILL)
         two.wait_until(lambda: "ended by itself (signal 9)" in two.stderr)
         two.wait_until(lambda: feed.advance() >= 2 * PER_STAGE)
         two.wait_until(pages.is_healthy)
         assert pages.sums("fugu_process_restarts_total") == {"": 1}
         assert set(pages.sums("fugu_streams", "partition")) == set("0123")
-        orphans = children(two)
+        orphans = process_ids(two)
         two.kill()
     with running(pipeline, "--processes", "3") as three:
         three.wait_until(lambda: feed.advance() >= 3 * PER_STAGE)
@@ -69,9 +70,26 @@ def killed_and_dealt_out(pipeline: Path, feed: PacedFeed, pages: Pages) -> None:
         assert "recognised" not in one.stderr
 
 
-def children(supervisor: RunningPipeline) -> list[int]:
-    """Process ids of those that run, by number."""
-    started = re.findall(
-        r"process (\d) \(shards? [0-9, ]+\): started, process id (\d+)", supervisor.stderr
-    )
-    return [pid for _, pid in sorted({int(number): int(pid) for number, pid in started}.items())]
+def test_where_no_restart_helps_all_stop_and_the_reason_is_shown(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    source = topics("private", partitions=PARTITIONS)
+    document = document_with_topics(bootstrap, topics, source) | {"logs": "json"}
+    document["state"]["shards"] = 2
+    pipeline = write_pipeline(tmp_path, document)
+    with running(pipeline, "--processes", "2") as process:
+        assert process.stop() == 0, process.stderr
+    (tmp_path / "state" / "shard-0001" / "fingerprint.json").write_text("{")
+    with running(pipeline, "--processes", "2") as process:
+        assert process.exit_code() == NO_RESTART_HELPS, process.stderr
+    lines = [orjson.loads(line) for line in process.stderr.splitlines()]
+    [reason] = [line for line in lines if "fingerprint.json is damaged" in line["message"]]
+    assert reason["process"] == 1
+    assert "no restart would help process 1 (shard 1)" in lines[-1]["message"]
+
+
+def test_shards_cannot_be_chosen_for_several_processes(bootstrap: str, tmp_path: Path) -> None:
+    pipeline = write_pipeline(tmp_path, pipeline_document(bootstrap, "source", "sink"))
+    with running(pipeline, "--processes", "1", "--shard", "0/1") as process:
+        assert "leave --shard and --finish out" in check_refusal(process)
+        assert process.exit_code() == NO_RESTART_HELPS

@@ -89,6 +89,19 @@ def test_age_counts_from_the_moment_that_was_put() -> None:
     assert metrics.values(SNAPSHOT_AGE)["raw", "0"] == pytest.approx(100, abs=1)
 
 
+def test_numbers_of_several_processes_add_up() -> None:
+    together = Metrics()
+    for partition, streams in ((0, 3), (1, 4)):
+        one = Metrics()
+        one.put(STREAMS, streams, "raw", partition)
+        one.add(RECORDS_IN, 2, "partials", 0)
+        one.put(SNAPSHOT_AGE, time.monotonic() - 100, "raw", partition)
+        together.include(one.numbers())
+    assert together.values(STREAMS) == {("raw", "0"): 3, ("raw", "1"): 4}
+    assert together.values(RECORDS_IN) == {("partials", "0"): 4}
+    assert together.values(SNAPSHOT_AGE)["raw", "1"] == pytest.approx(100, abs=1)
+
+
 def test_streams_are_shown_only_where_the_sink_tells_them_apart() -> None:
     metrics = Metrics(show_streams=False)
     for metric in (STREAMS, STATE_BYTES):

@@ -1,0 +1,107 @@
+"""`fugu run --processes 1` beside `--processes 2`, in turn, over the same source topic."""
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from statistics import median
+
+from bench.child import ChildFailed, measure
+from bench.pipeline import Workplace, example_stream
+from bench.stream import produce
+from dataflows.kafka.topics import find_topics
+
+CLAIM = 1.7
+"""How many times the records/s two processes do, where each has a processor beside the broker."""
+_PROCESSORS = 3
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked for, and how busy the machine was already (load average of a minute)."""
+
+    command: str
+    records: int
+    users: int
+    partitions: int
+    rounds: int
+    load_before: float
+
+
+@dataclass(frozen=True)
+class Round:
+    """Records/s of each."""
+
+    one: float
+    two: float
+
+    @property
+    def ratio(self) -> float:
+        """Of two processes for each of one."""
+        return self.two / self.one
+
+
+@dataclass(frozen=True)
+class Results:
+    """The claim is measured only where two processors are free beside the broker."""
+
+    settings: Settings
+    processors: int
+    rounds: list[Round]
+
+    @property
+    def ratio(self) -> float:
+        """The median."""
+        return median(one.ratio for one in self.rounds)
+
+    @property
+    def is_claim_measured(self) -> bool:
+        """Whether there are processors enough."""
+        return self.processors >= _PROCESSORS
+
+    @property
+    def document(self) -> dict[str, object]:
+        """All of it."""
+        claim = self.ratio >= CLAIM if self.is_claim_measured else "not measured"
+        return {"ratio": self.ratio, f"at least {CLAIM}": claim, **asdict(self)}
+
+
+def measure_processes(place: Workplace, settings: Settings, say: Callable[[str], None]) -> Results:
+    """Fill the source topic, then alternate."""
+    say(f"producing {settings.records:,} records")
+    stream = example_stream(settings.users, settings.partitions)
+    produce(place.client, place.source, stream.outgoing(settings.records))
+    rounds = []
+    for number in range(1, settings.rounds + 1):
+        rates = []
+        for processes in (1, 2):
+            say(f"round {number} of {settings.rounds}: {processes} of 2 processes")
+            rates.append(_records_per_second(place, settings, processes, number))
+        rounds.append(Round(*rates))
+    return Results(settings, len(os.sched_getaffinity(0)), rounds)
+
+
+def _records_per_second(place: Workplace, settings: Settings, processes: int, number: int) -> float:
+    """While all partitions are worked on: all have begun, and none has come to its end."""
+    name = f"processes-{processes}-round-{number}"
+    file = place.pipeline(name, state={"shards": settings.partitions})
+    sink = find_topics(place.client, file.pipeline).sink.name
+    partitions = list(range(settings.partitions))
+    busy: list[tuple[float, int]] = []
+    with closing(place.client.reader(place.source)) as source:
+        whole = [bounds.end for bounds in source.bounds(partitions).values()]
+    with closing(place.client.reader(sink)) as reader:
+
+        def published() -> int:
+            ends = [bounds.end for bounds in reader.bounds(partitions).values()]
+            if all(0 < end < all_ for end, all_ in zip(ends, whole, strict=True)):
+                busy.append((time.perf_counter(), sum(ends)))
+            return sum(ends)
+
+        arguments = ["-m", "dataflows", "run", str(file.path), "--processes", str(processes)]
+        measure(arguments, place.folder / f"{sink}.log", settings.records, published)
+    if len(busy) < 2:
+        raise ChildFailed("not all partitions were worked on at once: measure more records")
+    (began, first), (ended, last) = busy[0], busy[-1]
+    return (last - first) / (ended - began)
