@@ -24,10 +24,15 @@ class LibrdkafkaClient:
         self._settings = settings_of(connection)
         self._administrator = KafkaPythonClient(connection, generation)
         self._ends = Ends(self._settings)
+        self._largest_batch = int(WRITING["batch.size"])
 
     def topic(self, name: str) -> Topic | None:
-        """Facts about a topic."""
-        return self._administrator.topic(name)
+        """Facts about a topic; batches of writers to come are no larger than it takes."""
+        topic = self._administrator.topic(name)
+        if topic is not None and topic.settings is not None:
+            takes = int(topic.settings.get("max.message.bytes", self._largest_batch))
+            self._largest_batch = min(self._largest_batch, takes)
+        return topic
 
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         """Create a topic with the broker's default replication."""
@@ -39,5 +44,5 @@ class LibrdkafkaClient:
 
     def writer(self, owner: str | None = None) -> LibrdkafkaWriter:
         """An idempotent writer."""
-        settings = {**self._settings, **WRITING}
+        settings = {**self._settings, **WRITING, "batch.size": self._largest_batch}
         return LibrdkafkaWriter(settings, self._ends, self._administrator.writer)

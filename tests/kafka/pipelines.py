@@ -14,6 +14,8 @@ from typing import Any
 import orjson
 import yaml
 
+from tests.kafka.clients import kafka_section
+
 FUGU = Path(sys.executable).with_name("fugu")
 SECRET = "ab" * 32
 OTHER_SECRET = "cd" * 32
@@ -51,7 +53,7 @@ def pipeline_document(bootstrap: str, source: str, sink: str) -> Document:
             "model": "model.json",
         },
         "sink": {"topic": sink, "create": True},
-        "kafka": {"bootstrap": bootstrap},
+        "kafka": kafka_section(bootstrap),
         "state": {"directory": "state", "every": "200ms"},
         "secret": {"env": SECRET_VARIABLE},
     }

@@ -91,6 +91,20 @@ def test_records_are_published_byte_for_byte(
 
 
 @both
+def test_many_records_go_to_a_topic_that_takes_few_at_a_time(
+    bootstrap: str, topics: TopicFactory, library: Library
+) -> None:
+    topic = topics("writer", configs={"max.message.bytes": "20000"})
+    client = connected(bootstrap, library)
+    assert client.topic(topic) is not None
+    writer = client.writer()
+    writer.write(topic, outgoing([b"x" * 1_000] * 1_000))
+    writer.flush()
+    assert writer.acknowledged_end(topic, 0) == 1_000
+    writer.close()
+
+
+@both
 def test_nothing_follows_a_record_that_kafka_refused(
     bootstrap: str, topics: TopicFactory, library: Library
 ) -> None:
