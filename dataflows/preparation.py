@@ -9,7 +9,7 @@ from dataflows.fingerprint import Fingerprint, check_same
 from dataflows.flow import STEPS
 from dataflows.guarantee_text import guarantee_id
 from dataflows.kafka.client import Client, Topic
-from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.clients import client_of
 from dataflows.kafka.source import StopFlag
 from dataflows.kafka.topics import Topics, bounds_of
 from dataflows.ledger.entries import PipelineEntry
@@ -43,7 +43,7 @@ class Preparation:
         pipeline, keys = file.pipeline, read_keys(file)
         configured = configure(file)
         state_megabytes(pipeline, configured.mechanism)
-        client = KafkaPythonClient(file.connection(), pipeline.source.generation)
+        client = client_of(file.connection(), pipeline.source.generation)
         law, kind = configured.mechanism.law_digest(), pipeline.operator.kind
         scope = DrawScope(keys.noise, pipeline.name, kind, pipeline.version, law, keys.epoch)
         ledger = find_ledger(client, pipeline)

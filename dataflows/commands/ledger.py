@@ -8,7 +8,7 @@ from rich.table import Table
 
 from dataflows.errors import ConfigurationError
 from dataflows.guarantee_text import in_words
-from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.clients import client_of
 from dataflows.ledger.entries import PipelineEntry, StreamEntry
 from dataflows.ledger.topic import find_ledger, read_ledger
 from dataflows.pipeline_file import PipelineFile
@@ -16,7 +16,7 @@ from dataflows.pipeline_file import PipelineFile
 
 def ledger(file: PipelineFile, streams: int, as_json: bool) -> None:
     """Print the pipelines of a ledger, and the streams that have spent most of their budget."""
-    client = KafkaPythonClient(file.connection(), file.pipeline.source.generation)
+    client = client_of(file.connection(), file.pipeline.source.generation)
     topic = find_ledger(client, file.pipeline)
     if topic is None:
         raise ConfigurationError(

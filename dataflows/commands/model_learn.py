@@ -12,7 +12,7 @@ from dataflows.commands.progress import progress
 from dataflows.commands.published import published_symbols
 from dataflows.errors import ConfigurationError, KafkaUnavailable
 from dataflows.history import Alphabet, History, Symbol
-from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.clients import client_of
 from dataflows.mechanisms import configure
 from dataflows.model_file import read_model_file
 from dataflows.model_writing import written
@@ -125,7 +125,7 @@ def _from_releases(
             f"--released-by: noise is undone for at most {_LARGEST_POOLED} symbols, because it is "
             f"a square of them; {file.path} has {response.symbols}"
         )
-    client = KafkaPythonClient(file.connection(), file.pipeline.source.generation)
+    client = client_of(file.connection(), file.pipeline.source.generation)
     for _, released in published_symbols(console, client, file, mechanism):
         for stream, sequence in released.items():
             for symbol in sequence:
@@ -178,7 +178,7 @@ def _read_topic(
     operator = _operator(file)
     symbols = Symbols(value, operator.alphabet, other=operator.other)
     codec = Codec(symbols, file.pipeline.source.max_value_bytes)
-    client = KafkaPythonClient(file.connection(), file.pipeline.source.generation)
+    client = client_of(file.connection(), file.pipeline.source.generation)
     topic = client.topic(name)
     if topic is None:
         raise KafkaUnavailable(f"topic {name} does not exist; correct --topic")

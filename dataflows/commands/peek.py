@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.table import Table
 
 from dataflows.errors import KafkaUnavailable
-from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.client import Client
+from dataflows.kafka.clients import client_of
 from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import GUARANTEE_HEADER, RELEASE_HEADER
 
@@ -18,7 +19,7 @@ def peek(file: PipelineFile, records: int, dead_letters: bool, as_json: bool) ->
     """Print up to `records` of the newest records, oldest first."""
     sink = file.pipeline.sink
     topic = sink.dead_letter_topic if dead_letters else sink.topic
-    newest = newest_records(KafkaPythonClient(file.connection()), topic, records)
+    newest = newest_records(client_of(file.connection()), topic, records)
     if as_json:
         for record in newest:
             print(orjson.dumps(record).decode())
@@ -39,7 +40,7 @@ def peek(file: PipelineFile, records: int, dead_letters: bool, as_json: bool) ->
     Console().print(table)
 
 
-def newest_records(client: KafkaPythonClient, name: str, records: int) -> list[Record]:
+def newest_records(client: Client, name: str, records: int) -> list[Record]:
     """The newest records of a topic over all its partitions, oldest first."""
     topic = client.topic(name)
     if topic is None:

@@ -20,7 +20,7 @@ from dataflows.config import reading_digest
 from dataflows.errors import ConfigurationError, StartRefused
 from dataflows.fingerprint import Fingerprint
 from dataflows.kafka.client import Client
-from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.clients import client_of
 from dataflows.kafka.topics import bounds_of, find_topics
 from dataflows.ledger.topic import find_ledger
 from dataflows.lift import exhaustible
@@ -80,7 +80,7 @@ def continue_(after: PipelineFile, before: PipelineFile) -> None:
     change = change_between(before, after)
     for directory in shard_directories(after):
         _finish_interrupted(directory, before.pipeline.version)
-    client = KafkaPythonClient(after.connection(), after.pipeline.source.generation)
+    client = client_of(after.connection(), after.pipeline.source.generation)
     console = Console(stderr=True)
     with stopped(after) as directories:
         waiting = [directory for directory in directories if _is_before(directory, change)]

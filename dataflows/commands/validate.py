@@ -7,9 +7,9 @@ from rich.table import Table
 from dataflows.config import Ledger
 from dataflows.errors import FuguError
 from dataflows.guarantee_text import in_words
-from dataflows.kafka.client import Topic
+from dataflows.kafka.client import Client, Topic
+from dataflows.kafka.clients import client_of
 from dataflows.kafka.connection import Connection
-from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.kafka.topics import (
     policies_problem,
     single_partition_problems,
@@ -86,7 +86,7 @@ def validate(file: PipelineFile, kafka: bool, as_json: bool) -> bool:
 
 def _check_kafka(file: PipelineFile, connection: Connection, checks: Checks) -> None:
     pipeline = file.pipeline
-    client = KafkaPythonClient(connection, pipeline.source.generation)
+    client = client_of(connection, pipeline.source.generation)
     source = client.topic(pipeline.source.topic)
     names = {
         "sink.topic": pipeline.sink.topic,
@@ -126,7 +126,7 @@ def _check_kafka(file: PipelineFile, connection: Connection, checks: Checks) -> 
         _check_ledger(client, pipeline.ledger, checks)
 
 
-def _check_policies(client: KafkaPythonClient, name: str, checks: Checks) -> None:
+def _check_policies(client: Client, name: str, checks: Checks) -> None:
     topic = client.topic(name)
     problem = policies_problem(topic, name)
     if problem is not None:
@@ -141,7 +141,7 @@ def _check_policies(client: KafkaPythonClient, name: str, checks: Checks) -> Non
         )
 
 
-def _check_ledger(client: KafkaPythonClient, ledger: Ledger, checks: Checks) -> None:
+def _check_ledger(client: Client, ledger: Ledger, checks: Checks) -> None:
     topic = client.topic(ledger.topic)
     if topic is None and ledger.create:
         checks.passed("ledger.topic", f"{ledger.topic} will be created, compacted")

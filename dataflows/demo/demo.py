@@ -17,7 +17,7 @@ from dataflows.demo.report import Released
 from dataflows.demo.stream import DemoStream
 from dataflows.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
 from dataflows.guarantee_text import in_words
-from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.clients import client_of
 from dataflows.mechanisms import configure
 from dataflows.model_file import read_model
 from dataflows.operator_sections import MarkovOperator
@@ -40,7 +40,7 @@ def demo(users: int, records: int) -> None:
         assert isinstance(mechanism, ConditionalRandomizedResponse)
         model = read_model(file.resolve(operator.model), operator.alphabet)
         assert isinstance(model, MarkovModel)
-        client = KafkaPythonClient(file.connection())
+        client = client_of(file.connection())
         stream = DemoStream(model, alphabet, users, records)
         console.print(
             f"[bold]Fugu demo[/bold]: {users:,} users send {records:,} heart-rate zones to "

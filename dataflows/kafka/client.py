@@ -1,6 +1,6 @@
 """The small interface behind which every Kafka client lives.
 
-A second client is one more file with these classes; source, sink and topic checks never change. An
+Another client is some more files with these classes; source, sink and topic checks never change. An
 implementation uses its library's public calls only and publishes the same bytes as every other.
 Failures are `dataflows.errors`, whose texts hold coordinates and never values.
 """
@@ -42,7 +42,7 @@ class Reader(Protocol):
         ...
 
     def poll(self, max_records: int) -> list[Batch]:
-        """What has arrived, without waiting; at most `max_records` in all.
+        """What has arrived, without waiting; at most `max_records` in all; headers may be left out.
 
         Raises `StartRefused` if an offset is no longer there.
         """
@@ -76,8 +76,18 @@ class Writer(Protocol):
         """Return once everything is acknowledged; `DeliveryFailed` if anything was not."""
         ...
 
+    def owner_of(self, topic: str, partition: int) -> "Writer":
+        """The writer of a partition that nobody else writes to: this one, or, with transactions,
+        one of its own, whose predecessor is shut out and what that left uncommitted is gone."""
+        ...
+
+    def abandon(self) -> None:
+        """Take back what was written since the last flush, where transactions allow that."""
+        ...
+
     def acknowledged_end(self, topic: str, partition: int) -> int | None:
-        """The offset after the last record this writer got acknowledged there, if any."""
+        """An offset after the last record this writer got acknowledged there, if any; what lies
+        before it and is not of this writer was written before the last flush ended."""
         ...
 
     def close(self) -> None:
@@ -102,6 +112,6 @@ class Client(Protocol):
         """A reader of one topic."""
         ...
 
-    def writer(self) -> Writer:
-        """A writer for any topic."""
+    def writer(self, owner: str | None = None) -> Writer:
+        """A writer for any topic; `owner` names who alone may write to what it is `owner_of`."""
         ...

@@ -16,6 +16,7 @@ from dataflows.section import Section
 
 Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 Mechanism = Literal["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"]
+Library = Literal["auto", "kafka-python", "librdkafka"]
 _TLS_FIELDS = ("ca", "certificate", "key", "key_password")
 _SASL_FIELDS = ("mechanism", "username", "password")
 _ADDRESSES = re.compile(r"^[^\s,]+:\d{1,5}(,[^\s,]+:\d{1,5})*$")
@@ -38,6 +39,7 @@ class Connection:
     embedded: bool = False
     tls: Tls | None = None
     credentials: Credentials | None = None
+    client: Library = "auto"
 
     @property
     def protocol(self) -> Protocol:
@@ -127,6 +129,7 @@ class Kafka(Section):
 
     bootstrap: Annotated[str, AfterValidator(_addresses)]
     broker: Literal["apache", "embedded"] = "apache"
+    client: Library = "auto"
     security: Security = Security(protocol="PLAINTEXT")
 
     def connection(self, resolve: Resolve) -> Connection:
@@ -136,4 +139,5 @@ class Kafka(Section):
             embedded=self.broker == "embedded",
             tls=self.security.tls(resolve),
             credentials=self.security.credentials(resolve),
+            client=self.client,
         )

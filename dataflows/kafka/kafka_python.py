@@ -1,7 +1,5 @@
-"""The default client: kafka-python, through its public calls only."""
+"""A client that is always there: kafka-python, through its public calls only."""
 
-import logging
-import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -21,23 +19,28 @@ from kafka.errors import (
 )
 
 from dataflows.batches import Batch, Outgoing
-from dataflows.errors import DeliveryFailed, FuguError, KafkaUnavailable, StartRefused
+from dataflows.errors import KafkaUnavailable
 from dataflows.kafka.client import Bounds, Topic
 from dataflows.kafka.connection import Connection
+from dataflows.kafka.failures import (
+    SILENCE_SECONDS,
+    Silence,
+    not_acknowledged,
+    not_written,
+    offset_gone,
+    offsets_unreadable,
+    scan,
+    topic_unreadable,
+)
 from dataflows.kafka.kafka_python_reach import reach
 from dataflows.kafka.kafka_python_refusals import right_missing
 from dataflows.kafka.kafka_python_settings import settings_of
 
 Made = TypeVar("Made")
-_SCAN_SECONDS = 60
 _UNACKNOWLEDGED_RECORDS = 20_000
-_SILENCE_SECONDS = 5
-_GIVE_UP_SECONDS = 120
 _NEVER_MS = 24 * 3600 * 1000
 """The producer must not give up a request by itself: it would go on with the next one, and leave a
 gap in the partition. `KafkaPythonWriter.flush` gives up, and the process ends with it."""
-
-log = logging.getLogger(__name__)
 
 
 class KafkaPythonClient:
@@ -102,8 +105,8 @@ class KafkaPythonClient:
         )
         return KafkaPythonReader(topic, consumer)
 
-    def writer(self) -> "KafkaPythonWriter":
-        """An idempotent writer."""
+    def writer(self, owner: str | None = None) -> "KafkaPythonWriter":
+        """An idempotent writer; nobody owns a partition."""
         return KafkaPythonWriter(
             self._reach(
                 KafkaProducer,
@@ -159,12 +162,7 @@ class KafkaPythonReader:
             polled = self._consumer.poll(timeout_ms=0, max_records=max_records)
         except OffsetOutOfRangeError as error:
             partition, offset = next(iter(error.args[0].items()))
-            raise StartRefused(
-                f"topic {self._topic}, partition {partition.partition}: offset {offset} is no "
-                "longer there (retention removed it, or the topic was truncated), so records "
-                "would be lost silently. Restore the records, or start a new pipeline with a new "
-                "name, state directory and sink topic."
-            ) from None
+            raise offset_gone(self._topic, partition.partition, offset) from None
         except AuthorizationError as error:
             raise right_missing(self._topic, type(error)) from None
         except UnsupportedCodecError as error:
@@ -173,10 +171,7 @@ class KafkaPythonReader:
                 "Install what is missing:  pip install 'kafka-python[lz4,snappy,zstd]'"
             ) from None
         except KafkaError as error:
-            raise KafkaUnavailable(
-                f"topic {self._topic} cannot be read ({type(error).__name__}). "
-                "Check that this user may read it, and the broker's log."
-            ) from None
+            raise topic_unreadable(self._topic, type(error).__name__) from None
         return [_batch(partition.partition, records) for partition, records in polled.items()]
 
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
@@ -186,10 +181,7 @@ class KafkaPythonReader:
             starts = self._consumer.beginning_offsets(topic_partitions)
             ends = self._consumer.end_offsets(topic_partitions)
         except KafkaError as error:
-            raise KafkaUnavailable(
-                f"topic {self._topic}: its offsets cannot be read ({type(error).__name__}). "
-                "Check that the broker is running and that this user may read the topic."
-            ) from None
+            raise offsets_unreadable(self._topic, type(error).__name__) from None
         return {tp.partition: Bounds(starts[tp], ends[tp]) for tp in topic_partitions}
 
     def position(self, partition: int) -> int | None:
@@ -204,20 +196,11 @@ class KafkaPythonReader:
         """Records from start to end; control records and gaps are passed over."""
         self.assign({partition: start})
         topic_partition = TopicPartition(self._topic, partition)
-        deadline = time.monotonic() + _SCAN_SECONDS
-        while (self._consumer.position(topic_partition) or start) < end:
-            batches = self.poll(10_000)
-            if batches:
-                deadline = time.monotonic() + _SCAN_SECONDS
-                yield from batches
-            elif time.monotonic() > deadline:
-                raise KafkaUnavailable(
-                    f"topic {self._topic}, partition {partition}: nothing arrived for "
-                    f"{_SCAN_SECONDS} s while reading up to offset {end}. Is an open transaction "
-                    "of another producer in the way?"
-                )
-            else:
-                time.sleep(0.002)
+
+        def position() -> int:
+            return self._consumer.position(topic_partition) or start
+
+        return scan(self._topic, partition, end, self.poll, position)
 
     def close(self) -> None:
         """Close the consumer."""
@@ -254,7 +237,7 @@ class KafkaPythonWriter:
                     )
                 )
         except KafkaError as error:
-            raise _failed(topic, partition, error) from None
+            raise not_written(topic, partition, type(error).__name__) from None
         if len(self._unchecked) > _UNACKNOWLEDGED_RECORDS:
             self.flush()
 
@@ -271,21 +254,20 @@ class KafkaPythonWriter:
         self._unchecked.clear()
 
     def _wait_for_acknowledgements(self) -> None:
-        begun = warned = time.monotonic()
+        silence = Silence()
         while True:
             try:
-                self._producer.flush(timeout=_SILENCE_SECONDS)
+                self._producer.flush(timeout=SILENCE_SECONDS)
                 return
             except KafkaError:  # nothing came, or the batch waited for was split in two
-                now = time.monotonic()
-            if now - begun > _GIVE_UP_SECONDS:
-                raise DeliveryFailed(
-                    f"Kafka has acknowledged nothing for {now - begun:.0f} s; the pipeline stops "
-                    "before its state advances. Start it again once the broker runs."
-                )
-            if now - warned >= _SILENCE_SECONDS:
-                warned = now
-                log.warning("Kafka has acknowledged nothing for %.0f s; waiting", now - begun)
+                silence.goes_on()
+
+    def owner_of(self, topic: str, partition: int) -> "KafkaPythonWriter":
+        """This writer: kafka-python is used without transactions."""
+        return self
+
+    def abandon(self) -> None:
+        """Nothing can be taken back."""
 
     def acknowledged_end(self, topic: str, partition: int) -> int | None:
         """The offset after the last acknowledged record."""
@@ -300,10 +282,7 @@ class KafkaPythonWriter:
         try:
             future.get(timeout=0)
         except KafkaError as error:
-            raise DeliveryFailed(
-                f"Kafka did not take a record ({type(error).__name__}); the pipeline stops before "
-                "its state advances. Start it again once the sink topics accept writes."
-            ) from None
+            raise not_acknowledged(type(error).__name__) from None
 
 
 def _batch(partition: int, records: list[Any]) -> Batch:
@@ -314,12 +293,4 @@ def _batch(partition: int, records: list[Any]) -> Batch:
         [record.key for record in records],
         [record.value for record in records],
         [record.headers for record in records],
-    )
-
-
-def _failed(topic: str, partition: int, error: KafkaError) -> FuguError:
-    return DeliveryFailed(
-        f"topic {topic}, partition {partition}: Kafka did not take a record "
-        f"({type(error).__name__}); the pipeline stops before its state advances. "
-        "Start it again once the topic accepts writes."
     )

@@ -9,7 +9,7 @@ from rich.progress import Progress
 from dataflows.demo.embedded_broker import EmbeddedBroker
 from dataflows.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
 from dataflows.guarantee_text import in_words
-from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.clients import client_of
 from dataflows.kafka.kafka_python_settings import settings_of
 from dataflows.mechanisms import configure
 from dataflows.pipeline_file import PipelineFile
@@ -44,7 +44,7 @@ def bike_share(folder: Path, plot: Path | None) -> None:
 
 def counted(file: PipelineFile, riders: Riders, progress: Progress) -> Released:
     """Send the records through the pipeline, and let the analyst read what comes out."""
-    pipeline, client = file.pipeline, KafkaPythonClient(file.connection())
+    pipeline, client = file.pipeline, client_of(file.connection())
     produce(client, pipeline.source.topic, riders.raw(), riders.records, progress)
     sanitize(client, file, TICKS * len(DISTRICTS), progress)
     figures = read_topic(pipeline.sink.topic, **settings_of(file.connection()))

@@ -12,7 +12,7 @@ from rich.progress import Progress
 from dataflows.demo.embedded_broker import EmbeddedBroker
 from dataflows.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
 from dataflows.guarantee_text import in_words
-from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.clients import client_of
 from dataflows.kafka.kafka_python_settings import settings_of
 from dataflows.mechanisms import configure
 from dataflows.pipeline_file import PipelineFile
@@ -66,11 +66,11 @@ def counted(files: dict[str, PipelineFile], people: People, progress: Progress) 
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     begin = int(midnight.timestamp() * 1000) - TICKS * WIDTH_MS
     first = files[STRATEGIES[0]]
-    client, topic = KafkaPythonClient(first.connection()), first.pipeline.source.topic
+    client, topic = client_of(first.connection()), first.pipeline.source.topic
     produce(client, topic, people.raw(begin), people.records, progress)
 
     def figures(file: PipelineFile) -> dict[str, Figures]:
-        sanitize(KafkaPythonClient(file.connection()), file, TICKS * len(ZONES), progress)
+        sanitize(client_of(file.connection()), file, TICKS * len(ZONES), progress)
         return read_topic(file.pipeline.sink.topic, **settings_of(file.connection()))
 
     with ThreadPoolExecutor() as threads:

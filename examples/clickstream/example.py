@@ -15,7 +15,7 @@ from dataflows.demo.embedded_broker import EmbeddedBroker
 from dataflows.demo.raw_records import RawRecord
 from dataflows.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
 from dataflows.guarantee_text import in_words
-from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.clients import client_of
 from dataflows.kafka.kafka_python_settings import settings_of
 from dataflows.mechanisms import configure
 from dataflows.operator_sections import MarkovOperator
@@ -68,7 +68,7 @@ def sanitized_shares(
     file: PipelineFile, site: Site, clicks: Sequence[Click], progress: Progress
 ) -> Shares:
     """Send the clicks through the pipeline, and let the analyst read what comes out."""
-    pipeline, client = file.pipeline, KafkaPythonClient(file.connection())
+    pipeline, client = file.pipeline, client_of(file.connection())
     produce(client, pipeline.source.topic, _raw(site, clicks), len(clicks), progress)
     sanitize(client, file, len(clicks), progress)
     model = file.path.with_name("pages.model.json")

@@ -14,7 +14,7 @@ from dataflows.demo.embedded_broker import EmbeddedBroker
 from dataflows.demo.raw_records import RawRecord, partition_of
 from dataflows.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
 from dataflows.guarantee_text import in_words
-from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.clients import client_of
 from dataflows.kafka.kafka_python_settings import settings_of
 from dataflows.mechanisms import configure, ticks_of
 from dataflows.pipeline_file import PipelineFile
@@ -61,7 +61,7 @@ def displaced(file: PipelineFile, watches: Watches, progress: Progress) -> Recov
 
     While it comes out: the embedded broker keeps the newest five megabytes of a partition only.
     """
-    pipeline, client = file.pipeline, KafkaPythonClient(file.connection())
+    pipeline, client = file.pipeline, client_of(file.connection())
     mechanism, ticks = configure(file).mechanism, ticks_of(pipeline)
     assert isinstance(mechanism, ThresholdPerturbation)
     assert mechanism.epsilon is not None

@@ -18,7 +18,7 @@ from dataflows.demo.running import Running
 from dataflows.demo.whole_path import pipeline_on, produce, shown_progress
 from dataflows.guarantee_text import in_words
 from dataflows.kafka.client import Client
-from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.clients import client_of
 from dataflows.kafka.kafka_python_settings import settings_of
 from dataflows.mechanisms import configure
 from dataflows.pipeline_file import PipelineFile
@@ -113,13 +113,12 @@ def summed(files: dict[str, PipelineFile], meters: Meters, progress: Progress) -
     analyst read what comes out."""
     source = files["unicorn"].pipeline.source
     assert source.policies is not None
-    client = KafkaPythonClient(files["unicorn"].connection())
+    client = client_of(files["unicorn"].connection())
     client.topic(source.policies)
     morning, rest = meters.raw(0, CHANGED_AT), meters.raw(CHANGED_AT + 1, TICKS)
     produce(client, source.topic, morning, meters.households * (CHANGED_AT + 1), progress)
     unicorn, uniform = (
-        Running(KafkaPythonClient(file.connection()), file, TICKS, progress)
-        for file in files.values()
+        Running(client_of(file.connection()), file, TICKS, progress) for file in files.values()
     )
     with unicorn, uniform:
         unicorn.wait_for(CHANGED_AT)

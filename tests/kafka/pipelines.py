@@ -15,6 +15,7 @@ import orjson
 import yaml
 
 from dataflows.errors import NO_RESTART_HELPS
+from tests.kafka.clients import kafka_section
 
 FUGU = Path(sys.executable).with_name("fugu")
 SECRET = "ab" * 32
@@ -53,7 +54,7 @@ def pipeline_document(bootstrap: str, source: str, sink: str) -> Document:
             "model": "model.json",
         },
         "sink": {"topic": sink, "create": True},
-        "kafka": {"bootstrap": bootstrap},
+        "kafka": kafka_section(bootstrap),
         "state": {"directory": "state", "every": "200ms"},
         "secret": {"env": SECRET_VARIABLE},
     }

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tests.kafka.certificates import Certificate, make_authority, make_certificate
+from tests.kafka.clients import kafka_section
 from tests.kafka.ports import HOST
 
 Protocol = Literal["SSL", "SASL_SSL", "SASL_PLAINTEXT"]
@@ -67,6 +68,6 @@ class SecuredListeners:
     def _section(self, protocol: Protocol, security: Mapping[str, object]) -> Section:
         given = {name: value for name, value in security.items() if value is not None}
         return {
-            "bootstrap": f"{HOST}:{self._plain_port + PORT_OFFSETS[protocol]}",
+            **kafka_section(f"{HOST}:{self._plain_port + PORT_OFFSETS[protocol]}"),
             "security": {"protocol": protocol, **given},
         }

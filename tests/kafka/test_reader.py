@@ -11,8 +11,8 @@ from kafka.codec import has_lz4
 from dataflows.batches import Batch
 from dataflows.errors import KafkaUnavailable, StartRefused
 from dataflows.kafka.client import Bounds, Reader
-from dataflows.kafka.connection import Connection
-from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.connection import Library
+from tests.kafka.clients import BOTH, both, connected
 from tests.kafka.compaction import compact
 from tests.kafka.records import Placed, Record, produce
 from tests.kafka.topics import TopicFactory
@@ -22,10 +22,10 @@ from tests.kafka.transactions import transaction, transactional_producer
 class OneTopic:
     """A reader of one topic, and what a test does to it."""
 
-    def __init__(self, bootstrap: str, topic: str) -> None:
+    def __init__(self, bootstrap: str, topic: str, library: Library) -> None:
         self.bootstrap = bootstrap
         self.topic = topic
-        self.reader: Reader = KafkaPythonClient(Connection(bootstrap)).reader(topic)
+        self.reader: Reader = connected(bootstrap, library).reader(topic)
 
     def holds(self, *records: Record, partition: int = 0) -> None:
         produce(self.bootstrap, self.topic, [Placed(partition, record) for record in records])
@@ -39,10 +39,12 @@ class OneTopic:
         return [pair for batch in batches for pair in zip(batch.offsets, batch.values, strict=True)]
 
 
-@pytest.fixture
-def one(bootstrap: str, topics: TopicFactory) -> Iterator[OneTopic]:
+@pytest.fixture(params=BOTH)
+def one(bootstrap: str, topics: TopicFactory, request: pytest.FixtureRequest) -> Iterator[OneTopic]:
     topic = OneTopic(
-        bootstrap, topics("reader", partitions=2, configs={"max.message.bytes": "8000000"})
+        bootstrap,
+        topics("reader", partitions=2, configs={"max.message.bytes": "8000000"}),
+        request.param,
     )
     yield topic
     topic.reader.close()
@@ -110,6 +112,22 @@ def test_aborted_and_control_records_are_passed_over(one: OneTopic) -> None:
     assert one.range(7, 10) == [], "nothing but an aborted record and its marker"
 
 
+def test_the_position_goes_past_control_records(one: OneTopic) -> None:
+    with transactional_producer(one.bootstrap) as producer:
+        transaction(producer, one.topic, [b"0", b"1"], commit=True)
+        transaction(producer, one.topic, [b"3"], commit=False)
+    one.reader.assign({0: 0})
+    poll_until(one.reader, 2)
+    deadline = time.monotonic() + 20
+    while one.reader.position(0) != 5:
+        assert one.reader.poll(max_records=2) == []
+        assert time.monotonic() < deadline
+    one.holds(*numbered(5))
+    [batch] = poll_until(one.reader, 1)
+    assert batch.offsets == [5]
+    assert one.reader.position(0) == 6
+
+
 def test_an_open_transaction_is_not_part_of_the_range(one: OneTopic) -> None:
     one.holds(*numbered(0))
     with transactional_producer(one.bootstrap) as producer:
@@ -121,11 +139,20 @@ def test_an_open_transaction_is_not_part_of_the_range(one: OneTopic) -> None:
     assert one.range(0, 3) == [(0, b"0"), (1, b"1")]
 
 
-def test_gaps_that_compaction_left_are_passed_over(bootstrap: str, topics: TopicFactory) -> None:
+@pytest.fixture(scope="module")
+def compacted(bootstrap: str, topics: TopicFactory) -> str:
     topic = topics("compacted", configs={"cleanup.policy": "compact"})
-    one = OneTopic(bootstrap, topic)
-    one.holds(*numbered(0, 1, 2), Record(b"other", b"3"), *numbered(4))
+    records = [*numbered(0, 1, 2), Record(b"other", b"3"), *numbered(4)]
+    produce(bootstrap, topic, [Placed(0, record) for record in records])
     compact(bootstrap, topic)
+    return topic
+
+
+@both
+def test_gaps_that_compaction_left_are_passed_over(
+    bootstrap: str, compacted: str, library: Library
+) -> None:
+    one = OneTopic(bootstrap, compacted, library)
     end = one.reader.bounds([0])[0].end
     kept = [offset for offset, _ in one.range(0, end)]
     assert kept[:2] == [3, 4]
@@ -150,12 +177,16 @@ def test_a_position_beyond_the_end_is_an_error(one: OneTopic) -> None:
 
 
 @pytest.mark.skipif(has_lz4(), reason="this installation reads lz4")
-def test_a_topic_that_cannot_be_decompressed_says_what_to_install(one: OneTopic) -> None:
+def test_a_topic_that_cannot_be_decompressed_says_what_to_install(
+    bootstrap: str, topics: TopicFactory
+) -> None:
+    one = OneTopic(bootstrap, topics("compressed"), "kafka-python")
     producer = Producer({"bootstrap.servers": one.bootstrap, "compression.type": "lz4"})
     producer.produce(one.topic, b"x" * 1000, b"key", partition=0)
     producer.flush(30)
     with pytest.raises(KafkaUnavailable, match=r"pip install 'kafka-python\[lz4,snappy,zstd\]'"):
         one.range(0, 1)
+    one.reader.close()
 
 
 def test_polling_is_bounded_and_ordered_within_each_partition(one: OneTopic) -> None:

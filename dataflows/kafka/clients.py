@@ -1,0 +1,23 @@
+"""Which client a pipeline talks to Kafka with."""
+
+from importlib.util import find_spec
+
+from dataflows.errors import ConfigurationError
+from dataflows.kafka.client import Client
+from dataflows.kafka.connection import Connection
+from dataflows.kafka.kafka_python import KafkaPythonClient
+
+
+def client_of(connection: Connection, generation: int = 0) -> Client:
+    """The client that the pipeline file names; librdkafka, if it is there, where it names none."""
+    installed = find_spec("confluent_kafka") is not None
+    if connection.client == "librdkafka" and not installed:
+        raise ConfigurationError(
+            "kafka.client: librdkafka is not installed here. Install it:  "
+            "pip install 'fugu-streams[fast]'  or write kafka.client: kafka-python"
+        )
+    if connection.client == "kafka-python" or not installed:
+        return KafkaPythonClient(connection, generation)
+    from dataflows.kafka.librdkafka import LibrdkafkaClient
+
+    return LibrdkafkaClient(connection, generation)

@@ -1,0 +1,100 @@
+"""What every client says when Kafka does not do what a pipeline needs."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+
+from dataflows.batches import Batch
+from dataflows.errors import DeliveryFailed, KafkaUnavailable, StartRefused
+
+SILENCE_SECONDS = 5
+_GIVE_UP_SECONDS = 120
+_SCAN_SECONDS = 60
+_SCAN_RECORDS = 10_000
+
+log = logging.getLogger(__name__)
+
+
+def offset_gone(topic: str, partition: int, offset: int) -> StartRefused:
+    """No client goes on elsewhere by itself."""
+    return StartRefused(
+        f"topic {topic}, partition {partition}: offset {offset} is no longer there (retention "
+        "removed it, or the topic was truncated), so records would be lost silently. Restore the "
+        "records, or start a new pipeline with a new name, state directory and sink topic."
+    )
+
+
+def topic_unreadable(topic: str, reason: str) -> KafkaUnavailable:
+    """Reading failed in a way that waiting does not cure."""
+    return KafkaUnavailable(
+        f"topic {topic} cannot be read ({reason}). "
+        "Check that this user may read it, and the broker's log."
+    )
+
+
+def offsets_unreadable(topic: str, reason: str) -> KafkaUnavailable:
+    """Nobody says where the topic starts and ends."""
+    return KafkaUnavailable(
+        f"topic {topic}: its offsets cannot be read ({reason}). "
+        "Check that the broker is running and that this user may read the topic."
+    )
+
+
+def not_written(topic: str, partition: int, reason: str) -> DeliveryFailed:
+    """A record was refused before it was sent."""
+    return DeliveryFailed(
+        f"topic {topic}, partition {partition}: Kafka did not take a record ({reason}); the "
+        "pipeline stops before its state advances. Start it again once the topic accepts writes."
+    )
+
+
+def not_acknowledged(reason: str) -> DeliveryFailed:
+    """A record was refused after it was sent."""
+    return DeliveryFailed(
+        f"Kafka did not take a record ({reason}); the pipeline stops before its state advances. "
+        "Start it again once the sink topics accept writes."
+    )
+
+
+class Silence:
+    """A time in which Kafka acknowledges nothing: warnings at first, an error in the end."""
+
+    def __init__(self) -> None:
+        self._begun = self._warned = time.monotonic()
+
+    def goes_on(self) -> None:
+        """Say so now and then; `DeliveryFailed` when it has lasted too long."""
+        now = time.monotonic()
+        lasted = now - self._begun
+        if lasted > _GIVE_UP_SECONDS:
+            raise DeliveryFailed(
+                f"Kafka has acknowledged nothing for {lasted:.0f} s; the pipeline stops before its "
+                "state advances. Start it again once the broker runs."
+            )
+        if now - self._warned >= SILENCE_SECONDS:
+            self._warned = now
+            log.warning("Kafka has acknowledged nothing for %.0f s; waiting", lasted)
+
+
+def scan(
+    topic: str,
+    partition: int,
+    end: int,
+    poll: Callable[[int], list[Batch]],
+    position: Callable[[], int],
+) -> Iterator[Batch]:
+    """Poll until the position reaches the end; gaps and control records only move the position."""
+    deadline = time.monotonic() + _SCAN_SECONDS
+    while position() < end:
+        batches = poll(_SCAN_RECORDS)
+        if batches:
+            deadline = time.monotonic() + _SCAN_SECONDS
+            yield from batches
+        elif time.monotonic() > deadline:
+            raise KafkaUnavailable(
+                f"topic {topic}, partition {partition}: nothing arrived for {_SCAN_SECONDS} s "
+                f"while reading up to offset {end}. Is an open transaction of another producer in "
+                "the way?"
+            )
+        else:
+            time.sleep(0.002)

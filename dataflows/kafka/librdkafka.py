@@ -1,0 +1,48 @@
+"""The fast client: librdkafka, through the public calls of confluent-kafka."""
+
+from collections.abc import Mapping
+
+from confluent_kafka import Consumer, libversion
+from confluent_kafka import __version__ as library_version
+
+from dataflows.kafka.client import Topic
+from dataflows.kafka.connection import Connection
+from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.librdkafka_ends import Ends
+from dataflows.kafka.librdkafka_reader import LibrdkafkaReader
+from dataflows.kafka.librdkafka_settings import READING, WRITING, settings_of
+from dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
+
+
+class LibrdkafkaClient:
+    """`Client` over confluent-kafka; kafka-python looks at topics, and says why Kafka does not let
+    us in."""
+
+    name = f"librdkafka {libversion()[0]} (confluent-kafka {library_version})"
+
+    def __init__(self, connection: Connection, generation: int = 0) -> None:
+        self._settings = settings_of(connection)
+        self._administrator = KafkaPythonClient(connection, generation)
+        self._ends = Ends(self._settings)
+        self._largest_batch = int(WRITING["batch.size"])
+
+    def topic(self, name: str) -> Topic | None:
+        """Facts about a topic; batches of writers to come are no larger than it takes."""
+        topic = self._administrator.topic(name)
+        if topic is not None and topic.settings is not None:
+            takes = int(topic.settings.get("max.message.bytes", self._largest_batch))
+            self._largest_batch = min(self._largest_batch, takes)
+        return topic
+
+    def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
+        """Create a topic with the broker's default replication."""
+        self._administrator.create_topic(name, partitions, settings)
+
+    def reader(self, topic: str) -> LibrdkafkaReader:
+        """A reader that never resets an offset by itself."""
+        return LibrdkafkaReader(topic, Consumer({**self._settings, **READING}))
+
+    def writer(self, owner: str | None = None) -> LibrdkafkaWriter:
+        """An idempotent writer."""
+        settings = {**self._settings, **WRITING, "batch.size": self._largest_batch}
+        return LibrdkafkaWriter(settings, self._ends, self._administrator.writer)

@@ -1,0 +1,37 @@
+"""Where partitions end, asked of the broker in one call for all of them."""
+
+from collections.abc import Iterable
+
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from dataflows.kafka.failures import Silence
+from dataflows.kafka.librdkafka_settings import Settings
+
+_ANSWER_SECONDS = 5.0
+
+Place = tuple[str, int]
+"""Topic and partition."""
+
+
+class Ends:
+    """Asks over a connection of its own."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._admin: AdminClient | None = None
+
+    def of(self, places: Iterable[Place]) -> dict[Place, int]:
+        """The offset that the next record gets; `DeliveryFailed` if nobody says for long."""
+        self._admin = self._admin or AdminClient(self._settings)
+        asked = {TopicPartition(*place): OffsetSpec.latest() for place in places}
+        silence = Silence()
+        while True:
+            answers = self._admin.list_offsets(asked, request_timeout=_ANSWER_SECONDS)
+            try:
+                return {
+                    (place.topic, place.partition): answer.result().offset
+                    for place, answer in answers.items()
+                }
+            except KafkaException:
+                silence.goes_on()

@@ -1,0 +1,133 @@
+"""Reading with librdkafka: `consume` into columns."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from kafka.errors import TopicAuthorizationFailedError
+
+from dataflows.batches import Batch, Header
+from dataflows.errors import FuguError
+from dataflows.kafka.client import Bounds
+from dataflows.kafka.failures import offset_gone, offsets_unreadable, scan, topic_unreadable
+from dataflows.kafka.kafka_python_refusals import right_missing
+
+_PATIENCE_SECONDS = 30.0
+_NO_HEADERS: list[Header] = []
+
+_milliseconds = itemgetter(1)
+
+
+class LibrdkafkaReader:
+    """`Reader` over a consumer with manual assignment."""
+
+    def __init__(self, topic: str, consumer: Consumer) -> None:
+        self._topic = topic
+        self._consumer = consumer
+        self._positions: dict[int, int] = {}
+
+    def assign(self, offsets: Mapping[int, int]) -> None:
+        """Read exactly these partitions from these offsets."""
+        self._positions = dict(offsets)
+        self._consumer.assign([TopicPartition(self._topic, p, o) for p, o in offsets.items()])
+
+    def poll(self, max_records: int) -> list[Batch]:
+        """Records that have arrived, without their headers."""
+        return self._poll(max_records, with_headers=False)
+
+    def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
+        """First and next offsets."""
+        return {partition: self._bounds(partition) for partition in partitions}
+
+    def position(self, partition: int) -> int | None:
+        """After the last record, or where the partition ended when nothing more came."""
+        return self._positions.get(partition)
+
+    def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
+        """Records from start to end; control records and gaps are passed over."""
+        self.assign({partition: start})
+        poll = partial(self._poll, with_headers=True)
+        return scan(self._topic, partition, end, poll, lambda: self._positions[partition])
+
+    def close(self) -> None:
+        """Close the consumer."""
+        self._consumer.close()
+
+    def _poll(self, max_records: int, *, with_headers: bool) -> list[Batch]:
+        messages = self._consumer.consume(max_records, 0)
+        ends: list[Message] = []
+        if any(map(Message.error, messages)):
+            ends = [message for message in messages if self._is_end(message)]
+            messages = [message for message in messages if message.error() is None]
+        batches = [
+            _batch(partition, own, with_headers)
+            for partition, own in _by_partition(messages).items()
+        ]
+        for batch in batches:
+            self._positions[batch.partition] = batch.offsets[-1] + 1
+        for message in ends:
+            partition, offset = int(message.partition() or 0), int(message.offset() or 0)
+            self._positions[partition] = max(self._positions[partition], offset)
+        return batches
+
+    def _is_end(self, message: Message) -> bool:
+        """Whether an event, which comes in place of a record, says that a partition ended."""
+        error = message.error()
+        if error is None or message.topic() is None:
+            return False  # of the group, which is not used
+        if error.code() != KafkaError._PARTITION_EOF:
+            raise self._failure(int(message.partition() or 0), error)
+        return True
+
+    def _failure(self, partition: int, error: KafkaError) -> FuguError:
+        if error.code() == KafkaError._AUTO_OFFSET_RESET:
+            return offset_gone(self._topic, partition, self._positions[partition])
+        if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            return right_missing(self._topic, TopicAuthorizationFailedError)
+        return topic_unreadable(self._topic, error.name())
+
+    def _bounds(self, partition: int) -> Bounds:
+        try:
+            bounds = self._consumer.get_watermark_offsets(
+                TopicPartition(self._topic, partition), timeout=_PATIENCE_SECONDS
+            )
+        except KafkaException as error:
+            raise offsets_unreadable(self._topic, error.args[0].name()) from None
+        if bounds is None:
+            raise offsets_unreadable(self._topic, "no answer")
+        return Bounds(*bounds)
+
+
+def _by_partition(messages: list[Message]) -> dict[int, list[Message]]:
+    """They come in runs of one partition, which are cut without looking at each in Python."""
+    if not messages:
+        return {}
+    partitions = np.fromiter(map(_partition, messages), np.int64, len(messages))
+    cuts = (np.flatnonzero(partitions[1:] != partitions[:-1]) + 1).tolist()
+    found: dict[int, list[Message]] = {}
+    for start, end in pairwise([0, *cuts, len(messages)]):
+        found.setdefault(int(partitions[start]), []).extend(messages[start:end])
+    return found
+
+
+def _batch(partition: int, messages: list[Message], with_headers: bool) -> Batch:
+    return Batch(
+        partition,
+        list(map(_offset, messages)),
+        list(map(_milliseconds, map(Message.timestamp, messages))),
+        list(map(Message.key, messages)),
+        list(map(Message.value, messages)),
+        [list(headers or ()) for headers in map(_headers, messages)]
+        if with_headers
+        else [_NO_HEADERS] * len(messages),
+    )
+
+
+_partition: Any = Message.partition
+_offset: Any = Message.offset
+_headers: Any = Message.headers
+"""Always there in a record, which their types do not say."""

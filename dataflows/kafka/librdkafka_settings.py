@@ -1,0 +1,132 @@
+"""A `Connection` in the words of librdkafka, and the settings that matter, with the reasons."""
+
+import logging
+import ssl
+import time
+from collections.abc import Callable
+from typing import Any
+
+from confluent_kafka import KafkaError
+
+from dataflows.kafka.connection import Connection, Credentials
+from dataflows.kafka.tls import Tls
+
+Settings = dict[str, Any]
+
+READING: Settings = {
+    # Offsets are kept in bytewax's snapshots, and the group is a name that nobody joins.
+    "group.id": "fugu",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "max.poll.interval.ms": 86_400_000,
+    # An offset that is gone is an error: going on elsewhere would lose records silently.
+    "auto.offset.reset": "error",
+    # Aborted records never count, and bytes that a disk or network changed are not records.
+    "isolation.level": "read_committed",
+    "check.crcs": True,
+    # Says where reading stands behind control records, and behind gaps that compaction left.
+    "enable.partition.eof": True,
+    # Read ahead until 64 MB wait for the dataflow, or this many records in each partition.
+    "queued.min.messages": 50_000,
+    "queued.max.messages.kbytes": 65_536,
+    # A full queue is looked at again soon: after the default of 1 s it would long be empty.
+    "fetch.queue.backoff.ms": 5,
+    "fetch.error.backoff.ms": 100,
+    # How late an idle topic is known to have ended; a record that comes is sent at once.
+    "fetch.wait.max.ms": 100,
+}
+
+WRITING: Settings = {
+    # In order, once, on all replicas that are in sync.
+    "enable.idempotence": True,
+    "acks": "all",
+    # A record that cannot be written ends all writing: nothing comes after a gap.
+    "enable.gapless.guarantee": True,
+    # No record is given up by itself, which would leave a gap: `flush` gives up all of them.
+    "message.timeout.ms": 0,
+    # Successes are known by an empty queue: a call into Python for each would cost as much as
+    # producing it does.
+    "delivery.report.only.error": True,
+    # Unacknowledged records are bounded; with more, writing waits.
+    "queue.buffering.max.messages": 100_000,
+    "queue.buffering.max.kbytes": 65_536,
+    # Few large requests: with 131,072 bytes half as many records get through. A topic must be
+    # ready to take a whole batch, so that the client makes them smaller for topics that are not.
+    "linger.ms": 5,
+    "batch.size": 1_000_000,
+    "message.max.bytes": 1_048_576,
+}
+
+TRANSACTION_SECONDS = 180
+TRANSACTIONS: Settings = {
+    # How long the records of a process that died hold back what consumers read, if no successor
+    # comes. Longer than an epoch, or Kafka would abort what the pipeline still writes.
+    "transaction.timeout.ms": TRANSACTION_SECONDS * 1000,
+    "message.timeout.ms": TRANSACTION_SECONDS * 1000,
+}
+
+_WARNING_SECONDS = 60.0
+_WORTH_SAYING = {KafkaError._AUTHENTICATION, KafkaError._SSL}
+"""A password may be changed, or a certificate expire, under a running pipeline."""
+
+_UNHEARD = logging.getLogger("librdkafka")
+_UNHEARD.disabled = True
+
+log = logging.getLogger(__name__)
+
+
+def settings_of(connection: Connection) -> Settings:
+    """Settings of librdkafka's producer, consumer and admin client."""
+    settings: Settings = {
+        "bootstrap.servers": connection.bootstrap,
+        "client.id": "fugu",
+        "security.protocol": connection.protocol,
+        "reconnect.backoff.max.ms": 1_000,
+        "allow.auto.create.topics": connection.embedded,
+        # Its words may repeat what it was given; what a person should know comes as an error.
+        "logger": _UNHEARD,
+        "log_level": 0,
+        "error_cb": _warning_of(connection),
+    }
+    if connection.tls is not None:
+        settings |= _tls(connection.tls)
+    if connection.credentials is not None:
+        settings |= _sasl(connection.credentials)
+    return settings
+
+
+def _tls(tls: Tls) -> Settings:
+    system = ssl.get_default_verify_paths()
+    authorities = tls.authorities or system.cafile or system.capath or "probe"
+    settings: Settings = {"ssl.ca.location": str(authorities)}
+    if tls.client is not None:
+        settings["ssl.certificate.location"] = str(tls.client.certificate)
+        settings["ssl.key.location"] = str(tls.client.key)
+        if tls.client.password is not None:
+            settings["ssl.key.password"] = tls.client.password.get_secret_value()
+    return settings
+
+
+def _sasl(credentials: Credentials) -> Settings:
+    return {
+        "sasl.mechanism": credentials.mechanism,
+        "sasl.username": credentials.username,
+        "sasl.password": credentials.password.get_secret_value(),
+    }
+
+
+def _warning_of(connection: Connection) -> Callable[[KafkaError], None]:
+    """A warning now and then about a Kafka that no longer lets us in."""
+    next_warning = 0.0
+
+    def warn(error: KafkaError) -> None:
+        nonlocal next_warning
+        if error.code() in _WORTH_SAYING and time.monotonic() >= next_warning:
+            next_warning = time.monotonic() + _WARNING_SECONDS
+            log.warning(
+                "Kafka at %s does not let us in (%s). Trying again.",
+                connection.bootstrap,
+                error.name(),
+            )
+
+    return warn
