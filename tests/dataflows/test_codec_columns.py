@@ -107,6 +107,17 @@ def test_together_is_as_one_by_one(some: list[Message], earlier: int) -> None:
         assert columns(reading.decode(batch)) == one_by_one(reading, batch)
 
 
+halves = st.integers(-(10**9), 10**9).map(lambda units: (units + 0.5) / 100)
+
+
+@settings(deadline=None)
+@given(st.lists(halves | st.floats(-1e9, 1e9) | st.integers(-(10**9), 10**9)))
+def test_numbers_together_are_rounded_as_one_by_one(numbers: list[float]) -> None:
+    hundredths = Numbers("x", units_per_one=100)
+    records: list[Record] = [{"x": number} for number in numbers]
+    assert hundredths.read_column(records) == list(map(hundredths.read, records))
+
+
 @pytest.mark.parametrize("share", [0, 0.0005, 0.01, 0.5, 1])
 def test_refused_records_anywhere_leave_all_others_as_they_are(share: float) -> None:
     random, refused = Random(7), [message for message, *_ in REFUSED.values()]
