@@ -96,8 +96,7 @@ def _one_pass(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> S
     known = plan.publisher.pseudonyms
     publisher = replace(plan.publisher, pseudonyms=Pseudonyms(known.secret, known.sink))
     with watch.on(_NEW_PSEUDONYMS):
-        for user in users:
-            publisher.pseudonyms.of(user)
+        publisher.pseudonyms.of_each(users)
     recording = Recording(plan.mechanism)
     lift, recorder = lift_of(plan, plan.mechanism), lift_of(plan, recording)
     table, recorded = RowTable(lift.start), RowTable(recorder.start)
@@ -120,8 +119,7 @@ def _one_pass(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> S
                 "release", publisher.source, sanitized.partition, sanitized.offsets
             )
         with watch.on(PSEUDONYMS):
-            for key in sanitized.keys:
-                publisher.pseudonyms.of(key)
+            publisher.pseudonyms.of_each(sanitized.keys)
     with watch.on(_EPOCH):
         table.take_everything()
     return watch

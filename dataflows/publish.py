@@ -1,6 +1,6 @@
 """From releases and dead letters to complete Kafka records: key, value, headers, timestamp."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Literal
@@ -33,14 +33,26 @@ class Pseudonyms:
 
     def of(self, key: bytes) -> bytes:
         """32 hexadecimal digits, the same for one key in one sink for ever."""
-        known = self._known.get(key)
-        if known is None:
-            if len(self._known) >= _REMEMBERED_PSEUDONYMS:
-                self._known.clear()
-            hasher = self._hasher.copy()
-            hasher.update(encode_fields(key))
-            known = self._known[key] = hasher.digest()[:PSEUDONYM_BYTES].hex().encode()
-        return known
+        return self.of_each([key])[0]
+
+    def of_each(self, keys: Sequence[bytes]) -> list[bytes]:
+        """The same for many keys. What was made last is remembered; with more users than that,
+        making it again takes no longer than looking it up in so large a table."""
+        known = self._known
+        new = {key for key in keys if key not in known}
+        if new:
+            if len(known) + len(new) > _REMEMBERED_PSEUDONYMS:
+                known.clear()
+                new = set(keys)
+            known.update(zip(new, self._made(new), strict=True))
+        return list(map(known.__getitem__, keys))
+
+    def _made(self, keys: Iterable[bytes]) -> Iterator[bytes]:
+        copy = self._hasher.copy
+        for key in keys:
+            hasher = copy()
+            hasher.update(len(key).to_bytes(4, "little") + key)  # one field of `encode_fields`
+            yield hasher.hexdigest()[: 2 * PSEUDONYM_BYTES].encode()
 
 
 @dataclass(frozen=True)
@@ -134,7 +146,7 @@ class Publisher:
             return [None] * len(keys)
         if self.key_policy == "original":
             return list(keys)
-        return [self.pseudonyms.of(key) for key in keys]
+        return [*self.pseudonyms.of_each(keys)]
 
     def _headers(self, ids: list[bytes]) -> list[list[Header]]:
         guarantee = (GUARANTEE_HEADER, self.guarantee_id)

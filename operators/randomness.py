@@ -30,12 +30,14 @@ Secret(hidden)
 """
 
 import struct
+from binascii import hexlify
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
+from numpy.typing import NDArray
 
 from operators.mechanism import Draws, Integers, Words
 
@@ -146,17 +148,17 @@ class DrawScope:
             topic,
             partition,
         )
-        blocks: dict[int, bytes] = {}
-        ids = []
-        for offset in offsets:
-            quotient, remainder = divmod(offset, RELEASE_IDS_PER_BLOCK)
-            block = blocks.get(quotient)
-            if block is None:
-                hasher = prefix.copy()
-                hasher.update(_encode_field(quotient))
-                block = blocks[quotient] = hasher.digest()
-            start = remainder * RELEASE_ID_BYTES
-            ids.append(block[start : start + RELEASE_ID_BYTES].hex().encode())
+        places = np.array(offsets, dtype=np.int64)
+        blocks = places // RELEASE_IDS_PER_BLOCK
+        is_new = np.diff(blocks, prepend=blocks[:1] - 1) != 0
+        digests = []
+        for block in blocks[is_new].tolist():
+            hasher = prefix.copy()
+            hasher.update(_encode_field(block))
+            digests.append(hasher.digest())
+        first = (np.cumsum(is_new) - 1) * RELEASE_IDS_PER_BLOCK
+        named = _names(digests)[first + places % RELEASE_IDS_PER_BLOCK]
+        ids: list[bytes] = named.tolist()
         return ids
 
     def tick_release_ids(
@@ -167,15 +169,21 @@ class DrawScope:
             "fugu-tick-release-id-v1", self.pipeline, self.operator, self.version, topic
         )
         times: dict[tuple[int, int], bytes] = {}
-        ids = []
+        digests = []
         for stream_key, epoch, tick in zip(stream_keys, epochs, ticks, strict=True):
             time = times.get((epoch, tick))
             if time is None:
                 time = times[epoch, tick] = encode_fields(epoch, tick)
             hasher = prefix.copy()
             hasher.update(_encode_field(stream_key) + time)
-            ids.append(hasher.digest()[:RELEASE_ID_BYTES].hex().encode())
+            digests.append(hasher.digest()[:RELEASE_ID_BYTES])
+        ids: list[bytes] = _names(digests).tolist()
         return ids
+
+
+def _names(digests: Sequence[bytes]) -> NDArray[np.bytes_]:
+    """All bytes as hexadecimal digits, cut into release ids."""
+    return np.frombuffer(hexlify(b"".join(digests)), dtype=f"S{2 * RELEASE_ID_BYTES}")
 
 
 @dataclass(frozen=True)
@@ -275,8 +283,13 @@ def integers_below(words: Words, limits: Integers) -> Integers:
 
 def record_positions(topic: str, partition: int, offsets: Sequence[int]) -> list[bytes]:
     """Positions of releases that are triggered by source records."""
-    prefix = encode_fields(topic, partition)
-    return [prefix + encoded for encoded in map(_encode_field, offsets)]
+    prefix = encode_fields(topic, partition) + _INTEGER_LENGTH
+    length = len(prefix) + _INTEGER.size
+    encoded = np.empty((len(offsets), length), dtype=np.uint8)
+    encoded[:, : len(prefix)] = np.frombuffer(prefix, dtype=np.uint8)
+    encoded[:, len(prefix) :] = np.array(offsets, dtype=">i8")[:, None].view(np.uint8)
+    positions: list[bytes] = encoded.view(f"V{length}")[:, 0].tolist()
+    return positions
 
 
 def tick_position(topic: str, tick: int) -> bytes:

@@ -23,6 +23,8 @@ class Reader(Protocol):
 
     def read(self, record: Record) -> int: ...
 
+    def read_column(self, records: Sequence[Record]) -> list[int]: ...
+
 
 class Contributions:
     """Reads group and amount; without `groups` there is one group, and without `amounts` everybody
@@ -52,7 +54,19 @@ class Contributions:
         group = 0 if self._groups is None else self._groups.read(record)
         if self._amounts is None:
             return group, 1
-        return group, min(max(self._amounts.read(record), self._lower), self._upper)
+        return group, self._bounded(self._amounts.read(record))
+
+    def read_column(self, records: Sequence[Record]) -> list[tuple[int, int]]:
+        """The same for many records."""
+        nothing = [0] * len(records)
+        groups = nothing if self._groups is None else self._groups.read_column(records)
+        if self._amounts is None:
+            return [(group, 1) for group in groups]
+        amounts = map(self._bounded, self._amounts.read_column(records))
+        return list(zip(groups, amounts, strict=True))
+
+    def _bounded(self, amount: int) -> int:
+        return min(max(amount, self._lower), self._upper)
 
 
 class YesOrNo:
@@ -71,6 +85,10 @@ class YesOrNo:
         if not isinstance(value, bool):
             raise Refused(Reason.WRONG_TYPE, self.field)
         return int(value)
+
+    def read_column(self, records: Sequence[Record]) -> list[int]:
+        """The same for many records."""
+        return list(map(self.read, records))
 
 
 class SetContributions:

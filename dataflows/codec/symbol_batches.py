@@ -30,11 +30,13 @@ class SymbolBatches(Symbols):
 
     def write(self, releases: Releases) -> list[bytes]:
         """One JSON object per release; a shorter final batch is a shorter list."""
-        symbols = self._symbols
+        symbols, ends = self._symbols, self._ends
         return [
             self._start
             + b",".join(symbols[symbol] for symbol in batch if symbol >= 0)
             + b'],"confidence":'
-            + end
-            for batch, end in zip(releases.values.tolist(), self._said(releases), strict=True)
+            + ends[end]
+            for batch, end in zip(
+                releases.values.tolist(), self._said(releases).tolist(), strict=True
+            )
         ]

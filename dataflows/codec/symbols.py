@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dataflows.codec.alphabet import Alphabet
-from operators.mechanism import Kind, Releases
+from operators.mechanism import Integers, Kind, Releases
 
 _STEPS = 10_000
 _CONFIDENCES = [*(b"%.4f" % (step / _STEPS) for step in range(_STEPS + 1)), b"null"]
@@ -24,26 +24,22 @@ class Symbols(Alphabet):
     ) -> None:
         super().__init__(field, alphabet, other=other)
         self._starts = [self._start + symbol + b',"confidence":' for symbol in self._symbols]
-        self._ends = {
-            Kind.FRESH: [confidence + b"}" for confidence in _CONFIDENCES],
-            Kind.REPEATED: [confidence + b',"repeated":true}' for confidence in _CONFIDENCES],
-        }
+        fresh = [confidence + b"}" for confidence in _CONFIDENCES]
+        repeated = [confidence + b',"repeated":true}' for confidence in _CONFIDENCES]
+        self._ends = fresh + repeated
 
     def write(self, releases: Releases) -> list[bytes]:
         """One JSON object per release: the symbol, and the probability that it is the true one,
         null where nothing is said about it."""
-        return [
-            self._starts[symbol] + end
-            for symbol, end in zip(releases.values.tolist(), self._said(releases), strict=True)
-        ]
+        starts, ends = self._starts, self._ends
+        symbols, said = releases.values.tolist(), self._said(releases).tolist()
+        return [starts[symbol] + ends[end] for symbol, end in zip(symbols, said, strict=True)]
 
-    def _said(self, releases: Releases) -> list[bytes]:
-        """What follows the value in each record."""
+    def _said(self, releases: Releases) -> Integers:
+        """Which of `_ends` follows the value in each record."""
         confidence = releases.annotations["confidence"]
         steps = np.where(np.isnan(confidence), _NO_CONFIDENCE, np.floor(confidence * _STEPS + 0.5))
-        kinds = [Kind.FRESH] * len(steps) if releases.kinds is None else releases.kinds.tolist()
-        ends = self._ends
-        return [
-            ends[kind][step]
-            for kind, step in zip(kinds, steps.astype(np.int64).tolist(), strict=True)
-        ]
+        ends = steps.astype(np.int64)
+        if releases.kinds is not None:
+            ends += len(_CONFIDENCES) * (releases.kinds == Kind.REPEATED)
+        return ends

@@ -7,7 +7,7 @@ import pytest
 
 from dataflows.batches import Reason
 from dataflows.publish import KeyPolicy, Pseudonyms, record_digest
-from operators.randomness import Secret
+from operators.randomness import Secret, encode_fields
 from tests.dataflows.columns import SECRET, Message, publisher, sanitized
 
 MESSAGES: list[Message] = [
@@ -56,6 +56,17 @@ def test_pseudonyms_differ_between_users_sinks_and_secrets() -> None:
         Pseudonyms(Secret(bytes(32)), "a").of(b"alice"),
     ]
     assert here.of(b"alice") not in others
+
+
+def test_pseudonyms_of_more_users_than_are_remembered_are_those_of_their_keys() -> None:
+    pseudonyms, keys = Pseudonyms(SECRET, "a"), [b"%d" % user for user in range(70_000)]
+    expected = SECRET.hasher("fugu-pseudonym-v1", "a")
+    expected.update(encode_fields(b"69999"))
+    first = pseudonyms.of_each(keys)
+    assert first[-1] == expected.hexdigest()[:32].encode()
+    others = pseudonyms.of_each([b"user %d" % user for user in range(70_000)])
+    assert pseudonyms.of_each(keys) == first
+    assert len({*first, *others}) == 140_000
 
 
 def test_a_dead_letter_is_coordinates_and_a_reason_without_the_payload() -> None:
