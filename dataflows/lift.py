@@ -115,7 +115,8 @@ class Lift:
         distinct, row = np.unique(rows, return_inverse=True)
         state = table.gather(distinct)
         exhausted = self._exhausted(state)
-        index, remembered = np.arange(len(rows)), {}
+        index: Integers = np.arange(len(rows))
+        remembered: State = {}
         if self.deduplication is not None and accepted.events is not None:
             again, remembered = self.deduplication.sifted(state, row, accepted.events, exhausted)
             index = np.flatnonzero(~again)

@@ -87,7 +87,8 @@ class LaplaceRelease:
         total: int | None = None,
     ) -> Run:
         """One step of all positions."""
-        return run_of_equal_charges(self, state, rows, inputs, draws, total)
+        charge = self.largest_charge
+        return run_of_equal_charges(self.step, charge, state, rows, inputs, draws, total)
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """A position without a release changes nothing."""

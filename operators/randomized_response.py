@@ -101,6 +101,10 @@ class RandomizedResponse(ABC):
     def reported_if_other(self) -> float:
         """P(a release reports v given that another symbol is the truth)."""
 
+    @abstractmethod
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """Advance every row by one position."""
+
     def start(self, rows: int) -> State:
         """Nothing is remembered but what was spent."""
         return {"spent": np.zeros(rows, dtype=np.int64)}
@@ -119,7 +123,8 @@ class RandomizedResponse(ABC):
         total: int | None = None,
     ) -> Run:
         """One step of all positions."""
-        return run_of_equal_charges(self, state, rows, inputs, draws, total)
+        charge = self.largest_charge
+        return run_of_equal_charges(self.step, charge, state, rows, inputs, draws, total)
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """A position without a release changes nothing."""

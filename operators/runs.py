@@ -4,7 +4,7 @@ A *run* advances streams by several positions each (`RunningMechanism`). A *roun
 distinct rows. Rounds are what a run must equal, bit for bit, and what it falls back to.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -93,16 +93,17 @@ def run_in_rounds(
 
 
 def run_of_equal_charges(
-    mechanism: ChargingMechanism,
+    step: Callable[[State, Inputs, Draws], tuple[State, Releases]],
+    charge: int,
     state: State,
     rows: Integers,
     inputs: Inputs,
     draws: Draws,
     total: int | None = None,
 ) -> Run:
-    """A run where a release depends on nothing before it, and always costs `largest_charge`: one
-    step of as many rows as there are positions."""
-    charge, spent = mechanism.largest_charge, state["spent"]
+    """A run where a release depends on nothing before it, and always costs the same: one step of
+    as many rows as there are positions."""
+    spent = state["spent"]
     affordable = np.full(len(spent), len(rows))
     if total is not None:
         affordable = np.maximum((total - spent) // charge, 0)
@@ -110,7 +111,7 @@ def run_of_equal_charges(
     paid = number <= affordable[rows]
     charged = np.minimum(number, affordable[rows]) * charge
     ledger = {"spent": np.minimum(spent[rows] + charged, LARGEST_SPENT)}
-    releases = mechanism.step(ledger, inputs, draws)[1]
+    releases = step(ledger, inputs, draws)[1]
     times = np.bincount(rows[paid], minlength=len(spent))
     return Run({"spent": np.minimum(spent + times * charge, LARGEST_SPENT)}, releases, ledger, paid)
 

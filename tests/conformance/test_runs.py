@@ -16,7 +16,7 @@ from tests.conformance.conftest import EXAMPLES
 from tests.conformance.streams import Stored, Streams
 
 ROWS = 5
-RUNNING = {"grr", "laplace", "oue"}
+RUNNING = {"crr", "grr", "laplace", "oue"}
 
 
 def advance_in_one_run(
@@ -56,9 +56,10 @@ def advance_one_by_one(streams: Streams, rows: Integers, choices: Integers) -> I
     for row, choice in zip(rows.tolist(), choices, strict=True):
         streams.advance([row], np.array([choice]))
         state = {name: column[[row]] for name, column in streams.state.items()}
-        mechanism = streams.mechanism
-        exhaustible = isinstance(mechanism, ExhaustibleMechanism)
-        levels.append(int(mechanism.level(state)[0] if exhaustible else state["spent"][0]))
+        if isinstance(streams.mechanism, ExhaustibleMechanism):
+            levels.append(int(streams.mechanism.level(state)[0]))
+        else:
+            levels.append(int(state["spent"][0]))
     return np.array(levels, dtype=np.int64)
 
 
