@@ -15,11 +15,12 @@ from statistics import median
 from bench.recorded import Recording, Step
 from dataflows.batches import Batch, Decoded
 from dataflows.flow import Plan
-from dataflows.lift import Lift, rounds_of_distinct_rows
+from dataflows.lift import Lift
 from dataflows.publish import Pseudonyms
 from dataflows.state.row_table import RowTable
 from operators.mechanism import Mechanism
 from operators.randomness import record_positions
+from operators.runs import rounds_of_distinct_rows
 
 DECODE = "codec: decode"
 LIFT = "lift as a whole"

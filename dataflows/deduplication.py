@@ -10,6 +10,7 @@ chance that two ids share a digest is `remember` in 2^64.
 ([True], [False])
 """
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -17,7 +18,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.mechanism import State
+from operators.mechanism import Integers, State
 
 _COLUMN = "recent_events"
 
@@ -42,6 +43,25 @@ class Deduplication:
         """Which of the events, one per row, were seen before."""
         found: NDArray[np.bool_] = (state[_COLUMN] == _digests(events)).any(axis=1)
         return found
+
+    def sifted(
+        self, state: State, rows: Integers, events: Sequence[int], ended: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], State]:
+        """Which events were seen before, event i being one of row `rows[i]`, and the state after
+        all of them, as of `seen` and `remembered` one by one; rows that are `ended` are not asked.
+        """
+        recent = [deque(row, self.remember) for row in state[_COLUMN].tolist()]
+        again = np.zeros(len(rows), dtype=bool)
+        asked = ~ended[rows]
+        for i in np.flatnonzero(asked).tolist():
+            before, event = recent[rows[i]], events[i]
+            if event in before:
+                again[i] = True
+            else:
+                before.append(event)
+        column = np.array(recent, dtype=np.uint64).reshape(state[_COLUMN].shape)
+        column[ended] = 0
+        return again, {_COLUMN: column}
 
     def remembered(
         self, state: State, events: Sequence[int], forgetting: NDArray[np.bool_]

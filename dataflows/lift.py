@@ -1,36 +1,38 @@
 """Lift a mechanism to batches: the one place that knows both the row table and `Mechanism.step`.
 
 `step` wants distinct rows, so a batch is cut into rounds: the first occurrence of every key, then
-the second, and so on. Releases go back into input order. How the input was cut into batches never
+the second, and so on. Releases go back into input order. A mechanism that `runs` takes the whole
+batch in one call instead, which makes the same of it. How the input was cut into batches never
 shows, because a draw depends on the record's position and a row on its own history only.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dataflows.admission import Admission
-from dataflows.batches import DeadLetters, Decoded, Reason, Sanitized, Spending
+from dataflows.advanced import NOTHING, Advanced, in_input_order, picked, sanitized, without
+from dataflows.batches import DeadLetters, Decoded, Sanitized
 from dataflows.deduplication import Deduplication
 from dataflows.epoch_end import ended
-from dataflows.errors import FuguError
 from dataflows.state.row_table import RowTable
 from dataflows.tick_releases import TickReleases, sanitized_ticks
 from dataflows.ticks import TIME
 from operators.mechanism import (
-    Array,
     ExhaustibleMechanism,
     Inputs,
     Integers,
-    Kind,
     Mechanism,
     Releases,
+    Run,
+    RunningMechanism,
     State,
     TimedMechanism,
 )
-from operators.randomness import DrawScope, record_positions
+from operators.randomness import DrawScope, KeyedDraws, record_positions
+from operators.runs import rounds_of_distinct_rows, running
 from operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
 Elapse = Callable[[State, Sequence[int]], State]
@@ -48,10 +50,14 @@ class Lift:
     deduplication: Deduplication | None = None
     _columns: tuple[str, ...] = field(init=False)
     _elapse: Elapse | None = field(init=False)
+    _running: RunningMechanism | None = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_columns", tuple(self.mechanism.start(0)))
         object.__setattr__(self, "_elapse", passing_time(self.mechanism))
+        object.__setattr__(
+            self, "_running", running(self.mechanism) if self._elapse is None else None
+        )
 
     @property
     def ends(self) -> ExhaustibleMechanism | None:
@@ -65,27 +71,15 @@ class Lift:
     def __call__(self, decoded: Decoded, table: RowTable) -> Sanitized:
         """Release every accepted record, once."""
         refused = self.admission.refusals(table, decoded.partition, decoded.keys)
-        accepted = [i for i in range(len(decoded.keys)) if i not in refused]
-        rows = table.rows_of([decoded.keys[i] for i in accepted])
-        indices = np.array(accepted, dtype=np.int64)
-        rounds, levels = [], []
-        for chosen in rounds_of_distinct_rows(rows):
-            index, row = indices[chosen], rows[chosen]
-            state = table.gather(row)
-            duplicate = self._duplicates(state, decoded, index)
-            if duplicate.any():
-                refused.update(dict.fromkeys(index[duplicate].tolist(), Reason.DUPLICATE))
-                index, row = index[~duplicate], row[~duplicate]
-                state = {name: column[~duplicate] for name, column in state.items()}
-            stepped, releases = self._step(state, decoded, index)
-            remembered = self._remember(state, stepped, decoded, index)
-            table.scatter(row, {**stepped, **remembered})
-            rounds.append((index, releases))
-            levels.append((index, self._new_level(state, stepped)))
-        if self._temporal is not None and accepted:
-            latest = max(decoded.timestamps[i] for i in accepted)
+        accepted = without(decoded, refused)
+        rows = table.rows_of(accepted.keys)
+        advanced = None if self._running is None else self._run(table, rows, accepted)
+        if advanced is None:
+            advanced = self._rounds(table, rows, accepted)
+        if self._temporal is not None and accepted.keys:
+            latest = max(accepted.timestamps)
             table.clock = {TIME: max(latest, table.clock.get(TIME, latest))}
-        return _sanitized(decoded, refused, levels, *_in_input_order(rounds))
+        return sanitized(accepted, advanced)
 
     def finish(self, partition: int, table: RowTable, end: End) -> Sanitized:
         """Let out what streams hold back, and end their epochs; its time is the latest there was.
@@ -110,6 +104,65 @@ class Lift:
     @property
     def _temporal(self) -> TemporalPerturbation | None:
         return self.mechanism if isinstance(self.mechanism, TemporalPerturbation) else None
+
+    def _run(self, table: RowTable, rows: Integers, accepted: Decoded) -> Advanced | None:
+        """All positions in one call; None where rounds have to find out what is a duplicate.
+
+        A stream that is exhausted for good looks no more for duplicates. Where one has both, an end
+        and a duplicate, in one batch, the one depends on the other.
+        """
+        assert self._running is not None
+        distinct, row = np.unique(rows, return_inverse=True)
+        state = table.gather(distinct)
+        exhausted = self._exhausted(state)
+        index: Integers = np.arange(len(rows))
+        remembered: State = {}
+        if self.deduplication is not None and accepted.events is not None:
+            again, remembered = self.deduplication.sifted(state, row, accepted.events, exhausted)
+            index = np.flatnonzero(~again)
+        inner, chosen = {name: state[name] for name in self._columns}, picked(accepted, index)
+        run = self._running.run(inner, row[index], Inputs(chosen.values), self._draws(chosen))
+        for column in remembered.values():
+            ended = self._exhausted(run.state)
+            if (ended & ~exhausted)[row[again]].any():
+                return None
+            column[ended] = 0
+        table.scatter(distinct, {**run.state, **remembered})
+        return Advanced(index, run.releases, *self._reached(state, row[index], run))
+
+    def _reached(self, state: State, rows: Integers, run: Run) -> tuple[Integers, Integers]:
+        """Positions of a run at which a row reached a new level, and which."""
+        ends = exhaustible(self.mechanism)
+        if ends is None:
+            return NOTHING, NOTHING
+        first = ends.level(state)
+        higher = np.flatnonzero((ends.level(run.state) > first)[rows])
+        by_row = higher[np.argsort(rows[higher], kind="stable")]
+        row = rows[by_row]
+        level = ends.level({name: column[by_row] for name, column in run.ledger.items()})
+        before = first[row]
+        same = np.flatnonzero(row[1:] == row[:-1]) + 1
+        before[same] = level[same - 1]
+        new = np.flatnonzero(level > before)
+        return by_row[new], level[new]
+
+    def _rounds(self, table: RowTable, rows: Integers, accepted: Decoded) -> Advanced:
+        """Round by round of distinct rows."""
+        rounds = []
+        for index in rounds_of_distinct_rows(rows):
+            row = rows[index]
+            state = table.gather(row)
+            fresh = ~self._duplicates(state, accepted, index)
+            if not fresh.all():
+                index, row = index[fresh], row[fresh]
+                state = {name: column[fresh] for name, column in state.items()}
+            stepped, releases = self._step(state, accepted, index)
+            remembered = self._remember(state, stepped, accepted, index)
+            table.scatter(row, {**stepped, **remembered})
+            level = self._new_level(state, stepped)
+            new = np.flatnonzero(level)
+            rounds.append(Advanced(index, releases, index[new], level[new]))
+        return in_input_order(rounds)
 
     def _duplicates(self, state: State, decoded: Decoded, index: Integers) -> NDArray[np.bool_]:
         """Events seen before; in a stream that is exhausted for good nobody looks any more."""
@@ -140,14 +193,16 @@ class Lift:
             return np.zeros(len(next(iter(state.values()))), dtype=bool)
         return ends.exhausted(state)
 
-    def _step(self, state: State, decoded: Decoded, index: Integers) -> tuple[State, Releases]:
-        offsets = [decoded.offsets[i] for i in index]
-        positions = record_positions(self.source, decoded.partition, offsets)
-        draws = self.scope.draws([decoded.keys[i] for i in index], positions)
+    def _step(self, state: State, accepted: Decoded, index: Integers) -> tuple[State, Releases]:
+        chosen = picked(accepted, index)
         inner = {name: state[name] for name in self._columns}
         if self._elapse is not None:
-            inner = self._elapse(inner, [decoded.timestamps[i] for i in index])
-        return self.mechanism.step(inner, Inputs(decoded.values[index]), draws)
+            inner = self._elapse(inner, chosen.timestamps)
+        return self.mechanism.step(inner, Inputs(chosen.values), self._draws(chosen))
+
+    def _draws(self, chosen: Decoded) -> KeyedDraws:
+        positions = record_positions(self.source, chosen.partition, chosen.offsets)
+        return self.scope.draws(chosen.keys, positions)
 
 
 def row_columns(
@@ -173,91 +228,3 @@ def passing_time(mechanism: Mechanism) -> Elapse | None:
         return None
     elapse, tick = mechanism.elapse, mechanism.tick_milliseconds
     return lambda state, timestamps: elapse(state, np.array(timestamps, dtype=np.int64) // tick)
-
-
-def rounds_of_distinct_rows(rows: Integers) -> Iterator[Integers]:
-    """Indices of the first occurrence of every row, then of the second, ...
-
-    One empty round stands for an empty batch.
-
-    >>> [index.tolist() for index in rounds_of_distinct_rows(np.array([7, 3, 7, 7, 3]))]
-    [[0, 1], [2, 4], [3]]
-    """
-    if len(rows) == 0:
-        yield rows
-        return
-    by_row = np.argsort(rows, kind="stable")
-    ordered = rows[by_row]
-    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-    starts = np.maximum.accumulate(np.where(is_first, np.arange(len(rows)), 0))
-    occurrence = np.empty(len(rows), dtype=np.int64)
-    occurrence[by_row] = np.arange(len(rows)) - starts
-    by_round = np.argsort(occurrence, kind="stable")
-    yield from np.split(by_round, np.cumsum(np.bincount(occurrence))[:-1])
-
-
-def _in_input_order(rounds: list[tuple[Integers, Releases]]) -> tuple[Integers, Releases]:
-    """Which records were released, in input order, and their releases."""
-    indices = np.concatenate([index for index, _ in rounds])
-    order = np.argsort(indices)
-
-    def column(parts: list[Array]) -> Array:
-        return np.concatenate(parts)[order]
-
-    kinds = [
-        np.full(len(index), Kind.FRESH) if releases.kinds is None else releases.kinds
-        for index, releases in rounds
-    ]
-    names = rounds[0][1].annotations
-    return indices[order], Releases(
-        column([releases.values for _, releases in rounds]),
-        {name: column([r.annotations[name] for _, r in rounds]) for name in names},
-        column(kinds),
-    )
-
-
-def _spending(decoded: Decoded, levels: list[tuple[Integers, Integers]]) -> Spending:
-    reached = sorted(
-        (int(index[i]), int(level[i])) for index, level in levels for i in np.flatnonzero(level)
-    )
-    return Spending(
-        [decoded.offsets[index] for index, _ in reached],
-        [decoded.timestamps[index] for index, _ in reached],
-        [decoded.keys[index] for index, _ in reached],
-        [level for _, level in reached],
-    )
-
-
-def _sanitized(
-    decoded: Decoded,
-    refused: dict[int, Reason],
-    levels: list[tuple[Integers, Integers]],
-    released: Integers,
-    releases: Releases,
-) -> Sanitized:
-    kinds = releases.kinds
-    assert kinds is not None
-    if (kinds == Kind.STOPPED).any():
-        offset = decoded.offsets[released[int(np.argmax(kinds == Kind.STOPPED))]]
-        raise FuguError(
-            f"budget exhausted: the stream of the record at partition {decoded.partition}, offset "
-            f"{offset} cannot pay for another release, and budget.when_exhausted is stop. Nothing "
-            "was published for it."
-        )
-    published = kinds != Kind.SUPPRESSED
-    kept = released[published]
-    for index, reason in refused.items():
-        decoded.dead.add(decoded.offsets[index], decoded.timestamps[index], reason)
-    return Sanitized(
-        decoded.partition,
-        [decoded.offsets[i] for i in kept],
-        [decoded.timestamps[i] for i in kept],
-        [decoded.keys[i] for i in kept],
-        Releases(
-            releases.values[published],
-            {name: column[published] for name, column in releases.annotations.items()},
-            kinds[published],
-        ),
-        decoded.dead.in_order(),
-        _spending(decoded, levels),
-    )

@@ -48,10 +48,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from operators.budget_runs import BudgetRun
 from operators.mechanism import (
     AT_THE_END,
     Array,
     ChargingMechanism,
+    ChargingRunningMechanism,
     Draws,
     EnumerableMechanism,
     Floats,
@@ -62,6 +64,7 @@ from operators.mechanism import (
     Mechanism,
     Releases,
     RepeatingMechanism,
+    Run,
     State,
     TimedMechanism,
 )
@@ -126,6 +129,24 @@ class Budgeted:
         """Release where the budget allows it, and do what is configured elsewhere."""
         inner = self._inner(state)
         return self._settle(state, inner, *self.mechanism.step(inner, inputs, draws))
+
+    @property
+    def runs(self) -> bool:
+        """Without a window, if the mechanism inside does."""
+        inside = self.mechanism
+        running = isinstance(inside, ChargingRunningMechanism) and inside.runs
+        return running and self.window is None
+
+    def run(self, state: State, rows: Integers, inputs: Inputs, draws: Draws) -> Run:
+        """One run inside; see `budget_runs`."""
+        assert isinstance(self.mechanism, ChargingRunningMechanism)
+        instead, constant = _KINDS[self.when_exhausted], self.when_exhausted == "constant"
+        inside = BudgetRun(self.mechanism, self._total_units, instead, constant)
+        inner, ended = self._inner(state), self.exhausted(state)
+        run, last, ended = inside.run(inner, state[_LAST], ended, rows, inputs, draws)
+        own = {_LAST: last, _EXHAUSTED: ended}
+        ledger = {**run.ledger, _EXHAUSTED: ~run.paid}
+        return Run({**run.state, **own}, run.releases, ledger, run.paid)
 
     def pays(self, state: State) -> NDArray[np.bool_]:
         """Which rows can pay for their next release: a function of what they released."""

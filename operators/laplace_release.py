@@ -27,11 +27,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from operators.mechanism import Array, Draws, Guarantee, Inputs, Integers, Releases, State
+from operators.mechanism import Array, Draws, Guarantee, Inputs, Integers, Releases, Run, State
 from operators.nats import add_spent, in_nats
 from operators.noise.grid import counted
 from operators.noise.laplace import LaplaceNoise
 from operators.randomness import encode_fields
+from operators.runs import run_of_equal_charges
 
 LARGEST_UNITS_PER_ONE = 10**12
 
@@ -71,6 +72,23 @@ class LaplaceRelease:
         points = self.noise.add(clamped, draws)
         after: State = {"spent": add_spent(state["spent"], self.next_charge(state))}
         return after, Releases(self.noise.grid.value(points, self.units_per_one))
+
+    @property
+    def runs(self) -> bool:
+        """No release depends on another one."""
+        return True
+
+    def run(
+        self,
+        state: State,
+        rows: Integers,
+        inputs: Inputs,
+        draws: Draws,
+        total: int | None = None,
+    ) -> Run:
+        """One step of all positions."""
+        charge = self.largest_charge
+        return run_of_equal_charges(self.step, charge, state, rows, inputs, draws, total)
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """A position without a release changes nothing."""

@@ -86,6 +86,20 @@ class Draws(Protocol):
 
 
 @dataclass(frozen=True)
+class Run:
+    """What came of several positions of several streams; see `RunningMechanism`.
+
+    `ledger` holds, position by position, the columns that levels are made of
+    (`ExhaustibleMechanism`), as they were after it. What is not `paid` for was not released.
+    """
+
+    state: State
+    releases: Releases
+    ledger: State
+    paid: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
 class Guarantee:
     """What a configured mechanism promises, as data.
 
@@ -194,6 +208,42 @@ class ExhaustibleMechanism(Protocol):
 
     def level(self, state: State) -> Integers:
         """How many tenths of its budget each row has spent, 0 to 10; `AT_THE_END` at its end."""
+        ...
+
+
+@runtime_checkable
+class RunningMechanism(Protocol):
+    """A mechanism that can advance streams by several positions each in one call.
+
+    It can if `runs`. Whoever uses it saves the rounds of `step` that one hot key asks for.
+    """
+
+    @property
+    def runs(self) -> bool:
+        """Whether `run` is one call indeed, as configured and on this machine."""
+        ...
+
+    def run(self, state: State, rows: Integers, inputs: Inputs, draws: Draws) -> Run:
+        """Bit for bit what rounds of `step` give: position i is one of row `rows[i]`, those of one
+        row are in order, and `inputs` and `draws` have an entry for each. `state` has every row
+        once, and is not modified."""
+        ...
+
+
+@runtime_checkable
+class ChargingRunningMechanism(ChargingMechanism, RunningMechanism, Protocol):
+    """A mechanism that can stop where the money of a row ends, too."""
+
+    def run(
+        self,
+        state: State,
+        rows: Integers,
+        inputs: Inputs,
+        draws: Draws,
+        total: int | None = None,
+    ) -> Run:
+        """With `total`, a row ends for good at the first position whose `next_charge` would take
+        its `spent` above that: from there on its positions are not paid for."""
         ...
 
 

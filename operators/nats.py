@@ -22,11 +22,11 @@ LARGEST_CHARGE = 2**60
 """Stands for an infinite or absurd leakage; sums saturate at `LARGEST_SPENT`."""
 LARGEST_SPENT = 2**62
 
-_LN_2_UNITS = 762123384785
-_LN_2_REMAINDER = 0.8104503028768718
+LN_2_UNITS = 762123384785
+LN_2_REMAINDER = 0.8104503028768718
 """ln 2 in units: the whole ones, and the rest."""
-_SERIES_TERMS = 12
-_ROUNDING = 2.0**-45
+SERIES_TERMS = 12
+ROUNDING = 2.0**-45
 """Far above the error of the double arithmetic below, far below one unit."""
 
 
@@ -78,10 +78,10 @@ def charge_of_ratio(ratio: Floats) -> Integers:
     z = (mantissa - 1.0) / (mantissa + 1.0)
     square = z * z
     series = np.zeros_like(z)
-    for term in range(_SERIES_TERMS, -1, -1):
+    for term in range(SERIES_TERMS, -1, -1):
         series = series * square + 1.0 / (2 * term + 1)
-    beyond = exponent * _LN_2_REMAINDER + (2.0 * z * series + _ROUNDING) * UNITS_PER_NAT
-    units = exponent * _LN_2_UNITS + np.ceil(beyond).astype(np.int64)
+    beyond = exponent * LN_2_REMAINDER + (2.0 * z * series + ROUNDING) * UNITS_PER_NAT
+    units = exponent * LN_2_UNITS + np.ceil(beyond).astype(np.int64)
     charged: Integers = np.where(ratio > 1.0, units, 0)
     return np.where(finite, charged, np.int64(LARGEST_CHARGE))
 

@@ -23,9 +23,10 @@ from math import ceil, isfinite
 import numpy as np
 
 from operators.frequency_estimates import standard_errors
-from operators.mechanism import Array, Guarantee, Inputs, Integers, Releases, State
+from operators.mechanism import Array, Draws, Guarantee, Inputs, Integers, Releases, Run, State
 from operators.nats import add_spent, charge_of_exact_ratio, in_nats
 from operators.randomness import binding_digest
+from operators.runs import run_of_equal_charges
 
 WORDS = 2**64
 LARGEST_EPSILON = 50.0
@@ -100,9 +101,30 @@ class RandomizedResponse(ABC):
     def reported_if_other(self) -> float:
         """P(a release reports v given that another symbol is the truth)."""
 
+    @abstractmethod
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """Advance every row by one position."""
+
     def start(self, rows: int) -> State:
         """Nothing is remembered but what was spent."""
         return {"spent": np.zeros(rows, dtype=np.int64)}
+
+    @property
+    def runs(self) -> bool:
+        """No release depends on another one."""
+        return True
+
+    def run(
+        self,
+        state: State,
+        rows: Integers,
+        inputs: Inputs,
+        draws: Draws,
+        total: int | None = None,
+    ) -> Run:
+        """One step of all positions."""
+        charge = self.largest_charge
+        return run_of_equal_charges(self.step, charge, state, rows, inputs, draws, total)
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """A position without a release changes nothing."""

@@ -32,14 +32,19 @@ Secret(hidden)
 import struct
 from binascii import hexlify
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from operators import compiled
 from operators.mechanism import Draws, Integers, Words
+
+if TYPE_CHECKING:
+    from operators.compiled.keyed_words import Absorbed, Joined
 
 WORDS_PER_BLOCK = 8
 RELEASE_IDS_PER_BLOCK = 4
@@ -48,6 +53,10 @@ SECRET_BYTES = 32
 
 Field = bytes | str | int
 
+WORTH_COMPILING = 16
+"""Fewer blocks are hashed sooner than a compiled function is called."""
+
+_length = struct.Struct("<I").pack
 _INTEGER = struct.Struct(">q")
 _INTEGER_LENGTH = struct.pack("<I", _INTEGER.size)
 
@@ -110,6 +119,27 @@ class Secret:
         return self.hasher("fugu-check-v1").hexdigest()[:32]
 
 
+class WordsPrefix:
+    """A key and the fields that all draws of a scope begin with, absorbed once; never shown."""
+
+    def __init__(self, secret: Secret, *fields: Field) -> None:
+        self.hasher = secret.hasher(*fields)
+        self._secret, self._fields = secret, fields
+
+    def __repr__(self) -> str:
+        return "WordsPrefix(hidden)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("what a secret was absorbed into is never stored")
+
+    @cached_property
+    def compiled(self) -> "Absorbed":
+        """The same for `operators.compiled`."""
+        from operators.compiled.keyed_words import Absorbed
+
+        return Absorbed.of(self._secret.reveal(), encode_fields(*self._fields))
+
+
 @dataclass(frozen=True)
 class DrawScope:
     """Everything about a draw that stays the same while a pipeline runs."""
@@ -122,10 +152,9 @@ class DrawScope:
     key_epoch: int = 0
 
     @cached_property
-    def _words_prefix(self) -> blake2b:
-        return self.secret.hasher(
-            "fugu-words-v1", self.key_epoch, self.pipeline, self.operator, self.version, self.law
-        )
+    def _words_prefix(self) -> WordsPrefix:
+        names = self.pipeline, self.operator, self.version, self.law
+        return WordsPrefix(self.secret, "fugu-words-v1", self.key_epoch, *names)
 
     def draws(self, stream_keys: Sequence[bytes], positions: Sequence[bytes]) -> "KeyedDraws":
         """The draws of one step: row i is stream `stream_keys[i]` at `positions[i]`."""
@@ -190,46 +219,70 @@ def _names(digests: Sequence[bytes]) -> NDArray[np.bytes_]:
 class KeyedDraws:
     """`Draws` for rows with public positions; see the module's word layout."""
 
-    prefix: blake2b
+    prefix: WordsPrefix
     stream_keys: Sequence[bytes]
     positions: Sequence[bytes]
-    _contexts: list[bytes] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.stream_keys) != len(self.positions):
             raise ValueError("draws need one position for each stream key")
         if not all(self.stream_keys):
             raise ValueError("a stream key must not be empty")
-        contexts = [
-            _encode_field(key) + _encode_field(position)
-            for key, position in zip(self.stream_keys, self.positions, strict=True)
-        ]
-        object.__setattr__(self, "_contexts", contexts)
 
     def words(
         self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
     ) -> Words:
         """Uniform words, shape `(rows, coordinates, count)`."""
-        if len(binding) != len(self._contexts):
+        if len(binding) != len(self.stream_keys):
             raise ValueError("draws need one binding for each row")
         blocks = -(-count // WORDS_PER_BLOCK)
+        if len(binding) * coordinates * blocks >= WORTH_COMPILING and compiled.available():
+            words = self._compiled_words(purpose, binding, coordinates, blocks)
+        else:
+            words = self._hashed_words(purpose, binding, coordinates, blocks)
+        return words[:, :, :count].astype(np.uint64)
+
+    @cached_property
+    def joined(self) -> "tuple[Joined, Joined]":
+        """Keys and positions for `operators.compiled`."""
+        from operators.compiled.keyed_words import Joined
+
+        return Joined.of(self.stream_keys), Joined.of(self.positions)
+
+    def _compiled_words(
+        self, purpose: str, binding: Sequence[bytes], coordinates: int, blocks: int
+    ) -> Words:
+        from operators.compiled.keyed_words import Joined, draw_words
+
+        purpose_field, bindings = _encode_field(purpose), Joined.of(binding)
+        prefix, columns = self.prefix.compiled, self.joined
+        return draw_words(prefix, *columns, purpose_field, bindings, coordinates, blocks)
+
+    def _hashed_words(
+        self, purpose: str, binding: Sequence[bytes], coordinates: int, blocks: int
+    ) -> Words:
         middles = [_encode_field(purpose) + _encode_field(c) for c in range(coordinates)]
         suffixes = [struct.pack("<I", b) for b in range(blocks)]
-        copy_prefix = self.prefix.copy
-        drawn = bytearray()
-        for context, bound in zip(self._contexts, map(_encode_field, binding), strict=True):
-            for middle in middles:
+        last = suffixes.pop()
+        copy_prefix = self.prefix.hasher.copy
+        tails: dict[bytes, list[bytes]] = {}
+        digests = []
+        for key, position, bound in zip(self.stream_keys, self.positions, binding, strict=True):
+            if (known := tails.get(bound)) is None:
+                encoded = _encode_field(bound)
+                known = tails[bound] = [middle + encoded for middle in middles]
+            context = _length(len(key)) + key + _length(len(position)) + position
+            for tail in known:
                 draw = copy_prefix()
-                draw.update(context + middle + bound)
-                for suffix in suffixes[:-1]:
+                draw.update(context + tail)
+                for suffix in suffixes:
                     hasher = draw.copy()
                     hasher.update(suffix)
-                    drawn += hasher.digest()
-                draw.update(suffixes[-1])
-                drawn += draw.digest()
-        words = np.frombuffer(drawn, dtype="<u8")
-        shape = (len(self._contexts), coordinates, blocks * WORDS_PER_BLOCK)
-        return words.reshape(shape)[:, :, :count].astype(np.uint64)
+                    digests.append(hasher.digest())
+                draw.update(last)
+                digests.append(draw.digest())
+        words = np.frombuffer(b"".join(digests), dtype="<u8")
+        return words.reshape(len(self.stream_keys), coordinates, blocks * WORDS_PER_BLOCK)
 
 
 @dataclass(frozen=True)
@@ -253,8 +306,10 @@ class _SomeDraws:
 def draws_of(draws: Draws, rows: Integers, all_rows: int) -> Draws:
     """The draws of some of `all_rows` rows: the same words, and (if keyed) no work for others."""
     if isinstance(draws, KeyedDraws):
-        keys = [draws.stream_keys[row] for row in rows]
-        return replace(draws, stream_keys=keys, positions=[draws.positions[row] for row in rows])
+        keys, positions, its = draws.stream_keys, draws.positions, rows.tolist()
+        return replace(
+            draws, stream_keys=[keys[i] for i in its], positions=[positions[i] for i in its]
+        )
     return _SomeDraws(draws, rows, all_rows)
 
 

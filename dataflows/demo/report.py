@@ -8,9 +8,9 @@ import orjson
 from numpy.typing import NDArray
 
 from dataflows.batches import Batch
-from dataflows.lift import rounds_of_distinct_rows
 from dataflows.state.row_table import RowTable
 from operators.mechanism import Floats, Integers
+from operators.runs import rounds_of_distinct_rows
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
 

@@ -10,9 +10,10 @@ from dataflows.evaluation.candidates import Candidate
 from dataflows.evaluation.estimates import Estimate, mean_of_runs
 from dataflows.evaluation.run import Run
 from dataflows.evaluation.sample import Sample
-from dataflows.lift import Elapse, passing_time, rounds_of_distinct_rows
+from dataflows.lift import Elapse, passing_time
 from operators.mechanism import Floats, Integers, Releases
 from operators.reading import ShareReader, share_reader
+from operators.runs import rounds_of_distinct_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from math import isfinite
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -53,10 +53,12 @@ from operators.mechanism import (
     Inputs,
     Integers,
     Releases,
+    Run,
     State,
 )
 from operators.nats import add_spent, exact_exp, exact_expm1, in_nats
-from operators.randomness import binding_digest, encode_fields, unit_interval
+from operators.randomness import KeyedDraws, binding_digest, encode_fields, unit_interval
+from operators.runs import run_in_rounds
 from operators.sip.beliefs import (
     charge_of_leakage,
     checked_belief,
@@ -64,6 +66,7 @@ from operators.sip.beliefs import (
     rounding_charge,
 )
 from operators.sip.chain import Chain
+from operators.sip.compiled_release import compiled_step
 from operators.sip.distances import HAMMING, Distance
 from operators.sip.gaps import Gaps
 from operators.sip.guarantees import crr_guarantees, with_gaps
@@ -71,6 +74,9 @@ from operators.sip.kernels import Mode, Search, choose_kernel
 from operators.sip.proposal import Kernel
 from operators.sip.release_law import ReleaseLaw
 from operators.sip.symbol_inputs import bound_to, checked_symbols
+
+if TYPE_CHECKING:
+    from operators.compiled.crr import CompiledStep
 
 LARGEST_EPSILON = 50.0
 LARGEST_SHOWN = 32
@@ -125,6 +131,35 @@ class ConditionalRandomizedResponse:
         after, posterior = self._after_release(state, law, released)
         confidence = posterior[released, np.arange(len(released))]
         return after, Releases(released, {"confidence": confidence})
+
+    @property
+    def runs(self) -> bool:
+        """Where its step is compiled."""
+        return self._compiled is not None
+
+    def run(
+        self,
+        state: State,
+        rows: Integers,
+        inputs: Inputs,
+        draws: Draws,
+        total: int | None = None,
+    ) -> Run:
+        """One position after the other, compiled; rounds of `step` for draws of another kind."""
+        if self._compiled is None or type(draws) is not KeyedDraws:
+            return run_in_rounds(self, state, rows, inputs, draws, total)
+        symbols = checked_symbols(inputs, self.model.symbols)
+        after = {name: column.copy() for name, column in state.items()}
+        released, confidence, spent, paid = self._compiled.run(
+            after,
+            rows,
+            symbols,
+            draws.prefix.compiled,
+            *draws.joined,
+            encode_fields("release"),
+            total,
+        )
+        return Run(after, Releases(released, {"confidence": confidence}), {"spent": spent}, paid)
 
     def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
         """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
@@ -252,6 +287,13 @@ class ConditionalRandomizedResponse:
         return choose_kernel(
             self.distance, self.mode, self.kernel, symbols, self._gain, self._growth
         )
+
+    @cached_property
+    def _compiled(self) -> "CompiledStep | None":
+        if type(self) is not ConditionalRandomizedResponse or self.gaps is not None:
+            return None
+        constants = self._gain, self._growth, self._rounding_charge
+        return compiled_step(self.model, self._chosen, *constants, self._bindings)
 
     @cached_property
     def _bindings(self) -> tuple[bytes, ...]:

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataflows.lift import Lift, rounds_of_distinct_rows
+from dataflows.lift import Lift
+from operators.runs import rounds_of_distinct_rows
 from tests.dataflows.columns import batch_of, codec, lift, new_table
 
 

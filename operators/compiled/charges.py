@@ -1,0 +1,63 @@
+"""Charges and histories of one release, as `operators.nats` and `operators.history` count them."""
+
+import math
+
+import numpy as np
+
+from operators.compiled.compiling import part
+from operators.nats import (
+    LARGEST_CHARGE,
+    LARGEST_SPENT,
+    LN_2_REMAINDER,
+    LN_2_UNITS,
+    ROUNDING,
+    SERIES_TERMS,
+    UNITS_PER_NAT,
+)
+
+_ODD_PARTS = np.array([1.0 / (2 * term + 1) for term in range(SERIES_TERMS + 1)])
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+
+
+@part
+def charge(ratio: float, rounding: int) -> int:
+    """`charge_of_leakage`; a `rounding` of -1 is none."""
+    units = _units(ratio)
+    if rounding < 0:
+        return 2 * units
+    return units + rounding if units > 0 else 0
+
+
+@part
+def _units(ratio: float) -> int:
+    if not math.isfinite(ratio):
+        return LARGEST_CHARGE
+    if not ratio > 1.0:
+        return 0
+    mantissa, exponent = math.frexp(ratio)
+    if mantissa < 0.7071067811865476:
+        mantissa *= 2.0
+        exponent -= 1
+    z = (mantissa - 1.0) / (mantissa + 1.0)
+    square, series = z * z, 0.0
+    for term in range(SERIES_TERMS, -1, -1):
+        series = series * square + _ODD_PARTS[term]
+    beyond = exponent * LN_2_REMAINDER + (2.0 * z * series + ROUNDING) * UNITS_PER_NAT
+    return exponent * LN_2_UNITS + int(np.ceil(beyond))
+
+
+@part
+def spent_after(spent: int, units: int) -> int:
+    """`add_spent`."""
+    return min(spent + units, LARGEST_SPENT)
+
+
+@part
+def extended(history: np.uint64, event: int) -> np.uint64:
+    """The digest after one more event."""
+    mixed = (history ^ (np.uint64(event) * _SECOND)) + _GOLDEN
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
+    return mixed ^ (mixed >> np.uint64(31))

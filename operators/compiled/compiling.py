@@ -1,0 +1,60 @@
+"""How functions are compiled: without the interpreter's lock, and kept for the next start.
+
+Numba keeps compiled code beside the file of a function, and takes no notice of changes in other
+files that it calls. So code is kept in a folder that is named after the text of all of them.
+Where no folder can be written to, every start compiles again.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, TypeVar
+
+from numba import config as _config
+from numba import njit
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+config: Any = _config
+_HERE = Path(__file__).parent
+
+
+def entry_point(function: Function) -> Function:
+    """Compiled at the first call, or read from the cache; called from Python."""
+    elsewhere = config.CACHE_DIR
+    for folder in _folders(elsewhere):
+        config.CACHE_DIR = str(folder)
+        try:
+            return _compiled(function, True)
+        except (RuntimeError, OSError):
+            continue
+        finally:
+            config.CACHE_DIR = elsewhere
+    return _compiled(function, False)
+
+
+def part(function: Function) -> Function:
+    """Compiled into the entry points that call it."""
+    return _compiled(function, False)
+
+
+def _compiled(function: Function, kept: bool) -> Function:
+    # With numpy's error model a division by zero is an infinity, as in numpy.
+    compiled: Function = njit(function, nogil=True, cache=kept, error_model="numpy")
+    return compiled
+
+
+@cache
+def _folders(configured: str) -> tuple[Path, ...]:
+    name = f"fugu-{_version()}"
+    if configured:
+        return (Path(configured) / name,)
+    return _HERE / "__pycache__" / name, Path.home() / ".cache" / name
+
+
+def _version() -> str:
+    content = blake2b(digest_size=8)
+    for path in sorted(_HERE.glob("*.py")):
+        content.update(path.read_bytes())
+    return content.hexdigest()

@@ -1,0 +1,217 @@
+"""Bounded conditional randomized response, position after position, for batches of any shape.
+
+One call per batch: keyed word, proposal, repair, draw, posterior, prediction, charge and history of
+each position, in the order of positions, so that how often a row occurs does not matter.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from operators.compiled import hamming_law as law_of
+from operators.compiled.blake2b import DIGEST_WORDS, Bytes, finish
+from operators.compiled.charges import charge, extended, spent_after
+from operators.compiled.compiling import entry_point
+from operators.compiled.keyed_words import (
+    Absorbed,
+    Joined,
+    put_bytes,
+    put_coordinate,
+    put_field,
+    put_size,
+    scratch,
+)
+from operators.compiled.markov_step import is_distribution, predict_dense, predict_sparse
+from operators.mechanism import Array, Floats, Integers, Words
+
+_HISTORY_BYTES = 8
+_NO_LIMIT = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class CompiledChain:
+    """A first-order chain: a transition matrix, or sparse rows (and an empty matrix)."""
+
+    transition: Floats
+    sources: Integers
+    columns: Integers
+    kept: Floats
+    restart: Floats
+
+    @classmethod
+    def dense(cls, transition: Floats) -> "CompiledChain":
+        """A transition matrix."""
+        nowhere, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
+        return cls(_constant(transition), nowhere, nowhere, nothing, nothing)
+
+    @classmethod
+    def sparse(
+        cls, sources: Integers, columns: Integers, kept: Floats, restart: Floats
+    ) -> "CompiledChain":
+        """Sparse rows."""
+        rows = (_constant(column) for column in (sources, columns, kept, restart))
+        return cls(np.zeros((0, 0)), *rows)
+
+
+@dataclass(frozen=True)
+class CompiledStep:
+    """The constants of a configured mechanism; `digests` are those of its symbols, joined."""
+
+    chain: CompiledChain
+    gain: float
+    growth: float
+    full_support: bool
+    rounding: int
+    digests: bytes
+
+    def run(
+        self,
+        state: dict[str, Array],
+        rows: Integers,
+        symbols: Integers,
+        prefix: Absorbed,
+        keys: Joined,
+        positions: Joined,
+        purpose: bytes,
+        total: int | None,
+    ) -> tuple[Integers, Floats, Integers, Array]:
+        """Advance `state` in place; releases, confidences, `spent` and whether paid, by position.
+
+        Raises `ValueError` for a belief that is not a distribution.
+        """
+        count, size = len(rows), len(self.digests) // state["belief"].shape[1]
+        released, spent = np.zeros(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+        confidence, paid = np.zeros(count), np.zeros(count, dtype=bool)
+        damaged = _run(
+            state["belief"],
+            state["releases"],
+            state["spent"],
+            state["history"],
+            np.zeros(len(state["spent"]), dtype=bool),
+            rows,
+            symbols,
+            prefix.state,
+            prefix.before,
+            prefix.rest,
+            keys.content,
+            keys.ends,
+            positions.content,
+            positions.ends,
+            np.frombuffer(purpose, dtype=np.uint8),
+            np.frombuffer(self.digests, dtype=np.uint8),
+            scratch(prefix, keys, positions, purpose, size + _HISTORY_BYTES),
+            self.chain.transition,
+            self.chain.sources,
+            self.chain.columns,
+            self.chain.kept,
+            self.chain.restart,
+            self.gain,
+            self.growth,
+            self.full_support,
+            self.rounding,
+            _NO_LIMIT if total is None else total,
+            released,
+            confidence,
+            spent,
+            paid,
+        )
+        if damaged >= 0:
+            raise ValueError(f"the belief of row {damaged} is not a distribution")
+        return released, confidence, spent, paid
+
+
+@entry_point
+def _run(
+    beliefs: Floats,
+    releases: Integers,
+    all_spent: Integers,
+    histories: Words,
+    ended: Array,
+    rows: Integers,
+    symbols: Integers,
+    absorbed: Words,
+    before: int,
+    rest: Bytes,
+    keys: Bytes,
+    key_ends: Integers,
+    positions: Bytes,
+    position_ends: Integers,
+    purpose: Bytes,
+    digests: Bytes,
+    message: Words,
+    transition: Floats,
+    sources: Integers,
+    columns: Integers,
+    kept: Floats,
+    restart: Floats,
+    gain: float,
+    growth: float,
+    full_support: bool,
+    rounding: int,
+    total: int,
+    released: Integers,
+    confidence: Floats,
+    spent: Integers,
+    paid: Array,
+) -> int:
+    """The number of a row whose belief is not a distribution, and nothing done; or -1."""
+    n = beliefs.shape[1]
+    for row in range(len(beliefs)):
+        if not is_distribution(beliefs[row]):
+            return row
+    digest_bytes = len(digests) // n
+    text = message.view(np.uint8)
+    word = np.empty(DIGEST_WORDS, dtype=np.uint64)
+    law = np.empty((law_of.LAW_ROWS, n))
+    other = np.empty((law_of.LAW_ROWS, n))
+    room = np.empty((law_of.SCRATCH_ROWS, n))
+    order, rank = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    posterior = np.empty(n)
+    for position in range(len(rows)):
+        row, symbol = rows[position], symbols[position]
+        spent[position] = all_spent[row]
+        if ended[row]:
+            continue
+        belief = beliefs[row]
+        partial, constant = law_of.propose(
+            belief, gain, growth, full_support, law, other, room, order, rank
+        )
+        law_of.repair(belief, growth, law, partial, constant)
+        cost = charge(law_of.leakage_ratio(law, gain, constant), rounding)
+        if all_spent[row] + cost > total:
+            ended[row] = True
+            continue
+
+        at = put_bytes(text, 0, rest, 0, len(rest))
+        at = put_field(text, at, keys, key_ends, position)
+        at = put_field(text, at, positions, position_ends, position)
+        at = put_bytes(text, at, purpose, 0, len(purpose))
+        at = put_coordinate(text, at, 0)
+        at = put_size(text, at, digest_bytes + _HISTORY_BYTES)
+        at = put_bytes(text, at, digests, digest_bytes * symbol, digest_bytes * (symbol + 1))
+        for place in range(_HISTORY_BYTES):
+            text[at + place] = (histories[row] >> np.uint64(8 * place)) & np.uint64(255)
+        at = put_size(text, at + _HISTORY_BYTES, 0)
+        word[:] = absorbed
+        finish(word, text, message, 0, at, before)
+        uniform = np.float64(word[0] >> np.uint64(11)) * 2.0**-53
+
+        drawn = law_of.sample(law, gain, partial, symbol, uniform, room)
+        law_of.correct(belief, law, gain, partial, drawn, posterior)
+        if len(transition):
+            predict_dense(posterior, transition, belief)
+        else:
+            predict_sparse(posterior, sources, columns, kept, restart, belief)
+        releases[row] += 1
+        all_spent[row] = spent_after(all_spent[row], cost)
+        histories[row] = extended(histories[row], drawn + 1)
+        released[position] = drawn
+        confidence[position] = posterior[drawn]
+        spent[position] = all_spent[row]
+        paid[position] = True
+    return -1
+
+
+def _constant(column: Array) -> Array:
+    """A copy that can be written to, as all other columns: one type, one compiled function."""
+    return np.array(column, order="C")
