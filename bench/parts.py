@@ -2,7 +2,8 @@
 
 Batches go through the stages of a run in one process, without Kafka. `lift` and `publish` are whole
 stages; their parts are replayed one by one from what was recorded on the way. What the parts leave
-over is building columns and headers, and putting releases back into input order.
+over is building columns and headers, and putting releases back into input order. Beside what is
+done per batch, a plain loop over the same records does the same for one after the other.
 """
 
 import time
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from statistics import median
 
+from bench import per_record
 from bench.recorded import Recording, Step
 from dataflows.batches import Batch, Decoded
 from dataflows.flow import Plan
@@ -38,6 +40,7 @@ PARTS_OF_STAGES: dict[str, tuple[str, ...]] = {
     LIFT: (ROUNDS, ROWS, WORDS, KERNEL),
     PUBLISH: (ENCODE, IDS, PSEUDONYMS),
 }
+BY_LOOP = {part: f"{part}, in a plain loop" for part in (DECODE, ENCODE, IDS, PSEUDONYMS)}
 _NEW_PSEUDONYMS = "hashing: pseudonyms of new users"
 _EPOCH = "state: one epoch"
 _PASSES = 3
@@ -45,11 +48,15 @@ _PASSES = 3
 
 @dataclass(frozen=True)
 class Parts:
-    """Microseconds per record by part and per new user; milliseconds per epoch and partition."""
+    """Microseconds per record by part and per new user; milliseconds per epoch and partition.
+
+    `in_loops` is what some parts cost in a plain loop.
+    """
 
     users: int
     records: int
     per_record: dict[str, float]
+    in_loops: dict[str, float]
     per_new_user: float
     per_epoch: float
 
@@ -81,6 +88,7 @@ def measure_parts(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) 
             for stage, parts in PARTS_OF_STAGES.items()
             for part in (stage, *parts)
         },
+        in_loops={part: seconds[name] / records * 1e6 for part, name in BY_LOOP.items()},
         per_new_user=seconds[_NEW_PSEUDONYMS] / len(users) * 1e6,
         per_epoch=seconds[_EPOCH] * 1e3,
     )
@@ -97,7 +105,7 @@ def _one_pass(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> S
     known = plan.publisher.pseudonyms
     publisher = replace(plan.publisher, pseudonyms=Pseudonyms(known.secret, known.sink))
     with watch.on(_NEW_PSEUDONYMS):
-        publisher.pseudonyms.of_each(users)
+        known_users = dict(zip(users, publisher.pseudonyms.of_each(users), strict=True))
     recording = Recording(plan.mechanism)
     lift, recorder = lift_of(plan, plan.mechanism), lift_of(plan, recording)
     table, recorded = RowTable(lift.start), RowTable(recorder.start)
@@ -121,6 +129,14 @@ def _one_pass(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> S
             )
         with watch.on(PSEUDONYMS):
             publisher.pseudonyms.of_each(sanitized.keys)
+        with watch.on(BY_LOOP[DECODE]):
+            per_record.decode(plan.codec, batch)
+        with watch.on(BY_LOOP[ENCODE]):
+            per_record.encode(plan.codec.domain.field, sanitized)
+        with watch.on(BY_LOOP[IDS]):
+            per_record.release_ids(publisher.scope, publisher.source, sanitized)
+        with watch.on(BY_LOOP[PSEUDONYMS]):
+            per_record.pseudonyms(known_users, sanitized)
     with watch.on(_EPOCH):
         table.take_everything()
     return watch

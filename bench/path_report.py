@@ -14,7 +14,7 @@ def path_page(results: Results) -> Page:
         results.settings.command,
         results.settings.load_before,
         results.document,
-        [_path(results), _parts(results), _scale(results), _kernel(results)],
+        [_path(results), _parts(results), _batches(results), _scale(results), _kernel(results)],
     )
 
 
@@ -63,6 +63,18 @@ def _parts(results: Results) -> Grid:
     ]
     title = f"Parts of the run, each by itself; {run.users:,} users per partition"
     return Grid(title, ["CPU microseconds per record", "stock loop", "fugu run"], rows)
+
+
+def _batches(results: Results) -> Grid:
+    run = results.parts_of_run
+    rows = []
+    for part, in_a_loop in run.in_loops.items():
+        per_batch = run.per_record[part]
+        rows.append([part, *figures(2, in_a_loop, per_batch), f"{per_batch / in_a_loop:.2f}"])
+    title = "What batches are worth: the same beside a plain loop over the records"
+    return Grid(
+        title, ["CPU microseconds per record", "plain loop", "per batch", "batch / loop"], rows
+    )
 
 
 def _scale(results: Results) -> Grid:

@@ -36,15 +36,16 @@ class Pseudonyms:
         return self.of_each([key])[0]
 
     def of_each(self, keys: Sequence[bytes]) -> list[bytes]:
-        """The same for many keys. What was made last is remembered; with more users than that,
-        making it again takes no longer than looking it up in so large a table."""
+        """The same for many keys; those of the last `_REMEMBERED_PSEUDONYMS` users are there."""
         known = self._known
-        new = {key for key in keys if key not in known}
-        if new:
-            if len(known) + len(new) > _REMEMBERED_PSEUDONYMS:
-                known.clear()
-                new = set(keys)
-            known.update(zip(new, self._made(new), strict=True))
+        try:
+            return list(map(known.__getitem__, keys))
+        except KeyError:
+            new = {key for key in keys if key not in known}
+        if len(known) + len(new) > _REMEMBERED_PSEUDONYMS:
+            known.clear()
+            new = set(keys)
+        known.update(zip(new, self._made(new), strict=True))
         return list(map(known.__getitem__, keys))
 
     def _made(self, keys: Iterable[bytes]) -> Iterator[bytes]:

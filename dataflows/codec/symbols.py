@@ -5,11 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from dataflows.codec.alphabet import Alphabet
-from operators.mechanism import Integers, Kind, Releases
+from operators.mechanism import Integers, Releases
 
 _STEPS = 10_000
 _CONFIDENCES = [*(b"%.4f" % (step / _STEPS) for step in range(_STEPS + 1)), b"null"]
 _NO_CONFIDENCE = _STEPS + 1
+_ENDS = (b"}", b',"repeated":true}')
+"""Of releases that are `Kind.FRESH`, and `Kind.REPEATED`: no others are written."""
 
 
 class Symbols(Alphabet):
@@ -24,9 +26,7 @@ class Symbols(Alphabet):
     ) -> None:
         super().__init__(field, alphabet, other=other)
         self._starts = [self._start + symbol + b',"confidence":' for symbol in self._symbols]
-        fresh = [confidence + b"}" for confidence in _CONFIDENCES]
-        repeated = [confidence + b',"repeated":true}' for confidence in _CONFIDENCES]
-        self._ends = fresh + repeated
+        self._ends = [confidence + end for end in _ENDS for confidence in _CONFIDENCES]
 
     def write(self, releases: Releases) -> list[bytes]:
         """One JSON object per release: the symbol, and the probability that it is the true one,
@@ -41,5 +41,5 @@ class Symbols(Alphabet):
         steps = np.where(np.isnan(confidence), _NO_CONFIDENCE, np.floor(confidence * _STEPS + 0.5))
         ends = steps.astype(np.int64)
         if releases.kinds is not None:
-            ends += len(_CONFIDENCES) * (releases.kinds == Kind.REPEATED)
+            ends += len(_CONFIDENCES) * releases.kinds.astype(np.int64)
         return ends
