@@ -1,6 +1,6 @@
 """From releases and dead letters to complete Kafka records: key, value, headers, timestamp."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Literal
@@ -10,7 +10,8 @@ import orjson
 from dataflows.batches import DeadLetters, Header, Outgoing, Sanitized
 from dataflows.codec.records import Codec
 from dataflows.ledger.entries import ledger_key, stream_entry
-from operators.randomness import DrawScope, Secret, encode_fields
+from operators import compiled
+from operators.randomness import WORTH_COMPILING, DrawScope, KeyedPrefix, Secret, encode_fields
 
 KeyPolicy = Literal["pseudonym", "original", "none"]
 
@@ -29,7 +30,7 @@ class Pseudonyms:
     _known: dict[bytes, bytes] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        self._hasher = self.secret.hasher("fugu-pseudonym-v1", self.sink)
+        self._prefix = KeyedPrefix(self.secret, "fugu-pseudonym-v1", self.sink)
 
     def of(self, key: bytes) -> bytes:
         """32 hexadecimal digits, the same for one key in one sink for ever."""
@@ -41,19 +42,22 @@ class Pseudonyms:
         try:
             return list(map(known.__getitem__, keys))
         except KeyError:
-            new = {key for key in keys if key not in known}
+            new = list({key for key in keys if key not in known})
         if len(known) + len(new) > _REMEMBERED_PSEUDONYMS:
             known.clear()
-            new = set(keys)
+            new = list(set(keys))
         known.update(zip(new, self._made(new), strict=True))
         return list(map(known.__getitem__, keys))
 
-    def _made(self, keys: Iterable[bytes]) -> Iterator[bytes]:
-        copy = self._hasher.copy
+    def _made(self, keys: list[bytes]) -> list[bytes]:
+        if len(keys) >= WORTH_COMPILING and compiled.available():
+            return self._prefix.names_of(keys)
+        made = []
         for key in keys:
-            hasher = copy()
+            hasher = self._prefix.hasher.copy()
             hasher.update(len(key).to_bytes(4, "little") + key)  # one field of `encode_fields`
-            yield hasher.hexdigest()[: 2 * PSEUDONYM_BYTES].encode()
+            made.append(hasher.hexdigest()[: 2 * PSEUDONYM_BYTES].encode())
+        return made
 
 
 @dataclass(frozen=True)

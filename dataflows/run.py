@@ -5,6 +5,7 @@ recovery store of its own. A process runs all shards, or those it is told to; ev
 single-worker dataflow on a thread of its own.
 """
 
+import gc
 import logging
 import os
 import signal
@@ -90,6 +91,7 @@ def _run(
     )
     if finishing is not None:
         stop.request()
+    _collect_garbage_seldom()
     failures: list[FuguError] = []
     threads = [
         Thread(target=_run_shard, args=(file, plan, failures), daemon=True) for plan in plans
@@ -152,6 +154,13 @@ def _run_shard(file: PipelineFile, plan: AnyPlan, failures: list[FuguError]) -> 
         failures.append(_cause(error))
     finally:
         plan.stop.request()
+
+
+def _collect_garbage_seldom() -> None:
+    """A batch is thousands of lists and tuples that are soon gone and hold no cycles: by default
+    Python looks through them, and all that stays, more often than anything else is done."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def _join(threads: Iterable[Thread]) -> None:

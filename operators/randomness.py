@@ -119,7 +119,7 @@ class Secret:
         return self.hasher("fugu-check-v1").hexdigest()[:32]
 
 
-class WordsPrefix:
+class KeyedPrefix:
     """A key and the fields that all draws of a scope begin with, absorbed once; never shown."""
 
     def __init__(self, secret: Secret, *fields: Field) -> None:
@@ -127,7 +127,7 @@ class WordsPrefix:
         self._secret, self._fields = secret, fields
 
     def __repr__(self) -> str:
-        return "WordsPrefix(hidden)"
+        return "KeyedPrefix(hidden)"
 
     def __reduce__(self) -> str:
         raise TypeError("what a secret was absorbed into is never stored")
@@ -138,6 +138,15 @@ class WordsPrefix:
         from operators.compiled.keyed_words import Absorbed
 
         return Absorbed.of(self._secret.reveal(), encode_fields(*self._fields))
+
+    def names_of(self, contents: Sequence[bytes]) -> list[bytes]:
+        """The first half of each digest, of the prefix and one more field, as 32 hexadecimal
+        digits; compiled."""
+        from operators.compiled.keyed_words import Joined, draw_digests
+
+        digests = draw_digests(self.compiled, Joined.of(contents))
+        names: list[bytes] = _names([digests[:, :2].tobytes()]).tolist()
+        return names
 
 
 @dataclass(frozen=True)
@@ -152,9 +161,9 @@ class DrawScope:
     key_epoch: int = 0
 
     @cached_property
-    def _words_prefix(self) -> WordsPrefix:
+    def _words_prefix(self) -> KeyedPrefix:
         names = self.pipeline, self.operator, self.version, self.law
-        return WordsPrefix(self.secret, "fugu-words-v1", self.key_epoch, *names)
+        return KeyedPrefix(self.secret, "fugu-words-v1", self.key_epoch, *names)
 
     def draws(self, stream_keys: Sequence[bytes], positions: Sequence[bytes]) -> "KeyedDraws":
         """The draws of one step: row i is stream `stream_keys[i]` at `positions[i]`."""
@@ -219,7 +228,7 @@ def _names(digests: Sequence[bytes]) -> NDArray[np.bytes_]:
 class KeyedDraws:
     """`Draws` for rows with public positions; see the module's word layout."""
 
-    prefix: WordsPrefix
+    prefix: KeyedPrefix
     stream_keys: Sequence[bytes]
     positions: Sequence[bytes]
 

@@ -84,6 +84,23 @@ def draw_words(
     return words
 
 
+def draw_digests(prefix: Absorbed, contents: Joined) -> Words:
+    """`(contents, 8)`: a digest of each, as one encoded field."""
+    digests = np.empty((len(contents.ends), DIGEST_WORDS), dtype=np.uint64)
+    length = len(prefix.rest) + contents.longest + _FIXED_BYTES
+    message = np.zeros(length // BLOCK_BYTES * BLOCK_WORDS + BLOCK_WORDS, dtype=np.uint64)
+    _draw_digests(
+        prefix.state,
+        prefix.before,
+        prefix.rest,
+        contents.content,
+        contents.ends,
+        message,
+        digests,
+    )
+    return digests
+
+
 def scratch(
     prefix: Absorbed, keys: Joined, positions: Joined, purpose: bytes, binding: int
 ) -> Words:
@@ -162,6 +179,24 @@ def _draw_words(
                 finish(drawn, text, message, done, length, before)
                 for word in range(DIGEST_WORDS):
                     words[row, coordinate, DIGEST_WORDS * block + word] = drawn[word]
+
+
+@entry_point
+def _draw_digests(
+    state: Words,
+    before: int,
+    rest: Bytes,
+    contents: Bytes,
+    ends: Integers,
+    message: Words,
+    digests: Words,
+) -> None:
+    text = message.view(np.uint8)
+    for number in range(len(ends)):
+        at = put_bytes(text, 0, rest, 0, len(rest))
+        at = put_field(text, at, contents, ends, number)
+        digests[number] = state
+        finish(digests[number], text, message, 0, at, before)
 
 
 def _bytes(content: bytes) -> NDArray[np.uint8]:
