@@ -1,5 +1,6 @@
 """Where partitions end, asked of the broker in one call for all of them."""
 
+import time
 from collections.abc import Iterable
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -9,6 +10,7 @@ from dataflows.kafka.failures import Silence
 from dataflows.kafka.librdkafka_settings import Settings
 
 _ANSWER_SECONDS = 5.0
+_PAUSE_SECONDS = 0.2
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -23,10 +25,10 @@ class Ends:
 
     def of(self, places: Iterable[Place]) -> dict[Place, int]:
         """The offset that the next record gets; `DeliveryFailed` if nobody says for long."""
-        self._admin = self._admin or AdminClient(self._settings)
         asked = {TopicPartition(*place): OffsetSpec.latest() for place in places}
         silence = Silence()
         while True:
+            self._admin = self._admin or AdminClient(self._settings)
             answers = self._admin.list_offsets(asked, request_timeout=_ANSWER_SECONDS)
             try:
                 return {
@@ -34,4 +36,7 @@ class Ends:
                     for place, answer in answers.items()
                 }
             except KafkaException:
+                # It does not learn who leads a partition now; one that is made anew asks.
+                self._admin = None
                 silence.goes_on()
+                time.sleep(_PAUSE_SECONDS)
