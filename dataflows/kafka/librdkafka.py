@@ -11,6 +11,7 @@ from dataflows.kafka.kafka_python import KafkaPythonClient
 from dataflows.kafka.librdkafka_ends import Ends
 from dataflows.kafka.librdkafka_reader import LibrdkafkaReader
 from dataflows.kafka.librdkafka_settings import READING, WRITING, settings_of
+from dataflows.kafka.librdkafka_transactions import TransactionalWriter
 from dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
 
 
@@ -23,6 +24,7 @@ class LibrdkafkaClient:
     def __init__(self, connection: Connection, generation: int = 0) -> None:
         self._settings = settings_of(connection)
         self._administrator = KafkaPythonClient(connection, generation)
+        self._transactions = connection.transactions
         self._ends = Ends(self._settings)
         self._largest_batch = int(WRITING["batch.size"])
 
@@ -43,6 +45,13 @@ class LibrdkafkaClient:
         return LibrdkafkaReader(topic, Consumer({**self._settings, **READING}))
 
     def writer(self, owner: str | None = None) -> LibrdkafkaWriter:
-        """An idempotent writer."""
+        """An idempotent writer; with transactions, partitions that `owner` has get their own."""
         settings = {**self._settings, **WRITING, "batch.size": self._largest_batch}
-        return LibrdkafkaWriter(settings, self._ends, self._administrator.writer)
+        aside = self._administrator.writer
+
+        def own(topic: str, partition: int) -> TransactionalWriter:
+            identity = f"fugu.{owner}.{topic}.{partition}"
+            return TransactionalWriter(settings, identity, self._ends, aside)
+
+        owns = self._transactions and owner is not None
+        return LibrdkafkaWriter(settings, self._ends, aside, own if owns else None)

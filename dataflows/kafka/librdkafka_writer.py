@@ -8,6 +8,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from dataflows.batches import Outgoing
+from dataflows.errors import DeliveryFailed
 from dataflows.kafka.client import Writer
 from dataflows.kafka.failures import Silence, not_acknowledged, not_written
 from dataflows.kafka.librdkafka_ends import Ends, Place
@@ -88,6 +89,7 @@ class LibrdkafkaWriter:
                     self._make_room()
                     produce(topic, value, key, partition, None, None, timestamp, headers)
         except KafkaException as error:
+            self._served(lambda: self._producer.poll(0))  # may know a reason from before
             raise not_written(topic, partition, error.args[0].name()) from None
 
     def _write_in_turns(self, topic: str, outgoing: Outgoing) -> None:
@@ -129,8 +131,11 @@ class LibrdkafkaWriter:
             fatal = (error.__cause__ or error).args[0]
         failure = self._failure or fatal
         if failure is not None:
-            raise not_acknowledged(failure.name())
+            raise self._refusal(failure)
         return count
+
+    def _refusal(self, error: KafkaError) -> DeliveryFailed:
+        return not_acknowledged(error.name())
 
     def _note(self, error: KafkaError | None, _message: Message) -> None:
         """Remember the first one; called by librdkafka."""
