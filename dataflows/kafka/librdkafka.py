@@ -8,7 +8,6 @@ from confluent_kafka import __version__ as library_version
 from dataflows.kafka.client import Topic
 from dataflows.kafka.connection import Connection
 from dataflows.kafka.kafka_python import KafkaPythonClient
-from dataflows.kafka.librdkafka_ends import Ends
 from dataflows.kafka.librdkafka_reader import LibrdkafkaReader
 from dataflows.kafka.librdkafka_settings import READING, WRITING, settings_of
 from dataflows.kafka.librdkafka_transactions import TransactionalWriter
@@ -25,7 +24,6 @@ class LibrdkafkaClient:
         self._settings = settings_of(connection)
         self._administrator = KafkaPythonClient(connection, generation)
         self._transactions = connection.transactions
-        self._ends = Ends(self._settings)
         self._largest_batch = int(WRITING["batch.size"])
 
     def topic(self, name: str) -> Topic | None:
@@ -51,7 +49,7 @@ class LibrdkafkaClient:
 
         def own(topic: str, partition: int) -> TransactionalWriter:
             identity = f"fugu.{owner}.{topic}.{partition}"
-            return TransactionalWriter(settings, identity, self._ends, aside)
+            return TransactionalWriter(settings, identity, aside)
 
         owns = self._transactions and owner is not None
-        return LibrdkafkaWriter(settings, self._ends, aside, own if owns else None)
+        return LibrdkafkaWriter(settings, aside, own if owns else None)

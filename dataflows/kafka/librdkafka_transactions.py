@@ -9,7 +9,6 @@ from dataflows.batches import Outgoing
 from dataflows.errors import DeliveryFailed
 from dataflows.kafka.client import Writer
 from dataflows.kafka.failures import Silence, not_acknowledged
-from dataflows.kafka.librdkafka_ends import Ends
 from dataflows.kafka.librdkafka_settings import TRANSACTIONS, Settings
 from dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
 
@@ -21,6 +20,7 @@ _SHUT_OUT = {
     KafkaError.INVALID_PRODUCER_EPOCH,
     KafkaError.INVALID_PRODUCER_ID_MAPPING,
 }
+_DROPPED = {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}
 
 
 class TransactionalWriter(LibrdkafkaWriter):
@@ -31,10 +31,8 @@ class TransactionalWriter(LibrdkafkaWriter):
     once, and a replay recognises them by release id, as without transactions.
     """
 
-    def __init__(
-        self, settings: Settings, identity: str, ends: Ends, aside: Callable[[], Writer]
-    ) -> None:
-        super().__init__({**settings, **TRANSACTIONS, "transactional.id": identity}, ends, aside)
+    def __init__(self, settings: Settings, identity: str, aside: Callable[[], Writer]) -> None:
+        super().__init__({**settings, **TRANSACTIONS, "transactional.id": identity}, aside)
         self._identity = identity
         self._open = False
         self._insist(self._producer.init_transactions)
@@ -45,6 +43,13 @@ class TransactionalWriter(LibrdkafkaWriter):
             self._insist(lambda _seconds: self._producer.begin_transaction())
             self._open = True
         super().write(topic, outgoing)
+
+    def flush(self) -> None:
+        """Wait for every acknowledgement, and commit."""
+        if self._open:
+            super().flush()
+            self._insist(self._producer.commit_transaction)
+            self._open = False
 
     def abandon(self) -> None:
         """Abort what is not committed; if Kafka cannot be asked, the successor does."""
@@ -60,11 +65,6 @@ class TransactionalWriter(LibrdkafkaWriter):
         self.abandon()
         super().close()
 
-    def _settle(self) -> None:
-        super()._settle()
-        self._insist(self._producer.commit_transaction)
-        self._open = False
-
     def _insist(self, act: Callable[[float], None]) -> None:
         """Until Kafka has done it, or says that it never will."""
         silence = Silence()
@@ -78,6 +78,8 @@ class TransactionalWriter(LibrdkafkaWriter):
             silence.goes_on()
 
     def _refusal(self, error: KafkaError) -> DeliveryFailed:
+        if error.code() in _DROPPED:
+            error = self._reason() or error
         if error.code() in _SHUT_OUT:
             return DeliveryFailed(
                 f"another process has taken over transactional id {self._identity} "
@@ -90,3 +92,12 @@ class TransactionalWriter(LibrdkafkaWriter):
                 "Describe and Write on it, or write kafka.transactions: false."
             )
         return not_acknowledged(error.name())
+
+    def _reason(self) -> KafkaError | None:
+        """Why a transaction came to its end: what keeps it from being committed."""
+        try:
+            self._producer.commit_transaction(_STEP_SECONDS)
+        except KafkaException as error:
+            reason: KafkaError = error.args[0]
+            return reason
+        return None
