@@ -30,6 +30,8 @@ from operators.budget import WhenExhausted
 
 TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 
+_LONGEST_TRANSACTION = timedelta(seconds=60)
+
 
 class TimestampField(Section):
     """Event time from a field of the record."""
@@ -169,6 +171,11 @@ class Pipeline(Section):
         if len(set(topics)) != len(topics):
             raise ValueError(
                 "source, policies, sink, dead-letter and partials topics must be different ones"
+            )
+        if self.kafka.transactions and self.state.every > _LONGEST_TRANSACTION:
+            raise ValueError(
+                "kafka.transactions: a transaction lasts as long as state.every, and what is not "
+                "committed cannot be read; write state.every: 60s or less"
             )
         if isinstance(self.operator, TemporalOperator):
             self._check_temporal(self.operator)

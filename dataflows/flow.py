@@ -84,7 +84,7 @@ def build(plan: Plan) -> Shard:
     """The dataflow of a plan."""
     fingerprint = plan.fingerprint
     topic, source = fingerprint.source_topic, fingerprint.source_identity
-    writer = plan.client.writer()
+    writer = plan.client.writer(plan.name)
     for partition in fingerprint.own_partitions:
         plan.metrics.put(STREAMS_LIMIT, plan.admission.max_keys, topic, partition)
 

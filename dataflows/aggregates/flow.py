@@ -84,7 +84,7 @@ class MergingPlan:
 def build_bounding(plan: BoundingPlan) -> Shard:
     """Bound contributions, and sum those of closed ticks."""
     fingerprint, ticks = plan.fingerprint, plan.bounding.ticks
-    topic, writer = fingerprint.source_topic, plan.client.writer()
+    topic, writer = fingerprint.source_topic, plan.client.writer(plan.name)
 
     def decode(batch: Batch) -> tuple[str, Decoded]:
         with without_values("decode", topic, batch.partition, batch.offsets):
@@ -167,7 +167,7 @@ def build_merging(plan: MergingPlan) -> Shard:
     merged = op.stateful_batch("merge", entries, partial(Merging, plan.merge, topic))
     sink = KafkaSink(
         plan.client,
-        plan.client.writer(),
+        plan.client.writer(plan.name),
         fingerprint.sink_topic,
         offsets_of(fingerprint.sink_begin),
         None,

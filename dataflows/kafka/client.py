@@ -86,8 +86,7 @@ class Writer(Protocol):
         ...
 
     def acknowledged_end(self, topic: str, partition: int) -> int | None:
-        """An offset after the last record this writer got acknowledged there, if any; what lies
-        before it and is not of this writer was written before the last flush ended."""
+        """The offset after the last record this writer got acknowledged there, if any."""
         ...
 
     def close(self) -> None:

@@ -16,6 +16,11 @@ def client_of(connection: Connection, generation: int = 0) -> Client:
             "kafka.client: librdkafka is not installed here. Install it:  "
             "pip install 'fugu-streams[fast]'  or write kafka.client: kafka-python"
         )
+    if connection.transactions and not installed:
+        raise ConfigurationError(
+            "kafka.transactions: true needs librdkafka. Install it:  "
+            "pip install 'fugu-streams[fast]'  or delete kafka.transactions"
+        )
     if connection.client == "kafka-python" or not installed:
         return KafkaPythonClient(connection, generation)
     from dataflows.kafka.librdkafka import LibrdkafkaClient

@@ -40,6 +40,7 @@ class Connection:
     tls: Tls | None = None
     credentials: Credentials | None = None
     client: Library = "auto"
+    transactions: bool = False
 
     @property
     def protocol(self) -> Protocol:
@@ -131,6 +132,17 @@ class Kafka(Section):
     broker: Literal["apache", "embedded"] = "apache"
     client: Library = "auto"
     security: Security = Security(protocol="PLAINTEXT")
+    transactions: bool = False
+
+    @model_validator(mode="after")
+    def _check_transactions(self) -> Self:
+        if self.transactions and self.client == "kafka-python":
+            raise ValueError("transactions need librdkafka: write client: librdkafka")
+        if self.transactions and self.broker == "embedded":
+            raise ValueError(
+                "transactions need Apache Kafka: the embedded broker shows aborted records"
+            )
+        return self
 
     def connection(self, resolve: Resolve) -> Connection:
         """What the section stands for; raises `UnusableField` about one of `security`."""
@@ -140,4 +152,5 @@ class Kafka(Section):
             tls=self.security.tls(resolve),
             credentials=self.security.credentials(resolve),
             client=self.client,
+            transactions=self.transactions,
         )

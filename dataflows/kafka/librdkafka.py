@@ -8,9 +8,9 @@ from confluent_kafka import __version__ as library_version
 from dataflows.kafka.client import Topic
 from dataflows.kafka.connection import Connection
 from dataflows.kafka.kafka_python import KafkaPythonClient
-from dataflows.kafka.librdkafka_ends import Ends
 from dataflows.kafka.librdkafka_reader import LibrdkafkaReader
 from dataflows.kafka.librdkafka_settings import READING, WRITING, settings_of
+from dataflows.kafka.librdkafka_transactions import TransactionalWriter
 from dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
 
 
@@ -23,7 +23,7 @@ class LibrdkafkaClient:
     def __init__(self, connection: Connection, generation: int = 0) -> None:
         self._settings = settings_of(connection)
         self._administrator = KafkaPythonClient(connection, generation)
-        self._ends = Ends(self._settings)
+        self._transactions = connection.transactions
         self._largest_batch = int(WRITING["batch.size"])
 
     def topic(self, name: str) -> Topic | None:
@@ -43,6 +43,13 @@ class LibrdkafkaClient:
         return LibrdkafkaReader(topic, Consumer({**self._settings, **READING}))
 
     def writer(self, owner: str | None = None) -> LibrdkafkaWriter:
-        """An idempotent writer."""
+        """An idempotent writer; with transactions, partitions that `owner` has get their own."""
         settings = {**self._settings, **WRITING, "batch.size": self._largest_batch}
-        return LibrdkafkaWriter(settings, self._ends, self._administrator.writer)
+        aside = self._administrator.writer
+
+        def own(topic: str, partition: int) -> TransactionalWriter:
+            identity = f"fugu.{owner}.{topic}.{partition}"
+            return TransactionalWriter(settings, identity, aside)
+
+        owns = self._transactions and owner is not None
+        return LibrdkafkaWriter(settings, aside, own if owns else None)

@@ -40,13 +40,11 @@ WRITING: Settings = {
     # In order, once, on all replicas that are in sync.
     "enable.idempotence": True,
     "acks": "all",
-    # A record that cannot be written ends all writing: nothing comes after a gap.
+    # A record that cannot be written ends all writing: nothing comes after a gap. It is why most
+    # records need no report (see `LibrdkafkaWriter`).
     "enable.gapless.guarantee": True,
     # No record is given up by itself, which would leave a gap: `flush` gives up all of them.
     "message.timeout.ms": 0,
-    # Successes are known by an empty queue: a call into Python for each would cost as much as
-    # producing it does.
-    "delivery.report.only.error": True,
     # Unacknowledged records are bounded; with more, writing waits.
     "queue.buffering.max.messages": 100_000,
     "queue.buffering.max.kbytes": 65_536,

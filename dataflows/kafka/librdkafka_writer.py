@@ -1,16 +1,16 @@
-"""Writing with librdkafka: an idempotent producer that reports failures only."""
+"""Writing with librdkafka: an idempotent producer that ends with the first failure."""
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby, repeat
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from dataflows.batches import Outgoing
+from dataflows.errors import DeliveryFailed
 from dataflows.kafka.client import Writer
 from dataflows.kafka.failures import Silence, not_acknowledged, not_written
-from dataflows.kafka.librdkafka_ends import Ends, Place
 from dataflows.kafka.librdkafka_settings import Settings
 
 _STEP_SECONDS = 1.0
@@ -19,6 +19,11 @@ _STEP_SECONDS = 1.0
 class LibrdkafkaWriter:
     """`Writer` over one producer.
 
+    Of what is written at once, the last record reports where Kafka put it, or why it did not. A
+    report for each costs a third of producing it, and is not needed: a record that fails ends the
+    producer, because what came after it would follow a gap, and that is raised wherever it is
+    served.
+
     librdkafka takes timestamp 0 for the time of writing, so records of 1970-01-01T00:00:00.000 are
     written by `aside`, another writer, in their place in the order.
     """
@@ -26,18 +31,15 @@ class LibrdkafkaWriter:
     def __init__(
         self,
         settings: Settings,
-        ends: Ends,
         aside: Callable[[], Writer],
         own: Callable[[str, int], Writer] | None = None,
     ) -> None:
         self._failure: KafkaError | None = None
-        self._producer = Producer({**settings, "on_delivery": self._note})
-        self._asked = ends
+        self._producer = Producer(settings)
         self._make_aside = aside
         self._aside: Writer | None = None
         self._own = own
-        self._written: set[Place] = set()
-        self._ends: dict[Place, int] = {}
+        self._ends: dict[tuple[str, int], int] = {}
 
     def write(self, topic: str, outgoing: Outgoing) -> None:
         """Hand over one batch of records."""
@@ -47,15 +49,13 @@ class LibrdkafkaWriter:
             self._write_in_turns(topic, outgoing)
         else:
             self._produce(topic, outgoing)
-        self._written.add((topic, outgoing.partition))
         self._served(lambda: self._producer.poll(0))
 
     def flush(self) -> None:
-        """Wait for every acknowledgement; then ask where what was written ends."""
-        if self._written:
-            self._settle()
-            self._ends |= self._asked.of(self._written)
-            self._written.clear()
+        """Wait for every acknowledgement."""
+        silence = Silence()
+        while self._served(lambda: self._producer.flush(_STEP_SECONDS)):
+            silence.goes_on()
 
     def owner_of(self, topic: str, partition: int) -> Writer:
         """This writer, or with transactions one of its own."""
@@ -65,8 +65,11 @@ class LibrdkafkaWriter:
         """Nothing can be taken back."""
 
     def acknowledged_end(self, topic: str, partition: int) -> int | None:
-        """Where the partition ended when all that was written to it had been acknowledged."""
-        return self._ends.get((topic, partition))
+        """The offset after the last acknowledged record."""
+        ends = [self._ends.get((topic, partition))]
+        if self._aside is not None:
+            ends.append(self._aside.acknowledged_end(topic, partition))
+        return max((end for end in ends if end is not None), default=None)
 
     def close(self) -> None:
         """Drop what is not sent."""
@@ -76,18 +79,25 @@ class LibrdkafkaWriter:
 
     def _produce(self, topic: str, outgoing: Outgoing) -> None:
         produce: Any = self._producer.produce
-        partition = outgoing.partition
+        partition, unreported = outgoing.partition, len(outgoing.values) - 1
+        reports = chain(repeat(None, unreported), [self._note])
         try:
-            for value, key, timestamp, headers in zip(
-                outgoing.values, outgoing.keys, outgoing.timestamps, outgoing.headers, strict=True
+            for value, key, report, timestamp, headers in zip(
+                outgoing.values,
+                outgoing.keys,
+                reports,
+                outgoing.timestamps,
+                outgoing.headers,
+                strict=True,
             ):
-                # By position: names double the time of the call. None are callbacks.
+                # By position: names double the time of the call.
                 try:
-                    produce(topic, value, key, partition, None, None, timestamp, headers)
+                    produce(topic, value, key, partition, report, None, timestamp, headers)
                 except BufferError:
                     self._make_room()
-                    produce(topic, value, key, partition, None, None, timestamp, headers)
+                    produce(topic, value, key, partition, report, None, timestamp, headers)
         except KafkaException as error:
+            self._served(lambda: self._producer.poll(0))  # may know a reason from before
             raise not_written(topic, partition, error.args[0].name()) from None
 
     def _write_in_turns(self, topic: str, outgoing: Outgoing) -> None:
@@ -96,20 +106,11 @@ class LibrdkafkaWriter:
         for at_zero, turn in groupby(numbers, lambda number: outgoing.timestamps[number] == 0):
             part = _part(outgoing, list(turn))
             if at_zero:
-                self._wait_for_acknowledgements()
+                LibrdkafkaWriter.flush(self)
                 self._aside.write(topic, part)
                 self._aside.flush()
             else:
                 self._produce(topic, part)
-
-    def _settle(self) -> None:
-        """All that was written counts from now on."""
-        self._wait_for_acknowledgements()
-
-    def _wait_for_acknowledgements(self) -> None:
-        silence = Silence()
-        while self._served(lambda: self._producer.flush(_STEP_SECONDS)):
-            silence.goes_on()
 
     def _make_room(self) -> None:
         """Until half of what was written is acknowledged."""
@@ -129,12 +130,20 @@ class LibrdkafkaWriter:
             fatal = (error.__cause__ or error).args[0]
         failure = self._failure or fatal
         if failure is not None:
-            raise not_acknowledged(failure.name())
+            raise self._refusal(failure)
         return count
 
-    def _note(self, error: KafkaError | None, _message: Message) -> None:
-        """Remember the first one; called by librdkafka."""
-        self._failure = self._failure or error
+    def _refusal(self, error: KafkaError) -> DeliveryFailed:
+        gap = error.code() == KafkaError._GAPLESS_GUARANTEE
+        return not_acknowledged(error.str() if gap else error.name())
+
+    def _note(self, error: KafkaError | None, last: Message) -> None:
+        """Called by librdkafka about the last record of those that were written at once."""
+        topic, partition, offset = last.topic(), last.partition(), last.offset()
+        if error is not None:
+            self._failure = self._failure or error
+        elif topic is not None and partition is not None and offset is not None:
+            self._ends[topic, partition] = offset + 1
 
 
 def _part(outgoing: Outgoing, numbers: list[int]) -> Outgoing:

@@ -98,6 +98,9 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
     def build_part(self, step_id: str, for_part: str, resume_state: int | None) -> "KafkaSinkPart":
         """Read back what was published after the resume offset."""
         part = int(for_part)
+        writer = self._writer
+        if self._shared is None:  # before the scan: what a predecessor left open is aborted
+            writer = writer.owner_of(self._topic, part)
         start = self._begin[part] if resume_state is None else resume_state
         partition = part if self._shared is None else part % self._shared.partitions
         reader = self._client.reader(self._topic)
@@ -136,7 +139,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         finally:
             reader.close()
         built = KafkaSinkPart(
-            self._writer,
+            writer,
             self._topic,
             part,
             partition,
@@ -195,6 +198,10 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         if end is not None:
             self._end = end
         return min((one.offset for one in self._published.values()), default=self._end)
+
+    def close(self) -> None:
+        """Take back what no snapshot covers, where transactions allow that."""
+        self._writer.abandon()
 
     def _not_published(self, outgoing: Outgoing) -> Outgoing:
         fresh = []

@@ -7,6 +7,7 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 
+from tests.kafka.clients import connected
 from tests.kafka.pipelines import (
     RunningPipeline,
     check_refusal,
@@ -84,7 +85,8 @@ def test_validate_looks_at_topics_and_names_the_protocol(
 ) -> None:
     section, source = secured.sasl(protocol, mechanism), topics("validated")
     found = validated(tmp_path, section, source)
-    assert found["kafka"].startswith(f"{section['bootstrap']}, {protocol}, kafka-python")
+    client = connected(secured.plain).name
+    assert found["kafka"] == f"{section['bootstrap']}, {protocol}, {client}"
     assert found["source.topic"] == f"{source}, 1 partition"
 
 
