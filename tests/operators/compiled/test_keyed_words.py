@@ -12,10 +12,14 @@ from tests.operators.word_layout import sized
 
 def test_words_of_random_messages_are_those_of_hashlib() -> None:
     rng = np.random.default_rng(5)
+
+    def some_bytes(most: int) -> bytes:
+        return rng.bytes(int(rng.integers(most)))
+
     for _ in range(400):
-        secret, prefix, purpose = (rng.bytes(n) for n in (32, rng.integers(400), rng.integers(30)))
+        secret, prefix, purpose = rng.bytes(32), some_bytes(400), some_bytes(30)
         keys, positions, bindings = (
-            [rng.bytes(rng.integers(most)) for _ in range(3)] for most in (200, 90, 400)
+            [some_bytes(most) for _ in range(3)] for most in (200, 90, 400)
         )
         drawn = draw_words(
             Absorbed.of(secret, prefix),
@@ -41,7 +45,8 @@ def test_words_of_random_messages_are_those_of_hashlib() -> None:
 def test_a_prefix_of_any_length_is_absorbed(length: int) -> None:
     prefix, key = bytes(range(200)) * 3, bytes(range(32))
     absorbed = Absorbed.of(key, prefix[:length])
-    drawn = draw_words(absorbed, *[Joined.of([b""])] * 2, b"", Joined.of([b""]), 1, 1)
+    nothing = Joined.of([b""])
+    drawn = draw_words(absorbed, nothing, nothing, b"", nothing, 1, 1)
     data = prefix[:length] + bytes(8) + sized(bytes(8)) + bytes(4) + bytes(4)
     assert drawn.tobytes() == blake2b(data, key=key).digest()
 
