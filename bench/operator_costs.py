@@ -67,7 +67,7 @@ def operators() -> dict[str, Mechanism]:
         "laplace": LaplaceRelease(0, 1_000, 1.0),
         "adaptive_crr": AdaptiveRelease(model, 1.0, 1.0),
         "batched_crr": BatchedRelease(model, 4, 4.0, kernel="heuristic"),
-        "cold_start_crr": ColdStart(SYMBOLS, 1.0, when_short="accept"),
+        "cold_start_crr": ColdStart(SYMBOLS, 3.0, 200, when_short="accept"),
     }
 
 
