@@ -1,6 +1,6 @@
 """`python -m bench`: the path (`make bench`), one process beside two, the state store, a flood of
-new keys, steps of conditional randomized response, temporal perturbation, aggregates (also under
-policies), and real-time release."""
+new keys, steps of conditional randomized response, local operators, temporal perturbation,
+aggregates (also under policies), and real-time release."""
 
 import os
 import sys
@@ -18,6 +18,8 @@ from bench.aggregates import measure_aggregates
 from bench.aggregates_report import aggregates_page
 from bench.child import ChildFailed
 from bench.key_flood_report import flood_page
+from bench.operator_costs import measure_operators
+from bench.operator_costs_report import operators_page
 from bench.outcomes import WrongOutcomes
 from bench.page import Page
 from bench.path_report import path_page
@@ -144,6 +146,18 @@ def sip(results: Folder = _RESULTS) -> None:
     page = sip_page(measure_steps(), ".venv/bin/python -m bench sip", os.getloadavg()[0])
     page.write(results)
     page.show(Console(), results)
+
+
+@app.command()
+def operators(results: Folder = _RESULTS) -> None:
+    """What local operators cost per record, by users and spread of keys.
+
+    About five minutes.
+    """
+    load_before = os.getloadavg()[0]
+    with Console().status("making records") as status:
+        costs = measure_operators(status.update)
+    _publish(operators_page(costs, ".venv/bin/python -m bench operators", load_before), results)
 
 
 @app.command()

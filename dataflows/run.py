@@ -34,6 +34,7 @@ from dataflows.pipeline_file import PipelineFile
 from dataflows.plans import AnyPlan, build_any, prepared
 from dataflows.state.recovery import forget_unfinished_epochs, unusable_store
 from dataflows.supervisor.link import Link
+from operators import compiled
 from operators.temporal.temporal_perturbation import End
 
 log = logging.getLogger(__name__)
@@ -89,6 +90,7 @@ def _run(
         plans[0].client.name,
         pipeline.state.every.total_seconds(),
     )
+    log.info("compiled steps: %s", compiled.described())
     if finishing is not None:
         stop.request()
     _collect_garbage_seldom()

@@ -12,13 +12,15 @@ import sys
 from functools import cache
 from importlib.util import find_spec
 
-ENTRY_POINTS = ("keyed words", "crr")
-"""What is compiled, in words for people."""
-
 
 def available() -> bool:
     """Whether there is numba, on a machine whose integers begin with their lowest byte."""
     return sys.byteorder == "little" and _numba_is_there()
+
+
+def described() -> str:
+    """What is compiled here, in words for people."""
+    return "keyed words, crr" if available() else "none; the extra fast has them"
 
 
 @cache
@@ -29,4 +31,4 @@ def _numba_is_there() -> bool:
         return False
 
 
-__all__ = ["ENTRY_POINTS", "available"]
+__all__ = ["available", "described"]

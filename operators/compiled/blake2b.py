@@ -111,7 +111,7 @@ def compress(state: Words, message: Words, first: int, absorbed: int, is_last: b
     counted = _IV[4] ^ np.uint64(absorbed)
     ended = _IV[6] ^ _ALL if is_last else _IV[6]
     old = (state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7])
-    work = (*old, _IV[0], _IV[1], _IV[2], _IV[3], counted, _IV[5], ended, _IV[7])
+    work: _Sixteen = (*old, _IV[0], _IV[1], _IV[2], _IV[3], counted, _IV[5], ended, _IV[7])
     work = _round(work, m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15)
     work = _round(work, m14, m10, m4, m8, m9, m15, m13, m6, m1, m12, m0, m2, m11, m7, m5, m3)
     work = _round(work, m11, m8, m12, m0, m5, m2, m15, m13, m10, m14, m3, m6, m7, m1, m9, m4)

@@ -55,6 +55,6 @@ def _folders(configured: str) -> tuple[Path, ...]:
 
 def _version() -> str:
     content = blake2b(digest_size=8)
-    for path in sorted(_HERE.glob("*.py")):
+    for path in sorted(_HERE.glob("[!_]*.py")):
         content.update(path.read_bytes())
     return content.hexdigest()

@@ -192,7 +192,8 @@ def _run(
         for place in range(_HISTORY_BYTES):
             text[at + place] = (histories[row] >> np.uint64(8 * place)) & np.uint64(255)
         at = put_size(text, at + _HISTORY_BYTES, 0)
-        word[:] = absorbed
+        for number in range(DIGEST_WORDS):
+            word[number] = absorbed[number]
         finish(word, text, message, 0, at, before)
         uniform = np.float64(word[0] >> np.uint64(11)) * 2.0**-53
 

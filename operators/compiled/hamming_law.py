@@ -18,8 +18,8 @@ SUPPORT, OWN, FILL, PARTIAL_FILL, MARGINAL, LARGEST, MASS = range(7)
 LAW_ROWS = 7
 RANKED, KEPT, REST, DEFICIT, LIFT, WEIGHTS, CUMULATIVE = range(7)
 SCRATCH_ROWS = 7
-_FEW = 48
-"""So many symbols are sorted by insertion, more by merging; both are stable."""
+LARGEST_ALPHABET = 256
+"""Symbols are sorted by insertion; numpy is as fast for larger alphabets."""
 
 
 @part
@@ -37,10 +37,9 @@ def propose(
     """Write the proposal for a belief; its partial symbol, and whether it is constant."""
     symbols = len(belief)
     if full_support:
-        law[SUPPORT, :] = 1.0
-        law[OWN, :] = 1.0
-        law[FILL, :] = 0.0
-        law[PARTIAL_FILL, :] = 0.0
+        for y in range(symbols):
+            law[SUPPORT, y] = law[OWN, y] = 1.0
+            law[FILL, y] = law[PARTIAL_FILL, y] = 0.0
         return -1, symbols == 1
     floor = 1.0 / (growth + 1.0)
     _rank(belief, floor, scratch, order, rank)
@@ -74,7 +73,8 @@ def propose(
         total += law[FILL, y]
     law[FILL, order[0]] += max(0.0, 1.0 - total)
     if kept == symbols:
-        law[FILL, :] = 0.0
+        for y in range(symbols):
+            law[FILL, y] = 0.0
     return -1, kept == 1
 
 
@@ -163,15 +163,12 @@ def correct(
 @part
 def _rank(belief: Floats, floor: float, scratch: Floats, order: Integers, rank: Integers) -> None:
     symbols = len(belief)
-    if symbols > _FEW:
-        order[:] = np.argsort(-belief, kind="mergesort")
-    else:
-        for y in range(symbols):
-            place = y
-            while place > 0 and belief[order[place - 1]] < belief[y]:
-                order[place] = order[place - 1]
-                place -= 1
-            order[place] = y
+    for y in range(symbols):
+        place = y
+        while place > 0 and belief[order[place - 1]] < belief[y]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = y
     kept = deficit = 0.0
     for place in range(symbols):
         rank[order[place]] = place

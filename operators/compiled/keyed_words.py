@@ -171,11 +171,13 @@ def _draw_words(
             at = put_bytes(text, at, purpose, 0, len(purpose))
             at = put_coordinate(text, at, coordinate)
             at = put_field(text, at, bindings, binding_ends, row)
-            common[:] = state
+            for word in range(DIGEST_WORDS):
+                common[word] = state[word]
             done = absorb_from(common, message, 0, at, before)
             for block in range(count // DIGEST_WORDS):
                 length = put_size(text, at, block)
-                drawn[:] = common
+                for word in range(DIGEST_WORDS):
+                    drawn[word] = common[word]
                 finish(drawn, text, message, done, length, before)
                 for word in range(DIGEST_WORDS):
                     words[row, coordinate, DIGEST_WORDS * block + word] = drawn[word]

@@ -9,7 +9,8 @@ from operators.sip.markov_model import SUM_TOLERANCE
 def predict_dense(posterior: Floats, transition: Floats, belief: Floats) -> None:
     """As `MarkovModel.predict`."""
     symbols = len(posterior)
-    belief[:] = 0.0
+    for following in range(symbols):
+        belief[following] = 0.0
     for now in range(symbols):
         for following in range(symbols):
             belief[following] += posterior[now] * transition[now, following]
@@ -27,7 +28,8 @@ def predict_sparse(
 ) -> None:
     """As `SparseMarkovModel.skip`."""
     symbols = len(posterior)
-    belief[:] = 0.0
+    for following in range(symbols):
+        belief[following] = 0.0
     for entry in range(len(sources)):
         belief[columns[entry]] += posterior[sources[entry]] * kept[entry]
     restarted = posterior[0] * restart[0]

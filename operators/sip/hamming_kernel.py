@@ -33,18 +33,10 @@ class HammingKernel:
         ranked = _Ranked.of(belief, self.growth + 1.0)
         accuracy = self._accuracies(ranked)
         best = accuracy.max(axis=0)
-        kept = len(belief) - np.argmax((accuracy >= best - TIE)[::-1], axis=0)
+        kept = len(belief) - (accuracy >= best - TIE)[::-1].argmax(axis=0)
         whole = _whole_candidate(belief, ranked, kept)
-        partial, partial_accuracy = self._partial_candidate(belief, ranked)
-        better = partial_accuracy > best + TIE
-        if not better.any():
-            return whole
-        return StayOrFill(
-            *(
-                np.where(better, getattr(partial, name), getattr(whole, name))
-                for name in StayOrFill.__dataclass_fields__
-            )
-        )
+        partial = self._partial_candidate(belief, ranked, best)
+        return whole if partial is None else whole.with_columns(*partial)
 
     def identity(self) -> tuple[str | int | bytes, ...]:
         """Nothing: it is the default."""
@@ -55,10 +47,11 @@ class HammingKernel:
         beliefs, growth, gain = ranked.beliefs, self.growth, self.gain
         small = beliefs < ranked.floor
         squares = beliefs * beliefs
-        big_squares = np.cumsum(np.where(small, 0.0, squares), axis=0)
-        small_squares = np.cumsum(np.where(small, squares, 0.0), axis=0)
-        small_mass = np.cumsum(np.where(small, beliefs, 0.0), axis=0)
-        small_count = np.cumsum(small, axis=0)
+        running = np.add.accumulate
+        big_squares = running(np.where(small, 0.0, squares), axis=0)
+        small_squares = running(np.where(small, squares, 0.0), axis=0)
+        small_mass = running(np.where(small, beliefs, 0.0), axis=0)
+        small_count = running(small, axis=0, dtype=np.int64)
         kept, rest, deficit = ranked.kept_mass, ranked.rest, ranked.deficit
         surplus = np.maximum(0.0, rest - deficit)
         enough = (
@@ -77,17 +70,17 @@ class HammingKernel:
         accuracy[0] = beliefs[0]
         return accuracy
 
-    def _partial_candidate(self, belief: Floats, ranked: "_Ranked") -> tuple[StayOrFill, Floats]:
-        """Keep one more symbol with probability c s; its accuracy is -1 where it does not apply."""
+    def _partial_candidate(
+        self, belief: Floats, ranked: "_Ranked", best: Floats
+    ) -> tuple[Integers, StayOrFill] | None:
+        """Keep one more symbol with probability c s: the columns where that is better, and how."""
         symbols, rows = belief.shape
-        columns = np.arange(rows)
         lacking = (ranked.rest > ranked.deficit) & (ranked.deficit > 0.0)
-        kept = np.where(lacking.any(axis=0), symbols - np.argmax(lacking[::-1], axis=0), 0)
-        last = np.maximum(kept - 1, 0)
+        kept = np.where(lacking.any(axis=0), symbols - lacking[::-1].argmax(axis=0), 0)
+        last, columns = np.maximum(kept - 1, 0), np.arange(rows)
         rest, deficit = ranked.rest[last, columns], ranked.deficit[last, columns]
         surplus = np.maximum(0.0, rest - deficit)
         next_rank = np.minimum(kept, symbols - 1)
-        partial = ranked.rank == next_rank
         partial_belief = ranked.beliefs[next_rank, columns]
         floor = ranked.floor
         applies = (
@@ -97,16 +90,19 @@ class HammingKernel:
             & (rest >= floor)
             & (partial_belief < floor)
         )
-        others = np.where(applies, rest - partial_belief, 1.0)
-        kept_by_partial = np.where(applies, (self.growth + 1.0) * surplus, 0.0)
-        into_partial = surplus * (1.0 - (self.growth + 1.0) * partial_belief) / others
-        into_partial = np.where(applies, np.clip(into_partial, 0.0, 1.0), 0.0)
-        whole = ranked.rank < kept
-        lift = np.where(whole, np.maximum(0.0, floor - belief), 0.0)
-        lift = lift / np.where(applies, deficit, 1.0)
+        columns = np.flatnonzero(applies)
+        if len(columns) == 0:
+            return None
+        belief, rank, kept = belief[:, columns], ranked.rank[:, columns], kept[columns]
+        rest, deficit, surplus = rest[columns], deficit[columns], surplus[columns]
+        partial_belief = partial_belief[columns]
+        into_partial = surplus * (1.0 - (self.growth + 1.0) * partial_belief)
+        into_partial = np.clip(into_partial / (rest - partial_belief), 0.0, 1.0)
+        whole, partial = rank < kept, rank == kept
+        lift = np.where(whole, np.maximum(0.0, floor - belief), 0.0) / deficit
         proposal = StayOrFill(
             support=whole | partial,
-            own=np.where(partial, kept_by_partial, np.where(whole, 1.0, 0.0)),
+            own=np.where(partial, (self.growth + 1.0) * surplus, np.where(whole, 1.0, 0.0)),
             fill=np.where(partial, into_partial, (1.0 - into_partial) * lift),
             partial=partial,
             partial_fill=lift,
@@ -117,7 +113,8 @@ class HammingKernel:
         mass = np.where(proposal.support, mass, 0.0)
         hit = ordered_sum(belief * mass) + self.gain * ordered_sum(belief * proposal.own)
         accuracy = hit / (self.gain + ordered_sum(mass))
-        return proposal, np.where(applies, accuracy, -1.0)
+        better = np.flatnonzero(accuracy > best[columns] + TIE)
+        return (columns[better], proposal.columns(better)) if len(better) else None
 
 
 @dataclass(frozen=True)
@@ -133,12 +130,12 @@ class _Ranked:
 
     @classmethod
     def of(cls, belief: Floats, ratio: float) -> "_Ranked":
-        order = np.argsort(-belief, axis=0, kind="stable")
-        rank = np.empty_like(order)
-        np.put_along_axis(rank, order, np.arange(len(belief))[:, None], axis=0)
-        beliefs = np.take_along_axis(belief, order, axis=0)
-        kept_mass = np.cumsum(beliefs, axis=0)
-        deficit = np.cumsum(np.maximum(0.0, 1.0 / ratio - beliefs), axis=0)
+        order = (-belief).argsort(axis=0, kind="stable")
+        rank, columns = np.empty_like(order), np.arange(belief.shape[1])
+        rank[order, columns] = np.arange(len(belief))[:, None]
+        beliefs = belief[order, columns]
+        kept_mass = np.add.accumulate(beliefs, axis=0)
+        deficit = np.add.accumulate(np.maximum(0.0, 1.0 / ratio - beliefs), axis=0)
         rest = np.maximum(0.0, 1.0 - kept_mass)
         return cls(beliefs, rank, 1.0 / ratio, kept_mass, rest, deficit)
 

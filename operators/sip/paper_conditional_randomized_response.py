@@ -51,7 +51,8 @@ class PaperConditionalRandomizedResponse(ConditionalRandomizedResponse):
         """a(y|x) of the paper; it is the unrepaired member of the family."""
         identity = IdentityKernel().propose(belief)
         marginal = identity.marginal(belief)
-        return ReleaseLaw(belief, identity, self._gain, marginal=marginal, mass=marginal)
+        largest = identity.largest()
+        return ReleaseLaw(belief, identity, self._gain, marginal, largest, mass=marginal)
 
     @cached_property
     def largest_charge(self) -> int:

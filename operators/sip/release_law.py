@@ -33,6 +33,7 @@ class ReleaseLaw:
     proposal: Proposal
     gain: float
     marginal: Floats
+    largest: Floats
     mass: Floats
 
     @classmethod
@@ -41,9 +42,10 @@ class ReleaseLaw:
     ) -> "ReleaseLaw":
         """Apply the repair theorem; `gain` is g = e^eps - 1 and `growth` is e^eps."""
         marginal = proposal.marginal(belief)
-        mass = np.maximum(marginal, proposal.largest() - growth * marginal)
+        largest = proposal.largest()
+        mass = np.maximum(marginal, largest - growth * marginal)
         mass = np.where(proposal.support, mass, 0.0)
-        return cls(belief, proposal, gain, marginal, mass)
+        return cls(belief, proposal, gain, marginal, largest, mass)
 
     def probabilities(self, symbols: Integers) -> Floats:
         """a(y|x) over y, for the one x of each column."""
@@ -84,7 +86,7 @@ class ReleaseLaw:
     def leakage_ratio(self) -> Floats:
         """e^IIL of the step: the largest of a(y|x)/q(y) and q(y)/a(y|x), over all x and all y."""
         proposal, support = self.proposal, self.proposal.support
-        largest = np.where(support, self.mass + self.gain * proposal.largest(), 1.0)
+        largest = np.where(support, self.mass + self.gain * self.largest, 1.0)
         released = np.where(support, self.mass + self.gain * self.marginal, 1.0)
         smallest = np.where(support, self.mass + self.gain * proposal.smallest(), 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -28,6 +28,17 @@ class StayOrFill:
     partial_fill: Floats
     constant: Mask
 
+    def columns(self, columns: Integers) -> "StayOrFill":
+        """Some of its columns."""
+        return StayOrFill(*(getattr(self, name)[:, columns] for name in self.__dataclass_fields__))
+
+    def with_columns(self, columns: Integers, other: "StayOrFill") -> "StayOrFill":
+        """Itself, with the given columns replaced by those of `other`."""
+        replaced = {name: getattr(self, name).copy() for name in self.__dataclass_fields__}
+        for name, column in replaced.items():
+            column[:, columns] = getattr(other, name)
+        return StayOrFill(**replaced)
+
     def marginal(self, belief: Floats) -> Floats:
         """b(y) = sum_x beta(x) pi(y|x)."""
         moved = belief * (1.0 - self.own)

@@ -1,9 +1,14 @@
 """A record that a producer sent twice is a dead letter, and its stream is charged once."""
 
+import numpy as np
+import pytest
+
 from dataflows.batches import Reason, Sanitized
 from dataflows.deduplication import Deduplication, event_digest
 from dataflows.lift import row_columns
 from dataflows.state.row_table import RowTable
+from operators.budget import Budgeted
+from operators.mechanism import Kind
 from tests.dataflows.columns import CRR, Message, batch_of, codec, lift
 
 DEDUPE = Deduplication(remember=3)
@@ -39,6 +44,37 @@ def test_batches_of_any_size_give_the_same() -> None:
         _, cut = run(records, batch_size=batch_size)
         assert cut.take_everything() == whole.take_everything()
         whole = run(records)[1]
+
+
+@pytest.mark.parametrize("batch_size", [1, 5, 7, 90])
+@pytest.mark.parametrize("seed", range(3))
+def test_streams_that_end_among_duplicates_end_the_same(seed: int, batch_size: int) -> None:
+    """Before its end a stream refuses duplicates; after it nobody looks, and it repeats itself."""
+    rng = np.random.default_rng(seed)
+    budgeted = Budgeted(CRR, total=4.0)
+    records = [
+        record(b"%d" % user, event)
+        for user, event in zip(rng.integers(4, size=90), rng.integers(6, size=90), strict=True)
+    ]
+
+    def outcome(size: int) -> list[object]:
+        table = RowTable(row_columns(budgeted, DEDUPE), budgeted)
+        reading = codec(event="id")
+        lifted = lift(mechanism=budgeted, deduplication=DEDUPE)
+        out = []
+        for at in range(0, len(records), size):
+            batch = batch_of(records[at : at + size], first_offset=at)
+            one = lifted(reading.decode(batch), table)
+            assert one.releases.kinds is not None
+            values, kinds = one.releases.values.tolist(), one.releases.kinds.tolist()
+            spent = zip(one.spending.offsets, one.spending.levels, strict=True)
+            out += [*zip(one.offsets, values, kinds, strict=True), *spent]
+            out += [(offset, "dead") for offset in one.dead.offsets]
+        return [sorted(out, key=repr), table.take_everything()]
+
+    assert outcome(batch_size) == outcome(30)
+    assert "dead" in repr(outcome(30)[0])
+    assert str(int(Kind.REPEATED)) in repr(outcome(30)[0])
 
 
 def test_events_beyond_the_memory_are_forgotten() -> None:

@@ -1,0 +1,112 @@
+"""What every local operator costs per record, by how many users there are and how keys are spread.
+
+Batches of decoded records go through the lift of one partition, without Kafka. The baseline of a
+row is the same operator under 1,000 users who send alike.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from statistics import median
+
+import numpy as np
+
+from bench.sip_steps import dense_model
+from dataflows.admission import Admission
+from dataflows.batches import DeadLetters, Decoded
+from dataflows.lift import Lift
+from dataflows.state.row_table import RowTable
+from operators.budget import Budgeted
+from operators.generalized_randomized_response import GeneralizedRandomizedResponse
+from operators.laplace_release import LaplaceRelease
+from operators.mechanism import Array, Integers, Mechanism
+from operators.optimized_unary_encoding import OptimizedUnaryEncoding
+from operators.randomness import DrawScope, Secret
+from operators.sip.adaptive_release import AdaptiveRelease
+from operators.sip.batched_release import BatchedRelease
+from operators.sip.cold_start import ColdStart
+from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+
+SYMBOLS = 10
+RECORDS = 5_000
+BASELINE_USERS, MANY_USERS = 1_000, 100_000
+_WARM, _MEASURED = 2, 5
+_SLOW_SECONDS = 10.0
+
+SHAPES = {
+    "1,000 users": (BASELINE_USERS, "alike"),
+    "1 user": (1, "alike"),
+    "100 users": (100, "alike"),
+    "100,000 users": (MANY_USERS, "alike"),
+    "1,000,000 users": (1_000_000, "alike"),
+    "Zipf(1.2)": (BASELINE_USERS, "zipf"),
+    "half one key": (BASELINE_USERS, "half"),
+}
+
+
+@dataclass(frozen=True)
+class OperatorCost:
+    """CPU microseconds per record of the lift, and bytes of state per user."""
+
+    operator: str
+    shape: str
+    microseconds: float
+    state_bytes: int
+
+
+def operators() -> dict[str, Mechanism]:
+    """Every mechanism that releases record by record."""
+    model = dense_model(SYMBOLS)
+    crr = ConditionalRandomizedResponse(model, 1.0)
+    return {
+        "crr": crr,
+        "crr, budget": Budgeted(crr, total=1e5),
+        "grr": GeneralizedRandomizedResponse(SYMBOLS, 1.0),
+        "oue": OptimizedUnaryEncoding(SYMBOLS, 1.0),
+        "laplace": LaplaceRelease(0, 1_000, 1.0),
+        "adaptive_crr": AdaptiveRelease(model, 1.0, 1.0),
+        "batched_crr": BatchedRelease(model, 4, 4.0, kernel="heuristic"),
+        "cold_start_crr": ColdStart(SYMBOLS, 3.0, 200, when_short="accept"),
+    }
+
+
+def measure_operators(say: Callable[[str], None]) -> list[OperatorCost]:
+    """One operator after the other, one shape after the other."""
+    costs = []
+    for name, mechanism in operators().items():
+        for shape, (users, spread) in SHAPES.items():
+            say(f"{name}, {shape}")
+            costs.append(_measure(name, mechanism, shape, users, spread))
+    return costs
+
+
+def _measure(name: str, mechanism: Mechanism, shape: str, users: int, spread: str) -> OperatorCost:
+    scope = DrawScope(Secret(bytes(32)), "bench", name, 1, mechanism.law_digest())
+    lift = Lift(mechanism, scope, "topic-id-of-the-source", Admission("unchecked", 1, 10**9))
+    table, keys = RowTable(lift.start), [b"user-%06d" % user for user in range(users)]
+    table.rows_of(keys)
+    rng = np.random.default_rng(7)
+    times: list[float] = []
+    for number in count():
+        chosen = senders(spread, users, rng)
+        offsets = list(range(number * RECORDS, (number + 1) * RECORDS))
+        values: Array = rng.integers(SYMBOLS, size=RECORDS)
+        whose = [keys[user] for user in chosen.tolist()]
+        decoded = Decoded(0, offsets, offsets, whose, values, None, DeadLetters())
+        began = time.process_time()
+        lift(decoded, table)
+        times.append(time.process_time() - began)
+        if len(times) == _WARM + _MEASURED or sum(times) > _SLOW_SECONDS:
+            break
+    measured = times[_WARM:] or times[-1:]
+    return OperatorCost(name, shape, median(measured) / RECORDS * 1e6, table.bytes_per_row)
+
+
+def senders(spread: str, users: int, rng: np.random.Generator) -> Integers:
+    """Who sends each record of a batch."""
+    alike = rng.integers(users, size=RECORDS)
+    if spread == "zipf":
+        weights = 1.0 / np.arange(1, users + 1) ** 1.2
+        return rng.choice(users, size=RECORDS, p=weights / weights.sum())
+    return np.where(rng.random(RECORDS) < 0.5, 0, alike) if spread == "half" else alike
