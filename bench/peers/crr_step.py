@@ -275,4 +275,4 @@ def _best(
 
 def _smoothed(row: Sequence[float], smoothing: float) -> list[float]:
     total = fsum(row)
-    return [(1.0 - smoothing) * share / total + smoothing / len(row) for share in row]
+    return [float((1.0 - smoothing) * share / total + smoothing / len(row)) for share in row]
