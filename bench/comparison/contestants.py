@@ -196,6 +196,7 @@ JOB: tuple[Contestant, ...] = (
         mode="state",
         caveat="after a crash records are released again with fresh noise; no release ids. "
         "Better: any dataflow, windows, joins",
+        same_partition=False,
     ),
     Peer(
         "bytewax dict",
@@ -203,6 +204,7 @@ JOB: tuple[Contestant, ...] = (
         "bytewax_connectors",
         mode="dict",
         caveat="state survives nothing; no release ids, unkeyed noise. Better: as above",
+        same_partition=False,
     ),
     Peer(
         "faust",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from random import Random
 from time import time
 
 import numpy as np
@@ -31,28 +32,37 @@ ALPHABET = [
 ]
 TICK_MILLISECONDS = 60_000
 _BUFFERED = 500_000
+_SEED = 20260101
 
 
 def model_document(alphabet: list[str]) -> dict[str, object]:
-    """A model file: a symbol stays, or moves to a neighbour, seldom elsewhere."""
-    symbols = len(alphabet)
+    """A model file: a symbol stays, or moves to a neighbour, seldom elsewhere.
+
+    No two shares are equal: where beliefs tie, the last bit decides what the law is, and the check
+    could not follow peers who add in another order.
+    """
+    symbols, random = len(alphabet), Random(_SEED)
     moves = 1 - STAYS
     rows = []
     for symbol in range(symbols):
-        row = [moves / 4 / symbols] * symbols
+        row = [moves / 2 / symbols * random.random() for _ in range(symbols)]
         row[symbol] += STAYS
         for neighbour in (symbol - 1, symbol + 1):
-            row[neighbour % symbols] += moves * 3 / 8
-        rows.append(row)
+            row[neighbour % symbols] += moves * 3 / 4 * random.random()
+        rows.append([share / sum(row) for share in row])
     return {
         "format": "fugu-markov-model",
         "format_version": 1,
         "description": "Activities as the bench invents them.",
         "alphabet": alphabet,
-        "prior": [1 / symbols] * symbols,
+        "prior": _mean(rows),
         "transition": rows,
         "smoothing": SMOOTHING,
     }
+
+
+def _mean(rows: list[list[float]]) -> list[float]:
+    return [sum(column) / len(rows) for column in zip(*rows, strict=True)]
 
 
 def model_of(alphabet: list[str]) -> MarkovModel:
@@ -112,11 +122,11 @@ def _in_turn(stream: Stream) -> Iterator[tuple[int, bytes]]:
 class Writing:
     """A producer of the bench; flushed at the end."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, linger_milliseconds: int = 5) -> None:
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap,
-                "linger.ms": 5,
+                "linger.ms": linger_milliseconds,
                 "queue.buffering.max.messages": _BUFFERED,
                 "queue.buffering.max.kbytes": 2**20,
                 "enable.idempotence": True,

@@ -1,12 +1,13 @@
 """Is what a contestant published what the law says? Fails loudly if not.
 
 For every user the releases are read in order, and the public belief is computed from them. The law
-then gives each true symbol the probabilities of what was released: how often the truth came out, and
-each symbol, must agree with their sums within five standard deviations, and the published
-confidence must be the posterior of the released symbol.
+then says with which probabilities each true symbol becomes what: how often the truth came out, and
+how often each symbol did, must agree with their sums within five standard deviations, and the
+published confidence must be the posterior of the released symbol.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import orjson
@@ -146,15 +147,15 @@ def _published(
             confidences += [value["confidence"] for value in values]
         except (KeyError, TypeError):
             raise WrongOutput(f"partition {partition}: a value is not as agreed") from None
-    if len(set(map(len, (keys, symbols)))) != 1 or not keys:
-        raise WrongOutput(f"partition {partition}: nothing was published")
     users = _users_behind(keys, truth, partition) if pseudonyms else _users_named(keys)
-    return Published(users, np.array(symbols), np.array(confidences, dtype=np.float64))
+    return Published(
+        users, np.array(symbols, dtype=np.int64), np.array(confidences, dtype=np.float64)
+    )
 
 
 def _users_named(keys: list[bytes]) -> Integers:
     try:
-        return np.array([int(key[5:]) for key in keys])
+        return np.array([int(key[5:]) for key in keys], dtype=np.int64)
     except ValueError:
         raise WrongOutput("a key is not that of the source record") from None
 
@@ -168,6 +169,6 @@ def _users_behind(keys: list[bytes], truth: Truth, partition: int) -> Integers:
     return users
 
 
-def _by_user(users: Integers, values: Integers | Floats) -> Integers | Floats:
+def _by_user(users: Integers, values: Any) -> Any:
     """Sorted by user; what is one user's stays in order."""
     return values[np.argsort(users, kind="stable")]

@@ -44,9 +44,7 @@ class Speed:
 class Watched:
     """A running contestant; a context manager that leaves no process behind."""
 
-    def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], log: Path
-    ) -> None:
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
         self._log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(
