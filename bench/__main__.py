@@ -1,4 +1,5 @@
-"""`python -m bench`: the path (`make bench`), the state store, a flood of new keys,
+"""`python -m bench`: Fugu beside its peers and the path (`make bench`), the state store, a flood of
+new keys,
 steps of conditional randomized response, temporal perturbation, aggregates (also under policies),
 and real-time release."""
 
@@ -6,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -16,7 +18,8 @@ from rich.console import Console
 from bench import key_flood, row_state, temporal
 from bench.aggregates import measure_aggregates
 from bench.aggregates_report import aggregates_page
-from bench.child import ChildFailed
+from bench.child import ROOT, ChildFailed
+from bench.comparison.command import Choice, measure_peers
 from bench.key_flood_report import flood_page
 from bench.outcomes import WrongOutcomes
 from bench.page import Page
@@ -35,6 +38,8 @@ from bench.timelines import measure_timelines
 from tests.kafka.broker import Broker, BrokerError
 from tests.kafka.topics import TopicFactory
 
+_PEERS = Choice(rounds=5, seconds=4.0, records=1_600_000)
+_QUICK = Choice(rounds=1, seconds=1.0, records=300_000)
 _PATH = (200_000, 2_000, 3)
 _FLOOD = (1_000_000, 100_000)
 _STATE = (1_000_000, 3)
@@ -49,9 +54,51 @@ app = typer.Typer(add_completion=False)
 
 @app.callback(invoke_without_command=True)
 def bench(context: typer.Context) -> None:
-    """Measure; without a command, the path."""
+    """Measure; without a command, Fugu beside its peers, and the path."""
     if context.invoked_subcommand is None:
+        peers()
         path()
+
+
+@app.command()
+def peers(
+    rounds: Annotated[int, typer.Option(min=1, help="Interleaved rounds.")] = _PEERS.rounds,
+    seconds: Annotated[
+        float, typer.Option(min=1, help="Length of a measurement.")
+    ] = _PEERS.seconds,
+    records: Annotated[
+        int, typer.Option(min=50_000, help="Records in the source topic.")
+    ] = _PEERS.records,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Measure this contestant, by its name in peers.json; may be repeated."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One short round, to see that everything works.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what peers.json holds.")] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Where the files go; bench/results if all is measured as usual."),
+    ] = None,
+) -> None:
+    """Fugu beside what people would use instead, doing the same job on the same records.
+
+    About 25 minutes, and some more when the peers' environments are made.
+    """
+    choice = Choice(rounds, seconds, records, tuple(only or ()))
+    if quick:
+        choice = replace(_QUICK, only=choice.only)
+    usual = choice == _PEERS
+    folder = results or (_RESULTS if usual else ROOT / "build" / "bench")
+    picture = (ROOT / "docs" / "pictures" if usual and not results else folder) / "benchmark.png"
+    with _kafka() as (place, bootstrap, say):
+        page = measure_peers(choice, place, bootstrap, picture, say)
+    page.write(folder)
+    if json:
+        sys.stdout.buffer.write((folder / "peers.json").read_bytes())
+    else:
+        page.show(Console(), folder)
 
 
 @app.command()

@@ -5,8 +5,8 @@ their steps. (`produce_batch` writes all of its messages to one partition; a cal
 partition was measured to cost what `produce` costs: 1.1 microseconds a record.)
 
 Not done here, and done by Fugu: state survives nothing (after a restart the loop begins anew, with
-fresh noise for the same truths), no release ids, noise without a key, no ledger of what was spent, no
-pseudonyms, no dead letters: a record that is not as expected ends the program. It runs this one
+fresh noise for the same truths), no release ids, noise without a key, no ledger of what was spent,
+no pseudonyms, no dead letters: a record that is not as expected ends the program. It runs this one
 law only.
 """
 
