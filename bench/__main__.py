@@ -19,7 +19,10 @@ from bench import key_flood, row_state, temporal
 from bench.aggregates import measure_aggregates
 from bench.aggregates_report import aggregates_page
 from bench.child import ROOT, ChildFailed
-from bench.comparison.command import Choice, measure_peers
+from bench.comparison.command import Choice, UnknownContestant, measure_peers
+from bench.comparison.contestants import FUGU
+from bench.comparison.environments import NotInstalled, environment
+from bench.comparison.topics import Topics
 from bench.key_flood_report import flood_page
 from bench.outcomes import WrongOutcomes
 from bench.page import Page
@@ -31,6 +34,10 @@ from bench.policies_report import policies_page
 from bench.realtime import measure_realtime
 from bench.realtime_report import realtime_page
 from bench.row_state_report import state_page
+from bench.scaling.measuring import Scaling
+from bench.scaling.measuring import Settings as ScalingSettings
+from bench.scaling.picture import draw as draw_scaling
+from bench.scaling.report import scaling_page
 from bench.sip_steps import measure_steps, sip_page
 from bench.temporal_report import temporal_page
 from bench.throughput import measure_throughput
@@ -40,6 +47,7 @@ from tests.kafka.topics import TopicFactory
 
 _PEERS = Choice(rounds=5, seconds=4.0, records=1_600_000)
 _QUICK = Choice(rounds=1, seconds=1.0, records=300_000)
+_SCALING = 3
 _PATH = (200_000, 2_000, 3)
 _FLOOD = (1_000_000, 100_000)
 _STATE = (1_000_000, 3)
@@ -126,6 +134,35 @@ def path(
         source = TopicFactory(bootstrap)("source", partitions=_PARTITIONS)
         measured = measure_throughput(Workplace(folder, bootstrap, source), settings, say)
     _publish(path_page(measured), results)
+
+
+@app.command()
+def scaling(
+    rounds: Annotated[int, typer.Option(min=1, help="Runs of each case.")] = _SCALING,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few users and records, to see that it works.")
+    ] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Where the files go; bench/results if all is measured as usual."),
+    ] = None,
+) -> None:
+    """Cost of a record by users, size, partitions, symbols and skew; restart; bytes of state.
+
+    About 20 minutes.
+    """
+    usual = not quick and rounds == _SCALING
+    command = f".venv/bin/python -m bench scaling --rounds {rounds}{' --quick' if quick else ''}"
+    if usual:
+        command = ".venv/bin/python -m bench scaling"
+    folder = results or (_RESULTS if usual else ROOT / "build" / "bench")
+    picture = (ROOT / "docs" / "pictures" if usual and not results else folder) / "scaling.png"
+    settings = ScalingSettings(command, rounds, quick, os.getloadavg()[0])
+    with _kafka() as (place, bootstrap, say):
+        python = environment(FUGU.environment, say)
+        measured = Scaling(Topics(bootstrap), place, python).measure(settings, say)
+    draw_scaling(measured, picture)
+    _publish(scaling_page(measured), folder)
 
 
 @app.command()
@@ -268,5 +305,12 @@ def _publish(page: Page, folder: Path) -> None:
 if __name__ == "__main__":
     try:
         app()
-    except (BrokerError, ChildFailed, WrongOutcomes, row_state.WrongState) as error:
+    except (
+        BrokerError,
+        ChildFailed,
+        NotInstalled,
+        UnknownContestant,
+        WrongOutcomes,
+        row_state.WrongState,
+    ) as error:
         sys.exit(f"bench: {error}")

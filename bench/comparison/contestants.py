@@ -1,7 +1,7 @@
 """Who is measured: Fugu in several forms, and its peers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,13 @@ class Fugu(Contestant):
     operator: Mapping[str, object] = field(default_factory=lambda: _CRR)
     value: str = "zone"
     kafka: Mapping[str, object] = field(default_factory=dict)
+    state: Mapping[str, object] = field(default_factory=dict)
+
+    def with_sections(
+        self, *, operator: Mapping[str, object], state: Mapping[str, object]
+    ) -> "Fugu":
+        """The same with another operator section, and more in that of the state."""
+        return replace(self, operator=operator, state=state)
 
     def command(self, python: Path, place: Place) -> list[str]:
         """With a pipeline file and a state directory in the folder."""
@@ -86,7 +93,7 @@ class Fugu(Contestant):
             "operator": dict(self.operator),
             "sink": {"topic": place.sink, "key": "pseudonym"},
             "kafka": {"bootstrap": place.bootstrap, **self.kafka},
-            "state": {"directory": "state", "every": "1s"},
+            "state": {"directory": "state", "every": "1s", **self.state},
             "secret": {"file": "secret.hex"},
         }
         (place.folder / "model.json").write_bytes(place.model.read_bytes())

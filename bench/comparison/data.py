@@ -33,6 +33,8 @@ ALPHABET = [
 TICK_MILLISECONDS = 60_000
 _BUFFERED = 500_000
 _SEED = 20260101
+_ERRORS = 3
+"""What librdkafka says on its own; less serious is that a new broker is not quite ready."""
 
 
 def model_document(alphabet: list[str]) -> dict[str, object]:
@@ -130,6 +132,7 @@ class Writing:
                 "queue.buffering.max.messages": _BUFFERED,
                 "queue.buffering.max.kbytes": 2**20,
                 "enable.idempotence": True,
+                "log_level": _ERRORS,
             }
         )
         self._unserved = 0
