@@ -76,10 +76,10 @@ def check_output(
     true_starts = np.concatenate(
         [[0], np.cumsum(np.bincount(true_users, minlength=len(counts)))[:-1]]
     )
-    return _compare(law, counts, released, confidences, starts, true, true_starts)
+    return compare_with_law(law, counts, released, confidences, starts, true, true_starts)
 
 
-def _compare(
+def compare_with_law(
     law: ConditionalRandomizedResponse,
     counts: Integers,
     released: Integers,
