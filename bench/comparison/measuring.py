@@ -119,8 +119,9 @@ class Bench:
             ]
         else:
             pairs = [(_by_key(before), _by_key(after))]
-        began = min(int(came[0]) for came, _ in pairs if len(came))
-        settled = began + _SETTLE_SECONDS * 1_000
+        # The first ones waited for the contestant to start.
+        paced = np.sort(np.concatenate([times for _, times in before]))[_FIRST:]
+        settled = paced[0] + _SETTLE_SECONDS * 1_000
         return np.concatenate([(left - came)[came >= settled] for came, left in pairs])
 
     def _send_first(self, source: str) -> None:
