@@ -62,10 +62,10 @@ app = typer.Typer(add_completion=False)
 
 @app.callback(invoke_without_command=True)
 def bench(context: typer.Context) -> None:
-    """Measure; without a command, Fugu beside its peers, and the path."""
+    """Measure; without a command, the path, and Fugu beside its peers."""
     if context.invoked_subcommand is None:
-        peers()
         path()
+        peers()
 
 
 @app.command()
@@ -101,12 +101,14 @@ def peers(
     folder = results or (_RESULTS if usual else ROOT / "build" / "bench")
     picture = (ROOT / "docs" / "pictures" if usual and not results else folder) / "benchmark.png"
     with _kafka() as (place, bootstrap, say):
-        page = measure_peers(choice, place, bootstrap, picture, say)
+        page, failures = measure_peers(choice, place, bootstrap, picture, say)
     page.write(folder)
     if json:
         sys.stdout.buffer.write((folder / "peers.json").read_bytes())
     else:
         page.show(Console(), folder)
+    if failures:
+        raise ChildFailed("\n".join(["failed, and shown as such:", *failures]))
 
 
 @app.command()

@@ -51,8 +51,8 @@ class Choice:
 
 def measure_peers(
     choice: Choice, folder: Path, bootstrap: str, picture: Path, say: Callable[[str], None]
-) -> Page:
-    """Measure, and draw the picture."""
+) -> tuple[Page, list[str]]:
+    """Measure, and draw the picture; also who failed."""
     contestants = choice.contestants()
     settings = Settings(
         choice.command,
@@ -72,5 +72,6 @@ def measure_peers(
         choice.seconds,
     )
     results = measure_all(bench, contestants, settings, say)
-    draw(results, picture)
-    return peers_page(results)
+    if any(one.speeds for one in results.results):
+        draw(results, picture)
+    return peers_page(results), results.failures

@@ -119,6 +119,8 @@ class Bench:
             ]
         else:
             pairs = [(_by_key(before), _by_key(after))]
+        if any(len(came) != len(left) for came, left in pairs):
+            raise ChildFailed("more or fewer releases than records while latency was measured")
         # The first ones waited for the contestant to start.
         paced = np.sort(np.concatenate([times for _, times in before]))[_FIRST:]
         settled = paced[0] + _SETTLE_SECONDS * 1_000

@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from bench.child import ChildFailed
 from bench.comparison.contestants import Contestant
 from bench.comparison.data import fill, fill_ticks, stream_of
 from bench.comparison.environments import NotInstalled, environment, versions
-from bench.comparison.law_check import Checked, WrongOutput
+from bench.comparison.law_check import Checked
 from bench.comparison.measuring import Bench, Latency, Source
 from bench.comparison.watched import Speed
 
 _PARTS_OF_LOAD = 2
+_SAID = 250
+_NOT_INSTALLED = "not installed: "
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,15 @@ class Results:
     settings: Settings
     results: list[Result]
 
+    @property
+    def failures(self) -> list[str]:
+        """Who failed although it is installed."""
+        return [
+            f"{one.contestant.name}: {one.failed}"
+            for one in self.results
+            if one.failed and not one.failed.startswith(_NOT_INSTALLED)
+        ]
+
 
 def measure_all(
     bench: Bench,
@@ -95,7 +105,7 @@ def measure_all(
 
 
 class _noted:  # noqa: N801
-    """A failure ends one contestant, and not the others."""
+    """A failure, whatever it is, ends one contestant, and not the others; the table says it."""
 
     def __init__(self, result: Result) -> None:
         self._result = result
@@ -104,10 +114,11 @@ class _noted:  # noqa: N801
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if not isinstance(error, ChildFailed | WrongOutput):
+        if not isinstance(error, Exception):
             return False
-        lines = [line for line in str(error).splitlines() if line.strip()]
-        self._result.failed = f"{lines[0]} {lines[-1] if len(lines) > 1 else ''}".strip()[:200]
+        lines = [line for line in str(error).splitlines() if line.strip()] or [""]
+        said = f"{lines[0]} {lines[-1] if len(lines) > 1 else ''}".strip()[:_SAID]
+        self._result.failed = f"{type(error).__name__}: {said}"
         return True
 
 
@@ -116,7 +127,7 @@ def _prepared(result: Result, say: Callable[[str], None]) -> Path:
     try:
         python = environment(name, say)
     except NotInstalled as reason:
-        result.failed = f"not installed: {reason}"
+        result.failed = f"{_NOT_INSTALLED}{reason}"
         return Path()
     result.versions = versions(name, python)
     return python
