@@ -1,5 +1,6 @@
 """The comparison as bars: fastest on top, with the range of all rounds."""
 
+from math import floor, log10
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -28,7 +29,10 @@ def draw(results: Results, path: Path) -> None:
     axes.set_yticks(range(len(shown)), [one.contestant.title for one in shown])
     axes.set_ylim(-0.6, len(shown) - 0.4)
     axes.set_xlabel("records/s, one process (logarithmic; line: range of all rounds)")
-    axes.set_xlim(right=max(one.ends("records_per_second")[1] for one in shown) * 2)
+    slowest = shown[0].middle("records_per_second")
+    fastest = max(one.ends("records_per_second")[1] for one in shown)
+    axes.set_xlim(10 ** floor(log10(slowest)) / 2, fastest * 2)
+    axes.xaxis.set_major_formatter(lambda rate, _: f"{rate:,.0f}")
     axes.grid(axis="x", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     settings = results.settings
