@@ -11,7 +11,7 @@ import orjson
 
 from bench.child import ChildFailed
 from bench.comparison.contestants import FUGU, OPERATORS, Fugu, Place
-from bench.comparison.data import Writing
+from bench.comparison.data import TICK_MILLISECONDS, Writing
 from bench.comparison.topics import Topics
 from bench.comparison.watched import Watched
 from bench.scaling.cases import AXES, Case, quick
@@ -130,7 +130,7 @@ class Scaling:
     def _state_bytes(self, contestant: Fugu, users: int) -> float:
         """After a dozen records of everybody: more than what any of them holds back at first."""
         case = Case(users=users, records=users * 12)
-        source = self._filled(case)
+        source = self._filled(case, TICK_MILLISECONDS if contestant.in_ticks else 0)
         try:
             with (
                 self._place(case, source) as (place, published),
@@ -153,11 +153,13 @@ class Scaling:
             before = now
             time.sleep(_QUIET_SECONDS)
 
-    def _filled(self, case: Case) -> str:
+    def _filled(self, case: Case, tick: int = 0) -> str:
+        """A tick of so many milliseconds passes whenever there is a record for every user."""
         topic = self.topics.make("scaling", case.partitions)
+        began = int(time.time() * 1_000) - tick * (1 + case.records // case.users)
         with Writing(self.topics.bootstrap) as writing:
-            for partition, key, value in case.sent():
-                writing.send(topic, partition, key, value)
+            for number, (partition, key, value) in enumerate(case.sent()):
+                writing.send(topic, partition, key, value, began + number // case.users * tick)
         return topic
 
     def _send_more(self, case: Case, source: str) -> None:
