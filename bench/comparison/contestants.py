@@ -91,7 +91,7 @@ class Fugu(Contestant):
             "name": "bench",
             "source": {"topic": place.source, "value": self.value, "partitioner": "unchecked"},
             "operator": dict(self.operator),
-            "sink": {"topic": place.sink, "key": "pseudonym", "create": True},
+            "sink": {"topic": place.sink, "key": "pseudonym"},
             "kafka": {"bootstrap": place.bootstrap, **self.kafka},
             "state": {"directory": "state", "every": "1s", **self.state},
             "secret": {"file": "secret.hex"},

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -62,7 +62,7 @@ class Bench:
         """One run over a full source; its outputs are compared with the law if asked."""
         checked = None
         with (
-            self._sink() as sink,
+            self.topics.sink(self.partitions) as sink,
             self._running(contestant, python, source.topic, sink) as watched,
             self.topics.counted(sink, self.partitions) as published,
         ):
@@ -92,7 +92,7 @@ class Bench:
             self.topics.fresh(
                 "paced", self.partitions, message_timestamp_type="LogAppendTime"
             ) as source,
-            self._sink() as sink,
+            self.topics.sink(self.partitions) as sink,
             self._running(contestant, python, source, sink) as watched,
             self.topics.counted(sink, self.partitions) as published,
         ):
@@ -159,9 +159,6 @@ class Bench:
             command = contestant.command(python, place)
             with Watched(command, environment, folder / "log") as watched:
                 yield watched
-
-    def _sink(self) -> AbstractContextManager[str]:
-        return self.topics.fresh("sink", self.partitions)
 
 
 def _in_records(outputs: Speed, records_per_output: float) -> Speed:

@@ -32,6 +32,19 @@ class Topics:
         finally:
             self.remove(topic)
 
+    @contextmanager
+    def sink(self, partitions: int) -> Iterator[str]:
+        """A fresh topic for what is published, and one for dead letters."""
+        with self.fresh("sink", partitions) as topic:
+            dead_letters = f"{topic}.dead"
+            layout = {"num_partitions": partitions, "replication_factor": 1}
+            with KafkaAdminClient(bootstrap_servers=self.bootstrap) as admin:
+                admin.create_topics({dead_letters: layout}, wait_for_metadata=True)
+            try:
+                yield topic
+            finally:
+                self.remove(dead_letters)
+
     def make(self, name: str, partitions: int, **configs: str) -> str:
         """A topic that stays."""
         settings = {key.replace("_", "."): value for key, value in configs.items()}

@@ -172,7 +172,7 @@ class Scaling:
     @contextmanager
     def _place(self, case: Case, source: str) -> Iterator[tuple[Place, Callable[[], int]]]:
         with (
-            self.topics.fresh("sink", case.partitions) as sink,
+            self.topics.sink(case.partitions) as sink,
             self.topics.counted(sink, case.partitions) as published,
             TemporaryDirectory(prefix="scaling-", dir=self.folder) as name,
         ):

@@ -27,7 +27,9 @@ def peer_step(monkeypatch: pytest.MonkeyPatch) -> Any:
     return module.ConditionalRandomizedResponse
 
 
-def run(peer_step: Any, epsilon: float, *, forgets: bool = False) -> tuple[Integers, Integers, Floats]:
+def run(
+    peer_step: Any, epsilon: float, *, forgets: bool = False
+) -> tuple[Integers, Integers, Floats]:
     """Truth, releases and confidences of users, one user after the other."""
     model, random = model_document(ALPHABET), Random(5)
     step = peer_step(ALPHABET, model["prior"], model["transition"], epsilon, model["smoothing"])
