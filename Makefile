@@ -39,7 +39,7 @@ test: need-kafka lint ## run the linters and every test on a real Kafka
 acceptance: need-kafka .venv/dev ## check the long tables of the specifications
 	@.venv/bin/pytest -m acceptance
 
-bench: need-kafka .venv/bench ## measure throughput on a real Kafka
+bench: need-kafka .venv/bench ## measure throughput beside peers on a real Kafka (half an hour)
 	@.venv/bin/python -m bench
 
 lint: need-python .venv/dev ## check style and types
@@ -48,7 +48,7 @@ lint: need-python .venv/dev ## check style and types
 	.venv/bin/mypy
 
 clean: ## remove the environment, Kafka and all caches
-	rm -rf .venv .kafka build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-peers .kafka build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 need-python:
 	@deploy/prerequisites python >/dev/null

@@ -1,11 +1,12 @@
-"""`python -m bench`: the path (`make bench`), one process beside two, the state store, a flood of
-new keys, steps of conditional randomized response, local operators, temporal perturbation,
-aggregates (also under policies), and real-time release."""
+"""`python -m bench`: Fugu beside its peers, and the path (`make bench`); how costs scale, one process
+beside two, the state store, a flood of new keys, steps of conditional randomized response, local
+operators, temporal perturbation, aggregates (also under policies), and real-time release."""
 
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -16,7 +17,11 @@ from rich.console import Console
 from bench import key_flood, processes, row_state, temporal
 from bench.aggregates import measure_aggregates
 from bench.aggregates_report import aggregates_page
-from bench.child import ChildFailed
+from bench.child import ROOT, ChildFailed
+from bench.comparison.command import Choice, UnknownContestant, measure_peers
+from bench.comparison.contestants import FUGU
+from bench.comparison.environments import NotInstalled, environment
+from bench.comparison.topics import Topics
 from bench.key_flood_report import flood_page
 from bench.operator_costs import measure_operators
 from bench.operator_costs_report import operators_page
@@ -31,6 +36,10 @@ from bench.processes_report import processes_page
 from bench.realtime import measure_realtime
 from bench.realtime_report import realtime_page
 from bench.row_state_report import state_page
+from bench.scaling.measuring import Scaling
+from bench.scaling.measuring import Settings as ScalingSettings
+from bench.scaling.picture import draw as draw_scaling
+from bench.scaling.report import scaling_page
 from bench.sip_steps import measure_steps, sip_page
 from bench.temporal_report import temporal_page
 from bench.throughput import measure_throughput
@@ -38,6 +47,9 @@ from bench.timelines import measure_timelines
 from tests.kafka.broker import Broker, BrokerError
 from tests.kafka.topics import TopicFactory
 
+_PEERS = Choice(rounds=5, seconds=4.0, records=1_600_000)
+_QUICK = Choice(rounds=1, seconds=1.0, records=300_000)
+_SCALING = 3
 _PATH = (200_000, 2_000, 3)
 _PROCESSES = (200_000, 2_000, 3)
 _FLOOD = (1_000_000, 100_000)
@@ -53,9 +65,53 @@ app = typer.Typer(add_completion=False)
 
 @app.callback(invoke_without_command=True)
 def bench(context: typer.Context) -> None:
-    """Measure; without a command, the path."""
+    """Measure; without a command, the path, and Fugu beside its peers."""
     if context.invoked_subcommand is None:
         path()
+        peers()
+
+
+@app.command()
+def peers(
+    rounds: Annotated[int, typer.Option(min=1, help="Interleaved rounds.")] = _PEERS.rounds,
+    seconds: Annotated[
+        float, typer.Option(min=1, help="Length of a measurement.")
+    ] = _PEERS.seconds,
+    records: Annotated[
+        int, typer.Option(min=50_000, help="Records in the source topic.")
+    ] = _PEERS.records,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Measure this contestant, by its name in peers.json; may be repeated."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One short round, to see that everything works.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what peers.json holds.")] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Where the files go; bench/results if all is measured as usual."),
+    ] = None,
+) -> None:
+    """Fugu beside what people would use instead, doing the same job on the same records.
+
+    About 25 minutes, and some more when the peers' environments are made.
+    """
+    choice = Choice(rounds, seconds, records, tuple(only or ()))
+    if quick:
+        choice = replace(_QUICK, only=choice.only)
+    usual = choice == _PEERS
+    folder = results or (_RESULTS if usual else ROOT / "build" / "bench")
+    picture = (ROOT / "docs" / "pictures" if usual and not results else folder) / "benchmark.png"
+    with _kafka() as (place, bootstrap, say):
+        page, failures = measure_peers(choice, place, bootstrap, picture, say)
+    page.write(folder)
+    if json:
+        sys.stdout.buffer.write((folder / "peers.json").read_bytes())
+    else:
+        page.show(Console(), folder)
+    if failures:
+        raise ChildFailed("\n".join(["failed, and shown as such:", *failures]))
 
 
 @app.command()
@@ -112,6 +168,35 @@ def one_and_two(
         source = TopicFactory(bootstrap)("source", partitions=_PARTITIONS)
         measured = processes.measure_processes(Workplace(folder, bootstrap, source), settings, say)
     _publish(processes_page(measured), results)
+
+
+@app.command()
+def scaling(
+    rounds: Annotated[int, typer.Option(min=1, help="Runs of each case.")] = _SCALING,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few users and records, to see that it works.")
+    ] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Where the files go; bench/results if all is measured as usual."),
+    ] = None,
+) -> None:
+    """Cost of a record by users, size, partitions, symbols and skew; restart; bytes of state.
+
+    About 20 minutes.
+    """
+    usual = not quick and rounds == _SCALING
+    command = f".venv/bin/python -m bench scaling --rounds {rounds}{' --quick' if quick else ''}"
+    if usual:
+        command = ".venv/bin/python -m bench scaling"
+    folder = results or (_RESULTS if usual else ROOT / "build" / "bench")
+    picture = (ROOT / "docs" / "pictures" if usual and not results else folder) / "scaling.png"
+    settings = ScalingSettings(command, rounds, quick, os.getloadavg()[0])
+    with _kafka() as (place, bootstrap, say):
+        python = environment(FUGU.environment, say)
+        measured = Scaling(Topics(bootstrap), place, python).measure(settings, say)
+    draw_scaling(measured, picture)
+    _publish(scaling_page(measured), folder)
 
 
 @app.command()
@@ -266,5 +351,12 @@ def _publish(page: Page, folder: Path) -> None:
 if __name__ == "__main__":
     try:
         app()
-    except (BrokerError, ChildFailed, WrongOutcomes, row_state.WrongState) as error:
+    except (
+        BrokerError,
+        ChildFailed,
+        NotInstalled,
+        UnknownContestant,
+        WrongOutcomes,
+        row_state.WrongState,
+    ) as error:
         sys.exit(f"bench: {error}")

@@ -35,7 +35,7 @@ class Page:
 
     def write(self, folder: Path) -> None:
         """Both files."""
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         document = {"measured": _today(), "machine": _machine(), **self.document}
         (folder / f"{self.name}.json").write_bytes(orjson.dumps(document, option=_JSON))
         (folder / f"{self.name}.md").write_text(self._markdown())

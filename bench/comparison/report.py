@@ -1,0 +1,146 @@
+"""The comparison as tables, a document for machines, and a picture."""
+
+from dataclasses import asdict
+
+from bench.comparison.contestants import FUGU, Fugu
+from bench.comparison.rounds import Result, Results
+from bench.grid import Grid, figures
+from bench.page import Page
+
+_NOTES = (
+    "Records/s, CPU and memory: from one output to a later one, after a warm-up; medians, and "
+    "ranges in brackets. CPU and memory are those of the whole process tree (a JVM and workers "
+    "too); memory is the sum of each process's peak.",
+    "Latency: from the broker's append of a record to its append of the release, while a producer "
+    "sends half of what the contestant's median is; records of the first three seconds do not "
+    "count. Broker and producer run on the same processors.",
+    "Every contestant that does the job was checked in its first round: users in order, every "
+    "confidence the posterior of the released symbol, releases drawn from the law (|z| < 5).",
+)
+
+
+def peers_page(results: Results) -> Page:
+    """What a person wants to know, fastest first."""
+    settings = results.settings
+    ordered = sorted(
+        results.results,
+        key=lambda one: -one.middle("records_per_second") if one.speeds else 0.0,
+    )
+    job = [one for one in ordered if not _other_operator(one)]
+    operators = [one for one in ordered if _other_operator(one)]
+    fugu = next((one for one in ordered if one.contestant is FUGU and one.speeds), None)
+    title = (
+        f"conditional randomized response, {settings.users:,} users, {settings.partitions} "
+        f"partitions, real Kafka; {settings.rounds} interleaved rounds of {settings.seconds:g} s"
+    )
+    grids = [_speeds(title, job, fugu)]
+    if operators:
+        grids.append(_speeds("Fugu's other local operators", operators, fugu))
+    grids += [_conditions(job + operators), _caveats(job + operators)]
+    document: dict[str, object] = {
+        "settings": asdict(settings),
+        "contestants": {one.contestant.name: _document(one, fugu) for one in ordered},
+    }
+    return Page(
+        "peers",
+        "Fugu beside its peers",
+        settings.command,
+        settings.load_before,
+        document,
+        grids,
+        _NOTES,
+    )
+
+
+def _speeds(title: str, results: list[Result], fugu: Result | None) -> Grid:
+    return Grid(
+        title,
+        [
+            "",
+            "records/s",
+            "range",
+            "Fugu / this",
+            "CPU s per million",
+            "range",
+            "peak MiB",
+            "p50 ms",
+            "p99 ms",
+        ],
+        [_row(one, fugu) for one in results],
+    )
+
+
+def _row(one: Result, fugu: Result | None) -> list[str]:
+    title = one.contestant.title
+    if not one.speeds:
+        return [title, "—", *[""] * 7]
+    slowest, fastest = one.ends("records_per_second")
+    least, most = one.ends("cpu_seconds_per_million")
+    waits = [f"{one.latency.p50:,.0f}", f"{one.latency.p99:,.0f}"] if one.latency else ["", ""]
+    return [
+        f"{title} (failed later)" if one.failed else title,
+        *figures(0, one.middle("records_per_second")),
+        f"{slowest:,.0f} to {fastest:,.0f}",
+        _ratio(one, fugu),
+        *figures(1, one.middle("cpu_seconds_per_million")),
+        f"{least:,.1f} to {most:,.1f}",
+        *figures(0, one.middle("peak_mebibytes")),
+        *waits,
+    ]
+
+
+def _ratio(one: Result, fugu: Result | None) -> str:
+    if fugu is None:
+        return ""
+    ratio = fugu.middle("records_per_second") / one.middle("records_per_second")
+    return f"{ratio:.2f}"
+
+
+def _conditions(results: list[Result]) -> Grid:
+    rows = []
+    for one in results:
+        speed = f"{one.middle('records'):,.0f}" if one.speeds else "—"
+        check = one.checked
+        said = f"{check.compared:,}, |z| {check.largest_z:.1f}" if check else ""
+        versions = ", ".join(f"{name} {number}" for name, number in one.versions.items())
+        rows.append([one.contestant.title, speed, said, versions])
+    return Grid(
+        "What was measured",
+        ["", "records in a round", "compared with the law", "versions"],
+        rows,
+    )
+
+
+def _caveats(results: list[Result]) -> Grid:
+    rows = [
+        [one.contestant.title, one.failed or one.contestant.caveat]
+        for one in results
+        if one.failed or one.contestant.caveat
+    ]
+    return Grid("What a row does not do, and where it is better", ["", "beside Fugu"], rows)
+
+
+def _document(one: Result, fugu: Result | None) -> dict[str, object]:
+    medians = {
+        figure: one.middle(figure)
+        for figure in ("records_per_second", "cpu_seconds_per_million", "peak_mebibytes")
+        if one.speeds
+    }
+    ratio = None
+    if one.speeds and fugu is not None:
+        ratio = fugu.middle("records_per_second") / one.middle("records_per_second")
+    return {
+        "title": one.contestant.title,
+        "medians": medians,
+        "fugu_ratio": ratio,
+        "rounds": [asdict(speed) for speed in one.speeds],
+        "latency_milliseconds": one.latency and asdict(one.latency),
+        "checked": one.checked and asdict(one.checked),
+        "versions": one.versions,
+        "caveat": one.contestant.caveat,
+        "failed": one.failed or None,
+    }
+
+
+def _other_operator(one: Result) -> bool:
+    return isinstance(one.contestant, Fugu) and one.contestant.operator["kind"] != "crr"
