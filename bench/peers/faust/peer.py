@@ -1,8 +1,8 @@
 """Faust (faust-streaming).
 
 `--mode table`: beliefs in a table, in memory and in a changelog topic, as its documentation shows
-stateful work. `--mode dict`: beliefs in a dict of the process, and records taken in batches: faster,
-and the state survives nothing.
+stateful work. `--mode dict`: beliefs in a dict of the process, and records taken in batches, which
+is faster; the state survives nothing.
 
 Not done here, and done by Fugu: after a crash records are released again with fresh noise (it is
 at-least-once, and a table may be ahead of the committed offsets: a user's belief then counts a

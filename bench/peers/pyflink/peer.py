@@ -7,20 +7,23 @@ Not done here, and done by Fugu: after a crash records are released again with f
 is at-least-once; exactly-once would hide what an aborted transaction held, but read-uncommitted
 consumers see it); no release ids, noise without a key, no ledger, no dead letters. A key must be
 text: Flink cannot group by bytes.
-Better here: exactly-once sinks, event time, windows, joins, SQL, state larger than memory, clusters.
+Better here: exactly-once sinks, event time, windows, joins, SQL, state beyond memory, clusters.
 """
 
 import os
 import signal
 import sys
+import sysconfig
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import random
 from typing import Any
 
 import numpy as np
 from peer_command import Stop, arguments
+from py4j.protocol import Py4JError
 from pyflink.common import Configuration, Row, Types
 from pyflink.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from pyflink.datastream.state import ValueStateDescriptor
@@ -40,12 +43,12 @@ class Release(KeyedProcessFunction):
         from crr_step import ConditionalRandomizedResponse
 
         self._step = ConditionalRandomizedResponse.of_file(self._model, self._epsilon)
-        kind = Types.PRIMITIVE_ARRAY(Types.BYTE())
-        self._belief = context.get_state(ValueStateDescriptor("belief", kind))
+        # Pickled, since in thread mode a state of another kind fails where there is none yet.
+        self._belief = context.get_state(ValueStateDescriptor("belief", Types.PICKLED_BYTE_ARRAY()))
 
     def process_element(self, record: Row, context: KeyedProcessFunction.Context) -> Iterator[Row]:
         step, kept = self._step, self._belief.value()
-        belief = step.start() if kept is None else np.frombuffer(bytes(kept)).copy()
+        belief = step.start() if kept is None else np.frombuffer(kept).copy()
         symbol, confidence = step.release(belief, step.index[record[1]], random())
         self._belief.update(belief.tobytes())
         yield Row(record[0], step.alphabet[symbol], round(confidence, 4))
@@ -88,7 +91,7 @@ def configuration(mode: str) -> Configuration:
 
 
 def start(asked: Any) -> TableResult:
-    """Submit the job. Options: "Apache Kafka SQL Connector"; "properties.*" go to Kafka's clients."""
+    """Submit the job; options are those of the page "Apache Kafka SQL Connector"."""
     environment = StreamExecutionEnvironment.get_execution_environment(configuration(asked.mode))
     tables = StreamTableEnvironment.create(environment)
     shared = f"""
@@ -129,6 +132,9 @@ def start(asked: Any) -> TableResult:
 
 def main() -> None:
     asked = arguments("process", "thread")
+    # Python inside the JVM does not find the packages of a virtual environment by itself.
+    paths = [os.environ.get("PYTHONPATH", ""), sysconfig.get_path("purelib")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     running = start(asked)
     stop = Stop()
     waiting = threading.Thread(target=running.wait, daemon=True)
@@ -138,12 +144,12 @@ def main() -> None:
     # The JVM is a child of this process, and ends those that run Python.
     if stop:
         running.get_job_client().cancel().result()
-    try:
+    with suppress(Py4JError):
         get_gateway().jvm.System.exit(0)
-    except Exception:
-        pass
     signal.alarm(10)
-    os.wait()
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
     os._exit(0 if stop else 1)
 
 
