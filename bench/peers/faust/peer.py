@@ -10,6 +10,7 @@ record twice); no release ids, noise without a key, no ledger, no dead letters.
 Better here: agents, web views, tables to look things up in, workers that share partitions.
 """
 
+import asyncio
 import logging
 import os
 from random import random
@@ -18,12 +19,19 @@ import faust
 import mode.loop
 import numpy as np
 import orjson
+from aiokafka import AIOKafkaConsumer
 from crr_step import ConditionalRandomizedResponse
 from faust.types import EventT, StreamT
 from peer_command import arguments
 
 # Profiled: a batch saves a quarter of the processor time of `stream.events()`; larger ones no more.
 TAKE, WITHIN_SECONDS = 5_000, 0.02
+
+
+async def partitions_of(bootstrap: str, topic: str) -> int:
+    """A table's changelog needs as many as the source has."""
+    async with AIOKafkaConsumer(topic, bootstrap_servers=bootstrap) as consumer:
+        return len(consumer.partitions_for_topic(topic))
 
 
 def main() -> None:
@@ -51,13 +59,13 @@ def main() -> None:
         producer_max_batch_size=131_072,
     )
     # "Codecs": raw bytes are the fastest; parsed with orjson below.
-    raw = {
-        "key_type": bytes,
-        "value_type": bytes,
-        "key_serializer": "raw",
-        "value_serializer": "raw",
-    }
-    source = app.topic(asked.source, **raw)
+    source = app.topic(
+        asked.source,
+        key_type=bytes,
+        value_type=bytes,
+        key_serializer="raw",
+        value_serializer="raw",
+    )
 
     async def publish(event: EventT, value: bytes) -> None:
         # "Agents", "Sending": what `topic.send` does, without an object for each message; the
@@ -66,7 +74,8 @@ def main() -> None:
         await app.producer.send(asked.sink, message.key, value, message.partition, None, None)
 
     if asked.mode == "table":
-        table = app.Table("beliefs", partitions=4, **raw)
+        partitions = asyncio.run(partitions_of(asked.bootstrap, asked.source))
+        table = app.Table("beliefs", key_type=bytes, value_type=bytes, partitions=partitions)
 
         @app.agent(source)
         async def with_table(stream: StreamT) -> None:
