@@ -1,6 +1,6 @@
-"""`python -m bench`: Fugu beside its peers, and the path (`make bench`); how costs scale, one process
-beside two, the state store, a flood of new keys, steps of conditional randomized response, local
-operators, temporal perturbation, aggregates (also under policies), and real-time release."""
+"""`python -m bench`: Fugu beside its peers, and the path (`make bench`); how costs scale, one
+process beside two, the state store, a flood of new keys, steps of conditional randomized response,
+local operators, temporal perturbation, aggregates (also under policies), and real-time release."""
 
 import os
 import sys
