@@ -10,6 +10,7 @@ text: Flink cannot group by bytes.
 Better here: exactly-once sinks, event time, windows, joins, SQL, state beyond memory, clusters.
 """
 
+import ctypes
 import os
 import signal
 import sys
@@ -30,7 +31,7 @@ from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.java_gateway import get_gateway
 from pyflink.table import DataTypes, Schema, StreamTableEnvironment, TableResult
 
-E = os.environ.get
+_BECOME_SUBREAPER = 36  # of <linux/prctl.h>
 
 
 class Release(KeyedProcessFunction):
@@ -66,24 +67,24 @@ def configuration(mode: str) -> Configuration:
         "python.execution-mode": mode,
         # "Configuration" (Python API): by default 1,000 values are cached, which with more users
         # means a call to the JVM for each record.
-        "python.state.cache-size": E("CACHE", "200000"),
-        # The same page; the default of 1 s is what a record waits at half load.
-        "python.fn-execution.bundle.size": E("BSIZE", "100000"),
-        "python.fn-execution.bundle.time": E("BTIME", "1000"),
+        "python.state.cache-size": "200000",
+        # The same page; a record may wait as long as the bundle, by default 1 s.
+        "python.fn-execution.bundle.size": "100000",
+        "python.fn-execution.bundle.time": "100",
         # "Execution Configuration": no copies between operators.
-        "pipeline.object-reuse": E("REUSE", "true"),
-        "parallelism.default": E("PAR", "1"),
+        "pipeline.object-reuse": "true",
+        # One slot: broker, JVM and Python already share the processors.
+        "parallelism.default": "1",
         # "State Backends": "HashMapStateBackend is very fast".
-        "state.backend.type": E("BACKEND", "hashmap"),
-        "execution.checkpointing.interval": E("CKPT", "1s"),
+        "state.backend.type": "hashmap",
+        # "Checkpointing": as often as Fugu.
+        "execution.checkpointing.interval": "1s",
         "execution.checkpointing.storage": "filesystem",
         "execution.checkpointing.dir": f"file://{temporary}/checkpoints",
         "io.tmp.dirs": temporary,
         "rest.port": "0",
         "rest.bind-port": "0",
     }
-    if E("CKPT") == "off":
-        del settings["execution.checkpointing.interval"]
     configured = Configuration()
     for name, value in settings.items():
         configured.set_string(name, value)
@@ -132,16 +133,17 @@ def start(asked: Any) -> TableResult:
 
 def main() -> None:
     asked = arguments("process", "thread")
+    # What the JVM started and leaves behind comes to this process, which waits for it at the end.
+    ctypes.CDLL(None).prctl(_BECOME_SUBREAPER, 1)
     # Python inside the JVM does not find the packages of a virtual environment by itself.
     paths = [os.environ.get("PYTHONPATH", ""), sysconfig.get_path("purelib")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-    running = start(asked)
     stop = Stop()
+    running = start(asked)
     waiting = threading.Thread(target=running.wait, daemon=True)
     waiting.start()
     while waiting.is_alive() and not stop:
         waiting.join(0.1)
-    # The JVM is a child of this process, and ends those that run Python.
     if stop:
         running.get_job_client().cancel().result()
     with suppress(Py4JError):
