@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo bikes city clickstream heart-rate household test acceptance bench lint clean need-python need-kafka
+.PHONY: help demo bikes city clickstream heart-rate household test test-clients acceptance bench lint clean need-python need-kafka
 
 # Tests start a Kafka of their own, unless FUGU_TEST_BOOTSTRAP names a running one.
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
@@ -35,6 +35,9 @@ household: need-python .venv/dev ## sum the power of households, and hide what t
 
 test: need-kafka lint ## run the linters and every test on a real Kafka
 	@.venv/bin/pytest
+
+test-clients: need-kafka .venv/dev ## run the tests that use Kafka on kafka-python, too
+	@FUGU_TEST_CLIENT=kafka-python .venv/bin/pytest tests/kafka tests/faults
 
 acceptance: need-kafka .venv/dev ## check the long tables of the specifications
 	@.venv/bin/pytest -m acceptance

@@ -7,7 +7,8 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 
-from tests.kafka.clients import connected
+from dataflows.kafka.connection import Library
+from tests.kafka.clients import both, connected
 from tests.kafka.pipelines import (
     RunningPipeline,
     check_refusal,
@@ -50,6 +51,7 @@ def by_password(secured: SecuredListeners) -> Section:
     return secured.sasl("SASL_SSL", "SCRAM-SHA-512")
 
 
+@both
 @pytest.mark.parametrize("prove", [by_certificate, by_password])
 def test_a_pipeline_runs_over_a_secured_connection(
     prove: Callable[[SecuredListeners], Section],
@@ -57,11 +59,14 @@ def test_a_pipeline_runs_over_a_secured_connection(
     bootstrap: str,
     topics: TopicFactory,
     tmp_path: Path,
+    library: Library,
 ) -> None:
     source = topics("secured")
     sink = f"{source}.sanitized"
     produce(bootstrap, source, [Placed(0, record) for record in RECORDS])
-    document = pipeline_document(bootstrap, source, sink) | {"kafka": prove(secured)}
+    document = pipeline_document(bootstrap, source, sink) | {
+        "kafka": prove(secured) | {"client": library}
+    }
     with running(write_pipeline(tmp_path, document)) as pipeline:
         pipeline.wait_until(lambda: len(read_topic(bootstrap, sink)[0]) == len(RECORDS))
         assert pipeline.stop() == 0

@@ -10,12 +10,12 @@ from kafka import KafkaAdminClient, TopicPartition
 from dataflows.batches import Outgoing, Sanitized
 from dataflows.errors import ReleaseMismatch, StartRefused
 from dataflows.kafka.client import Writer
-from dataflows.kafka.connection import Connection
-from dataflows.kafka.kafka_python import KafkaPythonClient
+from dataflows.kafka.connection import Library
 from dataflows.kafka.sink import KafkaSink, KafkaSinkPart
 from dataflows.publish import Publisher
 from operators.randomness import DrawScope, Secret
 from tests.dataflows.columns import batch_of, codec, lift, new_table, publisher
+from tests.kafka.clients import BOTH, connected
 from tests.kafka.records import Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory
 
@@ -47,10 +47,10 @@ def cut(outgoing: Outgoing, first: int, end: int) -> Outgoing:
 class Sink:
     """One output partition of a topic, rebuilt as after a crash as often as a test likes."""
 
-    def __init__(self, bootstrap: str, topic: str) -> None:
+    def __init__(self, bootstrap: str, topic: str, library: Library) -> None:
         self.bootstrap = bootstrap
         self.topic = topic
-        self._client = KafkaPythonClient(Connection(bootstrap))
+        self._client = connected(bootstrap, library)
         self._writers: list[Writer] = []
 
     def part(self, resume: int | None = None, by: Publisher | None = None) -> KafkaSinkPart:
@@ -79,9 +79,9 @@ class Sink:
                 writer.close()
 
 
-@pytest.fixture
-def sink(bootstrap: str, topics: TopicFactory) -> Iterator[Sink]:
-    sink = Sink(bootstrap, topics("sink", partitions=3))
+@pytest.fixture(params=BOTH)
+def sink(bootstrap: str, topics: TopicFactory, request: pytest.FixtureRequest) -> Iterator[Sink]:
+    sink = Sink(bootstrap, topics("sink", partitions=3), request.param)
     yield sink
     sink.close()
 
