@@ -5,11 +5,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from kafka import KafkaAdminClient, KafkaConsumer
 from kafka import TopicPartition as StockPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 
+from bench.child import ChildFailed
 from operators.mechanism import Integers
 from tests.kafka.topics import TopicFactory
 
@@ -91,7 +92,10 @@ class Topics:
             at_end = False
             while not at_end:
                 came = consumer.consume(_READ_AT_ONCE, _READ_SECONDS)
-                at_end = any(message.error() for message in came)
+                errors = [error for message in came if (error := message.error())]
+                at_end = bool(errors)
+                if any(error.code() != KafkaError._PARTITION_EOF for error in errors):
+                    raise ChildFailed(f"{topic} cannot be read: {errors[0]}")
                 yield [message for message in came if not message.error()]
         finally:
             consumer.close()
