@@ -16,12 +16,15 @@ _COLUMNS = 3
 
 def draw(results: Results, path: Path) -> None:
     """Medians, with the range of all rounds."""
-    rows = -(-len(results.costs) // _COLUMNS)
+    measured = {axis: cases for axis, cases in results.costs.items() if cases}
+    if not measured:
+        return
+    rows = -(-len(measured) // _COLUMNS)
     figure = Figure(figsize=(10.5, 3.1 * rows), dpi=150, layout="constrained")
     panels = figure.subplots(rows, _COLUMNS, squeeze=False).ravel()
-    for axes, (axis, cases) in zip(panels, results.costs.items(), strict=False):
+    for axes, (axis, cases) in zip(panels, measured.items(), strict=False):
         _panel(axes, axis, cases)
-    for axes in panels[len(results.costs) :]:
+    for axes in panels[len(measured) :]:
         axes.set_visible(False)
     figure.suptitle("CPU microseconds per record of fugu run", x=0.01, ha="left")
     path.parent.mkdir(parents=True, exist_ok=True)
