@@ -38,9 +38,13 @@ def _panel(axes: Axes, axis: str, cases: list[tuple[Case, list[Cost]]]) -> None:
     below = [middle - min(all_of_them) for middle, all_of_them in zip(middles, ends, strict=True)]
     above = [max(all_of_them) - middle for middle, all_of_them in zip(middles, ends, strict=True)]
     axes.errorbar(places, middles, yerr=[below, above], color=_COLOUR, marker="o", capsize=3)
-    for place, middle in zip(places, middles, strict=True):
+    for place, middle, all_of_them in zip(places, middles, ends, strict=True):
         axes.annotate(
-            f"{middle:,.1f}", (place, middle), (0, 7), textcoords="offset points", ha="center"
+            f"{middle:,.1f}",
+            (place, max(all_of_them)),
+            (0, 5),
+            textcoords="offset points",
+            ha="center",
         )
     axes.set_xticks(places, [label(axis, case) for case, _ in cases], fontsize=8)
     if max(middles) > 10 * min(middles):
