@@ -12,6 +12,7 @@ import orjson
 from bench.child import ROOT
 
 PEERS = ROOT / "bench" / "peers"
+_OF_FUGU = ("confluent-kafka", "kafka-python", "bytewax", "numpy", "numba", "orjson")
 _ENVIRONMENTS = ROOT / ".venv-peers"
 
 
@@ -40,7 +41,7 @@ def environment(name: str, say: Callable[[str], None]) -> Path:
 
 
 def versions(name: str, python: Path) -> dict[str, str]:
-    """Of what its requirements name, and of Python."""
+    """Of what its requirements pin; of Fugu, what it stands on."""
     listed = subprocess.run(
         [python, "-m", "pip", "--disable-pip-version-check", "list", "--format", "json"],
         capture_output=True,
@@ -49,6 +50,7 @@ def versions(name: str, python: Path) -> dict[str, str]:
     found = {one["name"].lower(): one["version"] for one in orjson.loads(listed.stdout)}
     wanted = (PEERS / name / "requirements.txt").read_text().split()
     names = [word.split("==")[0].split("[")[0].lower() for word in wanted if "==" in word]
+    names = names or list(_OF_FUGU)
     return {name: found[name] for name in names if name in found}
 
 

@@ -8,8 +8,8 @@ from bench.grid import Grid, figures
 from bench.page import Page
 
 _NOTES = (
-    "Records/s, CPU and memory: from one output to a later one, after a warm-up; medians, and "
-    "ranges in brackets. CPU and memory are those of the whole process tree (a JVM and workers "
+    "Records/s, CPU and memory: from one output to a later one, after a warm-up; medians "
+    "and ranges. CPU and memory are those of the whole process tree (a JVM and workers "
     "too); memory is the sum of each process's peak.",
     "Latency: from the broker's append of a record to its append of the release, while a producer "
     "sends half of what the contestant's median is; records of the first three seconds do not "

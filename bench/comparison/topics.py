@@ -5,16 +5,17 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from kafka import KafkaAdminClient, KafkaConsumer
 from kafka import TopicPartition as StockPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 
+from bench.child import ChildFailed
 from operators.mechanism import Integers
 from tests.kafka.topics import TopicFactory
 
 _READ_AT_ONCE = 10_000
-_READ_SECONDS = 10.0
+_READ_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -87,11 +88,15 @@ class Topics:
         )
         try:
             consumer.assign([TopicPartition(topic, partition, 0)])
-            while True:
+            # Where less than asked for is there, `consume` waits all of its time.
+            at_end = False
+            while not at_end:
                 came = consumer.consume(_READ_AT_ONCE, _READ_SECONDS)
+                errors = [error for message in came if (error := message.error())]
+                at_end = bool(errors)
+                if any(error.code() != KafkaError._PARTITION_EOF for error in errors):
+                    raise ChildFailed(f"{topic} cannot be read: {errors[0]}")
                 yield [message for message in came if not message.error()]
-                if not came or came[-1].error():
-                    return
         finally:
             consumer.close()
 

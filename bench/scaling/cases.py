@@ -97,8 +97,8 @@ AXES: dict[str, tuple[str, list[Case]]] = {
             Case(symbols=4),
             Case(),
             Case(symbols=100, records=100_000),
-            Case(symbols=1_000, users=1_000, records=40_000),
-            Case(symbols=10_000, users=1_000, records=10_000),
+            Case(symbols=1_000, users=1_000, records=100_000),
+            Case(symbols=10_000, users=1_000, records=60_000),
         ],
     ),
     "skew": (

@@ -80,10 +80,13 @@ class Scaling:
             for number in range(1, settings.rounds + 1):
                 for (case, measured), topic in zip(costs, topics, strict=True):
                     say(f"{called}, {getattr(case, axis)}: round {number} of {settings.rounds}")
-                    measured.append(self._cost(case, topic))
+                    try:
+                        measured.append(self._cost(case, topic))
+                    except ChildFailed as failure:
+                        results.failed[f"{called}, {getattr(case, axis)}"] = _last_line(failure)
             for topic in topics:
                 self.topics.remove(topic)
-            results.costs[axis] = costs
+            results.costs[axis] = [(case, measured) for case, measured in costs if measured]
         say("restart with much state")
         results.restart = self._restart(Case(users=50_000 if settings.quick else 1_000_000))
         users = 5_000 if settings.quick else 100_000
@@ -94,7 +97,7 @@ class Scaling:
             try:
                 results.state_bytes[kind] = self._state_bytes(contestant, users)
             except ChildFailed as failure:
-                results.failed[kind] = str(failure).strip().splitlines()[-1]
+                results.failed[f"state of {kind}"] = _last_line(failure)
         return results
 
     def _cost(self, case: Case, source: str) -> Cost:
@@ -190,6 +193,10 @@ class Scaling:
             self.python, place
         )
         return Watched(command, {"TMPDIR": str(place.folder)}, place.folder / "log")
+
+
+def _last_line(failure: ChildFailed) -> str:
+    return str(failure).strip().splitlines()[-1]
 
 
 def _bytes_below(folder: Path) -> int:

@@ -16,12 +16,15 @@ _COLUMNS = 3
 
 def draw(results: Results, path: Path) -> None:
     """Medians, with the range of all rounds."""
-    rows = -(-len(results.costs) // _COLUMNS)
+    measured = {axis: cases for axis, cases in results.costs.items() if cases}
+    if not measured:
+        return
+    rows = -(-len(measured) // _COLUMNS)
     figure = Figure(figsize=(10.5, 3.1 * rows), dpi=150, layout="constrained")
     panels = figure.subplots(rows, _COLUMNS, squeeze=False).ravel()
-    for axes, (axis, cases) in zip(panels, results.costs.items(), strict=False):
+    for axes, (axis, cases) in zip(panels, measured.items(), strict=False):
         _panel(axes, axis, cases)
-    for axes in panels[len(results.costs) :]:
+    for axes in panels[len(measured) :]:
         axes.set_visible(False)
     figure.suptitle("CPU microseconds per record of fugu run", x=0.01, ha="left")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,9 +38,13 @@ def _panel(axes: Axes, axis: str, cases: list[tuple[Case, list[Cost]]]) -> None:
     below = [middle - min(all_of_them) for middle, all_of_them in zip(middles, ends, strict=True)]
     above = [max(all_of_them) - middle for middle, all_of_them in zip(middles, ends, strict=True)]
     axes.errorbar(places, middles, yerr=[below, above], color=_COLOUR, marker="o", capsize=3)
-    for place, middle in zip(places, middles, strict=True):
+    for place, middle, all_of_them in zip(places, middles, ends, strict=True):
         axes.annotate(
-            f"{middle:,.1f}", (place, middle), (0, 7), textcoords="offset points", ha="center"
+            f"{middle:,.1f}",
+            (place, max(all_of_them)),
+            (0, 5),
+            textcoords="offset points",
+            ha="center",
         )
     axes.set_xticks(places, [label(axis, case) for case, _ in cases], fontsize=8)
     if max(middles) > 10 * min(middles):

@@ -25,7 +25,7 @@ def scaling_page(results: Results) -> Page:
         "state_bytes_per_user": results.state_bytes,
         "failed": results.failed,
     }
-    grids = [_axis(axis, cases) for axis, cases in results.costs.items()]
+    grids = [_axis(axis, cases) for axis, cases in results.costs.items() if cases]
     return Page(
         "scaling",
         "Cost of a record, by users, size, partitions, symbols and skew",
@@ -91,8 +91,9 @@ def _state(results: Results) -> list[Grid]:
             )
         )
     rows = [[kind, f"{size:,.0f}"] for kind, size in results.state_bytes.items()]
-    rows += [[kind, f"failed: {reason}"] for kind, reason in results.failed.items()]
     grids.append(
         Grid("State on disk after 12 records of everybody", ["operator", "bytes per user"], rows)
     )
+    if results.failed:
+        grids.append(Grid("Failed", ["", ""], [[*pair] for pair in results.failed.items()]))
     return grids
