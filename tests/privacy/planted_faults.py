@@ -62,7 +62,9 @@ class WrongIndexOffTheDiagonal(ConditionalRandomizedResponse):
 
     def law(self, belief: Floats) -> ReleaseLaw:
         right = super().law(belief)
-        return WrongIndexLaw(belief, right.proposal, right.gain, right.marginal, right.mass)
+        return WrongIndexLaw(
+            belief, right.proposal, right.gain, right.marginal, right.largest, right.mass
+        )
 
 
 @dataclass(frozen=True)
