@@ -141,7 +141,9 @@ def build(plan: Plan) -> Shard:
 
 def _lift(plan: Plan, source: str) -> Lift | TickLift | SeriesLift:
     if plan.ticks is None:
-        return Lift(plan.mechanism, plan.scope, source, plan.admission, plan.deduplication)
+        lift = Lift(plan.mechanism, plan.scope, source, plan.admission, plan.deduplication)
+        lift.warm_up()
+        return lift
     if isinstance(plan.mechanism, LocalRealTimeRelease):
         return SeriesLift(plan.mechanism, plan.scope, source, plan.admission, plan.ticks)
     assert isinstance(plan.mechanism, TemporalPerturbation)

@@ -68,6 +68,12 @@ class Lift:
         """The columns of fresh rows."""
         return row_columns(self.mechanism, self.deduplication)(rows)
 
+    def warm_up(self) -> None:
+        """Compile what is to be compiled, so that no record waits for it."""
+        if self._running is not None:
+            nothing = np.zeros(0, dtype=np.int64)
+            self(Decoded(0, [], [], [], nothing, None, DeadLetters()), RowTable(self.start))
+
     def __call__(self, decoded: Decoded, table: RowTable) -> Sanitized:
         """Release every accepted record, once."""
         refused = self.admission.refusals(table, decoded.partition, decoded.keys)

@@ -20,7 +20,9 @@ def available() -> bool:
 
 def described() -> str:
     """What is compiled here, in words for people."""
-    return "keyed words, crr" if available() else "none; the extra fast has them"
+    if not available():
+        return "none; the extra fast has them"
+    return "keyed words, crr; the first start takes some seconds to compile them"
 
 
 @cache

@@ -31,6 +31,16 @@ def test_a_batch_of_dead_letters_only_releases_nothing_and_passes_them_on() -> N
     assert sanitized.dead.offsets == [0, 1]
 
 
+def test_warming_up_changes_no_release() -> None:
+    records = batch_of([(b"alice", b'{"zone": "rest"}'), (b"bob", b'{"zone": "light"}')])
+    cold, warm = lift(), lift()
+    warm.warm_up()
+    assert (
+        cold(codec().decode(records), new_table()).releases.values.tolist()
+        == warm(codec().decode(records), new_table()).releases.values.tolist()
+    )
+
+
 def test_a_release_costs_its_own_stream_only() -> None:
     table = new_table()
     records = [(key, b'{"zone": "rest"}') for key in (b"alice", b"bob", b"alice", b"alice")]
