@@ -215,11 +215,20 @@ JOB: tuple[Contestant, ...] = (
     ),
     Peer(
         "faust",
-        "Faust",
+        "Faust, state in a table",
         "faust",
+        mode="table",
         caveat="no release ids, unkeyed noise; after a crash records are released again with "
         "fresh noise. Better: agents, tables, web views",
-        same_partition=False,
+        warm_up=3,
+    ),
+    Peer(
+        "faust dict",
+        "Faust, state in a dict",
+        "faust",
+        mode="dict",
+        caveat="state survives nothing; no release ids, unkeyed noise. Better: as above",
+        warm_up=3,
     ),
     Peer(
         "pyflink process",
@@ -227,7 +236,7 @@ JOB: tuple[Contestant, ...] = (
         "pyflink",
         mode="process",
         caveat="no release ids, unkeyed noise. Better: exactly-once sinks, windows, SQL, clusters",
-        warm_up=6,
+        warm_up=15,
         same_partition=False,
     ),
     Peer(
@@ -236,7 +245,7 @@ JOB: tuple[Contestant, ...] = (
         "pyflink",
         mode="thread",
         caveat="as in process mode",
-        warm_up=6,
+        warm_up=15,
         same_partition=False,
     ),
     Peer(
