@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataflows.lift import Lift
+from dataflows.state.row_table import RowTable
 from operators.runs import rounds_of_distinct_rows
 from tests.dataflows.columns import batch_of, codec, lift, new_table
 
@@ -57,7 +58,7 @@ def test_a_batch_costs_what_its_records_cost_one_by_one(sanitize: Lift) -> None:
     records = [
         (key, b'{"zone": "%s"}' % zone.encode()) for key, zone in zip(keys, zones, strict=True)
     ]
-    together, alone = new_table(), new_table()
+    together, alone = RowTable(sanitize.start), RowTable(sanitize.start)
     sanitize(codec().decode(batch_of(records)), together)
     for offset, record in enumerate(records):
         sanitize(codec().decode(batch_of([record], first_offset=offset)), alone)

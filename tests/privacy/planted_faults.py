@@ -6,8 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from dataflows.advanced import Advanced, picked
 from dataflows.batches import Decoded
 from dataflows.lift import Lift
+from dataflows.state.row_table import RowTable
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State, Words
 from operators.noise.laplace import LaplaceNoise
@@ -164,7 +166,26 @@ class FloatingPointNoise(LaplaceRelease):
 class ChargedOncePerBatch(Lift):
     """A key that occurs again in a batch is released again, and not charged again."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "_running", None)
+
     def _step(self, state: State, decoded: Decoded, index: Integers) -> tuple[State, Releases]:
         after, releases = super()._step(state, decoded, index)
         again = [decoded.keys[i] in decoded.keys[:i] for i in index]
         return {**after, "spent": np.where(again, state["spent"], after["spent"])}, releases
+
+
+class ChargedOncePerRun(Lift):
+    """The same where a batch is advanced in one call."""
+
+    def _run(self, table: RowTable, rows: Integers, accepted: Decoded) -> Advanced | None:
+        distinct, first = np.unique(rows, return_index=True)
+        charged = RowTable(self.start)
+        charged.rows_of(table.keys)
+        charged.scatter(distinct, table.gather(distinct))
+        super()._run(charged, rows[first], picked(accepted, first))
+        advanced = super()._run(table, rows, accepted)
+        spent = charged.gather(distinct)["spent"]
+        table.scatter(distinct, {**table.gather(distinct), "spent": spent})
+        return advanced

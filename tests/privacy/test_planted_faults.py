@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from dataflows import mechanisms
 from dataflows.cli import app
 from dataflows.lift import Lift
+from operators.generalized_randomized_response import GeneralizedRandomizedResponse
 from operators.laplace_release import LaplaceRelease
 from operators.registry import Example
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
@@ -94,6 +95,14 @@ def charges_of_a_batch(kind: type[Lift]) -> None:
     )
 
 
+def charges_of_a_run(kind: type[Lift]) -> None:
+    """The same, of a mechanism that runs with and without compiled steps."""
+    mechanism = GeneralizedRandomizedResponse(4, 1.0)
+    lifting.test_a_batch_costs_what_its_records_cost_one_by_one(
+        kind(mechanism, columns.SCOPE, columns.SOURCE, columns.EVERYBODY)
+    )
+
+
 def numbers(kind: type[LaplaceRelease]) -> LaplaceRelease:
     return kind(lower=400, upper=2000, epsilon=1.0, units_per_one=10)
 
@@ -151,6 +160,12 @@ PLANTED = [
         Lift,
         planted_faults.ChargedOncePerBatch,
         charges_of_a_batch,
+    ),
+    Planted(
+        "budget charged once per run",
+        Lift,
+        planted_faults.ChargedOncePerRun,
+        charges_of_a_run,
     ),
     Planted(
         "noise from the row number",
