@@ -1,5 +1,6 @@
 """Reading with librdkafka: `consume` into columns."""
 
+import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import pairwise
@@ -17,6 +18,16 @@ from dataflows.kafka.failures import offset_gone, offsets_unreadable, scan, topi
 from dataflows.kafka.kafka_python_refusals import right_missing
 
 _PATIENCE_SECONDS = 30.0
+_PAUSE_SECONDS = 0.05
+_PASSING = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._TRANSPORT,
+}
 _NO_HEADERS: list[Header] = []
 
 _milliseconds = itemgetter(1)
@@ -91,15 +102,22 @@ class LibrdkafkaReader:
         return topic_unreadable(self._topic, error.name())
 
     def _bounds(self, partition: int) -> Bounds:
-        try:
-            bounds = self._consumer.get_watermark_offsets(
-                TopicPartition(self._topic, partition), timeout=_PATIENCE_SECONDS
-            )
-        except KafkaException as error:
-            raise offsets_unreadable(self._topic, error.args[0].name()) from None
-        if bounds is None:
-            raise offsets_unreadable(self._topic, "no answer")
-        return Bounds(*bounds)
+        """Asked again where the broker is about to know: leaders change, and topics are new."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        asked = TopicPartition(self._topic, partition)
+        while True:
+            remaining = max(0.0, deadline - time.monotonic())
+            try:
+                bounds = self._consumer.get_watermark_offsets(asked, timeout=remaining)
+            except KafkaException as error:
+                failure = error.args[0]
+                if failure.code() not in _PASSING or not remaining:
+                    raise offsets_unreadable(self._topic, failure.name()) from None
+                time.sleep(_PAUSE_SECONDS)
+                continue
+            if bounds is None:
+                raise offsets_unreadable(self._topic, "no answer")
+            return Bounds(*bounds)
 
 
 def _by_partition(messages: list[Message]) -> dict[int, list[Message]]:
