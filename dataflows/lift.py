@@ -51,18 +51,16 @@ class Lift:
     _columns: tuple[str, ...] = field(init=False)
     _elapse: Elapse | None = field(init=False)
     _running: RunningMechanism | None = field(init=False)
+    ends: ExhaustibleMechanism | None = field(init=False)
+    """How rows come to an end, if they do."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_columns", tuple(self.mechanism.start(0)))
         object.__setattr__(self, "_elapse", passing_time(self.mechanism))
+        object.__setattr__(self, "ends", exhaustible(self.mechanism))
         object.__setattr__(
             self, "_running", running(self.mechanism) if self._elapse is None else None
         )
-
-    @property
-    def ends(self) -> ExhaustibleMechanism | None:
-        """How rows come to an end, if they do."""
-        return exhaustible(self.mechanism)
 
     def start(self, rows: int) -> State:
         """The columns of fresh rows."""
@@ -138,7 +136,7 @@ class Lift:
 
     def _reached(self, state: State, rows: Integers, run: Run) -> tuple[Integers, Integers]:
         """Positions of a run at which a row reached a new level, and which."""
-        ends = exhaustible(self.mechanism)
+        ends = self.ends
         if ends is None:
             return NOTHING, NOTHING
         first = ends.level(state)
@@ -187,14 +185,14 @@ class Lift:
 
     def _new_level(self, state: State, stepped: State) -> Integers:
         """The level of rows that have just reached it, 0 elsewhere."""
-        ends = exhaustible(self.mechanism)
+        ends = self.ends
         if ends is None:
             return np.zeros(len(next(iter(state.values()))), dtype=np.int64)
         level = ends.level(stepped)
         return np.where(level > ends.level(state), level, 0)
 
     def _exhausted(self, state: State) -> NDArray[np.bool_]:
-        ends = exhaustible(self.mechanism)
+        ends = self.ends
         if ends is None:
             return np.zeros(len(next(iter(state.values()))), dtype=bool)
         return ends.exhausted(state)

@@ -177,6 +177,8 @@ class DrawScope:
         One block names four neighbouring offsets. The law digest is left out on purpose: the same
         position released under another law must be recognised as the same release.
         """
+        if not offsets:
+            return []
         prefix = self.secret.hasher(
             "fugu-release-id-v1",
             self.pipeline,

@@ -13,6 +13,8 @@ class SharedReader:
 
     reader: Reader
     max_batch: int
+    is_behind: bool = True
+    """Whether more than a little had arrived when it was looked at last."""
     _offsets: dict[int, int] = field(default_factory=dict)
     _buffers: dict[int, deque[Batch]] = field(default_factory=dict)
     _assigned: bool = False
@@ -31,6 +33,7 @@ class SharedReader:
         if not buffer and self._buffered() < self.max_batch:
             for batch in self.reader.poll(self.max_batch):
                 self._buffers[batch.partition].append(batch)
+            self.is_behind = self._buffered() >= self.max_batch // 4
         return buffer.popleft() if buffer else None
 
     def next_offset(self, partition: int) -> int | None:

@@ -186,6 +186,8 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
     def write_batch(self, values: list[Outgoing]) -> None:
         """Publish what is not there yet."""
         for outgoing in values:
+            if not outgoing.values:
+                continue
             if self._published:
                 outgoing = self._not_published(outgoing)
             self._writer.write(self._topic, replace(outgoing, partition=self._partition))

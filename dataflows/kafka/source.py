@@ -110,7 +110,7 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         if self._stop.requested:
             raise StopIteration
         batch = self._shared.next_batch(self._partition)
-        self._idle = batch is None
+        self._idle = batch is None or not self._shared.is_behind
         if batch is None:
             return []
         end = batch.offsets[-1] + 1
@@ -119,7 +119,8 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         return [batch]
 
     def next_awake(self) -> datetime | None:
-        """Soon after an empty poll, at once otherwise."""
+        """At once while there is much to read. What comes in slowly is read some times a second,
+        since a batch of a few records costs as much as one of hundreds."""
         return datetime.now(UTC) + _IDLE if self._idle else None
 
     def snapshot(self) -> int:
