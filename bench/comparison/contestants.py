@@ -236,7 +236,7 @@ JOB: tuple[Contestant, ...] = (
         "pyflink",
         mode="process",
         caveat="no release ids, unkeyed noise. Better: exactly-once sinks, windows, SQL, clusters",
-        warm_up=15,
+        warm_up=5,
         same_partition=False,
     ),
     Peer(
@@ -245,7 +245,7 @@ JOB: tuple[Contestant, ...] = (
         "pyflink",
         mode="thread",
         caveat="as in process mode",
-        warm_up=15,
+        warm_up=5,
         same_partition=False,
     ),
     Peer(
