@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import time
 from pathlib import Path
 
 import orjson
@@ -28,6 +29,9 @@ KILLS = [
     ("old generation deleted", 1),
 ]
 """Points of `killed_inside`, and at which of their occurrences."""
+_PAUSE_SECONDS = 0.02
+"""Between two portions of the feed: there have to be epochs enough for generations to come and go,
+however fast the pipeline is."""
 
 
 def test_a_kill_in_any_window_leaves_no_trace_in_the_output_or_the_budgets(
@@ -72,6 +76,7 @@ def run_until_killed(pipeline: Path, feed: PacedFeed, point: str, occurrence: in
         while process.process.poll() is None and feed.fed < RECORDS:
             if feed.fed - feed.published() < 400:
                 feed.feed(200)
+                time.sleep(_PAUSE_SECONDS)
         assert process.exit_code() == -signal.SIGKILL, (point, process.stderr)
 
 
