@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dataflows.batches import Decoded, Reason, Sanitized, Spending
-from dataflows.errors import FuguError
+from dataflows.errors import BudgetExhausted
 from operators.mechanism import Array, Integers, Kind, Releases
 
 NOTHING: Integers = np.zeros(0, dtype=np.int64)
@@ -81,7 +81,7 @@ def sanitized(accepted: Decoded, advanced: Advanced) -> Sanitized:
     releases = replace(advanced.releases, kinds=kinds)
     if (kinds == Kind.STOPPED).any():
         offset = fresh.offsets[int(np.argmax(kinds == Kind.STOPPED))]
-        raise FuguError(
+        raise BudgetExhausted(
             f"budget exhausted: the stream of the record at partition {accepted.partition}, offset "
             f"{offset} cannot pay for another release, and budget.when_exhausted is stop. Nothing "
             "was published for it."

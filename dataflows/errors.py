@@ -42,6 +42,10 @@ class ReleaseMismatch(FuguError):
     """A replayed release differs from the one that was already published."""
 
 
+class BudgetExhausted(FuguError):
+    """A stream cannot pay for another release, and the pipeline is to stop then."""
+
+
 class DeliveryFailed(FuguError):
     """Kafka did not take a record; nothing after the last snapshot counts as done."""
 
@@ -52,7 +56,8 @@ NO_RESTART_HELPS = 78
 
 def exit_code(error: BaseException) -> int:
     """Of `fugu run`: 1 where a restart may help, as when Kafka is back or another owner gone."""
-    is_final = isinstance(error, ConfigurationError | StartRefused | ReleaseMismatch)
+    final = ConfigurationError, StartRefused, ReleaseMismatch, BudgetExhausted
+    is_final = isinstance(error, final)
     return NO_RESTART_HELPS if is_final and not isinstance(error, StateInUse) else 1
 
 

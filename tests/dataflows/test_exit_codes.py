@@ -4,6 +4,7 @@ import pytest
 
 from dataflows.errors import (
     NO_RESTART_HELPS,
+    BudgetExhausted,
     ConfigurationError,
     DeliveryFailed,
     FuguError,
@@ -15,7 +16,9 @@ from dataflows.errors import (
 )
 
 
-@pytest.mark.parametrize("error", [ConfigurationError, StartRefused, ReleaseMismatch])
+@pytest.mark.parametrize(
+    "error", [BudgetExhausted, ConfigurationError, StartRefused, ReleaseMismatch]
+)
 def test_what_somebody_must_change_first(error: type[FuguError]) -> None:
     assert exit_code(error("text")) == NO_RESTART_HELPS == 78
 
