@@ -163,7 +163,7 @@ def one_and_two(
     )
     if (records, users, rounds) == _PROCESSES:
         command = ".venv/bin/python -m bench processes"
-    settings = processes.Settings(command, records, users, _PARTITIONS, rounds, os.getloadavg()[0])
+    settings = Settings(command, records, users, _PARTITIONS, rounds, os.getloadavg()[0])
     with _kafka() as (folder, bootstrap, say):
         source = TopicFactory(bootstrap)("source", partitions=_PARTITIONS)
         measured = processes.measure_processes(Workplace(folder, bootstrap, source), settings, say)

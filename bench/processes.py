@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 
 from bench.child import ChildFailed, measure
+from bench.path_results import Settings
 from bench.pipeline import Workplace, example_stream
 from bench.stream import produce
 from dataflows.kafka.topics import find_topics
@@ -15,18 +16,6 @@ from dataflows.kafka.topics import find_topics
 CLAIM = 1.7
 """How many times the records/s two processes do, where each has a processor beside the broker."""
 _PROCESSORS = 3
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What was asked for, and how busy the machine was already (load average of a minute)."""
-
-    command: str
-    records: int
-    users: int
-    partitions: int
-    rounds: int
-    load_before: float
 
 
 @dataclass(frozen=True)

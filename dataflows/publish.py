@@ -10,14 +10,12 @@ import orjson
 from dataflows.batches import DeadLetters, Header, Outgoing, Sanitized
 from dataflows.codec.records import Codec
 from dataflows.ledger.entries import ledger_key, stream_entry
-from operators import compiled
-from operators.randomness import WORTH_COMPILING, DrawScope, KeyedPrefix, Secret, encode_fields
+from operators.randomness import DrawScope, KeyedPrefix, Secret, encode_fields
 
 KeyPolicy = Literal["pseudonym", "original", "none"]
 
 RELEASE_HEADER = "fugu-release"
 GUARANTEE_HEADER = "fugu-guarantee"
-PSEUDONYM_BYTES = 16
 _REMEMBERED_PSEUDONYMS = 100_000
 
 
@@ -46,18 +44,8 @@ class Pseudonyms:
         if len(known) + len(new) > _REMEMBERED_PSEUDONYMS:
             known.clear()
             new = list(set(keys))
-        known.update(zip(new, self._made(new), strict=True))
+        known.update(zip(new, self._prefix.names_of(new), strict=True))
         return list(map(known.__getitem__, keys))
-
-    def _made(self, keys: list[bytes]) -> list[bytes]:
-        if len(keys) >= WORTH_COMPILING and compiled.available():
-            return self._prefix.names_of(keys)
-        made = []
-        for key in keys:
-            hasher = self._prefix.hasher.copy()
-            hasher.update(len(key).to_bytes(4, "little") + key)  # one field of `encode_fields`
-            made.append(hasher.hexdigest()[: 2 * PSEUDONYM_BYTES].encode())
-        return made
 
 
 @dataclass(frozen=True)

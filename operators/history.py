@@ -11,15 +11,15 @@ import numpy as np
 
 from operators.mechanism import Integers, Words
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+FIRST = np.uint64(0xBF58476D1CE4E5B9)
+SECOND = np.uint64(0x94D049BB133111EB)
 
 
 def extended(histories: Words, events: Integers) -> Words:
     """The digests after one more event each: SplitMix64 of their combination."""
-    mixed = (histories ^ (events.astype(np.uint64) * _SECOND)) + _GOLDEN
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
+    mixed = (histories ^ (events.astype(np.uint64) * SECOND)) + GOLDEN
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * FIRST
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * SECOND
     extended: Words = mixed ^ (mixed >> np.uint64(31))
     return extended

@@ -27,18 +27,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from operators.mechanism import Array, Draws, Guarantee, Inputs, Integers, Releases, Run, State
-from operators.nats import add_spent, in_nats
+from operators.independent_releases import IndependentReleases
+from operators.mechanism import Draws, Guarantee, Inputs, Releases, State
+from operators.nats import in_nats
 from operators.noise.grid import counted
 from operators.noise.laplace import LaplaceNoise
 from operators.randomness import encode_fields
-from operators.runs import run_of_equal_charges
 
 LARGEST_UNITS_PER_ONE = 10**12
 
 
 @dataclass(frozen=True, eq=False)
-class LaplaceRelease:
+class LaplaceRelease(IndependentReleases):
     """One noisy number per position; see the module for claim, parameters, shapes and source.
 
     Raises `ValueError` for an empty range, an epsilon or `units_per_one` out of bounds, and, in
@@ -62,41 +62,11 @@ class LaplaceRelease:
         noise = LaplaceNoise(self.upper - self.lower, self.epsilon, self.lower, self.upper)
         object.__setattr__(self, "noise", noise)
 
-    def start(self, rows: int) -> State:
-        """Nothing is remembered but what was spent."""
-        return {"spent": np.zeros(rows, dtype=np.int64)}
-
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Clamp, put on the grid, add noise, and only then turn into a double."""
         clamped = np.clip(counted(inputs.values), self.lower, self.upper)
         points = self.noise.add(clamped, draws)
-        after: State = {"spent": add_spent(state["spent"], self.next_charge(state))}
-        return after, Releases(self.noise.grid.value(points, self.units_per_one))
-
-    @property
-    def runs(self) -> bool:
-        """No release depends on another one."""
-        return True
-
-    def run(
-        self,
-        state: State,
-        rows: Integers,
-        inputs: Inputs,
-        draws: Draws,
-        total: int | None = None,
-    ) -> Run:
-        """One step of all positions."""
-        charge = self.largest_charge
-        return run_of_equal_charges(self.step, charge, state, rows, inputs, draws, total)
-
-    def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
-        """A position without a release changes nothing."""
-        return dict(state), Releases(instead)
-
-    def next_charge(self, state: State) -> Integers:
-        """Every release costs the same."""
-        return np.full(len(state["spent"]), self.noise.charge, dtype=np.int64)
+        return self._spent_after(state), Releases(self.noise.grid.value(points, self.units_per_one))
 
     @property
     def largest_charge(self) -> int:

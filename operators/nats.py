@@ -26,6 +26,7 @@ LN_2_UNITS = 762123384785
 LN_2_REMAINDER = 0.8104503028768718
 """ln 2 in units: the whole ones, and the rest."""
 SERIES_TERMS = 12
+SQUARE_ROOT_OF_HALF = 0.7071067811865476
 ROUNDING = 2.0**-45
 """Far above the error of the double arithmetic below, far below one unit."""
 
@@ -72,7 +73,7 @@ def charge_of_ratio(ratio: Floats) -> Integers:
     """ceil(ln(ratio) * 2^40) for ratios >= 1; a ratio of exactly 1 costs nothing."""
     finite = np.isfinite(ratio)
     mantissa, exponent = np.frexp(np.where(finite, ratio, 1.0))
-    small = mantissa < 0.7071067811865476
+    small = mantissa < SQUARE_ROOT_OF_HALF
     mantissa = np.where(small, mantissa * 2.0, mantissa)
     exponent = exponent.astype(np.int64) - small
     z = (mantissa - 1.0) / (mantissa + 1.0)

@@ -12,7 +12,7 @@ one, rounded up in the same way, and no delta is added for finite precision.
 Source: SIP specification, section 9; noise specification, section 3, for what is compared with.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
@@ -23,10 +23,10 @@ from math import ceil, isfinite
 import numpy as np
 
 from operators.frequency_estimates import standard_errors
-from operators.mechanism import Array, Draws, Guarantee, Inputs, Integers, Releases, Run, State
-from operators.nats import add_spent, charge_of_exact_ratio, in_nats
+from operators.independent_releases import IndependentReleases
+from operators.mechanism import Guarantee, Inputs, Integers
+from operators.nats import charge_of_exact_ratio, in_nats
 from operators.randomness import binding_digest
-from operators.runs import run_of_equal_charges
 
 WORDS = 2**64
 LARGEST_EPSILON = 50.0
@@ -70,7 +70,7 @@ class Odds:
 
 
 @dataclass(frozen=True, eq=False)
-class RandomizedResponse(ABC):
+class RandomizedResponse(IndependentReleases):
     """`symbols` of an alphabet, and `epsilon` in nats per release.
 
     Raises `ValueError` for fewer than 2 symbols, for an epsilon out of bounds, and, in `step`, for
@@ -100,39 +100,6 @@ class RandomizedResponse(ABC):
     @abstractmethod
     def reported_if_other(self) -> float:
         """P(a release reports v given that another symbol is the truth)."""
-
-    @abstractmethod
-    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Advance every row by one position."""
-
-    def start(self, rows: int) -> State:
-        """Nothing is remembered but what was spent."""
-        return {"spent": np.zeros(rows, dtype=np.int64)}
-
-    @property
-    def runs(self) -> bool:
-        """No release depends on another one."""
-        return True
-
-    def run(
-        self,
-        state: State,
-        rows: Integers,
-        inputs: Inputs,
-        draws: Draws,
-        total: int | None = None,
-    ) -> Run:
-        """One step of all positions."""
-        charge = self.largest_charge
-        return run_of_equal_charges(self.step, charge, state, rows, inputs, draws, total)
-
-    def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
-        """A position without a release changes nothing."""
-        return dict(state), Releases(instead)
-
-    def next_charge(self, state: State) -> Integers:
-        """Every release costs the same."""
-        return np.full(len(state["spent"]), self.largest_charge, dtype=np.int64)
 
     @cached_property
     def largest_charge(self) -> int:
@@ -176,9 +143,6 @@ class RandomizedResponse(ABC):
             "charge per release in nats": in_nats(self.largest_charge),
             f"standard error of a rare share, {_EXAMPLE_RELEASES} releases": float(error[0]),
         }
-
-    def _spent_after(self, state: State) -> State:
-        return {"spent": add_spent(state["spent"], self.next_charge(state))}
 
     def _checked_symbols(self, inputs: Inputs) -> Integers:
         symbols = inputs.values.astype(np.int64, copy=False)

@@ -120,7 +120,7 @@ class Secret:
 
 
 class KeyedPrefix:
-    """A key and the fields that all draws of a scope begin with, absorbed once; never shown."""
+    """A key and the fields that many hashes begin with, absorbed once; never shown."""
 
     def __init__(self, secret: Secret, *fields: Field) -> None:
         self.hasher = secret.hasher(*fields)
@@ -141,11 +141,18 @@ class KeyedPrefix:
 
     def names_of(self, contents: Sequence[bytes]) -> list[bytes]:
         """The first half of each digest, of the prefix and one more field, as 32 hexadecimal
-        digits; compiled."""
-        from operators.compiled.keyed_words import Joined, draw_digests
+        digits."""
+        if len(contents) >= WORTH_COMPILING and compiled.available():
+            from operators.compiled.keyed_words import Joined, draw_digests
 
-        digests = draw_digests(self.compiled, Joined.of(contents))
-        names: list[bytes] = _names([digests[:, :2].tobytes()]).tolist()
+            halves = [draw_digests(self.compiled, Joined.of(contents))[:, :2].tobytes()]
+        else:
+            halves = []
+            for content in contents:
+                hasher = self.hasher.copy()
+                hasher.update(_encode_field(content))
+                halves.append(hasher.digest()[:RELEASE_ID_BYTES])
+        names: list[bytes] = _names(halves).tolist()
         return names
 
 

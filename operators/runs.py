@@ -4,7 +4,7 @@ A *run* advances streams by several positions each (`RunningMechanism`). A *roun
 distinct rows. Rounds are what a run must equal, bit for bit, and what it falls back to.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from operators.mechanism import (
     RunningMechanism,
     State,
 )
-from operators.nats import LARGEST_SPENT
 from operators.randomness import draws_of
 
 
@@ -90,30 +89,6 @@ def run_in_rounds(
         spent[chosen] = state["spent"][rows[chosen]]
         parts.append((going_on, releases))
     return Run(state, _joined(parts, len(rows)), {"spent": spent}, paid)
-
-
-def run_of_equal_charges(
-    step: Callable[[State, Inputs, Draws], tuple[State, Releases]],
-    charge: int,
-    state: State,
-    rows: Integers,
-    inputs: Inputs,
-    draws: Draws,
-    total: int | None = None,
-) -> Run:
-    """A run where a release depends on nothing before it, and always costs the same: one step of
-    as many rows as there are positions."""
-    spent = state["spent"]
-    affordable = np.full(len(spent), len(rows))
-    if total is not None:
-        affordable = np.maximum((total - spent) // charge, 0)
-    number = occurrences(rows) + 1
-    paid = number <= affordable[rows]
-    charged = np.minimum(number, affordable[rows]) * charge
-    ledger = {"spent": np.minimum(spent[rows] + charged, LARGEST_SPENT)}
-    releases = step(ledger, inputs, draws)[1]
-    times = np.bincount(rows[paid], minlength=len(spent))
-    return Run({"spent": np.minimum(spent + times * charge, LARGEST_SPENT)}, releases, ledger, paid)
 
 
 def _joined(parts: list[tuple[Integers, Releases]], positions: int) -> Releases:

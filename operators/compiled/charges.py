@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from operators.compiled.compiling import part
+from operators.history import FIRST, GOLDEN, SECOND
 from operators.nats import (
     LARGEST_CHARGE,
     LARGEST_SPENT,
@@ -12,13 +13,11 @@ from operators.nats import (
     LN_2_UNITS,
     ROUNDING,
     SERIES_TERMS,
+    SQUARE_ROOT_OF_HALF,
     UNITS_PER_NAT,
 )
 
 _ODD_PARTS = np.array([1.0 / (2 * term + 1) for term in range(SERIES_TERMS + 1)])
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
 
 
 @part
@@ -37,7 +36,7 @@ def _units(ratio: float) -> int:
     if not ratio > 1.0:
         return 0
     mantissa, exponent = math.frexp(ratio)
-    if mantissa < 0.7071067811865476:
+    if mantissa < SQUARE_ROOT_OF_HALF:
         mantissa *= 2.0
         exponent -= 1
     z = (mantissa - 1.0) / (mantissa + 1.0)
@@ -57,7 +56,7 @@ def spent_after(spent: int, units: int) -> int:
 @part
 def extended(history: np.uint64, event: int) -> np.uint64:
     """The digest after one more event."""
-    mixed = (history ^ (np.uint64(event) * _SECOND)) + _GOLDEN
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
+    mixed = (history ^ (np.uint64(event) * SECOND)) + GOLDEN
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * FIRST
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * SECOND
     return mixed ^ (mixed >> np.uint64(31))

@@ -18,6 +18,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 config: Any = _config
 _HERE = Path(__file__).parent
+_CONSTANTS = [
+    _HERE.parent / name
+    for name in ("history.py", "nats.py", "sip/hamming_kernel.py", "sip/markov_model.py")
+]
+"""Where else what is compiled in is written down."""
 
 
 def entry_point(function: Function) -> Function:
@@ -55,6 +60,6 @@ def _folders(configured: str) -> tuple[Path, ...]:
 
 def _version() -> str:
     content = blake2b(digest_size=8)
-    for path in sorted(_HERE.glob("[!_]*.py")):
+    for path in [*sorted(_HERE.glob("[!_]*.py")), *_CONSTANTS]:
         content.update(path.read_bytes())
     return content.hexdigest()

@@ -99,7 +99,7 @@ class CompiledStep:
             positions.ends,
             np.frombuffer(purpose, dtype=np.uint8),
             np.frombuffer(self.digests, dtype=np.uint8),
-            scratch(prefix, keys, positions, purpose, size + _HISTORY_BYTES),
+            scratch(prefix, keys.longest, positions.longest, len(purpose), size, _HISTORY_BYTES),
             self.chain.transition,
             self.chain.sources,
             self.chain.columns,

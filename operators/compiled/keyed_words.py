@@ -78,7 +78,7 @@ def draw_words(
         _bytes(purpose),
         bindings.content,
         bindings.ends,
-        scratch(prefix, keys, positions, purpose, bindings.longest),
+        scratch(prefix, keys.longest, positions.longest, len(purpose), bindings.longest),
         words,
     )
     return words
@@ -87,28 +87,22 @@ def draw_words(
 def draw_digests(prefix: Absorbed, contents: Joined) -> Words:
     """`(contents, 8)`: a digest of each, as one encoded field."""
     digests = np.empty((len(contents.ends), DIGEST_WORDS), dtype=np.uint64)
-    length = len(prefix.rest) + contents.longest + _FIXED_BYTES
-    message = np.zeros(length // BLOCK_BYTES * BLOCK_WORDS + BLOCK_WORDS, dtype=np.uint64)
     _draw_digests(
         prefix.state,
         prefix.before,
         prefix.rest,
         contents.content,
         contents.ends,
-        message,
+        scratch(prefix, contents.longest),
         digests,
     )
     return digests
 
 
-def scratch(
-    prefix: Absorbed, keys: Joined, positions: Joined, purpose: bytes, binding: int
-) -> Words:
-    """Room for the longest message."""
-    longest = keys.longest + positions.longest + len(purpose) + binding + _FIXED_BYTES
-    return np.zeros(
-        (len(prefix.rest) + longest) // BLOCK_BYTES * BLOCK_WORDS + BLOCK_WORDS, np.uint64
-    )
+def scratch(prefix: Absorbed, *longest: int) -> Words:
+    """Room for a message whose parts are no longer than these."""
+    length = len(prefix.rest) + sum(longest) + _FIXED_BYTES
+    return np.zeros(length // BLOCK_BYTES * BLOCK_WORDS + BLOCK_WORDS, dtype=np.uint64)
 
 
 @part

@@ -1,0 +1,66 @@
+"""Releases that stand alone: nothing is remembered of a stream but what it spent, and every release
+costs the same. Several positions of a stream are then one step of as many rows.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from operators.mechanism import Array, Draws, Inputs, Integers, Releases, Run, State
+from operators.nats import LARGEST_SPENT, add_spent
+from operators.runs import occurrences
+
+
+class IndependentReleases(ABC):
+    """What mechanisms share whose `step` looks at nothing that came before."""
+
+    @property
+    @abstractmethod
+    def largest_charge(self) -> int:
+        """What every release costs."""
+
+    @abstractmethod
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """Advance every row by one position."""
+
+    def start(self, rows: int) -> State:
+        """Nothing is remembered but what was spent."""
+        return {"spent": np.zeros(rows, dtype=np.int64)}
+
+    @property
+    def runs(self) -> bool:
+        """No release depends on another one."""
+        return True
+
+    def run(
+        self,
+        state: State,
+        rows: Integers,
+        inputs: Inputs,
+        draws: Draws,
+        total: int | None = None,
+    ) -> Run:
+        """One step of all positions; see `RunningMechanism`."""
+        charge, spent = self.largest_charge, state["spent"]
+        affordable = np.full(len(spent), len(rows))
+        if total is not None:
+            affordable = np.maximum((total - spent) // charge, 0)
+        number = occurrences(rows) + 1
+        paid = number <= affordable[rows]
+        charged = np.minimum(number, affordable[rows]) * charge
+        ledger = {"spent": np.minimum(spent[rows] + charged, LARGEST_SPENT)}
+        releases = self.step(ledger, inputs, draws)[1]
+        times = np.bincount(rows[paid], minlength=len(spent))
+        after = {"spent": np.minimum(spent + times * charge, LARGEST_SPENT)}
+        return Run(after, releases, ledger, paid)
+
+    def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
+        """A position without a release changes nothing."""
+        return dict(state), Releases(instead)
+
+    def next_charge(self, state: State) -> Integers:
+        """Every release costs the same."""
+        return np.full(len(state["spent"]), self.largest_charge, dtype=np.int64)
+
+    def _spent_after(self, state: State) -> State:
+        return {"spent": add_spent(state["spent"], self.next_charge(state))}
