@@ -73,11 +73,7 @@ def without(decoded: Decoded, refused: dict[int, Reason]) -> Decoded:
 
 def sanitized(accepted: Decoded, advanced: Advanced) -> Sanitized:
     """What is published of it; records that were not released are duplicates."""
-    released = advanced.index
-    again = np.ones(len(accepted.offsets), dtype=bool)
-    again[released] = False
-    duplicates = dict.fromkeys(np.flatnonzero(again).tolist(), Reason.DUPLICATE)
-    fresh, kinds = without(accepted, duplicates), _kinds(advanced.releases)
+    fresh, kinds = _without_duplicates(accepted, advanced.index), _kinds(advanced.releases)
     releases = replace(advanced.releases, kinds=kinds)
     if (kinds == Kind.STOPPED).any():
         offset = fresh.offsets[int(np.argmax(kinds == Kind.STOPPED))]
@@ -103,7 +99,17 @@ def sanitized(accepted: Decoded, advanced: Advanced) -> Sanitized:
     )
 
 
+def _without_duplicates(accepted: Decoded, released: Integers) -> Decoded:
+    if len(released) == len(accepted.offsets):
+        return accepted
+    again = np.ones(len(accepted.offsets), dtype=bool)
+    again[released] = False
+    return without(accepted, dict.fromkeys(np.flatnonzero(again).tolist(), Reason.DUPLICATE))
+
+
 def _spending(accepted: Decoded, advanced: Advanced) -> Spending:
+    if not len(advanced.reached):
+        return Spending()
     order = np.argsort(advanced.reached)
     at = advanced.reached[order].tolist()
     return Spending(

@@ -3,7 +3,7 @@
 All lists of one object have the same length; index i is one record.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -38,7 +38,7 @@ class Batch:
     """Records as Kafka has them."""
 
     partition: int
-    offsets: list[int]
+    offsets: Sequence[int]
     timestamps: list[int]
     keys: list[bytes | None]
     values: list[bytes | None]
@@ -95,7 +95,7 @@ class Decoded:
     """
 
     partition: int
-    offsets: list[int]
+    offsets: Sequence[int]
     timestamps: list[int]
     keys: list[bytes]
     values: Array
@@ -122,7 +122,7 @@ class Sanitized:
     """
 
     partition: int
-    offsets: list[int]
+    offsets: Sequence[int]
     timestamps: list[int]
     keys: list[bytes]
     releases: Releases
@@ -143,4 +143,4 @@ class Outgoing:
     values: list[bytes]
     headers: list[list[Header]]
     timestamps: list[int]
-    positions: list[int] = field(default_factory=list)
+    positions: Sequence[int] = ()

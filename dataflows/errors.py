@@ -4,7 +4,7 @@ No message ever holds a key, a value, a header or a secret; coordinates (topic, 
 field, line) are enough to find the record.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from traceback import extract_tb
 
@@ -62,7 +62,7 @@ def exit_code(error: BaseException) -> int:
 
 
 @contextmanager
-def without_values(step: str, topic: str, partition: int, offsets: list[int]) -> Iterator[None]:
+def without_values(step: str, topic: str, partition: int, offsets: Sequence[int]) -> Iterator[None]:
     """Turn an unexpected exception into one that names its place, not the values it met."""
     try:
         yield

@@ -74,9 +74,11 @@ class Lift:
 
     def __call__(self, decoded: Decoded, table: RowTable) -> Sanitized:
         """Release every accepted record, once."""
-        refused = self.admission.refusals(table, decoded.partition, decoded.keys)
-        accepted = without(decoded, refused)
-        rows = table.rows_of(accepted.keys)
+        accepted, rows = decoded, table.known_rows(decoded.keys)
+        if rows is None:
+            refused = self.admission.refusals(table, decoded.partition, decoded.keys)
+            accepted = without(decoded, refused)
+            rows = table.rows_of(accepted.keys)
         advanced = None if self._running is None else self._run(table, rows, accepted)
         if advanced is None:
             advanced = self._rounds(table, rows, accepted)

@@ -41,6 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators import compiled
+from operators.equal_parts import EqualParts, column_of
 from operators.mechanism import Draws, Integers, Words
 
 if TYPE_CHECKING:
@@ -139,20 +140,23 @@ class KeyedPrefix:
 
         return Absorbed.of(self._secret.reveal(), encode_fields(*self._fields))
 
-    def names_of(self, contents: Sequence[bytes]) -> list[bytes]:
-        """The first half of each digest, of the prefix and one more field, as 32 hexadecimal
-        digits."""
+    def digests_of(self, contents: Sequence[bytes]) -> bytes:
+        """The digest of the prefix and one more field, 64 bytes each."""
         if len(contents) >= WORTH_COMPILING and compiled.available():
             from operators.compiled.keyed_words import Joined, draw_digests
 
-            halves = [draw_digests(self.compiled, Joined.of(contents))[:, :2].tobytes()]
-        else:
-            halves = []
-            for content in contents:
-                hasher = self.hasher.copy()
-                hasher.update(_encode_field(content))
-                halves.append(hasher.digest()[:RELEASE_ID_BYTES])
-        names: list[bytes] = _names(halves).tolist()
+            return draw_digests(self.compiled, Joined.of(contents)).tobytes()
+        digests = []
+        for content in contents:
+            hasher = self.hasher.copy()
+            hasher.update(_encode_field(content))
+            digests.append(hasher.digest())
+        return b"".join(digests)
+
+    def names_of(self, contents: Sequence[bytes]) -> list[bytes]:
+        """The first part of each digest as 32 hexadecimal digits."""
+        parts = _names(self.digests_of(contents))
+        names: list[bytes] = parts[::RELEASE_IDS_PER_BLOCK].tolist()
         return names
 
 
@@ -186,27 +190,26 @@ class DrawScope:
         """
         if not offsets:
             return []
-        prefix = self.secret.hasher(
-            "fugu-release-id-v1",
-            self.pipeline,
-            self.operator,
-            self.version,
-            purpose,
-            topic,
-            partition,
-        )
-        places = np.array(offsets, dtype=np.int64)
+        prefix = self._names_prefix(purpose, topic, partition)
+        places = column_of(offsets)
         blocks = places // RELEASE_IDS_PER_BLOCK
         is_new = np.diff(blocks, prepend=blocks[:1] - 1) != 0
-        digests = []
-        for block in blocks[is_new].tolist():
-            hasher = prefix.copy()
-            hasher.update(_encode_field(block))
-            digests.append(hasher.digest())
+        digests = prefix.digests_of(EqualParts.of_integers(b"", blocks[is_new]))
         first = (np.cumsum(is_new) - 1) * RELEASE_IDS_PER_BLOCK
-        named = _names(digests)[first + places % RELEASE_IDS_PER_BLOCK]
-        ids: list[bytes] = named.tolist()
+        ids: list[bytes] = _names(digests)[first + places % RELEASE_IDS_PER_BLOCK].tolist()
         return ids
+
+    def _names_prefix(self, *fields: Field) -> KeyedPrefix:
+        known = self._names_prefixes.get(fields)
+        if known is None:
+            names = self.pipeline, self.operator, self.version
+            known = KeyedPrefix(self.secret, "fugu-release-id-v1", *names, *fields)
+            self._names_prefixes[fields] = known
+        return known
+
+    @cached_property
+    def _names_prefixes(self) -> dict[tuple[Field, ...], KeyedPrefix]:
+        return {}
 
     def tick_release_ids(
         self, topic: str, stream_keys: Sequence[bytes], epochs: Sequence[int], ticks: Sequence[int]
@@ -224,13 +227,13 @@ class DrawScope:
             hasher = prefix.copy()
             hasher.update(_encode_field(stream_key) + time)
             digests.append(hasher.digest()[:RELEASE_ID_BYTES])
-        ids: list[bytes] = _names(digests).tolist()
+        ids: list[bytes] = _names(b"".join(digests)).tolist()
         return ids
 
 
-def _names(digests: Sequence[bytes]) -> NDArray[np.bytes_]:
+def _names(digests: bytes) -> NDArray[np.bytes_]:
     """All bytes as hexadecimal digits, cut into release ids."""
-    return np.frombuffer(hexlify(b"".join(digests)), dtype=f"S{2 * RELEASE_ID_BYTES}")
+    return np.frombuffer(hexlify(digests), dtype=f"S{2 * RELEASE_ID_BYTES}")
 
 
 @dataclass(frozen=True)
@@ -354,15 +357,10 @@ def integers_below(words: Words, limits: Integers) -> Integers:
     return ((high * limit + (low * limit >> half)) >> half).astype(np.int64)
 
 
-def record_positions(topic: str, partition: int, offsets: Sequence[int]) -> list[bytes]:
+def record_positions(topic: str, partition: int, offsets: Sequence[int]) -> EqualParts:
     """Positions of releases that are triggered by source records."""
     prefix = encode_fields(topic, partition) + _INTEGER_LENGTH
-    length = len(prefix) + _INTEGER.size
-    encoded = np.empty((len(offsets), length), dtype=np.uint8)
-    encoded[:, : len(prefix)] = np.frombuffer(prefix, dtype=np.uint8)
-    encoded[:, len(prefix) :] = np.array(offsets, dtype=">i8")[:, None].view(np.uint8)
-    positions: list[bytes] = encoded.view(f"V{length}")[:, 0].tolist()
-    return positions
+    return EqualParts.of_integers(prefix, column_of(offsets))
 
 
 def tick_position(topic: str, tick: int) -> bytes:

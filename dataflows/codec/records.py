@@ -67,14 +67,14 @@ class Domain(Values, Protocol):
 
 
 @dataclass
-class _Accepted:
-    """Columns of the records that are not refused."""
+class _Read:
+    """What was read of the records of a batch that are not refused, and which ones are."""
 
-    offsets: list[int] = field(default_factory=list)
-    timestamps: list[int] = field(default_factory=list)
-    keys: list[bytes] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
     events: list[int] = field(default_factory=list)
+    refused: set[int] = field(default_factory=set)
+    dead: DeadLetters = field(default_factory=DeadLetters)
 
 
 @dataclass(frozen=True)
@@ -92,28 +92,35 @@ class Codec:
 
     def decode(self, batch: Batch) -> Decoded:
         """Split a batch into accepted columns and dead letters."""
-        accepted, dead = _Accepted(), DeadLetters()
+        read, count = _Read(), len(batch.offsets)
+        arrivals = _arrivals(batch.timestamps)
         suspicious = False
-        for first in range(0, len(batch.offsets), READ_TOGETHER):
-            some = batch.part(first, first + READ_TOGETHER)
-            if suspicious or not self._read_together(some, accepted):
-                known = len(dead.offsets)
-                self._read_each(some, accepted, dead)
-                suspicious = len(dead.offsets) > known
+        for first in range(0, count, READ_TOGETHER):
+            end = min(first + READ_TOGETHER, count)
+            if suspicious or not self._read_together(batch, first, end, read):
+                known = len(read.refused)
+                self._read_each(batch, arrivals, first, end, read)
+                suspicious = len(read.refused) > known
+        offsets, keys = batch.offsets, batch.keys
+        if read.refused:
+            kept = [index for index in range(count) if index not in read.refused]
+            offsets, keys = [offsets[i] for i in kept], [keys[i] for i in kept]
+            arrivals = [arrivals[i] for i in kept]
         return Decoded(
             batch.partition,
-            accepted.offsets,
-            accepted.timestamps,
-            accepted.keys,
-            np.array(accepted.values, dtype=self.domain.dtype),
-            None if self.event is None else accepted.events,
-            dead,
+            offsets,
+            arrivals if self.timestamp is None else read.times,
+            list(filter(None, keys)),
+            np.array(read.values, dtype=self.domain.dtype),
+            None if self.event is None else read.events,
+            read.dead,
         )
 
-    def _read_together(self, batch: Batch, accepted: _Accepted) -> bool:
-        """Accept all records, or none because one of them is to be refused."""
-        keys, contents = list(filter(None, batch.keys)), list(filter(None, batch.values))
-        if len(keys) < len(batch.keys) or len(contents) < len(batch.values):
+    def _read_together(self, batch: Batch, first: int, end: int, read: _Read) -> bool:
+        """Read some records, or none of them because one is to be refused."""
+        keys = list(filter(None, batch.keys[first:end]))
+        contents = list(filter(None, batch.values[first:end]))
+        if len(keys) < end - first or len(contents) < end - first:
             return False
         if max(map(len, keys)) > LARGEST_KEY_BYTES:
             return False
@@ -124,17 +131,15 @@ class Codec:
             if set(map(type, records)) != {dict}:
                 return False
             values = self._read_column(records)
-            timestamps = self._times(batch.timestamps, records)
+            times = [] if self.timestamp is None else self.timestamp.read_column(records)
             events = [] if self.event is None else [_event(r, self.event) for r in records]
         except (orjson.JSONDecodeError, Refused):
             return False
         if self.exact and any(rounded(content, self.exact) for content in contents):
             return False
-        accepted.offsets += batch.offsets
-        accepted.timestamps += timestamps
-        accepted.keys += keys
-        accepted.values += values
-        accepted.events += events
+        read.values += values
+        read.times += times
+        read.events += events
         return True
 
     @cached_property
@@ -143,40 +148,37 @@ class Codec:
             return self.domain.read_column
         return lambda records: list(map(self.domain.read, records))
 
-    def _times(self, arrived: list[int], records: list[Record]) -> list[int]:
-        if self.timestamp is not None:
-            return self.timestamp.read_column(records)
-        return arrived if min(arrived) >= 0 else [max(one, 0) for one in arrived]
-
-    def _read_each(self, batch: Batch, accepted: _Accepted, dead: DeadLetters) -> None:
-        """Accept or refuse every record by itself."""
-        for offset, arrived, key, content in zip(
-            batch.offsets, batch.timestamps, batch.keys, batch.values, strict=True
-        ):
-            arrival = max(arrived, 0)
+    def _read_each(
+        self, batch: Batch, arrivals: list[int], first: int, end: int, read: _Read
+    ) -> None:
+        """Read or refuse every record by itself."""
+        for index in range(first, end):
+            key = batch.keys[index]
             try:
                 if not key:
                     raise Refused(Reason.NO_KEY)
                 if len(key) > LARGEST_KEY_BYTES:
                     raise Refused(Reason.TOO_LARGE)
-                record = self._parse(content)
+                record = self._parse(batch.values[index])
                 value = self.domain.read(record)
-                timestamp = arrival if self.timestamp is None else self.timestamp.read(record)
-                event = None if self.event is None else _event(record, self.event)
+                times = [] if self.timestamp is None else [self.timestamp.read(record)]
+                events = [] if self.event is None else [_event(record, self.event)]
             except Refused as refusal:
-                dead.add(offset, arrival, refusal.reason, refusal.field)
+                read.refused.add(index)
+                read.dead.add(batch.offsets[index], arrivals[index], refusal.reason, refusal.field)
                 continue
-            accepted.offsets.append(offset)
-            accepted.timestamps.append(timestamp)
-            accepted.keys.append(key)
-            accepted.values.append(value)
-            if event is not None:
-                accepted.events.append(event)
+            read.values.append(value)
+            read.times += times
+            read.events += events
 
     def encode(self, releases: Releases) -> list[bytes]:
         """One JSON object per release, where values are released as they are read."""
+        return self._write(releases)
+
+    @cached_property
+    def _write(self) -> Callable[[Releases], list[bytes]]:
         assert isinstance(self.domain, Domain)
-        return self.domain.write(releases)
+        return self.domain.write
 
     def _parse(self, content: bytes | None) -> Record:
         if content is None:
@@ -205,6 +207,13 @@ class Codec:
             if isinstance(number, float) and not isfinite(number):
                 return Refused(Reason.NOT_FINITE, name)
         return Refused(Reason.NOT_JSON)
+
+
+def _arrivals(timestamps: list[int]) -> list[int]:
+    """When records were written; a producer may say that it was before 1970."""
+    if min(timestamps, default=0) >= 0:
+        return timestamps
+    return [max(one, 0) for one in timestamps]
 
 
 def _event(record: Record, field: str) -> int:

@@ -1,7 +1,7 @@
 """Reading with librdkafka: `consume` into columns."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from operator import itemgetter
@@ -135,7 +135,7 @@ def _by_partition(messages: list[Message]) -> dict[int, list[Message]]:
 def _batch(partition: int, messages: list[Message], with_headers: bool) -> Batch:
     return Batch(
         partition,
-        list(map(_offset, messages)),
+        _offsets(messages),
         list(map(_milliseconds, map(Message.timestamp, messages))),
         list(map(Message.key, messages)),
         list(map(Message.value, messages)),
@@ -143,6 +143,14 @@ def _batch(partition: int, messages: list[Message], with_headers: bool) -> Batch
         if with_headers
         else [_NO_HEADERS] * len(messages),
     )
+
+
+def _offsets(messages: list[Message]) -> Sequence[int]:
+    """They rise: where as many lie between the first and the last one, none is left out."""
+    first, last = _offset(messages[0]), _offset(messages[-1])
+    if last - first == len(messages) - 1:
+        return range(first, last + 1)
+    return list(map(_offset, messages))
 
 
 _partition: Any = Message.partition

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain, groupby, repeat
+from threading import Thread
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -14,6 +15,7 @@ from dataflows.kafka.failures import Silence, not_acknowledged, not_written
 from dataflows.kafka.librdkafka_settings import Settings
 
 _STEP_SECONDS = 1.0
+_REPORT_SECONDS = 0.1
 
 
 class LibrdkafkaWriter:
@@ -22,7 +24,8 @@ class LibrdkafkaWriter:
     Of what is written at once, the last record reports where Kafka put it, or why it did not. A
     report for each costs a third of producing it, and is not needed: a record that fails ends the
     producer, because what came after it would follow a gap, and that is raised wherever it is
-    served.
+    served. A thread takes the reports: what is acknowledged is freed there, and not where records
+    are made.
 
     librdkafka takes timestamp 0 for the time of writing, so records of 1970-01-01T00:00:00.000 are
     written by `aside`, another writer, in their place in the order.
@@ -40,6 +43,8 @@ class LibrdkafkaWriter:
         self._aside: Writer | None = None
         self._own = own
         self._ends: dict[tuple[str, int], int] = {}
+        self._closed = False
+        Thread(target=self._take_reports, name="reports", daemon=True).start()
 
     def write(self, topic: str, outgoing: Outgoing) -> None:
         """Hand over one batch of records."""
@@ -49,7 +54,7 @@ class LibrdkafkaWriter:
             self._write_in_turns(topic, outgoing)
         else:
             self._produce(topic, outgoing)
-        self._served(lambda: self._producer.poll(0))
+        self._check()
 
     def flush(self) -> None:
         """Wait for every acknowledgement."""
@@ -73,6 +78,7 @@ class LibrdkafkaWriter:
 
     def close(self) -> None:
         """Drop what is not sent."""
+        self._closed = True
         self._producer.purge()
         if self._aside is not None:
             self._aside.close()
@@ -120,18 +126,27 @@ class LibrdkafkaWriter:
             silence.goes_on()
 
     def _served(self, serve: Callable[[], int]) -> int:
-        """What `serve` returns, unless it brought the news of a failure."""
-        fatal = None
+        """What `serve` returns, unless there is news of a failure."""
+        count = self._noting(serve)
+        self._check()
+        return count
+
+    def _noting(self, serve: Callable[[], int]) -> int:
         try:
-            count = serve()
+            return serve()
         except (KafkaException, SystemError) as error:
             # What ends a producer is raised wherever it is served; if `_note` is called with it on
             # its way, Python says that there are two outcomes, and keeps it as the cause.
-            fatal = (error.__cause__ or error).args[0]
-        failure = self._failure or fatal
-        if failure is not None:
-            raise self._refusal(failure)
-        return count
+            self._failure = self._failure or (error.__cause__ or error).args[0]
+            return 0
+
+    def _take_reports(self) -> None:
+        while not self._closed:
+            self._noting(lambda: self._producer.poll(_REPORT_SECONDS))
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._refusal(self._failure)
 
     def _refusal(self, error: KafkaError) -> DeliveryFailed:
         gap = error.code() == KafkaError._GAPLESS_GUARANTEE

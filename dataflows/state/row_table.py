@@ -69,6 +69,13 @@ class RowTable:
         spent = self._spent.find([keys[index] for index in new])
         return [index for index, row in zip(new, spent, strict=True) if row < 0]
 
+    def known_rows(self, keys: Sequence[bytes]) -> Integers | None:
+        """The row of each key, if each of them has one."""
+        try:
+            return np.fromiter(map(self._keys.__getitem__, keys), np.int64, len(keys))
+        except KeyError:
+            return None
+
     def rows_of(self, keys: Sequence[bytes]) -> Integers:
         """The row of each key; new keys get fresh rows."""
         known = self._keys

@@ -17,6 +17,7 @@ from operators.compiled.blake2b import (
     fresh_state,
 )
 from operators.compiled.compiling import entry_point, part
+from operators.equal_parts import EqualParts
 from operators.mechanism import Integers, Words
 
 _FIXED_BYTES = 64
@@ -52,6 +53,9 @@ class Joined:
     @classmethod
     def of(cls, parts: Sequence[bytes]) -> "Joined":
         """In order."""
+        if isinstance(parts, EqualParts):
+            rows, length = parts.table.shape
+            return cls(parts.table.ravel(), np.arange(1, rows + 1) * length, length)
         lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
         return cls(_bytes(b"".join(parts)), lengths.cumsum(), int(lengths.max(initial=0)))
 

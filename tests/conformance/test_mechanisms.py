@@ -107,8 +107,8 @@ def test_other_data_at_the_same_position_draw_other_words(example: Example) -> N
     mechanism, accepted = example.mechanism, example.accepted
     scope = Streams(example, 0).scope
     for offset in range(POSITIONS):
-        position = record_positions("topic", 0, [offset])
-        draws = WatchedDraws(scope.draws([b"key"] * len(accepted), position * len(accepted)))
+        positions = record_positions("topic", 0, [offset] * len(accepted))
+        draws = WatchedDraws(scope.draws([b"key"] * len(accepted), positions))
         _, releases = mechanism.step(mechanism.start(len(accepted)), Inputs(accepted), draws)
         for one, other in combinations(range(len(accepted)), 2):
             if all(bound[one] == bound[other] for bound in draws.bindings):

@@ -37,7 +37,7 @@ def test_every_record_is_either_accepted_or_a_dead_letter(records: list[Message]
     batch = batch_of(records, first_offset=7)
     for reading in READINGS:
         decoded = reading.decode(batch)
-        assert sorted(decoded.offsets + decoded.dead.offsets) == batch.offsets
+        assert sorted([*decoded.offsets, *decoded.dead.offsets]) == batch.offsets
         columns = (decoded.timestamps, decoded.keys, decoded.values)
         assert {len(column) for column in columns} == {len(decoded.offsets)}
         dead = (decoded.dead.timestamps, decoded.dead.reasons, decoded.dead.fields)

@@ -65,4 +65,6 @@ def test_tick_release_ids_are_those_of_the_layout() -> None:
 
 @given(st.lists(offsets), st.text(max_size=3))
 def test_positions_are_their_fields(some: Sequence[int], topic: str) -> None:
-    assert record_positions(topic, 3, some) == [encode_fields(topic, 3, offset) for offset in some]
+    positions = record_positions(topic, 3, some)
+    assert list(positions) == [encode_fields(topic, 3, offset) for offset in some]
+    assert [positions[index] for index in range(len(some))] == list(positions)

@@ -112,7 +112,7 @@ def bindings_after(*ticks: int) -> list[bytes]:
     rows = len(ticks)
     once = released(1)
     state = CRR.elapse({n: np.repeat(c, rows, axis=0) for n, c in once.items()}, at(*ticks))
-    draws = WatchedDraws(SCOPE.draws([b"key"] * rows, record_positions("t", 0, [1]) * rows))
+    draws = WatchedDraws(SCOPE.draws([b"key"] * rows, record_positions("t", 0, [1] * rows)))
     CRR.step(state, Inputs(np.zeros(rows, dtype=np.int64)), draws)
     [bindings] = draws.bindings
     return list(bindings)
