@@ -15,7 +15,7 @@ from bench.stream import key_of
 
 _DIFFERENT = 100_000
 """Records that are made beforehand, and sent again and again."""
-_PAUSE_SECONDS = 0.002
+_PAUSE_SECONDS = 0.005
 
 
 def main(
@@ -27,7 +27,7 @@ def main(
         for user, value in islice(stream_of(users, partitions).records(), _DIFFERENT)
     ]
     sent, total = 0, int(rate * seconds)
-    with Writing(bootstrap, linger_milliseconds=1) as writing:
+    with Writing(bootstrap) as writing:
         began = time.perf_counter()
         while sent < total:
             due = min(total, int((time.perf_counter() - began) * rate))

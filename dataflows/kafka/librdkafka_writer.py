@@ -1,5 +1,6 @@
 """Writing with librdkafka: an idempotent producer that ends with the first failure."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain, groupby, repeat
@@ -15,7 +16,8 @@ from dataflows.kafka.failures import Silence, not_acknowledged, not_written
 from dataflows.kafka.librdkafka_settings import Settings
 
 _STEP_SECONDS = 1.0
-_REPORT_SECONDS = 0.1
+_REPORT_SECONDS = 0.05
+"""Not as soon as one comes: each time, the dataflow gives up the interpreter for a while."""
 
 
 class LibrdkafkaWriter:
@@ -142,7 +144,8 @@ class LibrdkafkaWriter:
 
     def _take_reports(self) -> None:
         while not self._closed:
-            self._noting(lambda: self._producer.poll(_REPORT_SECONDS))
+            time.sleep(_REPORT_SECONDS)
+            self._noting(lambda: self._producer.poll(0))
 
     def _check(self) -> None:
         if self._failure is not None:

@@ -29,8 +29,8 @@ from operators.mechanism import Array, Floats, Integers, Words
 _HISTORY_BYTES = 8
 _NO_LIMIT = 2**63 - 1
 _PARTS = 2
-_WORTH_SHARING = 500
-"""Fewer positions are advanced sooner than a thread begins."""
+_WORTH_SHARING = 2_000
+"""Fewer positions are advanced sooner than a thread begins on a busy machine."""
 
 
 @dataclass(frozen=True)
