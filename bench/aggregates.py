@@ -13,8 +13,8 @@ from statistics import median
 
 import orjson
 
-from bench.parts import Stopwatch
 from bench.stream import key_of
+from bench.watched import Stopwatch
 from dataflows.admission import Admission
 from dataflows.aggregates.bounding import Bounding, cells
 from dataflows.aggregates.log_entries import Entry, read_entry

@@ -1,35 +1,28 @@
 """What every part between the two clients costs, in CPU microseconds per record.
 
 Batches go through the stages of a run in one process, without Kafka. `lift` and `publish` are whole
-stages; their parts are replayed one by one from what was recorded on the way. What the parts leave
-over is building columns and headers, and putting releases back into input order. Beside what is
-done per batch, a plain loop over the same records does the same for one after the other.
+stages; the parts of the first are counted while it runs, those of the second done once more. What
+the parts leave over is building columns and headers. Beside what is done per batch, a plain loop
+over the same records does the same for one after the other.
 """
 
-import time
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from statistics import median
+from typing import Any
 
 from bench import per_record
-from bench.recorded import Recording, Step
-from dataflows.batches import Batch, Decoded
+from bench.watched import Stopwatch, WatchedMechanism, WatchedTable
+from dataflows.batches import Batch
 from dataflows.flow import Plan
 from dataflows.lift import Lift
 from dataflows.publish import Pseudonyms
 from dataflows.state.row_table import RowTable
-from operators.mechanism import Mechanism
-from operators.randomness import record_positions
-from operators.runs import rounds_of_distinct_rows
 
 DECODE = "codec: decode"
 LIFT = "lift as a whole"
-ROUNDS = "rounds of distinct rows"
 ROWS = "row table: find, gather, scatter"
-WORDS = "hashing: words"
-KERNEL = "kernel: step without its draws"
+MECHANISM = "mechanism: words, law, draw, belief"
 PUBLISH = "publish as a whole"
 ENCODE = "codec: encode"
 IDS = "hashing: release ids"
@@ -37,7 +30,7 @@ PSEUDONYMS = "hashing: pseudonyms, known users"
 
 PARTS_OF_STAGES: dict[str, tuple[str, ...]] = {
     DECODE: (),
-    LIFT: (ROUNDS, ROWS, WORDS, KERNEL),
+    LIFT: (ROWS, MECHANISM),
     PUBLISH: (ENCODE, IDS, PSEUDONYMS),
 }
 BY_LOOP = {part: f"{part}, in a plain loop" for part in (DECODE, ENCODE, IDS, PSEUDONYMS)}
@@ -61,20 +54,6 @@ class Parts:
     per_epoch: float
 
 
-@dataclass(frozen=True)
-class Stopwatch:
-    """CPU seconds by the name of a part."""
-
-    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-
-    @contextmanager
-    def on(self, part: str) -> Iterator[None]:
-        """Count what happens inside for `part`."""
-        began = time.process_time()
-        yield
-        self.seconds[part] += time.process_time() - began
-
-
 def measure_parts(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> Parts:
     """Medians of a few passes over batches of one partition, all of whose users are known."""
     passes = [_one_pass(plan, users, batches).seconds for _ in range(_PASSES)]
@@ -94,7 +73,7 @@ def measure_parts(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) 
     )
 
 
-def lift_of(plan: Plan, mechanism: Mechanism) -> Lift:
+def lift_of(plan: Plan, mechanism: Any) -> Lift:
     """The lift of the dataflow, with this mechanism."""
     source = plan.fingerprint.source_identity
     return Lift(mechanism, plan.scope, source, plan.admission, plan.deduplication)
@@ -106,11 +85,10 @@ def _one_pass(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> S
     publisher = replace(plan.publisher, pseudonyms=Pseudonyms(known.secret, known.sink))
     with watch.on(_NEW_PSEUDONYMS):
         known_users = dict(zip(users, publisher.pseudonyms.of_each(users), strict=True))
-    recording = Recording(plan.mechanism)
-    lift, recorder = lift_of(plan, plan.mechanism), lift_of(plan, recording)
-    table, recorded = RowTable(lift.start), RowTable(recorder.start)
+    lift = lift_of(plan, WatchedMechanism(plan.mechanism, watch, MECHANISM))
+    table = RowTable(lift.start)
     table.rows_of(users)
-    recorded.rows_of(users)
+    table = WatchedTable(table, watch, ROWS)
     for batch in batches:
         with watch.on(DECODE):
             decoded = plan.codec.decode(batch)
@@ -118,9 +96,6 @@ def _one_pass(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> S
             sanitized = lift(decoded, table)
         with watch.on(PUBLISH):
             publisher.releases(sanitized)
-        recorder(decoded, recorded)
-        _replay_lift(lift, recorded, decoded, recording.steps, watch)
-        recording.steps.clear()
         with watch.on(ENCODE):
             publisher.codec.encode(sanitized.releases)
         with watch.on(IDS):
@@ -140,26 +115,3 @@ def _one_pass(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> S
     with watch.on(_EPOCH):
         table.take_everything()
     return watch
-
-
-def _replay_lift(
-    lift: Lift, table: RowTable, decoded: Decoded, steps: list[Step], watch: Stopwatch
-) -> None:
-    known_draws = [step.known_draws for step in steps]
-    with watch.on(ROWS):
-        rows = table.rows_of(decoded.keys)
-    with watch.on(ROUNDS):
-        rounds = list(rounds_of_distinct_rows(rows))
-    with watch.on(ROWS):
-        for index, step in zip(rounds, steps, strict=True):
-            table.gather(rows[index])
-            table.scatter(rows[index], step.after)
-    with watch.on(WORDS):
-        record_positions(lift.source, decoded.partition, decoded.offsets)
-        for step in steps:
-            draws = lift.scope.draws(step.keys, step.positions)
-            for call in step.calls:
-                call.ask(draws)
-    with watch.on(KERNEL):
-        for step, draws_of_step in zip(steps, known_draws, strict=True):
-            lift.mechanism.step(step.before, step.inputs, draws_of_step)

@@ -14,7 +14,7 @@ def path_page(results: Results) -> Page:
         results.settings.command,
         results.settings.load_before,
         results.document,
-        [_path(results), _parts(results), _batches(results), _scale(results), _kernel(results)],
+        [_path(results), _parts(results), _batches(results), _scale(results)],
     )
 
 
@@ -95,17 +95,6 @@ def _stages(measured: list[Parts]) -> list[tuple[str, list[str]]]:
         for part in parts:
             rows.append((f"· {part}", figures(2, *(one.per_record[part] for one in measured))))
     return rows
-
-
-def _kernel(results: Results) -> Grid:
-    return Grid(
-        "One step, by streams that advance together",
-        ["CPU microseconds per stream", *(f"{one.rows_per_call:,}" for one in results.kernel)],
-        [
-            ["kernel", *figures(2, *(one.kernel for one in results.kernel))],
-            ["hashing: words", *figures(2, *(one.words for one in results.kernel))],
-        ],
-    )
 
 
 def _sum_of_stages(parts: Parts) -> float:

@@ -5,7 +5,6 @@ from statistics import median
 
 from bench.child import Measured
 from bench.client_parts import ClientParts
-from bench.kernel import StepCost
 from bench.parts import Parts
 from bench.path import Round
 
@@ -32,7 +31,6 @@ class Results:
     fugu_client: ClientParts
     parts_of_run: Parts
     parts: list[Parts]
-    kernel: list[StepCost]
 
     @property
     def stock(self) -> Measured:

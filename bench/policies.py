@@ -17,7 +17,7 @@ from bench.households import (
     under_policies,
     without_policies,
 )
-from bench.parts import Stopwatch
+from bench.watched import Stopwatch
 from dataflows.admission import Admission
 from dataflows.aggregates.bounding import Bounding, cells
 from dataflows.aggregates.log_entries import read_entry

@@ -11,8 +11,8 @@ from statistics import median
 
 import numpy as np
 
-from bench.parts import Stopwatch
 from bench.stream import key_of
+from bench.watched import Stopwatch
 from dataflows.batches import Batch
 from dataflows.codec.numbers import Numbers
 from dataflows.codec.records import Codec

@@ -10,7 +10,6 @@ from bench.client_parts import (
     produce_stock,
     produce_with_fugu,
 )
-from bench.kernel import measure_kernel
 from bench.parts import lift_of, measure_parts
 from bench.path import measure_path
 from bench.path_results import Results, Settings
@@ -47,11 +46,9 @@ def measure_throughput(place: Workplace, settings: Settings, say: Callable[[str]
             say(f"parts with {users:,} users")
             stream = example_stream(users)
             scaled.append(measure_parts(plan, stream.keys, stream.batches(count, size)))
-        say("kernel")
-        kernel = measure_kernel(plan, len(example_stream(1).alphabet))
     finally:
         plan.directory.unlock()
-    return Results(settings, path, stock, fugu, of_run, scaled, kernel)
+    return Results(settings, path, stock, fugu, of_run, scaled)
 
 
 def _clients(

@@ -124,11 +124,11 @@ def _in_turn(stream: Stream) -> Iterator[tuple[int, bytes]]:
 class Writing:
     """A producer of the bench; flushed at the end."""
 
-    def __init__(self, bootstrap: str, linger_milliseconds: int = 5) -> None:
+    def __init__(self, bootstrap: str) -> None:
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap,
-                "linger.ms": linger_milliseconds,
+                "linger.ms": 5,
                 "queue.buffering.max.messages": _BUFFERED,
                 "queue.buffering.max.kbytes": 2**20,
                 "enable.idempotence": True,
