@@ -40,12 +40,14 @@ class Pseudonyms:
         try:
             return list(map(known.__getitem__, keys))
         except KeyError:
-            new = list({key for key in keys if key not in known})
+            new: Sequence[bytes] = list({key for key in keys if key not in known})
         if len(known) + len(new) > _REMEMBERED_PSEUDONYMS:
             known.clear()
-            new = list(set(keys))
-        known.update(zip(new, self._prefix.names_of(new), strict=True))
-        return list(map(known.__getitem__, keys))
+        if len(known) < len(keys) or len(new) > len(keys) // 2:
+            new = keys  # to find those that are known takes as long as to make them again
+        names = self._prefix.names_of(new)
+        known.update(zip(new, names, strict=True))
+        return names if new is keys else list(map(known.__getitem__, keys))
 
 
 @dataclass(frozen=True)
