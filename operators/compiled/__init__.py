@@ -22,7 +22,7 @@ def described() -> str:
     """What is compiled here, in words for people."""
     if not available():
         return "none; the extra fast has them"
-    return "keyed words, crr; the first start takes some seconds to compile them"
+    return "keyed words, crr, batched_crr; the first start takes some seconds to compile them"
 
 
 @cache

@@ -18,13 +18,13 @@ import numpy as np
 from operators.mechanism import Floats, Integers
 from operators.nats import charge_of_ratio
 from operators.sip.assignment import Assignment
+from operators.sip.batches.cheapest_targets import cheapest_targets
 from operators.sip.distances import Distance
 from operators.sip.markov_model import MarkovModel, normalised, ordered_sum
 from operators.sip.release_law import ReleaseLaw
 
 MOST_BATCHES = 10_000
 MOST_KEPT = 64
-TIE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,32 +63,17 @@ class LikelySequences:
 
     def law(self, belief: Floats) -> "SequenceLaw":
         """The cheapest k for each column of `belief`."""
-        prior = self._prior(belief)
-        spread = self._expected_distances(belief)
-        kept = min(MOST_KEPT, len(prior))
-        ranked = np.argsort(-prior, axis=0, kind="stable")[:kept]
-        columns = np.arange(prior.shape[1])
-        nearest, near = np.zeros(prior.shape, dtype=np.int64), np.full(prior.shape, np.inf)
-        best, least = np.zeros_like(nearest), np.full(prior.shape[1], np.inf)
-        for count in range(1, kept + 1):
-            far = self._to(ranked[count - 1])
-            nearer = far < near
-            nearest = np.where(nearer, count - 1, nearest)
-            near = np.where(nearer, far, near)
-            place = (nearest * len(columns) + columns).ravel()
-            gathered = np.bincount(place, prior.ravel(), count * len(columns)).reshape(count, -1)
-            used = np.zeros((count, len(columns)), dtype=bool)
-            used[nearest, columns] = True
-            mass = np.where(used, np.maximum(gathered, 1.0 - self.growth * gathered), 0.0)
-            apart = ordered_sum(mass * spread[ranked[:count], columns])
-            moved = ordered_sum(prior * near)
-            cost = (self.gain * moved + apart) / (self.gain + ordered_sum(mass))
-            better = cost < least - TIE
-            least = np.where(better, cost, least)
-            best = np.where(better, nearest, best)
-        targets = np.take_along_axis(ranked, best, axis=0)
-        law = ReleaseLaw.repaired(prior, Assignment.to(targets), self.gain, self.growth)
-        return SequenceLaw(self, law, least)
+        prior = self.prior(belief)
+        targets, cost = cheapest_targets(
+            prior,
+            self.expected_distances(belief),
+            self.digits,
+            self._table,
+            min(MOST_KEPT, len(prior)),
+            self.gain,
+            self.growth,
+        )
+        return SequenceLaw(self, prior, targets, cost)
 
     @cached_property
     def digits(self) -> Integers:
@@ -100,25 +85,19 @@ class LikelySequences:
     def _table(self) -> Floats:
         return self.distance.table(self.model.symbols)
 
-    def _prior(self, belief: Floats) -> Floats:
+    def prior(self, belief: Floats) -> Floats:
+        """b(o) of every batch o."""
         prior = belief[self.digits[0]]
         for now, following in zip(self.digits[:-1], self.digits[1:], strict=True):
             prior = prior * self.model.transition[now, following][:, None]
         return normalised(prior)
 
-    def _expected_distances(self, belief: Floats) -> Floats:
+    def expected_distances(self, belief: Floats) -> Floats:
         """sum_i E D(X_i, r_i) of every batch r."""
         total = np.zeros((self.outcomes, belief.shape[1]))
         for digit in self.digits:
             total = total + ordered_sum(belief[:, None] * self._table[:, :, None])[digit]
             belief = self.model.predict(belief)
-        return total
-
-    def _to(self, batches: Integers) -> Floats:
-        """How far every batch is from one of its own column."""
-        total = np.zeros((self.outcomes, len(batches)))
-        for digit in self.digits:
-            total = total + self._table[:, digit[batches]][digit]
         return total
 
 
@@ -127,8 +106,20 @@ class SequenceLaw:
     """A law over all batches."""
 
     algorithm: LikelySequences
-    law: ReleaseLaw
+    prior: Floats
+    targets: Integers
     cost: Floats
+
+    def columns(self, columns: Integers) -> "SequenceLaw":
+        """Of some streams."""
+        prior, targets = self.prior[:, columns], self.targets[:, columns]
+        return SequenceLaw(self.algorithm, prior, targets, self.cost[columns])
+
+    @cached_property
+    def law(self) -> ReleaseLaw:
+        """With the targets as proposal."""
+        proposal = Assignment.to(self.targets)
+        return ReleaseLaw.repaired(self.prior, proposal, self.algorithm.gain, self.algorithm.growth)
 
     @cached_property
     def charge(self) -> Integers:

@@ -97,6 +97,10 @@ class ProductLaw:
     algorithm: SymbolBySymbol
     belief: Floats
 
+    def columns(self, columns: Integers) -> "ProductLaw":
+        """Of some streams."""
+        return ProductLaw(self.algorithm, self.belief[:, columns])
+
     @cached_property
     def cost(self) -> Floats:
         """The sum over positions, along the likeliest releases."""
