@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from operators import compiled
 from operators.mechanism import Floats, Integers
 from operators.nats import charge_of_ratio
 from operators.sip.assignment import Assignment
@@ -73,7 +74,7 @@ class LikelySequences:
             self.gain,
             self.growth,
         )
-        return SequenceLaw(self, prior, targets, cost)
+        return _law_of(self, prior, targets, cost)
 
     @cached_property
     def digits(self) -> Integers:
@@ -113,7 +114,7 @@ class SequenceLaw:
     def columns(self, columns: Integers) -> "SequenceLaw":
         """Of some streams."""
         prior, targets = self.prior[:, columns], self.targets[:, columns]
-        return SequenceLaw(self.algorithm, prior, targets, self.cost[columns])
+        return _law_of(self.algorithm, prior, targets, self.cost[columns])
 
     @cached_property
     def law(self) -> ReleaseLaw:
@@ -128,17 +129,17 @@ class SequenceLaw:
 
     def release(self, batches: Integers, uniforms: Floats) -> Integers:
         """One of the batches."""
-        drawn = self.law.sample(self._number(batches), uniforms[0])
+        drawn = self.law.sample(self.number(batches), uniforms[0])
         return self.algorithm.digits[:, drawn]
 
     def probability(self, batches: Integers, released: Integers) -> Floats:
         """a(r|o)."""
         columns = np.arange(batches.shape[1])
-        return self.law.probabilities(self._number(batches))[self._number(released), columns]
+        return self.law.probabilities(self.number(batches))[self.number(released), columns]
 
     def learned(self, released: Integers) -> Floats:
         """Sums of the posterior over all batches that have a symbol at a position."""
-        posterior = self.law.posterior(self._number(released))
+        posterior = self.law.posterior(self.number(released))
         symbols, window = self.algorithm.model.symbols, self.algorithm.window
         learned = np.empty((window, symbols, released.shape[1]))
         for position in range(window):
@@ -147,9 +148,19 @@ class SequenceLaw:
             learned[position] = ordered_sum(ordered_sum(parts).transpose(1, 0, 2))
         return learned
 
-    def _number(self, batches: Integers) -> Integers:
+    def number(self, batches: Integers) -> Integers:
         """The place of each batch in lexicographic order."""
         number = np.zeros(batches.shape[1], dtype=np.int64)
         for symbols in batches:
             number = number * self.algorithm.model.symbols + symbols
         return number
+
+
+def _law_of(
+    algorithm: LikelySequences, prior: Floats, targets: Integers, cost: Floats
+) -> SequenceLaw:
+    if compiled.available():
+        from operators.sip.batches.compiled_sequences import CompiledSequenceLaw
+
+        return CompiledSequenceLaw(algorithm, prior, targets, cost)
+    return SequenceLaw(algorithm, prior, targets, cost)
