@@ -1,10 +1,12 @@
 """Every batch to the nearest of the k most likely ones, for the cheapest k: a search over k.
 
-It ends before the largest k where no later one can be cheaper. With c the least cost so far, every
-s(r) = E D(X, r) within [c, top], and m(r) >= 1 - e^eps b(r), every later k has
+It ends before the largest k where no later one can be cheaper. Let p(o) be the probability of a
+batch, c the least cost so far, and every s(r) = E D(X, r) within [c, top]. A target gathers its own
+batch at least, b(r) >= p(r), and m(r) >= 1 - e^eps b(r), so that every later k has
 
-    Z (cost - c) = g sum b(o) D(o, pi(o)) + sum m(r) (s(r) - c) - g c
-                >= sum over the targets so far of (s(r) - c) + c - e^eps top.
+    Z (cost - c) = g sum p(o) D(o, pi(o)) + sum m(r) (s(r) - c) - g c
+                >= sum over the targets so far of (1 - e^eps p(r)) (s(r) - c)
+                   - e^eps (1 - sum over them of p(r)) (top - c) - g c.
 
 Where the search ends thus never shows. Everything is `(batches, rows)`.
 """
@@ -16,8 +18,8 @@ from operators.mechanism import Floats, Integers
 from operators.sip.markov_model import ordered_sum
 
 TIE = 1e-12
-SURELY = 1.0 + 1e-6
-"""A later cost must be above the least one by far more than rounding."""
+SURELY = 1e-6
+"""By so much of e^eps top it must be above 0: by far more than rounding."""
 
 
 def cheapest_targets(
@@ -72,8 +74,10 @@ def searched(
         targets[:, open_rows[better]] = ranked[nearest[:, better], better]
 
         least, top = cost[open_rows], spread.max(axis=0)
-        beyond = np.where(used, its - least, 0.0).sum(axis=0) + least
-        hopeless = (spread.min(axis=0) >= least) & (beyond >= growth * top * SURELY)
+        likely = np.where(used, prior[ranked[:count], columns], 0.0)
+        beyond = np.where(used, (1.0 - growth * likely) * (its - least), 0.0).sum(axis=0)
+        beyond -= growth * (1.0 - likely.sum(axis=0)) * (top - least) + gain * least
+        hopeless = (spread.min(axis=0) >= least) & (beyond >= SURELY * growth * top)
         if hopeless.any():
             going = np.flatnonzero(~hopeless)
             prior, spread, ranked = prior[:, going], spread[:, going], ranked[:, going]
