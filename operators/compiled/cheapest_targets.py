@@ -55,47 +55,35 @@ def _search(
     rows, batches = priors.shape
     window = len(digits)
     near, nearest = np.empty(batches), np.empty(batches, dtype=np.int64)
-    ranked, is_ranked = np.empty(kept, dtype=np.int64), np.empty(batches, dtype=np.bool_)
+    ranked, unranked = np.empty(kept, dtype=np.int64), np.empty(batches)
     gathered, used = np.empty(kept), np.empty(kept, dtype=np.bool_)
-    far, stale = np.empty(batches), np.zeros(kept, dtype=np.bool_)
-    moved_before = np.zeros(batches + 1)
+    far = np.empty(batches)
     for row in range(rows):
         prior, spread, targets = priors[row], spreads[row], all_targets[row]
-        near[:], nearest[:], is_ranked[:] = np.inf, 0, False
+        near[:], nearest[:], unranked[:] = np.inf, 0, prior
         bottom, top = spread.min(), spread.max()
         least = np.inf
         for place in range(kept):
             target, likeliest = -1, -1.0
             for batch in range(batches):
-                if prior[batch] > likeliest and not is_ranked[batch]:
-                    target, likeliest = batch, prior[batch]
-            ranked[place], is_ranked[target] = target, True
+                if unranked[batch] > likeliest:
+                    target, likeliest = batch, unranked[batch]
+            ranked[place], unranked[target] = target, -1.0
             far[:] = 0.0
             for position in range(window):
                 released = digits[position, target]
                 for batch in range(batches):
                     far[batch] += table[released, digits[position, batch]]
-            gathered[place], used[place] = 0.0, False
-            first = batches
             for batch in range(batches):
-                if far[batch] < near[batch]:
-                    first = min(first, batch)
-                    if place > 0:
-                        stale[nearest[batch]] = True
-                    near[batch], nearest[batch] = far[batch], place
-                    stale[place] = True
-            moved = float(moved_before[first])
-            for batch in range(first, batches):
+                closer = far[batch] < near[batch]
+                near[batch] = far[batch] if closer else near[batch]
+                nearest[batch] = place if closer else nearest[batch]
+            gathered[: place + 1], used[: place + 1] = 0.0, False
+            moved = 0.0
+            for batch in range(batches):
+                gathered[nearest[batch]] += prior[batch]
+                used[nearest[batch]] = True
                 moved += prior[batch] * near[batch]
-                moved_before[batch + 1] = moved
-            for earlier in range(place + 1):
-                if stale[earlier]:
-                    gathered[earlier], used[earlier] = 0.0, False
-            for batch in range(batches):
-                if stale[nearest[batch]]:
-                    gathered[nearest[batch]] += prior[batch]
-                    used[nearest[batch]] = True
-            stale[: place + 1] = False
             apart = total = 0.0
             for earlier in range(place + 1):
                 if used[earlier]:
