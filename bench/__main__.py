@@ -25,6 +25,7 @@ from bench.comparison.topics import Topics
 from bench.key_flood_report import flood_page
 from bench.operator_costs import measure_operators
 from bench.operator_costs_report import operators_page
+from bench.operator_parts import measure_operator_parts
 from bench.outcomes import WrongOutcomes
 from bench.page import Page
 from bench.path_report import path_page
@@ -235,14 +236,15 @@ def sip(results: Folder = _RESULTS) -> None:
 
 @app.command()
 def operators(results: Folder = _RESULTS) -> None:
-    """What local operators cost per record, by users and spread of keys.
+    """What local operators cost per record, by users and spread of keys, and part by part.
 
     About five minutes.
     """
     load_before = os.getloadavg()[0]
     with Console().status("making records") as status:
-        costs = measure_operators(status.update)
-    _publish(operators_page(costs, ".venv/bin/python -m bench operators", load_before), results)
+        parts, costs = measure_operator_parts(status.update), measure_operators(status.update)
+    command = ".venv/bin/python -m bench operators"
+    _publish(operators_page(costs, parts, command, load_before), results)
 
 
 @app.command()

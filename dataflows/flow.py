@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import bytewax.operators as op
+import numpy as np
 from bytewax.dataflow import Dataflow
 from bytewax.operators import KeyedStream
 
 from dataflows.admission import Admission
 from dataflows.batches import Batch, Decoded, Outgoing, Sanitized
+from dataflows.codec.alphabet import Alphabet
 from dataflows.codec.records import Codec
 from dataflows.deduplication import Deduplication
 from dataflows.errors import without_values
@@ -32,9 +34,11 @@ from dataflows.series_lift import SeriesLift
 from dataflows.state.directory import StateDirectory
 from dataflows.tick_lift import TickLift
 from dataflows.ticks import Ticks
-from operators.mechanism import Mechanism
-from operators.randomness import DrawScope
+from operators.budget import Budgeted
+from operators.mechanism import Array, Mechanism
+from operators.randomness import WORTH_COMPILING, DrawScope
 from operators.realtime.local_release import LocalRealTimeRelease
+from operators.sip.batched_release import BatchedRelease
 from operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
 STEPS = ["source", "decode", "sanitize", "releases", "dead_letters", "sink", "dead_letter_sink"]
@@ -142,12 +146,21 @@ def build(plan: Plan) -> Shard:
 def _lift(plan: Plan, source: str) -> Lift | TickLift | SeriesLift:
     if plan.ticks is None:
         lift = Lift(plan.mechanism, plan.scope, source, plan.admission, plan.deduplication)
-        lift.warm_up()
+        lift.warm_up(_made_up(plan))
         return lift
     if isinstance(plan.mechanism, LocalRealTimeRelease):
         return SeriesLift(plan.mechanism, plan.scope, source, plan.admission, plan.ticks)
     assert isinstance(plan.mechanism, TemporalPerturbation)
     return TickLift(plan.mechanism, plan.scope, source, plan.admission, plan.ticks)
+
+
+def _made_up(plan: Plan) -> Array:
+    """The first symbol for some streams, as often as one has to be released; nothing where values
+    are no symbols."""
+    inside = plan.mechanism.mechanism if isinstance(plan.mechanism, Budgeted) else plan.mechanism
+    records = inside.window if isinstance(inside, BatchedRelease) else 1
+    symbols = isinstance(plan.codec.domain, Alphabet)
+    return np.zeros(WORTH_COMPILING * records if symbols else 0, dtype=plan.codec.domain.dtype)
 
 
 def _report_spending(

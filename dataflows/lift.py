@@ -7,7 +7,8 @@ shows, because a draw depends on the record's position and a row on its own hist
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,13 @@ from dataflows.advanced import NOTHING, Advanced, in_input_order, picked, saniti
 from dataflows.batches import DeadLetters, Decoded, Sanitized
 from dataflows.deduplication import Deduplication
 from dataflows.epoch_end import ended
+from dataflows.errors import BudgetExhausted
 from dataflows.state.row_table import RowTable
 from dataflows.tick_releases import TickReleases, sanitized_ticks
 from dataflows.ticks import TIME
+from operators import compiled
 from operators.mechanism import (
+    Array,
     ExhaustibleMechanism,
     Inputs,
     Integers,
@@ -31,7 +35,14 @@ from operators.mechanism import (
     State,
     TimedMechanism,
 )
-from operators.randomness import DrawScope, KeyedDraws, record_positions
+from operators.randomness import (
+    SECRET_BYTES,
+    WORTH_COMPILING,
+    DrawScope,
+    KeyedDraws,
+    Secret,
+    record_positions,
+)
 from operators.runs import rounds_of_distinct_rows, running
 from operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
@@ -66,11 +77,20 @@ class Lift:
         """The columns of fresh rows."""
         return row_columns(self.mechanism, self.deduplication)(rows)
 
-    def warm_up(self) -> None:
-        """Compile what is to be compiled, so that no record waits for it."""
-        if self._running is not None:
-            nothing = np.zeros(0, dtype=np.int64)
-            self(Decoded(0, [], [], [], nothing, None, DeadLetters()), RowTable(self.start))
+    def warm_up(self, values: Array) -> None:
+        """Compile what is to be compiled, so that no record waits for it.
+
+        The values are made up; they are released with a key of their own and thrown away.
+        """
+        if not compiled.available():
+            return
+        apart = replace(self, scope=replace(self.scope, secret=Secret(bytes(SECRET_BYTES))))
+        streams = [b"made up %d" % number for number in range(WORTH_COMPILING)]
+        table, count = RowTable(self.start), len(values)
+        table.rows_of(streams)
+        keys = [streams[number % len(streams)] for number in range(count)]
+        with suppress(BudgetExhausted):
+            apart(Decoded(0, range(count), [0] * count, keys, values, None, DeadLetters()), table)
 
     def __call__(self, decoded: Decoded, table: RowTable) -> Sanitized:
         """Release every accepted record, once."""

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dataflows.batches import DeadLetters, Reason, Sanitized
+from dataflows.batches import DeadLetters, Decoded, Reason, Sanitized
 from dataflows.codec.series import SAID
 from dataflows.state.row_table import RowTable
 from dataflows.tick_releases import TickReleases, sanitized_ticks
@@ -49,6 +49,16 @@ class SeriesLift(TickStage):
         values[cell], present[cell] = value, True
         table.touch(row)
         return None
+
+    def _note_together(self, decoded: Decoded, some: slice, table: RowTable) -> None:
+        if self.ticks.several != "last":
+            super()._note_together(decoded, some, table)
+            return
+        ticks = np.array(decoded.timestamps[some], dtype=np.int64) // self.ticks.width
+        rows, cells = table.rows_of(decoded.keys[some]), ticks % self.ticks.open
+        table.live("values")[rows, cells] = decoded.values[some]
+        table.live("present")[rows, cells] = True
+        table.touch(rows)
 
     def _step(self, table: RowTable, rows: Integers, tick: int) -> TickReleases:
         state, cell = table.gather(rows), tick % self.ticks.open

@@ -58,12 +58,12 @@ class Odds:
             raise ValueError(f"epsilon: {epsilon:g} nats is below what 64-bit words can tell apart")
         return odds
 
-    @property
+    @cached_property
     def favoured(self) -> int:
         """How many words give the favoured outcome."""
         return WORDS - self.others * self.each
 
-    @property
+    @cached_property
     def charge(self) -> int:
         """ln(favoured / each) in units of 2^-40 nat, rounded up."""
         return charge_of_exact_ratio(Fraction(self.favoured, self.each))

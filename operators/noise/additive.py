@@ -7,18 +7,22 @@ Source: noise specification, sections 2, 3 and 5.
 """
 
 from collections.abc import Callable
+from hashlib import blake2b
 from math import prod
+
+import numpy as np
 
 from operators.mechanism import Array, Draws, Integers, Words
 from operators.nats import exact_exp
 from operators.noise.grid import Grid
-from operators.randomness import binding_digest
+from operators.randomness import encode_fields
 
 COMFORTABLE = 100
 """With fewer grid steps (per coordinate) in the sensitivity, rounding may cost over 1 percent."""
 
 LARGEST_SENSITIVITY = 2**63
 """What a draw is bound to is an integer of 64 bits, with sign."""
+_LENGTH_BYTES, _INTEGER_BYTES = 4, 8
 
 
 class BudgetBelowResolution(ValueError):
@@ -46,12 +50,23 @@ def add_noise(
     """
     index = grid.index(values)
     coordinates = prod(index.shape[1:])
-    bindings = [
-        binding_digest(*vector, bound_to)
-        for vector in index.reshape(len(index), coordinates).tolist()
-    ]
+    bindings = _digests(index.reshape(len(index), coordinates), bound_to)
     words = draws.words(purpose, bindings, coordinates=coordinates, count=words_per_draw)
     return index + sample(words).reshape(index.shape)
+
+
+def _digests(vectors: Integers, bound_to: bytes) -> list[bytes]:
+    """`binding_digest` of the integers of each vector and of `bound_to`."""
+    length = np.frombuffer(encode_fields(0)[:_LENGTH_BYTES], dtype=np.uint8)
+    fields = np.empty((*vectors.shape, len(length) + _INTEGER_BYTES), dtype=np.uint8)
+    fields[..., : len(length)] = length
+    fields[..., len(length) :] = vectors.astype(">i8")[..., None].view(np.uint8)
+    content, rest = fields.tobytes(), encode_fields(bound_to)
+    size = fields.shape[1] * fields.shape[2]
+    return [
+        blake2b(content[start : start + size] + rest, digest_size=32).digest()
+        for start in range(0, len(content), size)
+    ]
 
 
 def finite_precision_delta(epsilon: float, total_variation: float, draws: int) -> float:

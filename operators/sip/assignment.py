@@ -60,11 +60,15 @@ class Assignment:
 
     def largest(self) -> Floats:
         """kappa(y) = max over all x of pi(y|x)."""
+        if self._is_certain:
+            return np.where(self.support, 1.0, 0.0)
         return self._extreme(np.maximum, np.zeros(self.targets.shape[1:]))
 
     def smallest(self) -> Floats:
         """min over all x of pi(y|x), which is 0 unless all symbols may go to y."""
         everybody = self._senders == len(self._senders)
+        if self._is_certain:
+            return np.where(everybody, 1.0, 0.0)
         least = self._extreme(np.minimum, np.ones(self.targets.shape[1:]))
         return np.where(everybody, least, 0.0)
 
@@ -82,6 +86,11 @@ class Assignment:
         for targets, weights in zip(self.targets, self.weights, strict=True):
             column = column + np.where(targets == symbols, weights, 0.0)
         return column
+
+    @cached_property
+    def _is_certain(self) -> bool:
+        """Every symbol has one target, as with `Assignment.to`."""
+        return len(self.weights) == 1 and bool((self.weights == 1.0).all())
 
     @cached_property
     def _senders(self) -> Integers:

@@ -60,12 +60,13 @@ from operators.mechanism import (
 from operators.nats import add_spent, in_nats
 from operators.randomness import binding_digest, encode_fields, unit_interval
 from operators.sip.batches.batch_plan import BatchPlan
+from operators.sip.batches.likely_sequences import MOST_BATCHES
 from operators.sip.beliefs import checked_belief
 from operators.sip.distances import HAMMING, Distance, Points
 from operators.sip.guarantees import crr_guarantees
 from operators.sip.kernels import Search
 from operators.sip.markov_model import MarkovModel
-from operators.sip.symbol_inputs import checked_symbols
+from operators.sip.symbol_inputs import bound_to, checked_symbols
 
 LARGEST_EPSILON = 50.0
 LARGEST_WINDOW = 32
@@ -285,7 +286,7 @@ class BatchedRelease:
             return
         batches = np.ascontiguousarray(held[rows, : plan.window].T)
         bindings = [b""] * len(held)
-        bound = _bound_to(batches, after["history"][rows])
+        bound = self._bound_to(batches, after["history"][rows])
         for row, binding in zip(rows.tolist(), bound, strict=True):
             bindings[row] = binding
         words = draws.words("release", bindings, count=plan.draws)
@@ -298,6 +299,23 @@ class BatchedRelease:
             releases.annotations["confidence"][its] = _share_of_truth(learned, released)
             releases.kinds[its] = Kind.FRESH
             self._settle(after, its, released, learned[-1], plan.charge(part.law))
+
+    def _bound_to(self, batches: Integers, histories: Words) -> list[bytes]:
+        """What the draws are applied to: the batch, and through the belief what was released."""
+        if self.model.symbols ** len(batches) > MOST_BATCHES:
+            digests = _digests(batches)
+            return bound_to(digests, np.arange(len(digests)), histories)
+        number = np.zeros(batches.shape[1], dtype=np.int64)
+        for symbols in batches:
+            number = number * self.model.symbols + symbols
+        return bound_to(self._bindings[len(batches)], number, histories)
+
+    @cached_property
+    def _bindings(self) -> dict[int, tuple[bytes, ...]]:
+        """The digests of all batches of each length that has few, in lexicographic order."""
+        n = self.model.symbols
+        lengths = [w for w in range(1, self.window + 1) if n**w <= MOST_BATCHES]
+        return {w: _digests(np.indices((n,) * w).reshape(w, -1)) for w in lengths}
 
     def _settle(
         self, after: State, rows: Integers, released: Integers, last: Floats, charge: Integers
@@ -314,14 +332,9 @@ class BatchedRelease:
         after["history"][rows] = history
 
 
-def _bound_to(batches: Integers, histories: Words) -> list[bytes]:
-    """What the draws are applied to: the batch, and through the belief what was released."""
-    return [
-        binding_digest(batch.tobytes()) + history.tobytes()
-        for batch, history in zip(
-            np.ascontiguousarray(batches.T).astype("<i8"), histories.astype("<u8"), strict=True
-        )
-    ]
+def _digests(batches: Integers) -> tuple[bytes, ...]:
+    ordered = np.ascontiguousarray(batches.T).astype("<i8")
+    return tuple(binding_digest(batch.tobytes()) for batch in ordered)
 
 
 def _share_of_truth(learned: Floats, released: Integers) -> Floats:

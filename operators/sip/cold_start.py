@@ -47,10 +47,11 @@ from fractions import Fraction
 from functools import cached_property
 from hashlib import blake2b
 from math import ceil, isfinite
-from typing import ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
+from operators import compiled
 from operators.history import extended
 from operators.mechanism import (
     Array,
@@ -78,6 +79,9 @@ from operators.sip.proposal import Mask
 from operators.sip.release_law import ReleaseLaw
 from operators.sip.stream_model import StreamModels
 from operators.sip.symbol_inputs import bound_to, checked_symbols
+
+if TYPE_CHECKING:
+    from operators.sip.compiled_law import CompiledLaw
 
 LARGEST_ALPHABET = 16
 MOST_POSITIONS = 2**20
@@ -158,7 +162,7 @@ class ColdStart:
         word = draws.words("release", bound_to(self._bindings, symbols, state["history"]))[:, 0, 0]
         released = self._response(symbols, word)
         warm = self._warm(state)
-        law = self._law(state, warm)
+        law = self._law_to_step(state, warm)
         released[warm] = law.sample(symbols[warm], unit_interval(word[warm]))
         after, posterior = self._after_release(state, law, released)
         confidence = posterior[released, np.arange(len(released))]
@@ -169,7 +173,8 @@ class ColdStart:
 
         NaN while there is no model. It needs the releases, nothing else.
         """
-        after, posterior = self._after_release(state, self._law(state, self._warm(state)), released)
+        law = self._law_to_step(state, self._warm(state))
+        after, posterior = self._after_release(state, law, released)
         return after, posterior.T
 
     @property
@@ -206,7 +211,7 @@ class ColdStart:
     def next_charge(self, state: State) -> Integers:
         """epsilon at first, then the actual leakage of the next release."""
         warm = self._warm(state)
-        return self._charge(warm, self._law(state, warm))
+        return self._charge(warm, self._law_to_step(state, warm))
 
     @cached_property
     def largest_charge(self) -> int:
@@ -283,6 +288,15 @@ class ColdStart:
         proposal = self._kernel.propose(belief)
         return ReleaseLaw.repaired(belief, proposal, self._kernel.gain, self._kernel.growth)
 
+    def _law_to_step(self, state: State, warm: Mask) -> "ReleaseLaw | CompiledLaw":
+        """The same, compiled where that is possible."""
+        if not compiled.available():
+            return self._law(state, warm)
+        from operators.sip.compiled_law import CompiledLaw
+
+        belief = checked_belief(state["belief"][warm])
+        return CompiledLaw(belief, self._kernel.gain, self._kernel.growth)
+
     def _response(self, symbols: Integers, words: Words) -> Integers:
         """GRR: the first words keep the symbol, and each other one gets as many."""
         favoured = np.uint64(self.odds.favoured)
@@ -292,7 +306,7 @@ class ColdStart:
         return np.where(kept, symbols, other + (other >= symbols))
 
     def _after_release(
-        self, state: State, law: ReleaseLaw, released: Integers
+        self, state: State, law: "ReleaseLaw | CompiledLaw", released: Integers
     ) -> tuple[State, Floats]:
         warm = self._warm(state)
         posterior = np.full((self.symbols, len(released)), np.nan)
@@ -308,8 +322,7 @@ class ColdStart:
         cold = np.flatnonzero(~warm)
         responses[cold, state["begun"][cold]] = event[cold]
         transition, belief = state["transition"].copy(), state["belief"].copy()
-        frozen = StreamModels(np.empty(0), np.moveaxis(transition[warm], 0, -1))
-        belief[warm] = frozen.predict(posterior[:, warm]).T
+        belief[warm] = _predicted(posterior[:, warm], transition[warm])
         switching = cold[begun[cold] == self.positions]
         if len(switching):
             told = responses[switching]
@@ -324,7 +337,17 @@ class ColdStart:
             "belief": belief,
         }
 
-    def _charge(self, warm: Mask, law: ReleaseLaw) -> Integers:
+    def _charge(self, warm: Mask, law: "ReleaseLaw | CompiledLaw") -> Integers:
         charge = np.full(len(warm), self.odds.charge, dtype=np.int64)
         charge[warm] = charge_of_leakage(law.leakage_ratio, self._rounding)
         return charge
+
+
+def _predicted(posterior: Floats, transitions: Floats) -> Floats:
+    """`(rows, n)`, from posteriors `(n, rows)` and a chain for each row `(rows, n, n)`."""
+    if compiled.available():
+        from operators.sip.compiled_law import predicted
+
+        return predicted(posterior, transitions)
+    frozen = StreamModels(np.empty(0), np.moveaxis(transitions, 0, -1))
+    return frozen.predict(posterior).T

@@ -61,11 +61,13 @@ class StreamModels:
 
 def pair_counts(responses: Array, symbols: int) -> Integers:
     """How often v came right after u, `(n, n, rows)`."""
-    now, following = responses[:, :-1], responses[:, 1:]
-    counts = [
-        ((now == u) & (following == v)).sum(axis=1) for u in range(symbols) for v in range(symbols)
-    ]
-    return np.stack(counts).reshape(symbols, symbols, len(responses))
+    rows = len(responses)
+    now, following = responses[:, :-1].astype(np.int64), responses[:, 1:]
+    pair = now * symbols + following
+    place = np.arange(rows)[:, None] + pair * rows
+    there = (now < symbols) & (following < symbols)
+    counts = np.bincount(place[there], minlength=symbols * symbols * rows)
+    return counts.reshape(symbols, symbols, rows)
 
 
 def _undone(counts: Floats, odds: Odds) -> Floats:

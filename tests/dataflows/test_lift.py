@@ -35,7 +35,7 @@ def test_a_batch_of_dead_letters_only_releases_nothing_and_passes_them_on() -> N
 def test_warming_up_changes_no_release() -> None:
     records = batch_of([(b"alice", b'{"zone": "rest"}'), (b"bob", b'{"zone": "light"}')])
     cold, warm = lift(), lift()
-    warm.warm_up()
+    warm.warm_up(np.zeros(20, dtype=np.int64))
     assert (
         cold(codec().decode(records), new_table()).releases.values.tolist()
         == warm(codec().decode(records), new_table()).releases.values.tolist()

@@ -13,6 +13,10 @@ from operators.mechanism import Floats, Integers
 class BatchLaw(Protocol):
     """The law at one belief about the first symbol per column: public, since beliefs are."""
 
+    def columns(self, columns: Integers) -> "BatchLaw":
+        """The law of some streams."""
+        ...
+
     @property
     def cost(self) -> Floats:
         """The expected distance between batch and release: what algorithms are compared by."""

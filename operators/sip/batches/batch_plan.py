@@ -57,12 +57,12 @@ class BatchPlan:
                 yield Part(some, laws[0])
                 continue
             chosen = self._cheapest(laws)
-            for number, algorithm in enumerate(self.algorithms):
-                its = some[chosen == number]
+            for number, law in enumerate(laws):
+                its = np.flatnonzero(chosen == number)
                 if len(its) == len(some):
-                    yield Part(its, laws[number])
+                    yield Part(some, law)
                 elif len(its):
-                    yield Part(its, algorithm.law(belief[:, its]))
+                    yield Part(some[its], law.columns(its))
 
     def charge(self, law: BatchLaw) -> Integers:
         """What a release costs, in units: its leakage, and the rounding of the belief."""

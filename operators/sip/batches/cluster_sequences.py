@@ -214,6 +214,23 @@ class ClusterLaw:
     joint: Floats
     law: ReleaseLaw
 
+    def columns(self, columns: Integers) -> "ClusterLaw":
+        """Of some streams."""
+        assert isinstance(self.law.proposal, ExplicitKernel)
+        proposal = ExplicitKernel(self.law.proposal.matrix[:, :, columns])
+        return ClusterLaw(
+            self.algorithm,
+            self.grouped[:, :, columns],
+            self.shown[:, :, columns],
+            self.joint[..., columns],
+            ReleaseLaw.repaired(
+                self.law.belief[:, columns],
+                proposal,
+                self.algorithm.gain,
+                self.algorithm.growth,
+            ),
+        )
+
     @cached_property
     def cost(self) -> Floats:
         """Exact: the joint probabilities of symbols and groups are."""

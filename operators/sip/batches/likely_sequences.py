@@ -15,16 +15,17 @@ from functools import cached_property
 
 import numpy as np
 
+from operators import compiled
 from operators.mechanism import Floats, Integers
 from operators.nats import charge_of_ratio
 from operators.sip.assignment import Assignment
+from operators.sip.batches.cheapest_targets import cheapest_targets
 from operators.sip.distances import Distance
 from operators.sip.markov_model import MarkovModel, normalised, ordered_sum
 from operators.sip.release_law import ReleaseLaw
 
 MOST_BATCHES = 10_000
 MOST_KEPT = 64
-TIE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,32 +64,17 @@ class LikelySequences:
 
     def law(self, belief: Floats) -> "SequenceLaw":
         """The cheapest k for each column of `belief`."""
-        prior = self._prior(belief)
-        spread = self._expected_distances(belief)
-        kept = min(MOST_KEPT, len(prior))
-        ranked = np.argsort(-prior, axis=0, kind="stable")[:kept]
-        columns = np.arange(prior.shape[1])
-        nearest, near = np.zeros(prior.shape, dtype=np.int64), np.full(prior.shape, np.inf)
-        best, least = np.zeros_like(nearest), np.full(prior.shape[1], np.inf)
-        for count in range(1, kept + 1):
-            far = self._to(ranked[count - 1])
-            nearer = far < near
-            nearest = np.where(nearer, count - 1, nearest)
-            near = np.where(nearer, far, near)
-            place = (nearest * len(columns) + columns).ravel()
-            gathered = np.bincount(place, prior.ravel(), count * len(columns)).reshape(count, -1)
-            used = np.zeros((count, len(columns)), dtype=bool)
-            used[nearest, columns] = True
-            mass = np.where(used, np.maximum(gathered, 1.0 - self.growth * gathered), 0.0)
-            apart = ordered_sum(mass * spread[ranked[:count], columns])
-            moved = ordered_sum(prior * near)
-            cost = (self.gain * moved + apart) / (self.gain + ordered_sum(mass))
-            better = cost < least - TIE
-            least = np.where(better, cost, least)
-            best = np.where(better, nearest, best)
-        targets = np.take_along_axis(ranked, best, axis=0)
-        law = ReleaseLaw.repaired(prior, Assignment.to(targets), self.gain, self.growth)
-        return SequenceLaw(self, law, least)
+        prior = self.prior(belief)
+        targets, cost = cheapest_targets(
+            prior,
+            self.expected_distances(belief),
+            self.digits,
+            self._table,
+            min(MOST_KEPT, len(prior)),
+            self.gain,
+            self.growth,
+        )
+        return _law_of(self, prior, targets, cost)
 
     @cached_property
     def digits(self) -> Integers:
@@ -100,25 +86,19 @@ class LikelySequences:
     def _table(self) -> Floats:
         return self.distance.table(self.model.symbols)
 
-    def _prior(self, belief: Floats) -> Floats:
+    def prior(self, belief: Floats) -> Floats:
+        """b(o) of every batch o."""
         prior = belief[self.digits[0]]
         for now, following in zip(self.digits[:-1], self.digits[1:], strict=True):
             prior = prior * self.model.transition[now, following][:, None]
         return normalised(prior)
 
-    def _expected_distances(self, belief: Floats) -> Floats:
+    def expected_distances(self, belief: Floats) -> Floats:
         """sum_i E D(X_i, r_i) of every batch r."""
         total = np.zeros((self.outcomes, belief.shape[1]))
         for digit in self.digits:
             total = total + ordered_sum(belief[:, None] * self._table[:, :, None])[digit]
             belief = self.model.predict(belief)
-        return total
-
-    def _to(self, batches: Integers) -> Floats:
-        """How far every batch is from one of its own column."""
-        total = np.zeros((self.outcomes, len(batches)))
-        for digit in self.digits:
-            total = total + self._table[:, digit[batches]][digit]
         return total
 
 
@@ -127,8 +107,20 @@ class SequenceLaw:
     """A law over all batches."""
 
     algorithm: LikelySequences
-    law: ReleaseLaw
+    prior: Floats
+    targets: Integers
     cost: Floats
+
+    def columns(self, columns: Integers) -> "SequenceLaw":
+        """Of some streams."""
+        prior, targets = self.prior[:, columns], self.targets[:, columns]
+        return _law_of(self.algorithm, prior, targets, self.cost[columns])
+
+    @cached_property
+    def law(self) -> ReleaseLaw:
+        """With the targets as proposal."""
+        proposal = Assignment.to(self.targets)
+        return ReleaseLaw.repaired(self.prior, proposal, self.algorithm.gain, self.algorithm.growth)
 
     @cached_property
     def charge(self) -> Integers:
@@ -137,17 +129,17 @@ class SequenceLaw:
 
     def release(self, batches: Integers, uniforms: Floats) -> Integers:
         """One of the batches."""
-        drawn = self.law.sample(self._number(batches), uniforms[0])
+        drawn = self.law.sample(self.number(batches), uniforms[0])
         return self.algorithm.digits[:, drawn]
 
     def probability(self, batches: Integers, released: Integers) -> Floats:
         """a(r|o)."""
         columns = np.arange(batches.shape[1])
-        return self.law.probabilities(self._number(batches))[self._number(released), columns]
+        return self.law.probabilities(self.number(batches))[self.number(released), columns]
 
     def learned(self, released: Integers) -> Floats:
         """Sums of the posterior over all batches that have a symbol at a position."""
-        posterior = self.law.posterior(self._number(released))
+        posterior = self.law.posterior(self.number(released))
         symbols, window = self.algorithm.model.symbols, self.algorithm.window
         learned = np.empty((window, symbols, released.shape[1]))
         for position in range(window):
@@ -156,9 +148,19 @@ class SequenceLaw:
             learned[position] = ordered_sum(ordered_sum(parts).transpose(1, 0, 2))
         return learned
 
-    def _number(self, batches: Integers) -> Integers:
+    def number(self, batches: Integers) -> Integers:
         """The place of each batch in lexicographic order."""
         number = np.zeros(batches.shape[1], dtype=np.int64)
         for symbols in batches:
             number = number * self.algorithm.model.symbols + symbols
         return number
+
+
+def _law_of(
+    algorithm: LikelySequences, prior: Floats, targets: Integers, cost: Floats
+) -> SequenceLaw:
+    if compiled.available():
+        from operators.sip.batches.compiled_sequences import CompiledSequenceLaw
+
+        return CompiledSequenceLaw(algorithm, prior, targets, cost)
+    return SequenceLaw(algorithm, prior, targets, cost)

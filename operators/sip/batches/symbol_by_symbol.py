@@ -13,9 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
+from operators import compiled
 from operators.mechanism import Floats, Integers
 from operators.nats import charge_of_ratio, exact_exp, exact_expm1, units_of
 from operators.sip.distances import Distance
+from operators.sip.hamming_kernel import HammingKernel
 from operators.sip.kernels import choose_kernel
 from operators.sip.markov_model import MarkovModel, normalised, ordered_sum
 from operators.sip.proposal import Kernel
@@ -63,7 +65,7 @@ class SymbolBySymbol:
 
     def step(self, belief: Floats) -> ReleaseLaw:
         """The law of one symbol."""
-        return ReleaseLaw.repaired(belief, self._kernel.propose(belief), self._gain, self._growth)
+        return ReleaseLaw.repaired(belief, self._kernel.propose(belief), self.gain, self.growth)
 
     @cached_property
     def table(self) -> Floats:
@@ -71,12 +73,19 @@ class SymbolBySymbol:
         return self.distance.table(self.model.symbols)
 
     @cached_property
-    def _gain(self) -> float:
+    def gain(self) -> float:
+        """e^epsilon - 1."""
         return exact_expm1(self.epsilon)
 
     @cached_property
-    def _growth(self) -> float:
+    def growth(self) -> float:
+        """e^epsilon."""
         return exact_exp(self.epsilon)
+
+    @cached_property
+    def is_compiled(self) -> bool:
+        """Whether costs are."""
+        return isinstance(self._kernel, HammingKernel) and compiled.available()
 
     @cached_property
     def _kernel(self) -> Kernel:
@@ -85,8 +94,8 @@ class SymbolBySymbol:
             "optimal",
             "heuristic",
             self.model.symbols,
-            self._gain,
-            self._growth,
+            self.gain,
+            self.growth,
         )
 
 
@@ -97,9 +106,15 @@ class ProductLaw:
     algorithm: SymbolBySymbol
     belief: Floats
 
+    def columns(self, columns: Integers) -> "ProductLaw":
+        """Of some streams."""
+        return ProductLaw(self.algorithm, self.belief[:, columns])
+
     @cached_property
     def cost(self) -> Floats:
         """The sum over positions, along the likeliest releases."""
+        if self.algorithm.is_compiled:
+            return self._compiled_cost()
         total = np.zeros(self.belief.shape[1])
         belief, weight = self.belief, np.ones((1, self.belief.shape[1]))
         for position in range(self.algorithm.window):
@@ -115,6 +130,14 @@ class ProductLaw:
         """Of the first symbol what it leaks, of the others what they may."""
         first = charge_of_ratio(self.algorithm.step(self.belief).leakage_ratio)
         return first + (self.algorithm.window - 1) * (units_of(self.algorithm.epsilon) + 1)
+
+    def _compiled_cost(self) -> Floats:
+        from operators.compiled.symbol_by_symbol import followed_cost
+
+        algorithm = self.algorithm
+        model, table = algorithm.model, algorithm.table
+        constants = algorithm.window, FOLLOWED, algorithm.gain, algorithm.growth
+        return followed_cost(self.belief, model.transition, table, *constants)
 
     def release(self, batches: Integers, uniforms: Floats) -> Integers:
         """One symbol after the other."""

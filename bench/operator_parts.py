@@ -1,0 +1,127 @@
+"""What a record costs in local operators, part by part, configured as `python -m bench peers` does.
+
+Batches of one partition go through codec, lift and publisher in one process, without Kafka, and
+what changed in the state is written after some of them. The step is the part of the lift that is
+the mechanism's own; an operator that runs has none.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bench.comparison.contestants import FUGU, OPERATORS, Fugu, Place
+from bench.comparison.data import ALPHABET, TICK_MILLISECONDS, stream_of, write_model
+from bench.stream import Stream, key_of
+from bench.watched import Stopwatch
+from dataflows.admission import Admission
+from dataflows.batches import Batch
+from dataflows.lift import Lift
+from dataflows.mechanisms import columns_of, configure, ticks_of
+from dataflows.pipeline_file import PipelineFile
+from dataflows.publish import Pseudonyms, Publisher
+from dataflows.series_lift import SeriesLift
+from dataflows.state.row_table import RowTable
+from operators.mechanism import Mechanism
+from operators.randomness import DrawScope, Secret
+from operators.realtime.local_release import LocalRealTimeRelease
+from operators.runs import running
+
+DECODE, LIFT, STEP, PUBLISH, STATE = "decode", "lift", "of which step", "publish", "state"
+PARTS = (DECODE, LIFT, STEP, PUBLISH, STATE)
+USERS, RECORDS = 2_500, 5_000
+_WARM, _MEASURED, _WRITTEN_AFTER = 12, 20, 10
+_SECRET = Secret(bytes(32))
+
+
+@dataclass(frozen=True)
+class PartCost:
+    """CPU microseconds per record."""
+
+    operator: str
+    microseconds: dict[str, float]
+
+
+def measure_operator_parts(say: Callable[[str], None]) -> list[PartCost]:
+    """`crr`, then all others."""
+    costs, stream = [], stream_of(USERS, 1)
+    for contestant in (FUGU, *OPERATORS):
+        assert isinstance(contestant, Fugu)
+        say(f"{contestant.title}, part by part")
+        costs.append(PartCost(contestant.title, _measured(contestant, stream)))
+    return costs
+
+
+def _measured(contestant: Fugu, stream: Stream) -> dict[str, float]:
+    with TemporaryDirectory(prefix="fugu-bench-") as name:
+        folder = Path(name)
+        model = write_model(folder, ALPHABET)
+        contestant.command(Path(), Place("localhost:9092", "raw", "sanitized", model, folder))
+        file = PipelineFile.read(folder / "pipeline.yaml")
+        configured, ticks = configure(file), ticks_of(file.pipeline)
+    watch = Stopwatch()
+    mechanism = configured.mechanism
+    scope = DrawScope(_SECRET, "bench", mechanism.kind, 1, mechanism.law_digest())
+    admission = Admission("unchecked", 1, USERS)
+    if running(mechanism) is None:
+        mechanism = _timed(mechanism, watch)
+    lift: Lift | SeriesLift = Lift(mechanism, scope, "source", admission)
+    if ticks is not None:
+        assert isinstance(mechanism, LocalRealTimeRelease)
+        lift = SeriesLift(mechanism, scope, "source", admission, ticks)
+    table = RowTable(columns_of(file.pipeline, configured.mechanism))
+    publisher = Publisher(
+        codec=configured.codec,
+        scope=scope,
+        source="source",
+        source_topic="raw",
+        guarantee_id=bytes(16),
+        key_policy="pseudonym",
+        pseudonyms=Pseudonyms(_SECRET, "sanitized"),
+    )
+    for number, batch in enumerate(_batches(stream, contestant.in_ticks)):
+        if number == _WARM:
+            watch.seconds.clear()
+        with watch.on(DECODE):
+            decoded = configured.codec.decode(batch)
+        with watch.on(LIFT):
+            sanitized = lift(decoded, table)
+        with watch.on(PUBLISH):
+            publisher.releases(sanitized)
+        if number % _WRITTEN_AFTER == 0:
+            with watch.on(STATE):
+                table.take_changes()
+    return {part: spent / (_MEASURED * RECORDS) * 1e6 for part, spent in watch.seconds.items()}
+
+
+def _batches(stream: Stream, in_ticks: bool) -> list[Batch]:
+    """Random users, or every user once in each tick."""
+    count = _WARM + _MEASURED
+    if not in_ticks:
+        return stream.batches(count, RECORDS)
+    batches = []
+    for number in range(count):
+        ticks = [2 * number, 2 * number + 1]
+        sent = [record for tick in ticks for record in islice(stream.one_each(tick), USERS)]
+        times = [tick * TICK_MILLISECONDS for tick in ticks for _ in range(USERS)]
+        offsets = list(range(number * RECORDS, (number + 1) * RECORDS))
+        keys: list[bytes | None] = [key_of(user) for user, _ in sent]
+        values: list[bytes | None] = [value for _, value in sent]
+        batches.append(Batch(0, offsets, times, keys, values, [[] for _ in sent]))
+    return batches
+
+
+def _timed(mechanism: Mechanism, watch: Stopwatch) -> Mechanism:
+    """The same mechanism, whose steps are counted."""
+    plain: Any = type(mechanism)
+
+    def step(self: Any, *arguments: Any) -> Any:
+        with watch.on(STEP):
+            return plain.step(self, *arguments)
+
+    timed = copy(mechanism)
+    object.__setattr__(timed, "__class__", type("Timed", (plain,), {"step": step}))
+    return timed

@@ -1,0 +1,95 @@
+"""Every batch to the nearest of the k most likely ones, for the cheapest k: a search over k.
+
+It ends before the largest k where no later one can be cheaper. Let p(o) be the probability of a
+batch, c the least cost so far, and every s(r) = E D(X, r) within [c, top]. A target gathers its own
+batch at least, b(r) >= p(r), and m(r) >= 1 - e^eps b(r), so that every later k has
+
+    Z (cost - c) = g sum p(o) D(o, pi(o)) + sum m(r) (s(r) - c) - g c
+                >= sum over the targets so far of (1 - e^eps p(r)) (s(r) - c)
+                   - e^eps (1 - sum over them of p(r)) (top - c) - g c.
+
+Where the search ends thus never shows. Everything is `(batches, rows)`.
+"""
+
+import numpy as np
+
+from operators import compiled
+from operators.mechanism import Floats, Integers
+from operators.sip.markov_model import ordered_sum
+
+TIE = 1e-12
+SURELY = 1e-6
+"""By so much of e^eps top it must be above 0: by far more than rounding."""
+
+
+def cheapest_targets(
+    prior: Floats,
+    spread: Floats,
+    digits: Integers,
+    table: Floats,
+    kept: int,
+    gain: float,
+    growth: float,
+) -> tuple[Integers, Floats]:
+    """The target of every batch, and what it costs; `spread` is E D(X, r) of every batch r."""
+    if compiled.available():
+        from operators.compiled.cheapest_targets import cheapest_targets_compiled
+
+        constants = kept, gain, growth, TIE, SURELY
+        return cheapest_targets_compiled(prior, spread, digits, table, *constants)
+    return searched(prior, spread, digits, table, kept, gain, growth)
+
+
+def searched(
+    prior: Floats,
+    spread: Floats,
+    digits: Integers,
+    table: Floats,
+    kept: int,
+    gain: float,
+    growth: float,
+) -> tuple[Integers, Floats]:
+    """By numpy."""
+    rows = prior.shape[1]
+    targets, cost = np.zeros(prior.shape, dtype=np.int64), np.full(rows, np.inf)
+    ranked = np.argsort(-prior, axis=0, kind="stable")[:kept]
+    nearest, near = np.zeros(prior.shape, dtype=np.int64), np.full(prior.shape, np.inf)
+    open_rows = np.arange(rows)
+    for count in range(1, kept + 1):
+        far = _to(ranked[count - 1], digits, table)
+        nearer = far < near
+        nearest = np.where(nearer, count - 1, nearest)
+        near = np.where(nearer, far, near)
+        columns = np.arange(len(open_rows))
+        place = (nearest * len(columns) + columns).ravel()
+        gathered = np.bincount(place, prior.ravel(), count * len(columns)).reshape(count, -1)
+        used = np.zeros((count, len(columns)), dtype=bool)
+        used[nearest, columns] = True
+        mass = np.where(used, np.maximum(gathered, 1.0 - growth * gathered), 0.0)
+        its = spread[ranked[:count], columns]
+        apart, moved = ordered_sum(mass * its), ordered_sum(prior * near)
+        costs = (gain * moved + apart) / (gain + ordered_sum(mass))
+        better = np.flatnonzero(costs < cost[open_rows] - TIE)
+        cost[open_rows[better]] = costs[better]
+        targets[:, open_rows[better]] = ranked[nearest[:, better], better]
+
+        least, top = cost[open_rows], spread.max(axis=0)
+        likely = np.where(used, prior[ranked[:count], columns], 0.0)
+        beyond = np.where(used, (1.0 - growth * likely) * (its - least), 0.0).sum(axis=0)
+        beyond -= growth * (1.0 - likely.sum(axis=0)) * (top - least) + gain * least
+        hopeless = (spread.min(axis=0) >= least) & (beyond >= SURELY * growth * top)
+        if hopeless.any():
+            going = np.flatnonzero(~hopeless)
+            prior, spread, ranked = prior[:, going], spread[:, going], ranked[:, going]
+            nearest, near, open_rows = nearest[:, going], near[:, going], open_rows[going]
+            if len(going) == 0:
+                break
+    return targets, cost
+
+
+def _to(batches: Integers, digits: Integers, table: Floats) -> Floats:
+    """How far every batch is from one of its own column."""
+    total = np.zeros((digits.shape[1], len(batches)))
+    for digit in digits:
+        total = total + table[:, digit[batches]][digit]
+    return total

@@ -1,0 +1,36 @@
+"""Compiled release laws equal those of numpy, bit for bit; so do predictions."""
+
+import numpy as np
+import pytest
+
+from operators import compiled
+from operators.nats import exact_exp, exact_expm1
+from operators.sip.hamming_kernel import HammingKernel
+from operators.sip.release_law import ReleaseLaw
+from operators.sip.stream_model import StreamModels
+from tests.operators.compiled.test_compiled_release import ROWS, beliefs
+
+pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
+
+
+@pytest.mark.parametrize("symbols", [2, 3, 5, 10, 16])
+def test_compiled_laws_are_those_of_numpy(symbols: int) -> None:
+    from operators.sip.compiled_law import CompiledLaw, predicted
+
+    rng = np.random.default_rng(symbols)
+    for epsilon in (0.05, 0.5, 1.0, 3.0, 40.0):
+        gain, growth = exact_expm1(epsilon), exact_exp(epsilon)
+        for rows in beliefs(symbols, rng):
+            belief = np.ascontiguousarray(rows.T)
+            proposal = HammingKernel(gain, growth).propose(belief)
+            slow = ReleaseLaw.repaired(belief, proposal, gain, growth)
+            fast = CompiledLaw(belief, gain, growth)
+            truth, uniforms = rng.integers(symbols, size=ROWS), rng.random(ROWS)
+            released = slow.sample(truth, uniforms)
+            assert fast.sample(truth, uniforms).tolist() == released.tolist()
+            assert fast.leakage_ratio.tobytes() == slow.leakage_ratio.tobytes()
+            posterior = slow.posterior(released)
+            assert fast.posterior(released).tobytes() == posterior.tobytes()
+            chains = rng.dirichlet(np.ones(symbols), size=(ROWS, symbols))
+            told = StreamModels(np.empty(0), np.moveaxis(chains, 0, -1)).predict(posterior)
+            assert predicted(posterior, chains).tobytes() == told.T.tobytes()
