@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter, defaultdict
 from contextlib import closing
 from dataclasses import dataclass
@@ -125,9 +126,14 @@ def wait_for(bootstrap: str, run: RunningPipeline, document: Document, releases:
     assert CANARY not in run.stderr
 
 
+_REPLAY_SECONDS = 3
+"""A stop before the end of a replay is no graceful one, and `--finish` then refuses."""
+
+
 def stop_after(bootstrap: str, run: RunningPipeline, document: Document, releases: int) -> None:
-    """Stop it when so much is published."""
+    """Stop it when so much is published, and has come again if that was before the start."""
     wait_for(bootstrap, run, document, releases)
+    time.sleep(_REPLAY_SECONDS)
     assert run.stop() == 0, run.stderr
     assert CANARY not in run.stderr
 
