@@ -10,8 +10,7 @@ from collections.abc import Callable
 from hashlib import blake2b
 from math import prod
 
-import numpy as np
-
+from operators.equal_parts import EqualParts
 from operators.mechanism import Array, Draws, Integers, Words
 from operators.nats import exact_exp
 from operators.noise.grid import Grid
@@ -22,7 +21,8 @@ COMFORTABLE = 100
 
 LARGEST_SENSITIVITY = 2**63
 """What a draw is bound to is an integer of 64 bits, with sign."""
-_LENGTH_BYTES, _INTEGER_BYTES = 4, 8
+_INTEGER_LENGTH = encode_fields(0)[:4]
+"""What comes before an integer in a field."""
 
 
 class BudgetBelowResolution(ValueError):
@@ -57,12 +57,9 @@ def add_noise(
 
 def _digests(vectors: Integers, bound_to: bytes) -> list[bytes]:
     """`binding_digest` of the integers of each vector and of `bound_to`."""
-    length = np.frombuffer(encode_fields(0)[:_LENGTH_BYTES], dtype=np.uint8)
-    fields = np.empty((*vectors.shape, len(length) + _INTEGER_BYTES), dtype=np.uint8)
-    fields[..., : len(length)] = length
-    fields[..., len(length) :] = vectors.astype(">i8")[..., None].view(np.uint8)
+    fields = EqualParts.of_integers(_INTEGER_LENGTH, vectors.ravel()).table
+    size = vectors.shape[1] * fields.shape[1]
     content, rest = fields.tobytes(), encode_fields(bound_to)
-    size = fields.shape[1] * fields.shape[2]
     return [
         blake2b(content[start : start + size] + rest, digest_size=32).digest()
         for start in range(0, len(content), size)
