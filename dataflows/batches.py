@@ -48,17 +48,6 @@ class Batch:
         """Record by record: offset, timestamp, key, value, headers."""
         return zip(self.offsets, self.timestamps, self.keys, self.values, self.headers, strict=True)
 
-    def part(self, first: int, end: int) -> "Batch":
-        """Some records that follow each other."""
-        return Batch(
-            self.partition,
-            self.offsets[first:end],
-            self.timestamps[first:end],
-            self.keys[first:end],
-            self.values[first:end],
-            self.headers[first:end],
-        )
-
 
 @dataclass(frozen=True)
 class DeadLetters:

@@ -99,12 +99,24 @@ def _unavailable(connection: Connection, errors: list[BaseException]) -> KafkaUn
         return KafkaUnavailable(f"Kafka at {connection.bootstrap} {reason}")
     if any(map(hangs_up, errors)):
         return KafkaUnavailable(
-            f"Kafka at {connection.bootstrap} ends every connection without an answer. Its port "
-            f"does not seem to speak {connection.protocol}: correct kafka.security.protocol, or "
-            "the port in kafka.bootstrap."
+            f"Kafka at {connection.bootstrap} ends every connection without an answer. "
+            f"{_what_it_may_mean(connection)} in kafka.bootstrap."
         )
     lost = [error for error in errors if isinstance(error, KafkaConnectionError)]
     return KafkaUnavailable(
         f"Kafka at {connection.bootstrap} cannot be reached ({lost[-1] if lost else errors[-1]}). "
         "Check kafka.bootstrap in the pipeline file and that the broker is running."
+    )
+
+
+def _what_it_may_mean(connection: Connection) -> str:
+    credentials = connection.credentials
+    if credentials is None:
+        return (
+            f"Its port does not seem to speak {connection.protocol}: correct "
+            "kafka.security.protocol, or the port"
+        )
+    return (
+        f"Its port does not seem to speak {connection.protocol}, to offer {credentials.mechanism} "
+        f"or to accept user {credentials.username}: correct kafka.security, or the port"
     )

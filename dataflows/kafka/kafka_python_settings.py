@@ -11,13 +11,16 @@ from dataflows.kafka.connection import Connection, Credentials
 HANDSHAKE_SECONDS = 5
 _EMBEDDED_API = (2, 3)
 """What kafka-python must be told about librdkafka's mock broker, which cannot be asked."""
+_BACKOFF_MS = 200
+"""Short, so that `reach` tries often: a broker hangs up as it refuses a user, and kafka-python then
+mostly loses what it said."""
 
 
 def settings_of(connection: Connection) -> dict[str, Any]:
     """Keyword arguments of kafka-python's producer, consumer and admin client."""
     settings: dict[str, Any] = {
         "bootstrap_servers": connection.bootstrap.split(","),
-        "reconnect_backoff_max_ms": 1000,
+        "reconnect_backoff_max_ms": _BACKOFF_MS,
         "client_id": "fugu",
         "security_protocol": connection.protocol,
     }

@@ -90,8 +90,8 @@ def one_by_one(codec: Codec, batch: Batch) -> list[list[object]]:
     """Each beside a record that is refused, so that both are looked at one by one."""
     joined: list[list[object]] = [[] for _ in range(9)]
     for index in range(len(batch.offsets)):
-        partition, *record = astuple(batch.part(index, index + 1))
-        pair = Batch(partition, *map(add, record, REFUSED_BY_ALL))
+        record = [column[index : index + 1] for column in astuple(batch)[1:]]
+        pair = Batch(batch.partition, *map(add, record, REFUSED_BY_ALL))
         found = columns(codec.decode(pair))
         for column, part in zip(joined, found[:5] + [dead[:-1] for dead in found[5:]], strict=True):
             column += part

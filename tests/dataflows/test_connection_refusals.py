@@ -1,0 +1,55 @@
+"""A broker that refuses, or hangs up without a word: the error says all that it may mean."""
+
+import socketserver
+from threading import Thread
+
+import pytest
+from kafka import KafkaConsumer
+from kafka.errors import KafkaError, SaslAuthenticationFailedError, UnsupportedSaslMechanismError
+from pydantic import SecretStr
+
+from dataflows.errors import KafkaUnavailable
+from dataflows.kafka import kafka_python_reach
+from dataflows.kafka.connection import Connection, Credentials
+from dataflows.kafka.kafka_python_reach import reach
+from dataflows.kafka.kafka_python_refusals import refusal
+from dataflows.kafka.kafka_python_settings import settings_of
+
+CREDENTIALS = Credentials("SCRAM-SHA-256", "fugu", SecretStr("canary"))
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (SaslAuthenticationFailedError, "does not accept user fugu with this password and SCRAM"),
+        (UnsupportedSaslMechanismError, "does not offer SCRAM-SHA-256"),
+    ],
+)
+def test_a_refused_user_reads_what_to_correct(error: type[KafkaError], says: str) -> None:
+    said = refusal(error(), Connection("localhost:9092", credentials=CREDENTIALS))
+    assert said is not None
+    assert said.startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("credentials", "may_mean"),
+    [
+        (None, "does not seem to speak PLAINTEXT: correct kafka.security.protocol, or the port"),
+        (
+            CREDENTIALS,
+            "does not seem to speak SASL_PLAINTEXT, to offer SCRAM-SHA-256 or to accept user fugu: "
+            "correct kafka.security, or the port",
+        ),
+    ],
+)
+def test_a_broker_that_hangs_up_gets_every_meaning_named(
+    credentials: Credentials | None, may_mean: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_python_reach, "_ATTEMPT_SECONDS", (1.0,))
+    with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as silent:
+        Thread(target=silent.serve_forever, daemon=True).start()
+        connection = Connection(f"127.0.0.1:{silent.server_address[1]}", credentials=credentials)
+        with pytest.raises(KafkaUnavailable) as refused:
+            reach(KafkaConsumer, connection, settings_of(connection))
+        silent.shutdown()
+    assert may_mean in str(refused.value)
