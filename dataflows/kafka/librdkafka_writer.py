@@ -1,9 +1,11 @@
 """Writing with librdkafka: an idempotent producer that ends with the first failure."""
 
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, repeat
+from operator import length_hint
 from threading import Thread
 from typing import Any
 
@@ -86,27 +88,34 @@ class LibrdkafkaWriter:
             self._aside.close()
 
     def _produce(self, topic: str, outgoing: Outgoing) -> None:
+        while (taken := self._produce_some(topic, outgoing)) < len(outgoing.values):
+            self._make_room()
+            outgoing = _part(outgoing, range(taken, len(outgoing.values)))
+
+    def _produce_some(self, topic: str, outgoing: Outgoing) -> int:
+        """How many records librdkafka had room for."""
         produce: Any = self._producer.produce
-        partition, unreported = outgoing.partition, len(outgoing.values) - 1
-        reports = chain(repeat(None, unreported), [self._note])
+        count, values = len(outgoing.values), iter(outgoing.values)
+        # By position, since names double the time of a call; and all calls in one expression.
+        calls = map(
+            produce,
+            repeat(topic),
+            values,
+            outgoing.keys,
+            repeat(outgoing.partition),
+            chain(repeat(None, count - 1), [self._note]),
+            repeat(None),
+            outgoing.timestamps,
+            outgoing.headers,
+        )
         try:
-            for value, key, report, timestamp, headers in zip(
-                outgoing.values,
-                outgoing.keys,
-                reports,
-                outgoing.timestamps,
-                outgoing.headers,
-                strict=True,
-            ):
-                # By position: names double the time of the call.
-                try:
-                    produce(topic, value, key, partition, report, None, timestamp, headers)
-                except BufferError:
-                    self._make_room()
-                    produce(topic, value, key, partition, report, None, timestamp, headers)
+            deque(calls, maxlen=0)
+        except BufferError:
+            return count - length_hint(values) - 1
         except KafkaException as error:
             self._served(lambda: self._producer.poll(0))  # may know a reason from before
-            raise not_written(topic, partition, error.args[0].name()) from None
+            raise not_written(topic, outgoing.partition, error.args[0].name()) from None
+        return count
 
     def _write_in_turns(self, topic: str, outgoing: Outgoing) -> None:
         self._aside = self._aside or self._make_aside()
@@ -164,7 +173,7 @@ class LibrdkafkaWriter:
             self._ends[topic, partition] = offset + 1
 
 
-def _part(outgoing: Outgoing, numbers: list[int]) -> Outgoing:
+def _part(outgoing: Outgoing, numbers: Sequence[int]) -> Outgoing:
     return replace(
         outgoing,
         keys=[outgoing.keys[i] for i in numbers],

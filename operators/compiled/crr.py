@@ -1,8 +1,7 @@
 """Bounded conditional randomized response, position after position, for batches of any shape.
 
 One call per batch: keyed word, proposal, repair, draw, posterior, prediction, charge and history of
-each position, in the order of positions, so that how often a row occurs does not matter. Rows have
-nothing to do with each other: two threads take half of them each.
+each position, in the order of positions, so that how often a row occurs does not matter.
 """
 
 from dataclasses import dataclass
@@ -23,14 +22,10 @@ from operators.compiled.keyed_words import (
     scratch,
 )
 from operators.compiled.markov_step import is_distribution, predict_dense, predict_sparse
-from operators.compiled.threads import in_threads
 from operators.mechanism import Array, Floats, Integers, Words
 
 _HISTORY_BYTES = 8
 _NO_LIMIT = 2**63 - 1
-_PARTS = 2
-_WORTH_SHARING = 2_000
-"""Fewer positions are advanced sooner than a thread begins on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -85,62 +80,49 @@ class CompiledStep:
         Raises `ValueError` for a belief that is not a distribution.
         """
         size = len(self.digests) // state["belief"].shape[1]
-        parts = _PARTS if len(rows) >= _WORTH_SHARING else 1
-        ends = [len(state["spent"]) * part // parts for part in range(parts + 1)]
-        # A table of its own for each: threads that write to one line of memory wait in turns.
-        count = (parts, len(rows))
+        count = len(rows)
         released, spent = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
         confidence, paid = np.zeros(count), np.zeros(count, dtype=bool)
-
-        def advance(part: int) -> int:
-            return _run(
-                ends[part],
-                ends[part + 1],
-                state["belief"],
-                state["releases"],
-                state["spent"],
-                state["history"],
-                np.zeros(len(state["spent"]), dtype=bool),
-                rows,
-                symbols,
-                prefix.state,
-                prefix.before,
-                prefix.rest,
-                keys.content,
-                keys.ends,
-                positions.content,
-                positions.ends,
-                np.frombuffer(purpose, dtype=np.uint8),
-                np.frombuffer(self.digests, dtype=np.uint8),
-                scratch(
-                    prefix, keys.longest, positions.longest, len(purpose), size, _HISTORY_BYTES
-                ),
-                self.chain.transition,
-                self.chain.sources,
-                self.chain.columns,
-                self.chain.kept,
-                self.chain.restart,
-                self.gain,
-                self.growth,
-                self.full_support,
-                self.rounding,
-                _NO_LIMIT if total is None else total,
-                released[part],
-                confidence[part],
-                spent[part],
-                paid[part],
-            )
-
-        damaged = max(in_threads(advance, parts))
+        damaged = _run(
+            state["belief"],
+            state["releases"],
+            state["spent"],
+            state["history"],
+            np.zeros(len(state["spent"]), dtype=bool),
+            rows,
+            symbols,
+            prefix.state,
+            prefix.before,
+            prefix.rest,
+            keys.content,
+            keys.ends,
+            positions.content,
+            positions.ends,
+            np.frombuffer(purpose, dtype=np.uint8),
+            np.frombuffer(self.digests, dtype=np.uint8),
+            scratch(prefix, keys.longest, positions.longest, len(purpose), size, _HISTORY_BYTES),
+            self.chain.transition,
+            self.chain.sources,
+            self.chain.columns,
+            self.chain.kept,
+            self.chain.restart,
+            self.gain,
+            self.growth,
+            self.full_support,
+            self.rounding,
+            _NO_LIMIT if total is None else total,
+            released,
+            confidence,
+            spent,
+            paid,
+        )
         if damaged >= 0:
             raise ValueError(f"the belief of row {damaged} is not a distribution")
-        return released.sum(0), confidence.sum(0), spent.sum(0), np.logical_or.reduce(paid)
+        return released, confidence, spent, paid
 
 
 @entry_point
 def _run(
-    first: int,
-    end: int,
     beliefs: Floats,
     releases: Integers,
     all_spent: Integers,
@@ -173,39 +155,35 @@ def _run(
     spent: Integers,
     paid: Array,
 ) -> int:
-    """Advance rows from `first` to before `end`; -1, or the number of a row whose belief is no
-    distribution, and nothing is done."""
+    """Advance all rows; -1, or the number of one whose belief is no distribution, and nothing is
+    done."""
     n = beliefs.shape[1]
-    for row in range(first, end):
+    for row in range(len(beliefs)):
         if not is_distribution(beliefs[row]):
             return row
     digest_bytes = len(digests) // n
     text = message.view(np.uint8)
     word = np.empty(DIGEST_WORDS, dtype=np.uint64)
     law = np.empty((law_of.LAW_ROWS, n))
-    other = np.empty((law_of.LAW_ROWS, n))
     room = np.empty((law_of.SCRATCH_ROWS, n))
     order, rank = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     posterior = np.empty(n)
+    put_bytes(text, 0, rest, 0, len(rest))
     for position in range(len(rows)):
         row, symbol = rows[position], symbols[position]
-        if not first <= row < end:
-            continue
         spent[position] = all_spent[row]
         if ended[row]:
             continue
         belief = beliefs[row]
         partial, constant = law_of.propose(
-            belief, gain, growth, full_support, law, other, room, order, rank
+            belief, gain, growth, full_support, law, room, order, rank
         )
-        law_of.repair(belief, growth, law, partial, constant)
         cost = charge(law_of.leakage_ratio(law, gain, constant), rounding)
         if all_spent[row] + cost > total:
             ended[row] = True
             continue
 
-        at = put_bytes(text, 0, rest, 0, len(rest))
-        at = put_field(text, at, keys, key_ends, position)
+        at = put_field(text, len(rest), keys, key_ends, position)
         at = put_field(text, at, positions, position_ends, position)
         at = put_bytes(text, at, purpose, 0, len(purpose))
         at = put_coordinate(text, at, 0)

@@ -29,34 +29,31 @@ def propose(
     growth: float,
     full_support: bool,
     law: Floats,
-    other: Floats,
     scratch: Floats,
     order: Integers,
     rank: Integers,
 ) -> tuple[int, bool]:
-    """Write the proposal for a belief; its partial symbol, and whether it is constant."""
+    """Write the repaired law for a belief; its partial symbol, and whether it is constant."""
     symbols = len(belief)
     if full_support:
         for y in range(symbols):
             law[SUPPORT, y] = law[OWN, y] = 1.0
             law[FILL, y] = law[PARTIAL_FILL, y] = 0.0
+        _repair(belief, growth, law, -1, symbols == 1)
         return -1, symbols == 1
     floor = 1.0 / (growth + 1.0)
     _rank(belief, floor, scratch, order, rank)
     best, kept = _best_whole(symbols, gain, growth, floor, scratch)
-    partial = _partial_candidate(belief, growth, floor, other, scratch, rank)
+    partial = _partial_candidate(belief, growth, floor, law, scratch, rank)
     if partial >= 0:
-        repair(belief, growth, other, partial, False)
-        hit, staying = belief[0] * other[MASS, 0], belief[0] * other[OWN, 0]
-        mass = other[MASS, 0]
+        _repair(belief, growth, law, partial, False)
+        hit, staying = belief[0] * law[MASS, 0], belief[0] * law[OWN, 0]
+        mass = law[MASS, 0]
         for y in range(1, symbols):
-            hit += belief[y] * other[MASS, y]
-            staying += belief[y] * other[OWN, y]
-            mass += other[MASS, y]
+            hit += belief[y] * law[MASS, y]
+            staying += belief[y] * law[OWN, y]
+            mass += law[MASS, y]
         if (hit + gain * staying) / (gain + mass) > best + TIE:
-            for row in range(PARTIAL_FILL + 1):
-                for y in range(symbols):
-                    law[row, y] = other[row, y]
             return partial, False
     rest, deficit = scratch[REST, kept - 1], scratch[DEFICIT, kept - 1]
     scale = max(rest, deficit)
@@ -75,11 +72,12 @@ def propose(
     if kept == symbols:
         for y in range(symbols):
             law[FILL, y] = 0.0
+    _repair(belief, growth, law, -1, kept == 1)
     return -1, kept == 1
 
 
 @part
-def repair(belief: Floats, growth: float, law: Floats, partial: int, constant: bool) -> None:
+def _repair(belief: Floats, growth: float, law: Floats, partial: int, constant: bool) -> None:
     """Marginal, largest entries and repaired mass of a proposal."""
     symbols = len(belief)
     from_partial = from_others = moved = 0.0
@@ -164,19 +162,20 @@ def correct(
 def _rank(belief: Floats, floor: float, scratch: Floats, order: Integers, rank: Integers) -> None:
     symbols = len(belief)
     for y in range(symbols):
-        place = y
-        while place > 0 and belief[order[place - 1]] < belief[y]:
+        share, place = belief[y], y
+        while place > 0 and scratch[RANKED, place - 1] < share:
+            scratch[RANKED, place] = scratch[RANKED, place - 1]
             order[place] = order[place - 1]
             place -= 1
+        scratch[RANKED, place] = share
         order[place] = y
     kept = deficit = 0.0
     for place in range(symbols):
         rank[order[place]] = place
-        share = belief[order[place]]
+        share = scratch[RANKED, place]
         lacks = max(0.0, floor - share)
         kept = share if place == 0 else kept + share
         deficit = lacks if place == 0 else deficit + lacks
-        scratch[RANKED, place] = share
         scratch[KEPT, place] = kept
         scratch[DEFICIT, place] = deficit
         scratch[REST, place] = max(0.0, 1.0 - kept)

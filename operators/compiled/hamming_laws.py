@@ -23,13 +23,12 @@ def propose(
     """Repaired proposals, and e to the power of what their releases leak."""
     rows, n = beliefs.shape
     order, rank = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    other, room = np.empty((law_of.LAW_ROWS, n)), np.empty((law_of.SCRATCH_ROWS, n))
+    room = np.empty((law_of.SCRATCH_ROWS, n))
     for row in range(rows):
         belief, law = beliefs[row], laws[row]
         partials[row], constant = law_of.propose(
-            belief, gain, growth, False, law, other, room, order, rank
+            belief, gain, growth, False, law, room, order, rank
         )
-        law_of.repair(belief, growth, law, partials[row], constant)
         ratios[row] = law_of.leakage_ratio(law, gain, constant)
 
 

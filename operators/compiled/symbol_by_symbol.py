@@ -42,7 +42,7 @@ def _followed_cost(
     n = beliefs.shape[1]
     laws = np.empty((followed, law_of.LAW_ROWS, n))
     partials, order, rank = _indices(followed), _indices(n), _indices(n)
-    other, room = np.empty((law_of.LAW_ROWS, n)), np.empty((law_of.SCRATCH_ROWS, n))
+    room = np.empty((law_of.SCRATCH_ROWS, n))
     at, onward = np.empty((followed, n)), np.empty((followed, n))
     weight, likely = np.empty(followed), np.empty(n * followed)
     moved, spread, posterior = np.empty(n), np.empty(n), np.empty(n)
@@ -55,10 +55,9 @@ def _followed_cost(
             for path in range(paths):
                 if weight[path] > 0.0:
                     law = laws[path]
-                    partial, constant = law_of.propose(
-                        at[path], gain, growth, False, law, other, room, order, rank
+                    partial, _ = law_of.propose(
+                        at[path], gain, growth, False, law, room, order, rank
                     )
-                    law_of.repair(at[path], growth, law, partial, constant)
                     partials[path] = partial
                     its = _step_cost(at[path], law, partial, gain, table, moved, spread)
                     expected += weight[path] * its

@@ -6,6 +6,7 @@ import pytest
 
 from dataflows.batches import Outgoing
 from dataflows.errors import DeliveryFailed
+from dataflows.kafka import librdkafka_settings
 from dataflows.kafka.client import Writer
 from dataflows.kafka.connection import Library
 from tests.kafka.clients import BOTH, both, connected
@@ -102,6 +103,20 @@ def test_many_records_go_to_a_topic_that_takes_few_at_a_time(
     writer.flush()
     assert writer.acknowledged_end(topic, 0) == 1_000
     writer.close()
+
+
+def test_more_records_than_the_client_has_room_for_are_written_once_and_in_order(
+    bootstrap: str, topics: TopicFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(librdkafka_settings.WRITING, "queue.buffering.max.messages", 700)
+    topic = topics("writer")
+    writer = connected(bootstrap, "librdkafka").writer()
+    values = [b"%d" % number for number in range(5_000)]
+    writer.write(topic, outgoing(values))
+    writer.flush()
+    assert writer.acknowledged_end(topic, 0) == len(values)
+    writer.close()
+    assert [record.value for record in read_topic(bootstrap, topic)[0]] == values
 
 
 @both
