@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from operators.compiled.compiling import part
+from operators.compiled.compiling import inlined
 from operators.history import FIRST, GOLDEN, SECOND
 from operators.nats import (
     LARGEST_CHARGE,
@@ -20,7 +20,7 @@ from operators.nats import (
 _ODD_PARTS = np.array([1.0 / (2 * term + 1) for term in range(SERIES_TERMS + 1)])
 
 
-@part
+@inlined
 def charge(ratio: float, rounding: int) -> int:
     """`charge_of_leakage`; a `rounding` of -1 is none."""
     units = _units(ratio)
@@ -29,7 +29,7 @@ def charge(ratio: float, rounding: int) -> int:
     return units + rounding if units > 0 else 0
 
 
-@part
+@inlined
 def _units(ratio: float) -> int:
     if not math.isfinite(ratio):
         return LARGEST_CHARGE
@@ -47,13 +47,13 @@ def _units(ratio: float) -> int:
     return exponent * LN_2_UNITS + int(np.ceil(beyond))
 
 
-@part
+@inlined
 def spent_after(spent: int, units: int) -> int:
     """`add_spent`."""
     return min(spent + units, LARGEST_SPENT)
 
 
-@part
+@inlined
 def extended(history: np.uint64, event: int) -> np.uint64:
     """The digest after one more event."""
     mixed = (history ^ (np.uint64(event) * SECOND)) + GOLDEN

@@ -44,6 +44,12 @@ def part(function: Function) -> Function:
     return _compiled(function, False)
 
 
+def inlined(function: Function) -> Function:
+    """Compiled into the entry points that call it, in place of the call."""
+    merged: Function = njit(function, nogil=True, error_model="numpy", inline="always")
+    return merged
+
+
 def _compiled(function: Function, kept: bool) -> Function:
     # With numpy's error model a division by zero is an infinity, as in numpy.
     compiled: Function = njit(function, nogil=True, cache=kept, error_model="numpy")

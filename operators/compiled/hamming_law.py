@@ -10,7 +10,7 @@ returned. `partial` is the symbol that is kept partially, or -1.
 
 import numpy as np
 
-from operators.compiled.compiling import part
+from operators.compiled.compiling import inlined
 from operators.mechanism import Floats, Integers
 from operators.sip.hamming_kernel import TIE
 
@@ -22,7 +22,7 @@ LARGEST_ALPHABET = 256
 """Symbols are sorted by insertion; numpy is as fast for larger alphabets."""
 
 
-@part
+@inlined
 def propose(
     belief: Floats,
     gain: float,
@@ -76,7 +76,7 @@ def propose(
     return -1, kept == 1
 
 
-@part
+@inlined
 def _repair(belief: Floats, growth: float, law: Floats, partial: int, constant: bool) -> None:
     """Marginal, largest entries and repaired mass of a proposal."""
     symbols = len(belief)
@@ -101,7 +101,7 @@ def _repair(belief: Floats, growth: float, law: Floats, partial: int, constant: 
         law[MASS, y] = max(marginal, largest - growth * marginal) if law[SUPPORT, y] > 0.0 else 0.0
 
 
-@part
+@inlined
 def leakage_ratio(law: Floats, gain: float, constant: bool) -> float:
     """e^IIL of the step."""
     worst = 1.0
@@ -116,7 +116,7 @@ def leakage_ratio(law: Floats, gain: float, constant: bool) -> float:
     return worst
 
 
-@part
+@inlined
 def sample(
     law: Floats, gain: float, partial: int, symbol: int, uniform: float, scratch: Floats
 ) -> int:
@@ -139,7 +139,7 @@ def sample(
     return drawn
 
 
-@part
+@inlined
 def correct(
     belief: Floats, law: Floats, gain: float, partial: int, released: int, posterior: Floats
 ) -> None:
@@ -158,7 +158,7 @@ def correct(
         posterior[x] /= total
 
 
-@part
+@inlined
 def _rank(belief: Floats, floor: float, scratch: Floats, order: Integers, rank: Integers) -> None:
     symbols = len(belief)
     for y in range(symbols):
@@ -181,7 +181,7 @@ def _rank(belief: Floats, floor: float, scratch: Floats, order: Integers, rank: 
         scratch[REST, place] = max(0.0, 1.0 - kept)
 
 
-@part
+@inlined
 def _best_whole(
     symbols: int, gain: float, growth: float, floor: float, scratch: Floats
 ) -> tuple[float, int]:
@@ -223,7 +223,7 @@ def _best_whole(
     return best, kept_symbols
 
 
-@part
+@inlined
 def _partial_candidate(
     belief: Floats, growth: float, floor: float, law: Floats, scratch: Floats, rank: Integers
 ) -> int:

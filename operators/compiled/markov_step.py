@@ -1,11 +1,11 @@
 """What a first-order chain predicts from one posterior, dense or sparse, in the order of numpy."""
 
-from operators.compiled.compiling import part
+from operators.compiled.compiling import inlined
 from operators.mechanism import Floats, Integers
 from operators.sip.markov_model import SUM_TOLERANCE
 
 
-@part
+@inlined
 def predict_dense(posterior: Floats, transition: Floats, belief: Floats) -> None:
     """As `MarkovModel.predict`."""
     symbols = len(posterior)
@@ -17,7 +17,7 @@ def predict_dense(posterior: Floats, transition: Floats, belief: Floats) -> None
     normalise(belief)
 
 
-@part
+@inlined
 def predict_sparse(
     posterior: Floats,
     sources: Integers,
@@ -41,7 +41,7 @@ def predict_sparse(
     normalise(belief)
 
 
-@part
+@inlined
 def normalise(shares: Floats) -> None:
     """Divide by the sum, added in order."""
     total = shares[0]
@@ -51,7 +51,7 @@ def normalise(shares: Floats) -> None:
         shares[symbol] /= total
 
 
-@part
+@inlined
 def is_distribution(belief: Floats) -> bool:
     """As `checked_belief` has it."""
     total = belief[0]
