@@ -17,6 +17,7 @@ import orjson
 import pytest
 from kafka import KafkaConsumer
 
+from dataflows.state.directory import StateDirectory
 from tests.faults.feeding import document_with_topics
 from tests.faults.outcomes import Topic, published
 from tests.kafka.pipelines import (
@@ -103,8 +104,11 @@ def test_kills_in_the_middle_of_windows_leave_no_trace(
             with running(here) as run:
                 wait_for(bootstrap, run, disturbed, int(share * mode.releases))
                 run.kill()
-        with running(here) as run:
-            stop_after(bootstrap, run, disturbed, mode.releases)
+        for seconds in REPLAY_SECONDS:
+            with running(here) as run:
+                stop_after(bootstrap, run, disturbed, mode.releases, seconds)
+            if stopped_gracefully(here):
+                break
         stop_after(bootstrap, undisturbed_run, undisturbed, mode.releases)
 
     with running(there, "--finish") as undisturbed_run:
@@ -126,14 +130,21 @@ def wait_for(bootstrap: str, run: RunningPipeline, document: Document, releases:
     assert CANARY not in run.stderr
 
 
-_REPLAY_SECONDS = 3
-"""A stop before the end of a replay is no graceful one, and `--finish` then refuses."""
+REPLAY_SECONDS = 3, 9, 27
+"""What was published before the start has to come again, and nothing says when it has."""
 
 
-def stop_after(bootstrap: str, run: RunningPipeline, document: Document, releases: int) -> None:
-    """Stop it when so much is published, and has come again if that was before the start."""
+def stopped_gracefully(pipeline: Path) -> bool:
+    """A stop before the end of a replay is no graceful one, and `--finish` refuses after it."""
+    return StateDirectory(pipeline.parent / "state" / "shard-0000").stopped_at() is not None
+
+
+def stop_after(
+    bootstrap: str, run: RunningPipeline, document: Document, releases: int, seconds: float = 0.0
+) -> None:
+    """Stop it some time after so much is published, by this run or those before it."""
     wait_for(bootstrap, run, document, releases)
-    time.sleep(_REPLAY_SECONDS)
+    time.sleep(seconds)
     assert run.stop() == 0, run.stderr
     assert CANARY not in run.stderr
 
