@@ -18,8 +18,8 @@ SUPPORT, OWN, FILL, PARTIAL_FILL, MARGINAL, LARGEST, MASS = range(7)
 LAW_ROWS = 7
 RANKED, KEPT, REST, DEFICIT, LIFT, WEIGHTS, CUMULATIVE = range(7)
 SCRATCH_ROWS = 7
-LARGEST_ALPHABET = 256
-"""Symbols are sorted by insertion; numpy is as fast for larger alphabets."""
+_SORTED_BY_INSERTION = 64
+"""Where there are more symbols, merging is faster."""
 
 
 @inlined
@@ -161,7 +161,27 @@ def correct(
 @inlined
 def _rank(belief: Floats, floor: float, scratch: Floats, order: Integers, rank: Integers) -> None:
     symbols = len(belief)
-    for y in range(symbols):
+    if symbols <= _SORTED_BY_INSERTION:
+        _insert(belief, scratch, order)
+    else:
+        _merge(belief, order, rank)
+    kept = deficit = 0.0
+    for place in range(symbols):
+        share = scratch[RANKED, place] = belief[order[place]]
+        lacks = max(0.0, floor - share)
+        kept = share if place == 0 else kept + share
+        deficit = lacks if place == 0 else deficit + lacks
+        scratch[KEPT, place] = kept
+        scratch[DEFICIT, place] = deficit
+        scratch[REST, place] = max(0.0, 1.0 - kept)
+    for place in range(symbols):
+        rank[order[place]] = place
+
+
+@inlined
+def _insert(belief: Floats, scratch: Floats, order: Integers) -> None:
+    """Symbols by falling share; among equals the first one first."""
+    for y in range(len(belief)):
         share, place = belief[y], y
         while place > 0 and scratch[RANKED, place - 1] < share:
             scratch[RANKED, place] = scratch[RANKED, place - 1]
@@ -169,16 +189,27 @@ def _rank(belief: Floats, floor: float, scratch: Floats, order: Integers, rank: 
             place -= 1
         scratch[RANKED, place] = share
         order[place] = y
-    kept = deficit = 0.0
-    for place in range(symbols):
-        rank[order[place]] = place
-        share = scratch[RANKED, place]
-        lacks = max(0.0, floor - share)
-        kept = share if place == 0 else kept + share
-        deficit = lacks if place == 0 else deficit + lacks
-        scratch[KEPT, place] = kept
-        scratch[DEFICIT, place] = deficit
-        scratch[REST, place] = max(0.0, 1.0 - kept)
+
+
+@inlined
+def _merge(belief: Floats, order: Integers, spare: Integers) -> None:
+    """The same, in longer and longer runs that are in order."""
+    symbols, run = len(belief), 1
+    for y in range(symbols):
+        order[y] = y
+    while run < symbols:
+        for begin in range(0, symbols, 2 * run):
+            middle, end = min(begin + run, symbols), min(begin + 2 * run, symbols)
+            left, right = begin, middle
+            for place in range(begin, end):
+                if right == end or (left < middle and belief[order[left]] >= belief[order[right]]):
+                    spare[place] = order[left]
+                    left += 1
+                else:
+                    spare[place] = order[right]
+                    right += 1
+        order[:] = spare
+        run *= 2
 
 
 @inlined

@@ -1,7 +1,6 @@
 """Which conditional randomized responses have a compiled step, and what it is.
 
-First-order chains, dense or sparse, of few symbols, with the kernels for 0/1 distance, where time
-does not matter.
+First-order chains, dense or sparse, with the kernels for 0/1 distance, where time does not matter.
 """
 
 from typing import TYPE_CHECKING
@@ -33,10 +32,6 @@ def compiled_step(
     if not compiled.available():
         return None
     from operators.compiled.crr import CompiledChain, CompiledStep
-    from operators.compiled.hamming_law import LARGEST_ALPHABET
-
-    if model.symbols > LARGEST_ALPHABET:
-        return None
 
     if isinstance(model, SparseMarkovModel):
         rows = model.rows
