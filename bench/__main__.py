@@ -14,37 +14,25 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import key_flood, processes, row_state, temporal
-from bench.aggregates import measure_aggregates
-from bench.aggregates_report import aggregates_page
+from bench import key_flood, processes, row_state, temporal, without_kafka
 from bench.child import ROOT, ChildFailed
 from bench.comparison.command import Choice, UnknownContestant, measure_peers
 from bench.comparison.contestants import FUGU
 from bench.comparison.environments import NotInstalled, environment
 from bench.comparison.topics import Topics
 from bench.key_flood_report import flood_page
-from bench.operator_costs import measure_operators
-from bench.operator_costs_report import operators_page
-from bench.operator_parts import measure_operator_parts
 from bench.outcomes import WrongOutcomes
-from bench.page import Page
 from bench.path_report import path_page
 from bench.path_results import Settings
 from bench.pipeline import Workplace
-from bench.policies import measure_policies
-from bench.policies_report import policies_page
 from bench.processes_report import processes_page
-from bench.realtime import measure_realtime
-from bench.realtime_report import realtime_page
-from bench.row_state_report import state_page
 from bench.scaling.measuring import Scaling
 from bench.scaling.measuring import Settings as ScalingSettings
 from bench.scaling.picture import draw as draw_scaling
 from bench.scaling.report import scaling_page
-from bench.sip_steps import measure_steps, sip_page
 from bench.temporal_report import temporal_page
 from bench.throughput import measure_throughput
-from bench.timelines import measure_timelines
+from bench.without_kafka import RESULTS, Folder, publish
 from tests.kafka.broker import Broker, BrokerError
 from tests.kafka.topics import TopicFactory
 
@@ -54,14 +42,11 @@ _SCALING = 3
 _PATH = (200_000, 2_000, 3)
 _PROCESSES = (200_000, 2_000, 3)
 _FLOOD = (1_000_000, 100_000)
-_STATE = (1_000_000, 3)
 _TEMPORAL = (100_000, 2_000, 3, 100_000)
 _PARTITIONS = 4
 
-Folder = Annotated[Path, typer.Option("--results", help="Where the two files go.")]
-_RESULTS = Path(__file__).parent / "results"
-
 app = typer.Typer(add_completion=False)
+app.add_typer(without_kafka.app)
 
 
 @app.callback(invoke_without_command=True)
@@ -102,7 +87,7 @@ def peers(
     if quick:
         choice = replace(_QUICK, only=choice.only)
     usual = choice == _PEERS
-    folder = results or (_RESULTS if usual else ROOT / "build" / "bench")
+    folder = results or (RESULTS if usual else ROOT / "build" / "bench")
     picture = (ROOT / "docs" / "pictures" if usual and not results else folder) / "benchmark.png"
     with _kafka() as (place, bootstrap, say):
         page, failures = measure_peers(choice, place, bootstrap, picture, say)
@@ -124,7 +109,7 @@ def path(
     rounds: Annotated[int, typer.Option(min=1, help="Measurements, of which the median.")] = _PATH[
         2
     ],
-    results: Folder = _RESULTS,
+    results: Folder = RESULTS,
 ) -> None:
     """`fugu run` beside a bare loop of stock kafka-python, and every part by itself.
 
@@ -139,7 +124,7 @@ def path(
     with _kafka() as (folder, bootstrap, say):
         source = TopicFactory(bootstrap)("source", partitions=_PARTITIONS)
         measured = measure_throughput(Workplace(folder, bootstrap, source), settings, say)
-    _publish(path_page(measured), results)
+    publish(path_page(measured), results)
 
 
 @app.command(name="processes")
@@ -153,7 +138,7 @@ def one_and_two(
     rounds: Annotated[
         int, typer.Option(min=1, help="Measurements of each, of which the median.")
     ] = _PROCESSES[2],
-    results: Folder = _RESULTS,
+    results: Folder = RESULTS,
 ) -> None:
     """`fugu run --processes 1` beside `--processes 2`.
 
@@ -168,7 +153,7 @@ def one_and_two(
     with _kafka() as (folder, bootstrap, say):
         source = TopicFactory(bootstrap)("source", partitions=_PARTITIONS)
         measured = processes.measure_processes(Workplace(folder, bootstrap, source), settings, say)
-    _publish(processes_page(measured), results)
+    publish(processes_page(measured), results)
 
 
 @app.command()
@@ -190,14 +175,14 @@ def scaling(
     command = f".venv/bin/python -m bench scaling --rounds {rounds}{' --quick' if quick else ''}"
     if usual:
         command = ".venv/bin/python -m bench scaling"
-    folder = results or (_RESULTS if usual else ROOT / "build" / "bench")
+    folder = results or (RESULTS if usual else ROOT / "build" / "bench")
     picture = (ROOT / "docs" / "pictures" if usual and not results else folder) / "scaling.png"
     settings = ScalingSettings(command, rounds, quick, os.getloadavg()[0])
     with _kafka() as (place, bootstrap, say):
         python = environment(FUGU.environment, say)
         measured = Scaling(Topics(bootstrap), place, python).measure(settings, say)
     draw_scaling(measured, picture)
-    _publish(scaling_page(measured), folder)
+    publish(scaling_page(measured), folder)
 
 
 @app.command()
@@ -208,7 +193,7 @@ def flood(
     max_keys: Annotated[int, typer.Option(min=_PARTITIONS, help="Keys that have room.")] = _FLOOD[
         1
     ],
-    results: Folder = _RESULTS,
+    results: Folder = RESULTS,
 ) -> None:
     """`fugu run` under a flood of new keys: outcomes, memory, throughput.
 
@@ -220,90 +205,7 @@ def flood(
     settings = key_flood.Settings(command, records, max_keys, _PARTITIONS, os.getloadavg()[0])
     with _kafka() as (folder, bootstrap, say):
         measured = key_flood.measure_flood(folder, bootstrap, settings, say)
-    _publish(flood_page(measured), results)
-
-
-@app.command()
-def sip(results: Folder = _RESULTS) -> None:
-    """One step of conditional randomized response, by alphabet, model and users.
-
-    About half a minute.
-    """
-    page = sip_page(measure_steps(), ".venv/bin/python -m bench sip", os.getloadavg()[0])
-    page.write(results)
-    page.show(Console(), results)
-
-
-@app.command()
-def operators(results: Folder = _RESULTS) -> None:
-    """What local operators cost per record, by users and spread of keys, and part by part.
-
-    About five minutes.
-    """
-    load_before = os.getloadavg()[0]
-    with Console().status("making records") as status:
-        parts, costs = measure_operator_parts(status.update), measure_operators(status.update)
-    command = ".venv/bin/python -m bench operators"
-    _publish(operators_page(costs, parts, command, load_before), results)
-
-
-@app.command()
-def aggregates(results: Folder = _RESULTS) -> None:
-    """Aggregation by number of groups, beside passing records through.
-
-    About two minutes.
-    """
-    load_before = os.getloadavg()[0]
-    with Console().status("making records") as status:
-        costs = measure_aggregates(status.update)
-    _publish(aggregates_page(costs, ".venv/bin/python -m bench aggregates", load_before), results)
-
-
-@app.command()
-def policies(results: Folder = _RESULTS) -> None:
-    """Aggregation under policies by number of keys and collections, beside the same without.
-
-    About three minutes.
-    """
-    load_before = os.getloadavg()[0]
-    with Console().status("making records") as status:
-        ticks, timelines = measure_policies(status.update), measure_timelines(status.update)
-    command = ".venv/bin/python -m bench policies"
-    _publish(policies_page(ticks, timelines, command, load_before), results)
-
-
-@app.command()
-def realtime(results: Folder = _RESULTS) -> None:
-    """Real-time release by number of groups and of streams.
-
-    About a minute.
-    """
-    load_before = os.getloadavg()[0]
-    with Console().status("making series") as status:
-        measured = measure_realtime(status.update)
-    command = ".venv/bin/python -m bench realtime"
-    _publish(realtime_page(measured, command, load_before), results)
-
-
-@app.command()
-def state(
-    rows: Annotated[int, typer.Option(min=100_000, help="Rows of ten floats.")] = _STATE[0],
-    rounds: Annotated[
-        int, typer.Option(min=1, help="Generations of a row log, of which the median.")
-    ] = _STATE[1],
-    results: Folder = _RESULTS,
-) -> None:
-    """The state store beside the whole table pickled into SQLite: epochs and restarts.
-
-    About two minutes.
-    """
-    command = f".venv/bin/python -m bench state --rows {rows} --rounds {rounds}"
-    if (rows, rounds) == _STATE:
-        command = ".venv/bin/python -m bench state"
-    settings = row_state.Settings(command, rows, rounds, os.getloadavg()[0])
-    with Console().status("making rows") as status:
-        measured = row_state.measure_state(settings, status.update)
-    _publish(state_page(measured), results)
+    publish(flood_page(measured), results)
 
 
 @app.command(name="temporal")
@@ -314,7 +216,7 @@ def temporal_perturbation(
     most_users: Annotated[
         int, typer.Option(min=temporal.FEW_USERS + 1, help="Users of the largest tables.")
     ] = _TEMPORAL[3],
-    results: Folder = _RESULTS,
+    results: Folder = RESULTS,
 ) -> None:
     """Temporal perturbation on Kafka beside the stock loop; then by mechanism, window and users.
 
@@ -331,7 +233,7 @@ def temporal_perturbation(
     )
     with _kafka() as (folder, bootstrap, say):
         measured = temporal.measure_temporal(folder, bootstrap, settings, say)
-    _publish(temporal_page(measured), results)
+    publish(temporal_page(measured), results)
 
 
 @contextmanager
@@ -343,11 +245,6 @@ def _kafka() -> Iterator[tuple[Path, str, Callable[[str], None]]]:
         Broker() as broker,
     ):
         yield Path(folder), broker.bootstrap, status.update
-
-
-def _publish(page: Page, folder: Path) -> None:
-    page.write(folder)
-    page.show(Console(), folder)
 
 
 if __name__ == "__main__":
