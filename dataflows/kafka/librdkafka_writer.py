@@ -95,7 +95,10 @@ class LibrdkafkaWriter:
     def _produce_some(self, topic: str, outgoing: Outgoing) -> int:
         """How many records librdkafka had room for."""
         produce: Any = self._producer.produce
+        columns = outgoing.keys, outgoing.timestamps, outgoing.headers
         count, values = len(outgoing.values), iter(outgoing.values)
+        if any(len(column) != count for column in columns):
+            raise ValueError("the columns of what goes out differ in length")
         # By position, since names double the time of a call; and all calls in one expression.
         calls = map(
             produce,

@@ -1,6 +1,7 @@
 """Publishing through the client interface: acknowledged means acknowledged."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -103,6 +104,12 @@ def test_many_records_go_to_a_topic_that_takes_few_at_a_time(
     writer.flush()
     assert writer.acknowledged_end(topic, 0) == 1_000
     writer.close()
+
+
+def test_columns_that_differ_in_length_are_refused(writer: Writer, topics: TopicFactory) -> None:
+    short = replace(outgoing([b"first", b"last"]), keys=[b"key"])
+    with pytest.raises(ValueError, match=r"differ in length|longer than"):
+        writer.write(topics("writer"), short)
 
 
 def test_more_records_than_the_client_has_room_for_are_written_once_and_in_order(
