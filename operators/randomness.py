@@ -71,6 +71,11 @@ def encode_fields(*fields: Field) -> bytes:
     return b"".join(map(_encode_field, fields))
 
 
+def encode_each(numbers: Integers, before: bytes = b"") -> EqualParts:
+    """`before` and the field of a number, for each of them."""
+    return EqualParts.of_integers(before + _INTEGER_LENGTH, numbers)
+
+
 def _encode_field(value: Field) -> bytes:
     if isinstance(value, int):
         return _INTEGER_LENGTH + _INTEGER.pack(value)
@@ -359,8 +364,7 @@ def integers_below(words: Words, limits: Integers) -> Integers:
 
 def record_positions(topic: str, partition: int, offsets: Sequence[int]) -> EqualParts:
     """Positions of releases that are triggered by source records."""
-    prefix = encode_fields(topic, partition) + _INTEGER_LENGTH
-    return EqualParts.of_integers(prefix, column_of(offsets))
+    return encode_each(column_of(offsets), encode_fields(topic, partition))
 
 
 def tick_position(topic: str, tick: int) -> bytes:
@@ -374,6 +378,7 @@ __all__ = [
     "Secret",
     "binding_digest",
     "draws_of",
+    "encode_each",
     "encode_fields",
     "integers_below",
     "record_positions",

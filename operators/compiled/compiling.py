@@ -31,28 +31,27 @@ def entry_point(function: Function) -> Function:
     for folder in _folders(elsewhere):
         config.CACHE_DIR = str(folder)
         try:
-            return _compiled(function, True)
+            return _compiled(function, cache=True)
         except (RuntimeError, OSError):
             continue
         finally:
             config.CACHE_DIR = elsewhere
-    return _compiled(function, False)
+    return _compiled(function)
 
 
 def part(function: Function) -> Function:
     """Compiled into the entry points that call it."""
-    return _compiled(function, False)
+    return _compiled(function)
 
 
 def inlined(function: Function) -> Function:
-    """Compiled into the entry points that call it, in place of the call."""
-    merged: Function = njit(function, nogil=True, error_model="numpy", inline="always")
-    return merged
+    """The same in place of the call: faster, and too slow to compile for what is long."""
+    return _compiled(function, inline="always")
 
 
-def _compiled(function: Function, kept: bool) -> Function:
+def _compiled(function: Function, **options: Any) -> Function:
     # With numpy's error model a division by zero is an infinity, as in numpy.
-    compiled: Function = njit(function, nogil=True, cache=kept, error_model="numpy")
+    compiled: Function = njit(function, nogil=True, error_model="numpy", **options)
     return compiled
 
 

@@ -16,8 +16,8 @@ from operators.sip.hamming_kernel import TIE
 
 SUPPORT, OWN, FILL, PARTIAL_FILL, MARGINAL, LARGEST, MASS = range(7)
 LAW_ROWS = 7
-RANKED, KEPT, REST, DEFICIT, LIFT, WEIGHTS, CUMULATIVE = range(7)
-SCRATCH_ROWS = 7
+RANKED, KEPT, REST, DEFICIT, WEIGHTS, CUMULATIVE = range(6)
+SCRATCH_ROWS = 6
 _SORTED_BY_INSERTION = 64
 """Where there are more symbols, merging is faster."""
 
@@ -167,6 +167,7 @@ def _rank(belief: Floats, floor: float, scratch: Floats, order: Integers, rank: 
         _merge(belief, order, rank)
     kept = deficit = 0.0
     for place in range(symbols):
+        rank[order[place]] = place
         share = scratch[RANKED, place] = belief[order[place]]
         lacks = max(0.0, floor - share)
         kept = share if place == 0 else kept + share
@@ -174,8 +175,6 @@ def _rank(belief: Floats, floor: float, scratch: Floats, order: Integers, rank: 
         scratch[KEPT, place] = kept
         scratch[DEFICIT, place] = deficit
         scratch[REST, place] = max(0.0, 1.0 - kept)
-    for place in range(symbols):
-        rank[order[place]] = place
 
 
 @inlined

@@ -10,19 +10,16 @@ from collections.abc import Callable
 from hashlib import blake2b
 from math import prod
 
-from operators.equal_parts import EqualParts
 from operators.mechanism import Array, Draws, Integers, Words
 from operators.nats import exact_exp
 from operators.noise.grid import Grid
-from operators.randomness import encode_fields
+from operators.randomness import encode_each, encode_fields
 
 COMFORTABLE = 100
 """With fewer grid steps (per coordinate) in the sensitivity, rounding may cost over 1 percent."""
 
 LARGEST_SENSITIVITY = 2**63
 """What a draw is bound to is an integer of 64 bits, with sign."""
-_INTEGER_LENGTH = encode_fields(0)[:4]
-"""What comes before an integer in a field."""
 
 
 class BudgetBelowResolution(ValueError):
@@ -57,7 +54,7 @@ def add_noise(
 
 def _digests(vectors: Integers, bound_to: bytes) -> list[bytes]:
     """`binding_digest` of the integers of each vector and of `bound_to`."""
-    fields = EqualParts.of_integers(_INTEGER_LENGTH, vectors.ravel()).table
+    fields = encode_each(vectors.ravel()).table
     size = vectors.shape[1] * fields.shape[1]
     content, rest = fields.tobytes(), encode_fields(bound_to)
     return [

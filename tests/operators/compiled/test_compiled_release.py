@@ -18,7 +18,7 @@ from operators.sip.sparse_rows import SparseRows
 from tests.operators import fixed_streams
 
 ROWS, POSITIONS = 50, 250
-ALPHABETS = (1, 2, 3, 5, 10, 64, 65, 300)
+ALPHABETS = (1, 2, 3, 5, 10, 64, 65, 256, 300)
 
 
 def dense(symbols: int, rng: np.random.Generator) -> MarkovModel:
