@@ -32,7 +32,7 @@ from bench.scaling.picture import draw as draw_scaling
 from bench.scaling.report import scaling_page
 from bench.temporal_report import temporal_page
 from bench.throughput import measure_throughput
-from bench.without_kafka import RESULTS, Folder, publish
+from bench.without_kafka import RESULTS, Folder
 from tests.kafka.broker import Broker, BrokerError
 from tests.kafka.topics import TopicFactory
 
@@ -124,7 +124,7 @@ def path(
     with _kafka() as (folder, bootstrap, say):
         source = TopicFactory(bootstrap)("source", partitions=_PARTITIONS)
         measured = measure_throughput(Workplace(folder, bootstrap, source), settings, say)
-    publish(path_page(measured), results)
+    path_page(measured).publish(results)
 
 
 @app.command(name="processes")
@@ -153,7 +153,7 @@ def one_and_two(
     with _kafka() as (folder, bootstrap, say):
         source = TopicFactory(bootstrap)("source", partitions=_PARTITIONS)
         measured = processes.measure_processes(Workplace(folder, bootstrap, source), settings, say)
-    publish(processes_page(measured), results)
+    processes_page(measured).publish(results)
 
 
 @app.command()
@@ -182,7 +182,7 @@ def scaling(
         python = environment(FUGU.environment, say)
         measured = Scaling(Topics(bootstrap), place, python).measure(settings, say)
     draw_scaling(measured, picture)
-    publish(scaling_page(measured), folder)
+    scaling_page(measured).publish(folder)
 
 
 @app.command()
@@ -205,7 +205,7 @@ def flood(
     settings = key_flood.Settings(command, records, max_keys, _PARTITIONS, os.getloadavg()[0])
     with _kafka() as (folder, bootstrap, say):
         measured = key_flood.measure_flood(folder, bootstrap, settings, say)
-    publish(flood_page(measured), results)
+    flood_page(measured).publish(results)
 
 
 @app.command(name="temporal")
@@ -233,7 +233,7 @@ def temporal_perturbation(
     )
     with _kafka() as (folder, bootstrap, say):
         measured = temporal.measure_temporal(folder, bootstrap, settings, say)
-    publish(temporal_page(measured), results)
+    temporal_page(measured).publish(results)
 
 
 @contextmanager

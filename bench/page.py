@@ -54,6 +54,11 @@ class Page:
             f"To measure again:  {self.command}"
         )
 
+    def publish(self, folder: Path) -> None:
+        """Write the two files, and show the page."""
+        self.write(folder)
+        self.show(Console(), folder)
+
     def _markdown(self) -> str:
         facts = ", ".join(f"{name} {value}" for name, value in _machine().items())
         measured = (

@@ -2,6 +2,7 @@
 under policies), and real-time release."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -37,7 +38,7 @@ def sip(results: Folder = RESULTS) -> None:
     About half a minute.
     """
     load_before = os.getloadavg()[0]
-    publish(sip_page(measure_steps(), ".venv/bin/python -m bench sip", load_before), results)
+    sip_page(measure_steps(), ".venv/bin/python -m bench sip", load_before).publish(results)
 
 
 @app.command()
@@ -46,11 +47,7 @@ def operators(results: Folder = RESULTS) -> None:
 
     About five minutes.
     """
-    load_before = os.getloadavg()[0]
-    with Console().status("making records") as status:
-        parts, costs = measure_operator_parts(status.update), measure_operators(status.update)
-    command = ".venv/bin/python -m bench operators"
-    publish(operators_page(costs, parts, command, load_before), results)
+    _publish("operators", operators_page, results, measure_operators, measure_operator_parts)
 
 
 @app.command()
@@ -59,10 +56,7 @@ def aggregates(results: Folder = RESULTS) -> None:
 
     About two minutes.
     """
-    load_before = os.getloadavg()[0]
-    with Console().status("making records") as status:
-        costs = measure_aggregates(status.update)
-    publish(aggregates_page(costs, ".venv/bin/python -m bench aggregates", load_before), results)
+    _publish("aggregates", aggregates_page, results, measure_aggregates)
 
 
 @app.command()
@@ -71,11 +65,7 @@ def policies(results: Folder = RESULTS) -> None:
 
     About three minutes.
     """
-    load_before = os.getloadavg()[0]
-    with Console().status("making records") as status:
-        ticks, timelines = measure_policies(status.update), measure_timelines(status.update)
-    command = ".venv/bin/python -m bench policies"
-    publish(policies_page(ticks, timelines, command, load_before), results)
+    _publish("policies", policies_page, results, measure_policies, measure_timelines)
 
 
 @app.command()
@@ -84,11 +74,7 @@ def realtime(results: Folder = RESULTS) -> None:
 
     About a minute.
     """
-    load_before = os.getloadavg()[0]
-    with Console().status("making series") as status:
-        measured = measure_realtime(status.update)
-    command = ".venv/bin/python -m bench realtime"
-    publish(realtime_page(measured, command, load_before), results)
+    _publish("realtime", realtime_page, results, measure_realtime)
 
 
 @app.command()
@@ -109,10 +95,17 @@ def state(
     settings = row_state.Settings(command, rows, rounds, os.getloadavg()[0])
     with Console().status("making rows") as status:
         measured = row_state.measure_state(settings, status.update)
-    publish(state_page(measured), results)
+    state_page(measured).publish(results)
 
 
-def publish(page: Page, folder: Path) -> None:
-    """Write the two files, and show the page."""
-    page.write(folder)
-    page.show(Console(), folder)
+def _publish(
+    name: str,
+    page: Callable[..., Page],
+    results: Path,
+    *measures: Callable[[Callable[[str], None]], object],
+) -> None:
+    """Measure one thing after another, and publish the page about them."""
+    load_before = os.getloadavg()[0]
+    with Console().status("making records") as status:
+        measured = [measure(status.update) for measure in measures]
+    page(*measured, f".venv/bin/python -m bench {name}", load_before).publish(results)

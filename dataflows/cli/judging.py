@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dataflows.cli.arguments import AsJson, PipelinePath
+from dataflows.cli.arguments import AsJson, PipelinePath, Plot, Seed
 from dataflows.pipeline_file import PipelineFile
 
 app = typer.Typer()
@@ -19,10 +19,8 @@ def audit(
     confidence: Annotated[
         float, typer.Option(min=50.0, max=99.999999, help="Of all bounds together, in per cent.")
     ] = 99.9,
-    seed: Annotated[int, typer.Option(min=0, max=2**62, help="Another seed, other runs.")] = 0,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the result too (.png or .svg).")
-    ] = None,
+    seed: Seed = 0,
+    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """Attack the configured operator; exit with 1 if it leaks more than it claims.
@@ -83,10 +81,8 @@ def evaluate(
     runs: Annotated[
         int, typer.Option(min=1, max=1_000, help="How often, each under another secret.")
     ] = 5,
-    seed: Annotated[int, typer.Option(min=0, max=2**62, help="Another seed, other runs.")] = 0,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the result too (.png or .svg).")
-    ] = None,
+    seed: Seed = 0,
+    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure, offline, how useful releases of a sample are, for several epsilons and operators.
@@ -138,9 +134,7 @@ def leakage(
         Path | None,
         typer.Option(metavar="FILE", help="What came before each value, if you know better."),
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the result too (.png or .svg).")
-    ] = None,
+    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what releases over time tell somebody who knows how a user's values follow each other.

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dataflows.cli.arguments import AsJson
+from dataflows.cli.arguments import AsJson, Plot
 
 app = typer.Typer(no_args_is_help=True, help="Check and look at policies: what to hide, and when.")
 
@@ -40,9 +40,7 @@ def policy_show(
         datetime | None,
         typer.Option(formats=["%Y-%m-%d"], metavar="DAY", help="The last day; else a week."),
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the result too (.png or .svg).")
-    ] = None,
+    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what is hidden when, what that takes, and how much noise it saves.

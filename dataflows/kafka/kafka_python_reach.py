@@ -100,7 +100,7 @@ def _unavailable(connection: Connection, errors: list[BaseException]) -> KafkaUn
     if any(map(hangs_up, errors)):
         return KafkaUnavailable(
             f"Kafka at {connection.bootstrap} ends every connection without an answer. "
-            f"{_what_it_may_mean(connection)} in kafka.bootstrap."
+            f"{_what_it_may_mean(connection)}"
         )
     lost = [error for error in errors if isinstance(error, KafkaConnectionError)]
     return KafkaUnavailable(
@@ -114,9 +114,10 @@ def _what_it_may_mean(connection: Connection) -> str:
     if credentials is None:
         return (
             f"Its port does not seem to speak {connection.protocol}: correct "
-            "kafka.security.protocol, or the port"
+            "kafka.security.protocol, or the port in kafka.bootstrap."
         )
     return (
         f"Its port does not seem to speak {connection.protocol}, to offer {credentials.mechanism} "
-        f"or to accept user {credentials.username}: correct kafka.security, or the port"
+        f"or to accept user {credentials.username}: correct kafka.security, or the port in "
+        "kafka.bootstrap."
     )
