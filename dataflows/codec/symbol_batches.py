@@ -30,13 +30,11 @@ class SymbolBatches(Symbols):
 
     def write(self, releases: Releases) -> list[bytes]:
         """One JSON object per release; a shorter final batch is a shorter list."""
-        symbols, ends = self._symbols, self._ends
+        symbols, ends = self._symbols, self._ends[self._said(releases)].tolist()
         return [
             self._start
             + b",".join(symbols[symbol] for symbol in batch if symbol >= 0)
             + b'],"confidence":'
-            + ends[end]
-            for batch, end in zip(
-                releases.values.tolist(), self._said(releases).tolist(), strict=True
-            )
+            + end
+            for batch, end in zip(releases.values.tolist(), ends, strict=True)
         ]
