@@ -1,8 +1,11 @@
 """Numbers that JSON can write and a reader would round; payloads that hold one are refused.
 
->>> rounded(b'{"meter": 0.1, "serial": 12345678901234567890123}', ["meter"])
+>>> import orjson
+>>> def is_rounded(content: bytes) -> bool:
+...     return rounded(content, orjson.loads(content), ["meter"])
+>>> is_rounded(b'{"meter": 0.1, "serial": 12345678901234567890123}')
 False
->>> rounded(b'{"meter": [0.10000000000000000001]}', ["meter"])
+>>> is_rounded(b'{"meter": [0.10000000000000000001]}')
 True
 """
 
@@ -12,6 +15,10 @@ from collections.abc import Sequence
 from decimal import Decimal
 from math import isfinite
 
+from dataflows.codec.fields import Record
+
+_AS_WRITTEN = {str, int, bool, type(None)}
+"""orjson reads an integer as what it is; one of more than 64 bits becomes a double."""
 _SUSPICIOUS = re.compile(rb"[:,\[\s]-?(?:[0-9.]{16}|[0-9]+(?:\.[0-9]+)?[eE])")
 """Numbers that are long or have an exponent; what else looks like one is looked at in vain."""
 _LONGEST_INTEGER = 20
@@ -22,12 +29,15 @@ class _Rounded:
     """Stands for a number that no 64-bit integer or double equals."""
 
 
-def rounded(content: bytes, fields: Sequence[str]) -> bool:
-    """Whether any of these fields of a JSON object holds such a number."""
+def rounded(content: bytes, record: Record, fields: Sequence[str]) -> bool:
+    """Whether any of these fields of a JSON object, which orjson read as `record`, holds such a
+    number."""
+    if _AS_WRITTEN.issuperset([type(record.get(name)) for name in fields]):
+        return False
     if not _SUSPICIOUS.search(content):
         return False
-    record = json.loads(content, parse_int=_integer, parse_float=_double)
-    return any(_holds_rounded(record.get(field)) for field in fields)
+    exact = json.loads(content, parse_int=_integer, parse_float=_double)
+    return any(_holds_rounded(exact.get(name)) for name in fields)
 
 
 def _integer(digits: str) -> object:

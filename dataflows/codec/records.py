@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 from math import isfinite
 from typing import Protocol, runtime_checkable
 
@@ -135,7 +136,7 @@ class Codec:
             events = [] if self.event is None else [_event(r, self.event) for r in records]
         except (orjson.JSONDecodeError, Refused):
             return False
-        if self.exact and any(rounded(content, self.exact) for content in contents):
+        if self.exact and any(map(rounded, contents, records, repeat(self.exact))):
             return False
         read.values += values
         read.times += times
@@ -191,7 +192,7 @@ class Codec:
             raise self._refusal(content) from None
         if type(record) is not dict:
             raise Refused(Reason.WRONG_TYPE)
-        if self.exact and rounded(content, self.exact):
+        if self.exact and rounded(content, record, self.exact):
             raise Refused(Reason.OUTSIDE_DOMAIN, self.exact[0])
         return record
 
