@@ -44,7 +44,6 @@ class BudgetRun:
         """What comes of it, the last release of every row, and whether its end has come."""
         inside = self._inside(inner, exhausted, rows, inputs, draws)
         paid, releases = inside.paid, inside.releases
-        assert releases.kinds is None
         last, values = last.copy(), releases.values.copy()
         last[rows[paid]] = values[paid]
         unpaid = np.flatnonzero(~paid)
@@ -61,7 +60,8 @@ class BudgetRun:
         for name, column in self.mechanism.start(1).items():
             if name != "spent":
                 state[name][ended] = column[0]
-        kinds = np.where(paid, Kind.FRESH, self.when_exhausted)
+        own = Kind.FRESH if releases.kinds is None else releases.kinds
+        kinds = np.where(paid, own, self.when_exhausted)
         run = Run(state, Releases(values, notes, kinds), inside.ledger, paid)
         return run, last, exhausted
 
@@ -92,7 +92,8 @@ class BudgetRun:
 
         spent = inner["spent"][rows]
         spent[there] = run.ledger["spent"]
-        notes = {name: placed(note) for name, note in run.releases.annotations.items()}
-        return Run(
-            state, Releases(placed(run.releases.values), notes), {"spent": spent}, placed(run.paid)
-        )
+        inside = run.releases
+        notes = {name: placed(note) for name, note in inside.annotations.items()}
+        kinds = None if inside.kinds is None else placed(inside.kinds)
+        releases = Releases(placed(inside.values), notes, kinds)
+        return Run(state, releases, {"spent": spent}, placed(run.paid))

@@ -101,10 +101,12 @@ def _joined(parts: list[tuple[Integers, Releases]], positions: int) -> Releases:
         return whole
 
     released = [releases for _, releases in parts]
+    kinds = [one.kinds for one in released if one.kinds is not None]
     return Releases(
         placed([one.values for one in released]),
         {
             name: placed([one.annotations[name] for one in released])
             for name in released[0].annotations
         },
+        placed(kinds) if kinds else None,
     )

@@ -22,7 +22,7 @@ def described() -> str:
     """What is compiled here, in words for people."""
     if not available():
         return "none; the extra fast has them"
-    steps = "keyed words, crr, batched_crr, cold_start_crr"
+    steps = "keyed words, crr, adaptive_crr, batched_crr, cold_start_crr"
     return f"{steps}; the first start takes some seconds to compile them"
 
 

@@ -9,23 +9,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from operators.compiled import hamming_law as law_of
-from operators.compiled.blake2b import DIGEST_WORDS, Bytes, finish
+from operators.compiled.blake2b import DIGEST_WORDS, Bytes
 from operators.compiled.charges import charge, extended, spent_after
 from operators.compiled.compiling import entry_point
 from operators.compiled.keyed_words import (
+    HISTORY_BYTES,
     Absorbed,
     Joined,
+    bound_word,
     put_bytes,
-    put_coordinate,
-    put_field,
-    put_size,
     scratch,
 )
 from operators.compiled.markov_step import is_distribution, predict_dense, predict_sparse
 from operators.mechanism import Array, Floats, Integers, Words
 
-_HISTORY_BYTES = 8
-_NO_LIMIT = 2**63 - 1
+NO_LIMIT = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ class CompiledStep:
             positions.ends,
             np.frombuffer(purpose, dtype=np.uint8),
             np.frombuffer(self.digests, dtype=np.uint8),
-            scratch(prefix, keys.longest, positions.longest, len(purpose), size, _HISTORY_BYTES),
+            scratch(prefix, keys.longest, positions.longest, len(purpose), size, HISTORY_BYTES),
             self.chain.transition,
             self.chain.sources,
             self.chain.columns,
@@ -110,7 +108,7 @@ class CompiledStep:
             self.growth,
             self.full_support,
             self.rounding,
-            _NO_LIMIT if total is None else total,
+            NO_LIMIT if total is None else total,
             released,
             confidence,
             spent,
@@ -162,13 +160,12 @@ def _run(
         if not is_distribution(beliefs[row]):
             return row
     digest_bytes = len(digests) // n
-    text = message.view(np.uint8)
     word = np.empty(DIGEST_WORDS, dtype=np.uint64)
     law = np.empty((law_of.LAW_ROWS, n))
     room = np.empty((law_of.SCRATCH_ROWS, n))
     order, rank = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     posterior = np.empty(n)
-    put_bytes(text, 0, rest, 0, len(rest))
+    put_bytes(message.view(np.uint8), 0, rest, 0, len(rest))
     for position in range(len(rows)):
         row, symbol = rows[position], symbols[position]
         spent[position] = all_spent[row]
@@ -182,21 +179,24 @@ def _run(
         if all_spent[row] + cost > total:
             ended[row] = True
             continue
-
-        at = put_field(text, len(rest), keys, key_ends, position)
-        at = put_field(text, at, positions, position_ends, position)
-        at = put_bytes(text, at, purpose, 0, len(purpose))
-        at = put_coordinate(text, at, 0)
-        at = put_size(text, at, digest_bytes + _HISTORY_BYTES)
-        at = put_bytes(text, at, digests, digest_bytes * symbol, digest_bytes * (symbol + 1))
-        for place in range(_HISTORY_BYTES):
-            text[at + place] = (histories[row] >> np.uint64(8 * place)) & np.uint64(255)
-        at = put_size(text, at + _HISTORY_BYTES, 0)
-        for number in range(DIGEST_WORDS):
-            word[number] = absorbed[number]
-        finish(word, text, message, 0, at, before)
-        uniform = np.float64(word[0] >> np.uint64(11)) * 2.0**-53
-
+        drawn_word = bound_word(
+            message,
+            word,
+            absorbed,
+            before,
+            rest,
+            keys,
+            key_ends,
+            positions,
+            position_ends,
+            position,
+            purpose,
+            digests,
+            digest_bytes,
+            symbol,
+            histories[row],
+        )
+        uniform = np.float64(drawn_word >> np.uint64(11)) * 2.0**-53
         drawn = law_of.sample(law, gain, partial, symbol, uniform, room)
         law_of.correct(belief, law, gain, partial, drawn, posterior)
         if len(transition):

@@ -122,14 +122,9 @@ def sample(
 ) -> int:
     """Draw a release by inversion."""
     symbols = law.shape[1]
-    own = law[OWN, symbol]
-    fill = PARTIAL_FILL if symbol == partial else FILL
     cumulative = 0.0
     for y in range(symbols):
-        moves = (1.0 - own) * law[fill, y]
-        if y == symbol:
-            moves += own
-        weight = law[MASS, y] + gain * moves
+        weight = weight_of(law, gain, partial, symbol, y)
         cumulative = weight if y == 0 else cumulative + weight
         scratch[CUMULATIVE, y] = cumulative
     bound, drawn = uniform * cumulative, 0
@@ -137,6 +132,17 @@ def sample(
         if scratch[CUMULATIVE, y] <= bound:
             drawn += 1
     return drawn
+
+
+@inlined
+def weight_of(law: Floats, gain: float, partial: int, symbol: int, released: int) -> float:
+    """a(y|x), times what all y have together."""
+    own = law[OWN, symbol]
+    moves = (1.0 - own) * law[PARTIAL_FILL if symbol == partial else FILL, released]
+    if released == symbol:
+        moves += own
+    weight: float = law[MASS, released] + gain * moves
+    return weight
 
 
 @inlined

@@ -20,6 +20,7 @@ from operators.compiled.compiling import entry_point, part
 from operators.equal_parts import EqualParts
 from operators.mechanism import Integers, Words
 
+HISTORY_BYTES = 8
 _FIXED_BYTES = 64
 """More than lengths, coordinate and block number take."""
 
@@ -141,6 +142,45 @@ def put_coordinate(text: Bytes, at: int, coordinate: int) -> int:
     for place in range(8):
         text[at + place] = (coordinate >> (56 - 8 * place)) & 255
     return at + 8
+
+
+@part
+def bound_word(
+    message: Words,
+    word: Words,
+    absorbed: Words,
+    before: int,
+    rest: Bytes,
+    keys: Bytes,
+    key_ends: Integers,
+    positions: Bytes,
+    position_ends: Integers,
+    position: int,
+    purpose: Bytes,
+    digests: Bytes,
+    digest_bytes: int,
+    item: int,
+    history: np.uint64,
+) -> np.uint64:
+    """The first word for a position, bound to one of some digests and to a history.
+
+    `message` begins with `rest` already.
+    """
+    text = message.view(np.uint8)
+    at = put_field(text, len(rest), keys, key_ends, position)
+    at = put_field(text, at, positions, position_ends, position)
+    at = put_bytes(text, at, purpose, 0, len(purpose))
+    at = put_coordinate(text, at, 0)
+    at = put_size(text, at, digest_bytes + HISTORY_BYTES)
+    at = put_bytes(text, at, digests, digest_bytes * item, digest_bytes * (item + 1))
+    for place in range(HISTORY_BYTES):
+        text[at + place] = (history >> np.uint64(8 * place)) & np.uint64(255)
+    at = put_size(text, at + HISTORY_BYTES, 0)
+    for number in range(DIGEST_WORDS):
+        word[number] = absorbed[number]
+    finish(word, text, message, 0, at, before)
+    first: np.uint64 = word[0]
+    return first
 
 
 @entry_point

@@ -45,7 +45,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from math import isfinite
-from typing import ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
@@ -59,11 +59,13 @@ from operators.mechanism import (
     Integers,
     Kind,
     Releases,
+    Run,
     State,
 )
 from operators.nats import add_spent, in_nats
 from operators.randomized_response import Odds
-from operators.randomness import binding_digest, encode_fields, unit_interval
+from operators.randomness import KeyedDraws, binding_digest, encode_fields, unit_interval
+from operators.runs import run_in_rounds
 from operators.sip.beliefs import (
     charge_of_leakage,
     checked_belief,
@@ -71,6 +73,7 @@ from operators.sip.beliefs import (
     rounding_charge,
 )
 from operators.sip.chain import Chain
+from operators.sip.compiled_release import compiled_adaptive_step
 from operators.sip.conditional_randomized_response import (
     LARGEST_EPSILON,
     LARGEST_SHOWN,
@@ -81,6 +84,9 @@ from operators.sip.proposal import Mask
 from operators.sip.release_law import ReleaseLaw
 from operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
 from operators.sip.symbol_inputs import bound_to, checked_symbols
+
+if TYPE_CHECKING:
+    from operators.compiled.adaptive_crr import CompiledAdaptiveStep
 
 _UNIT_ROUNDOFF = 2.0**-53
 _CHARGE_ROUNDING = 8
@@ -141,6 +147,38 @@ class AdaptiveRelease:
         confidence = posterior[released, np.arange(len(released))]
         kinds = np.where(repeats, Kind.REPEATED, Kind.FRESH)
         return after, Releases(released, {"confidence": confidence}, kinds)
+
+    @property
+    def runs(self) -> bool:
+        """Where its step is compiled."""
+        return self._compiled is not None
+
+    def run(
+        self,
+        state: State,
+        rows: Integers,
+        inputs: Inputs,
+        draws: Draws,
+        total: int | None = None,
+    ) -> Run:
+        """One position after the other, compiled; rounds of `step` for draws of another kind."""
+        if self._compiled is None or type(draws) is not KeyedDraws:
+            return run_in_rounds(self, state, rows, inputs, draws, total)
+        symbols = checked_symbols(inputs, self.model.symbols)
+        after = {name: column.copy() for name, column in state.items()}
+        released, confidence, repeats, spent, paid = self._compiled.run(
+            after,
+            rows,
+            symbols,
+            draws.prefix.compiled,
+            *draws.joined,
+            encode_fields("decision"),
+            encode_fields("release"),
+            total,
+        )
+        kinds = np.where(repeats, Kind.REPEATED, Kind.FRESH)
+        releases = Releases(released, {"confidence": confidence}, kinds)
+        return Run(after, releases, {"spent": spent}, paid)
 
     def observe(self, state: State, outcomes: Integers) -> tuple[State, Floats]:
         """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
@@ -275,6 +313,21 @@ class AdaptiveRelease:
     @cached_property
     def _fresh(self) -> ConditionalRandomizedResponse:
         return ConditionalRandomizedResponse(self.model, self.release_epsilon)
+
+    @cached_property
+    def _compiled(self) -> "CompiledAdaptiveStep | None":
+        if type(self) is not AdaptiveRelease:
+            return None
+        return compiled_adaptive_step(
+            self.model,
+            self._odds,
+            self.release_epsilon,
+            self.distance == "steps",
+            (self._decision_rounding, self._release_rounding),
+            self.largest_charge,
+            self._answers,
+            self._symbols,
+        )
 
     @cached_property
     def _odds(self) -> Odds:

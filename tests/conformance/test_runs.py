@@ -16,7 +16,7 @@ from tests.conformance.conftest import EXAMPLES
 from tests.conformance.streams import Stored, Streams
 
 ROWS = 5
-RUNNING = {"crr", "grr", "laplace", "oue"}
+RUNNING = {"adaptive_crr", "crr", "grr", "laplace", "oue"}
 
 
 def advance_in_one_run(

@@ -10,7 +10,7 @@ from operators.sip.batches import cheapest_targets as search
 from operators.sip.batches.cheapest_targets import cheapest_targets, searched
 from operators.sip.batches.likely_sequences import MOST_KEPT, LikelySequences
 from operators.sip.distances import HAMMING, Distance, Ordered, Points
-from tests.operators.compiled.test_compiled_release import beliefs
+from tests.operators.compiled.equal_runs import beliefs
 from tests.privacy.chains import random_chain
 
 SHAPES = [(1, 2), (2, 1), (2, 5), (3, 3), (10, 2), (5, 3)]

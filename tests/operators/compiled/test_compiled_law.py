@@ -8,7 +8,7 @@ from operators.nats import exact_exp, exact_expm1
 from operators.sip.hamming_kernel import HammingKernel
 from operators.sip.release_law import ReleaseLaw
 from operators.sip.stream_model import StreamModels
-from tests.operators.compiled.test_compiled_release import ROWS, beliefs
+from tests.operators.compiled.equal_runs import ROWS, beliefs
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
 

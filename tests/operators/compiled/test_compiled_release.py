@@ -7,78 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from operators.mechanism import Array, Floats, Inputs
+from operators.mechanism import Inputs
 from operators.randomness import DrawScope, Secret, record_positions
-from operators.runs import run_in_rounds
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.kernels import Mode
-from operators.sip.markov_model import MarkovModel
-from operators.sip.sparse_markov_model import SparseMarkovModel
-from operators.sip.sparse_rows import SparseRows
 from tests.operators import fixed_streams
+from tests.operators.compiled.equal_runs import beliefs, compare, dense, sparse
 
-ROWS, POSITIONS = 50, 250
 ALPHABETS = (1, 2, 3, 5, 10, 64, 65, 256, 300)
-
-
-def dense(symbols: int, rng: np.random.Generator) -> MarkovModel:
-    rows = rng.dirichlet(np.full(symbols, 0.2), size=symbols)
-    return MarkovModel.smoothed(rng.dirichlet(np.ones(symbols)), rows, smoothing=0.01)
-
-
-def sparse(symbols: int, rng: np.random.Generator) -> SparseMarkovModel:
-    rows = [
-        ({int(rng.integers(symbols)): 0.75, symbol: 0.125}, 0.125)
-        if rng.random() < 0.5
-        else ({symbol: 1.0}, 0.0)
-        for symbol in range(symbols)
-    ]
-    rows = [(entries, 1.0 - sum(entries.values())) for entries, _ in rows]
-    return SparseMarkovModel(
-        np.full(symbols, 1.0 / symbols), SparseRows.smoothed(rows, symbols, smoothing=0.01)
-    )
-
-
-def beliefs(symbols: int, rng: np.random.Generator) -> list[Floats]:
-    """Uneven, certain, uniform, with ties and zeros, and with numbers that are hardly numbers."""
-    shape = ROWS, symbols
-    certain = np.zeros(shape)
-    certain[np.arange(ROWS), rng.integers(symbols, size=ROWS)] = 1.0
-    ties = rng.integers(0, 3, size=shape).astype(float)
-    tiny = np.where(rng.random(shape) < 0.4, 1e-310, rng.random(shape))
-    ties[:, 0] += 1.0
-    tiny[:, -1] += 0.1
-    return [
-        rng.dirichlet(np.full(symbols, 0.1), size=ROWS),
-        certain,
-        np.full(shape, 1.0 / symbols),
-        ties / ties.sum(axis=1, keepdims=True),
-        tiny / tiny.sum(axis=1, keepdims=True),
-    ]
-
-
-def compare(crr: ConditionalRandomizedResponse, belief: Floats, seed: int) -> int:
-    """How many releases both give."""
-    rng = np.random.default_rng(seed)
-    rows = np.where(rng.random(POSITIONS) < 0.1, 0, rng.integers(ROWS, size=POSITIONS))
-    truth = Inputs(rng.integers(crr.model.symbols, size=POSITIONS))
-    scope = DrawScope(Secret(bytes(32)), "p", "crr", 1, crr.law_digest())
-    keys = [b"user %d" % row for row in rows.tolist()]
-    draws = scope.draws(keys, record_positions("t", 0, range(POSITIONS)))
-    state = {**crr.start(ROWS), "belief": belief}
-    total = None if seed % 2 else crr.largest_charge * 20
-    assert crr.runs
-    run = crr.run(state, rows, truth, draws, total)
-    rounds = run_in_rounds(crr, state, rows, truth, draws, total)
-
-    def columns(one: object) -> list[bytes]:
-        assert isinstance(one, type(run))
-        every: list[Array] = [*one.state.values(), one.ledger["spent"], one.paid]
-        every += [one.releases.values, one.releases.annotations["confidence"]]
-        return [column.tobytes() for column in every]
-
-    assert columns(run) == columns(rounds)
-    return int(run.paid.sum())
 
 
 @pytest.mark.parametrize("mode", ["optimal", "full_support"])
@@ -119,8 +55,10 @@ sys.modules["numba"] = None
 from operators import compiled
 from operators.registry import KINDS
 from tests.operators import fixed_streams
-assert not compiled.available() and not KINDS["crr"].examples()[0].mechanism.runs
-for kind in ("crr", "grr", "laplace", "oue"):
+kinds = ("adaptive_crr", "crr", "grr", "laplace", "oue")
+assert not compiled.available()
+assert not any(KINDS[kind].examples()[0].mechanism.runs for kind in kinds[:2])
+for kind in kinds:
     print(kind, fixed_streams.digest(kind))
 """
 
@@ -133,5 +71,5 @@ def test_a_process_without_numba_gives_the_same_bytes() -> None:
         text=True,
         check=True,
     )
-    kinds = ("crr", "grr", "laplace", "oue")
+    kinds = ("adaptive_crr", "crr", "grr", "laplace", "oue")
     assert finished.stdout == "".join(f"{kind} {fixed_streams.digest(kind)}\n" for kind in kinds)

@@ -7,7 +7,7 @@ from operators import compiled
 from operators.nats import exact_exp, exact_expm1
 from operators.sip.batches.likely_sequences import LikelySequences, SequenceLaw
 from operators.sip.distances import HAMMING, Ordered
-from tests.operators.compiled.test_compiled_release import ROWS, beliefs, dense
+from tests.operators.compiled.equal_runs import ROWS, beliefs, dense
 
 SHAPES = [(1, 2), (2, 1), (2, 5), (3, 3), (10, 2), (5, 3)]
 EPSILONS = (0.1, 1.0, 2.0, 5.0, 40.0)

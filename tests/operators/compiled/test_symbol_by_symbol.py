@@ -6,7 +6,7 @@ import pytest
 from operators import compiled
 from operators.sip.batches.symbol_by_symbol import SymbolBySymbol
 from operators.sip.distances import HAMMING, Ordered
-from tests.operators.compiled.test_compiled_release import beliefs, dense
+from tests.operators.compiled.equal_runs import beliefs, dense
 
 SHAPES = [(1, 2), (2, 1), (2, 5), (3, 3), (5, 4), (10, 2), (10, 3)]
 EPSILONS = (0.05, 0.5, 1.0, 2.0, 5.0, 40.0)

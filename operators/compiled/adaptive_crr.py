@@ -1,0 +1,272 @@
+"""Adaptive release, position after position, for batches of any shape.
+
+One call per batch, as for `crr`: the answer, what it says, the release where there is one, and all
+that follows from them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from operators.compiled import hamming_law as law_of
+from operators.compiled.blake2b import DIGEST_WORDS, Bytes
+from operators.compiled.charges import charge, extended, spent_after
+from operators.compiled.compiling import entry_point, part
+from operators.compiled.crr import NO_LIMIT, CompiledChain
+from operators.compiled.keyed_words import (
+    HISTORY_BYTES,
+    Absorbed,
+    Joined,
+    bound_word,
+    put_bytes,
+    scratch,
+)
+from operators.compiled.markov_step import is_distribution, predict_dense, predict_sparse
+from operators.compiled.repeat_decision import (
+    answer_leakage_ratio,
+    answered,
+    expected_steps,
+    is_near,
+)
+from operators.mechanism import Array, Floats, Integers, Words
+
+
+@dataclass(frozen=True)
+class CompiledAdaptiveStep:
+    """The constants of a configured mechanism.
+
+    `favoured` of 2^64 words give the answer that is true, which is as `likely`. `answers` are the
+    digests of no and yes, and `symbols` those of the symbols, joined. No position costs more than
+    `largest_charge`.
+    """
+
+    chain: CompiledChain
+    gain: float
+    growth: float
+    favoured: int
+    likely: float
+    unlikely: float
+    counts_steps: bool
+    decision_rounding: int
+    release_rounding: int
+    largest_charge: int
+    answers: bytes
+    symbols: bytes
+
+    def run(
+        self,
+        state: dict[str, Array],
+        rows: Integers,
+        symbols: Integers,
+        prefix: Absorbed,
+        keys: Joined,
+        positions: Joined,
+        decision: bytes,
+        release: bytes,
+        total: int | None,
+    ) -> tuple[Integers, Floats, Array, Integers, Array]:
+        """Advance `state` in place; releases, confidences, whether repeated, `spent` and whether
+        paid, by position. `decision` and `release` are the purposes of draws.
+
+        Raises `ValueError` for a belief that is not a distribution.
+        """
+        size = len(self.symbols) // state["belief"].shape[1]
+        longest = max(len(decision), len(release)), size, HISTORY_BYTES
+        count = len(rows)
+        released, spent = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        repeated, paid = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        confidence = np.zeros(count)
+        damaged = _run(
+            state["belief"],
+            state["previous"],
+            state["spent"],
+            state["history"],
+            np.zeros(len(state["spent"]), dtype=bool),
+            rows,
+            symbols,
+            prefix.state,
+            prefix.before,
+            prefix.rest,
+            keys.content,
+            keys.ends,
+            positions.content,
+            positions.ends,
+            np.frombuffer(decision, dtype=np.uint8),
+            np.frombuffer(release, dtype=np.uint8),
+            np.frombuffer(self.answers, dtype=np.uint8),
+            np.frombuffer(self.symbols, dtype=np.uint8),
+            scratch(prefix, keys.longest, positions.longest, *longest),
+            self.chain.transition,
+            self.chain.sources,
+            self.chain.columns,
+            self.chain.kept,
+            self.chain.restart,
+            self.gain,
+            self.growth,
+            np.uint64(self.favoured),
+            self.likely,
+            self.unlikely,
+            self.counts_steps,
+            self.decision_rounding,
+            self.release_rounding,
+            self.largest_charge,
+            NO_LIMIT if total is None else total,
+            released,
+            confidence,
+            repeated,
+            spent,
+            paid,
+        )
+        if damaged >= 0:
+            raise ValueError(f"the belief of row {damaged} is not a distribution")
+        return released, confidence, repeated, spent, paid
+
+
+@part
+def _propose(
+    belief: Floats,
+    gain: float,
+    growth: float,
+    law: Floats,
+    room: Floats,
+    order: Integers,
+    rank: Integers,
+) -> tuple[int, bool]:
+    """Compiled once: in three places it would take a minute."""
+    return law_of.propose(belief, gain, growth, False, law, room, order, rank)
+
+
+@entry_point
+def _run(
+    beliefs: Floats,
+    previous: Integers,
+    all_spent: Integers,
+    histories: Words,
+    ended: Array,
+    rows: Integers,
+    symbols: Integers,
+    absorbed: Words,
+    before: int,
+    rest: Bytes,
+    keys: Bytes,
+    key_ends: Integers,
+    positions: Bytes,
+    position_ends: Integers,
+    decision: Bytes,
+    release: Bytes,
+    answer_digests: Bytes,
+    symbol_digests: Bytes,
+    message: Words,
+    transition: Floats,
+    sources: Integers,
+    columns: Integers,
+    kept: Floats,
+    restart: Floats,
+    gain: float,
+    growth: float,
+    favoured: np.uint64,
+    likely: float,
+    unlikely: float,
+    counts_steps: bool,
+    decision_rounding: int,
+    release_rounding: int,
+    largest_charge: int,
+    total: int,
+    released: Integers,
+    confidence: Floats,
+    repeated: Array,
+    spent: Integers,
+    paid: Array,
+) -> int:
+    """Advance all rows; -1, or the number of one whose belief is no distribution, and nothing is
+    done."""
+    n = beliefs.shape[1]
+    for row in range(len(beliefs)):
+        if not is_distribution(beliefs[row]):
+            return row
+    digest_bytes = len(symbol_digests) // n
+    word = np.empty(DIGEST_WORDS, dtype=np.uint64)
+    law = np.empty((law_of.LAW_ROWS, n))
+    room = np.empty((law_of.SCRATCH_ROWS, n))
+    order, rank = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    told, posterior = np.empty(n), np.empty(n)
+    put_bytes(message.view(np.uint8), 0, rest, 0, len(rest))
+    for position in range(len(rows)):
+        row, symbol = rows[position], symbols[position]
+        spent[position] = all_spent[row]
+        if ended[row]:
+            continue
+        belief, last, within = beliefs[row], previous[row], 0.0
+        if counts_steps:
+            partial, _ = _propose(belief, gain, growth, law, room, order, rank)
+            within = expected_steps(belief, law, gain, partial, posterior)
+        cost = charge(
+            answer_leakage_ratio(belief, last, within, likely, unlikely), decision_rounding
+        )
+        if all_spent[row] + largest_charge > total:
+            answered(belief, last, within, False, likely, unlikely, told)
+            _, constant = _propose(told, gain, growth, law, room, order, rank)
+            at_most = cost + charge(law_of.leakage_ratio(law, gain, constant), release_rounding)
+            if all_spent[row] + at_most > total:
+                ended[row] = True
+                continue
+        good_enough = is_near(symbol, last, within)
+        drawn_word = bound_word(
+            message,
+            word,
+            absorbed,
+            before,
+            rest,
+            keys,
+            key_ends,
+            positions,
+            position_ends,
+            position,
+            decision,
+            answer_digests,
+            digest_bytes,
+            1 if good_enough else 0,
+            histories[row],
+        )
+        repeats = (drawn_word < favoured) == good_enough
+        answered(belief, last, within, repeats, likely, unlikely, told)
+        if repeats:
+            drawn, event = last, n
+            posterior[:] = told
+        else:
+            partial, constant = _propose(told, gain, growth, law, room, order, rank)
+            drawn_word = bound_word(
+                message,
+                word,
+                absorbed,
+                before,
+                rest,
+                keys,
+                key_ends,
+                positions,
+                position_ends,
+                position,
+                release,
+                symbol_digests,
+                digest_bytes,
+                symbol,
+                histories[row],
+            )
+            uniform = np.float64(drawn_word >> np.uint64(11)) * 2.0**-53
+            drawn = law_of.sample(law, gain, partial, symbol, uniform, room)
+            law_of.correct(told, law, gain, partial, drawn, posterior)
+            cost += charge(law_of.leakage_ratio(law, gain, constant), release_rounding)
+            event = drawn
+        if len(transition):
+            predict_dense(posterior, transition, belief)
+        else:
+            predict_sparse(posterior, sources, columns, kept, restart, belief)
+        previous[row] = drawn
+        all_spent[row] = spent_after(all_spent[row], cost)
+        histories[row] = extended(histories[row], event + 1)
+        released[position] = drawn
+        confidence[position] = posterior[drawn]
+        repeated[position] = repeats
+        spent[position] = all_spent[row]
+        paid[position] = True
+    return -1
