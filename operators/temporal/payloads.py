@@ -32,9 +32,13 @@ def is_there(payloads: Array) -> NDArray[np.bool_]:
 
 def bound_to(values: Array, histories: Words) -> list[bytes]:
     """What draws are applied to: the payload, and through the history all that came before."""
-    histories_bytes = histories.astype("<u8").tobytes()
+    histories_bytes, payloads = histories.astype("<u8").tobytes(), values.tolist()
+    digests = {value: _digest(value) for value in set(payloads)}
     return [
-        (b"" if value is None else blake2b(value, digest_size=_DIGEST_BYTES).digest())
-        + histories_bytes[8 * row : 8 * row + 8]
-        for row, value in enumerate(values.tolist())
+        digests[value] + histories_bytes[8 * row : 8 * row + 8]
+        for row, value in enumerate(payloads)
     ]
+
+
+def _digest(value: bytes | None) -> bytes:
+    return b"" if value is None else blake2b(value, digest_size=_DIGEST_BYTES).digest()
