@@ -95,7 +95,7 @@ def peers(
     if json:
         sys.stdout.buffer.write((folder / "peers.json").read_bytes())
     else:
-        page.show(Console(), folder)
+        page.show(folder)
     if failures:
         raise ChildFailed("\n".join(["failed, and shown as such:", *failures]))
 

@@ -23,6 +23,7 @@ from dataflows.lift import Lift
 from dataflows.mechanisms import columns_of, configure, ticks_of
 from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import Pseudonyms, Publisher
+from dataflows.run import collect_garbage_seldom
 from dataflows.series_lift import SeriesLift
 from dataflows.state.row_table import RowTable
 from operators.mechanism import Mechanism
@@ -47,6 +48,7 @@ class PartCost:
 
 def measure_operator_parts(say: Callable[[str], None]) -> list[PartCost]:
     """`crr`, then all others."""
+    collect_garbage_seldom()
     costs, stream = [], stream_of(USERS, 1)
     for contestant in (FUGU, *OPERATORS):
         assert isinstance(contestant, Fugu)

@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +16,8 @@ from rich.console import Console
 from bench.grid import Grid
 
 _LIBRARIES = ("kafka-python", "bytewax", "numpy", "orjson")
+_FILE_COLUMNS = 180
+"""Enough for the widest table, where nothing says how wide the output is."""
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
 
 
@@ -40,8 +43,9 @@ class Page:
         (folder / f"{self.name}.json").write_bytes(orjson.dumps(document, option=_JSON))
         (folder / f"{self.name}.md").write_text(self._markdown())
 
-    def show(self, console: Console, folder: Path) -> None:
+    def show(self, folder: Path) -> None:
         """What a person wants to know, and where to find it again."""
+        console = Console() if sys.stdout.isatty() else Console(width=_FILE_COLUMNS)
         for grid in self.grids:
             console.print(grid.for_terminal(), "")
         for note in self.notes:
@@ -57,7 +61,7 @@ class Page:
     def publish(self, folder: Path) -> None:
         """Write the two files, and show the page."""
         self.write(folder)
-        self.show(Console(), folder)
+        self.show(folder)
 
     def _markdown(self) -> str:
         facts = ", ".join(f"{name} {value}" for name, value in _machine().items())

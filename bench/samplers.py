@@ -186,12 +186,10 @@ def _numpy() -> Iterator[Contender]:
 
 def main() -> None:
     """Measure, write, show."""
-    console = Console()
     load_before = os.getloadavg()[0]
-    with console.status("drawing"):
+    with Console().status("drawing"):
         page = samplers_page(measure_samplers(), load_before)
-    page.write(_RESULTS)
-    page.show(console, _RESULTS)
+    page.publish(_RESULTS)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ def _run(
     log.info("compiled steps: %s", compiled.described())
     if finishing is not None:
         stop.request()
-    _collect_garbage_seldom()
+    collect_garbage_seldom()
     failures: list[FuguError] = []
     threads = [
         Thread(target=_run_shard, args=(file, plan, failures), daemon=True) for plan in plans
@@ -158,7 +158,7 @@ def _run_shard(file: PipelineFile, plan: AnyPlan, failures: list[FuguError]) -> 
         plan.stop.request()
 
 
-def _collect_garbage_seldom() -> None:
+def collect_garbage_seldom() -> None:
     """A batch is thousands of lists and tuples that are soon gone and hold no cycles: by default
     Python looks through them, and all that stays, more often than anything else is done."""
     gc.freeze()
