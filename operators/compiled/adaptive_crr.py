@@ -15,8 +15,6 @@ from operators.compiled.compiling import entry_point, part
 from operators.compiled.crr import NO_LIMIT, CompiledChain
 from operators.compiled.keyed_words import (
     HISTORY_BYTES,
-    Absorbed,
-    Joined,
     bound_word,
     put_bytes,
     scratch,
@@ -28,7 +26,8 @@ from operators.compiled.repeat_decision import (
     expected_steps,
     is_near,
 )
-from operators.mechanism import Array, Floats, Integers, Words
+from operators.mechanism import Array, Floats, Integers, Kind, Releases, Run, State, Words
+from operators.randomness import KeyedDraws, encode_fields
 
 
 @dataclass(frozen=True)
@@ -55,21 +54,19 @@ class CompiledAdaptiveStep:
 
     def run(
         self,
-        state: dict[str, Array],
+        state: State,
         rows: Integers,
         symbols: Integers,
-        prefix: Absorbed,
-        keys: Joined,
-        positions: Joined,
-        decision: bytes,
-        release: bytes,
+        draws: KeyedDraws,
         total: int | None,
-    ) -> tuple[Integers, Floats, Array, Integers, Array]:
-        """Advance `state` in place; releases, confidences, whether repeated, `spent` and whether
-        paid, by position. `decision` and `release` are the purposes of draws.
+    ) -> Run:
+        """See `RunningMechanism`.
 
         Raises `ValueError` for a belief that is not a distribution.
         """
+        state = {name: column.copy() for name, column in state.items()}
+        prefix, (keys, positions) = draws.prefix.compiled, draws.joined
+        decision, release = encode_fields("decision"), encode_fields("release")
         size = len(self.symbols) // state["belief"].shape[1]
         longest = max(len(decision), len(release)), size, HISTORY_BYTES
         count = len(rows)
@@ -119,7 +116,9 @@ class CompiledAdaptiveStep:
         )
         if damaged >= 0:
             raise ValueError(f"the belief of row {damaged} is not a distribution")
-        return released, confidence, repeated, spent, paid
+        kinds = np.where(repeated, Kind.REPEATED, Kind.FRESH)
+        releases = Releases(released, {"confidence": confidence}, kinds)
+        return Run(state, releases, {"spent": spent}, paid)
 
 
 @part

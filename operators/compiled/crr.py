@@ -14,14 +14,13 @@ from operators.compiled.charges import charge, extended, spent_after
 from operators.compiled.compiling import entry_point
 from operators.compiled.keyed_words import (
     HISTORY_BYTES,
-    Absorbed,
-    Joined,
     bound_word,
     put_bytes,
     scratch,
 )
 from operators.compiled.markov_step import is_distribution, predict_dense, predict_sparse
-from operators.mechanism import Array, Floats, Integers, Words
+from operators.mechanism import Array, Floats, Integers, Releases, Run, State, Words
+from operators.randomness import KeyedDraws, encode_fields
 
 NO_LIMIT = 2**63 - 1
 
@@ -64,19 +63,19 @@ class CompiledStep:
 
     def run(
         self,
-        state: dict[str, Array],
+        state: State,
         rows: Integers,
         symbols: Integers,
-        prefix: Absorbed,
-        keys: Joined,
-        positions: Joined,
-        purpose: bytes,
+        draws: KeyedDraws,
         total: int | None,
-    ) -> tuple[Integers, Floats, Integers, Array]:
-        """Advance `state` in place; releases, confidences, `spent` and whether paid, by position.
+    ) -> Run:
+        """See `RunningMechanism`.
 
         Raises `ValueError` for a belief that is not a distribution.
         """
+        state = {name: column.copy() for name, column in state.items()}
+        prefix, (keys, positions) = draws.prefix.compiled, draws.joined
+        purpose = encode_fields("release")
         size = len(self.digests) // state["belief"].shape[1]
         count = len(rows)
         released, spent = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
@@ -116,7 +115,7 @@ class CompiledStep:
         )
         if damaged >= 0:
             raise ValueError(f"the belief of row {damaged} is not a distribution")
-        return released, confidence, spent, paid
+        return Run(state, Releases(released, {"confidence": confidence}), {"spent": spent}, paid)
 
 
 @entry_point

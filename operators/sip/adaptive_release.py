@@ -165,20 +165,7 @@ class AdaptiveRelease:
         if self._compiled is None or type(draws) is not KeyedDraws:
             return run_in_rounds(self, state, rows, inputs, draws, total)
         symbols = checked_symbols(inputs, self.model.symbols)
-        after = {name: column.copy() for name, column in state.items()}
-        released, confidence, repeats, spent, paid = self._compiled.run(
-            after,
-            rows,
-            symbols,
-            draws.prefix.compiled,
-            *draws.joined,
-            encode_fields("decision"),
-            encode_fields("release"),
-            total,
-        )
-        kinds = np.where(repeats, Kind.REPEATED, Kind.FRESH)
-        releases = Releases(released, {"confidence": confidence}, kinds)
-        return Run(after, releases, {"spent": spent}, paid)
+        return self._compiled.run(state, rows, symbols, draws, total)
 
     def observe(self, state: State, outcomes: Integers) -> tuple[State, Floats]:
         """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
