@@ -12,7 +12,7 @@ True
 import json
 import re
 from collections.abc import Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from math import isfinite
 
 from dataflows.codec.fields import Record
@@ -31,13 +31,16 @@ class _Rounded:
 
 def rounded(content: bytes, record: Record, fields: Sequence[str]) -> bool:
     """Whether any of these fields of a JSON object, which orjson read as `record`, holds such a
-    number."""
+    number, or is nested too deeply to tell."""
     if _AS_WRITTEN.issuperset([type(record.get(name)) for name in fields]):
         return False
     if not _SUSPICIOUS.search(content):
         return False
-    exact = json.loads(content, parse_int=_integer, parse_float=_double)
-    return any(_holds_rounded(exact.get(name)) for name in fields)
+    try:
+        exact = json.loads(content, parse_int=_integer, parse_float=_double)
+        return any(_holds_rounded(exact.get(name)) for name in fields)
+    except RecursionError:
+        return True
 
 
 def _integer(digits: str) -> object:
@@ -47,7 +50,10 @@ def _integer(digits: str) -> object:
 
 def _double(digits: str) -> object:
     number = float(digits)
-    exact = isfinite(number) and Decimal(digits) == Decimal(repr(number))
+    try:
+        exact = isfinite(number) and Decimal(digits) == Decimal(repr(number))
+    except InvalidOperation:  # an exponent that not even `Decimal` holds
+        exact = False
     return number if exact else _Rounded()
 
 

@@ -4,6 +4,7 @@ A value goes through as the JSON that it stands for; `exact_numbers` refuses tho
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
 import numpy as np
@@ -46,18 +47,22 @@ class Payloads:
             raise Refused(Reason.WRONG_TYPE, missing[0])
         if missing:
             return None
-        payload = orjson.dumps(values[self.field] if len(values) == 1 else values)
+        try:
+            payload = orjson.dumps(values[self.field] if len(values) == 1 else values)
+        except orjson.JSONEncodeError:  # nested more deeply than orjson writes
+            raise Refused(Reason.OUTSIDE_DOMAIN, self.field) from None
         if len(payload) > LARGEST_PAYLOAD_BYTES:  # 1e15 is written with all its digits
             raise Refused(Reason.TOO_LARGE, self.field)
         return payload
 
-    def read_column(self, records: Sequence[Record]) -> list[bytes | None]:
+    def read_column(self, records: Sequence[Record]) -> Sequence[bytes | None]:
         """The same for many records: one field without a null is written without another look."""
-        column = [record.get(self.field) for record in records]
-        if len(self.fields) == 1 and None not in column:
-            payloads = list(map(orjson.dumps, column))
-            if max(map(len, payloads), default=0) <= LARGEST_PAYLOAD_BYTES:
-                return [*payloads]
+        if len(self.fields) == 1:
+            column = [record.get(self.field) for record in records]
+            with suppress(orjson.JSONEncodeError):
+                payloads = [] if None in column else list(map(orjson.dumps, column))
+                if payloads and max(map(len, payloads)) <= LARGEST_PAYLOAD_BYTES:
+                    return payloads
         return list(map(self.read, records))
 
     def write(self, releases: Releases) -> list[bytes]:

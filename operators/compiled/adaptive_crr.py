@@ -62,8 +62,11 @@ class CompiledAdaptiveStep:
     ) -> Run:
         """See `RunningMechanism`.
 
-        Raises `ValueError` for a belief that is not a distribution.
+        Raises `ValueError` for a belief that is not a distribution, or a last release that is no
+        symbol.
         """
+        if not np.isin(state["previous"], np.arange(state["belief"].shape[1])).all():
+            raise ValueError("a last release is no symbol")
         state = {name: column.copy() for name, column in state.items()}
         prefix, (keys, positions) = draws.prefix.compiled, draws.joined
         decision, release = encode_fields("decision"), encode_fields("release")

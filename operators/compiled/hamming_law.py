@@ -4,7 +4,7 @@ The same operations in the same order as `hamming_kernel`, `stay_or_fill` and `r
 `operators.sip`, which say what they mean. One row at a time needs no arrays of rows, and no masks
 for what does not apply to it.
 
-A law is a `(6, n)` table, of which the rows are named below; what is one number for all symbols is
+A law is a `(7, n)` table, of which the rows are named below; what is one number for all symbols is
 returned. `partial` is the symbol that is kept partially, or -1.
 """
 

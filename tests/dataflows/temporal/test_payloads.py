@@ -40,9 +40,12 @@ def test_values_of_any_kind_come_out_as_they_went_in(tmp_path: Path) -> None:
         b"[\n1.5E-400]",
         b"-2e-400",
         b"[0,1,12345678901234567890123]",
+        b"1e-9999999999999999999999",
+        b"0e9999999999999999999999",
+        b"[" * 600 + b"]" * 600,
     ],
 )
-def test_a_number_that_would_be_rounded_is_refused(value: bytes, tmp_path: Path) -> None:
+def test_what_would_not_come_out_as_it_went_in_is_refused(value: bytes, tmp_path: Path) -> None:
     run = through(tmp_path, [b"1", value, b"2"])
     assert [(offset, name) for offset, _, name in run.dead] == [(1, "bpm")]
     assert run.dead[0][1] in ("outside_domain", "not_finite")
@@ -51,6 +54,13 @@ def test_a_number_that_would_be_rounded_is_refused(value: bytes, tmp_path: Path)
 def test_numbers_that_nobody_reads_may_be_anything(tmp_path: Path) -> None:
     content = b'{"at": 1, "serial": 123456789012345678901234567890, "bpm": 70}'
     assert not Running(pipeline_file(tmp_path, {}, FIRST)).feed([(b"a", content)]).dead
+
+
+def test_a_neighbour_that_is_nested_deeply_stops_nobody(tmp_path: Path) -> None:
+    nested = b'{"at": 1, "bpm": 1e1, "other": ' + b"[" * 1010 + b"]" * 1010 + b"}"
+    run = Running(pipeline_file(tmp_path, {}, FIRST))
+    run.feed([(b"a", nested), (b"a", b'{"at": 1, "bpm": 71}')])
+    assert run.dead == [(0, "outside_domain", "bpm")]
 
 
 def test_a_null_is_refused_or_no_value(tmp_path: Path) -> None:

@@ -51,7 +51,10 @@ def beliefs(symbols: int, rng: np.random.Generator) -> list[Floats]:
 
 
 def compare(
-    mechanism: ConditionalRandomizedResponse | AdaptiveRelease, belief: Floats, seed: int
+    mechanism: ConditionalRandomizedResponse | AdaptiveRelease,
+    belief: Floats,
+    seed: int,
+    pays_for: int = 20,
 ) -> int:
     """How many releases both give."""
     rng = np.random.default_rng(seed)
@@ -61,7 +64,7 @@ def compare(
     keys = [b"user %d" % row for row in rows.tolist()]
     draws = scope.draws(keys, record_positions("t", 0, range(POSITIONS)))
     state = {**mechanism.start(ROWS), "belief": belief}
-    total = None if seed % 2 else mechanism.largest_charge * 20
+    total = None if seed % 2 else mechanism.largest_charge * pays_for
     assert mechanism.runs
     run = mechanism.run(state, rows, truth, draws, total)
     rounds = run_in_rounds(mechanism, state, rows, truth, draws, total)
