@@ -29,8 +29,10 @@ def compiled_step(
     digests: tuple[bytes, ...],
 ) -> "CompiledStep | None":
     """That of conditional randomized response; None where there is none, or no numba."""
+    if type(kernel) not in (HammingKernel, IdentityKernel):
+        return None
     chain = _compiled_chain(model)
-    if chain is None or type(kernel) not in (HammingKernel, IdentityKernel):
+    if chain is None:
         return None
     from operators.compiled.crr import CompiledStep
 
