@@ -9,17 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from operators.compiled import hamming_law as law_of
-from operators.compiled.blake2b import DIGEST_WORDS, Bytes
+from operators.compiled.blake2b import Bytes
 from operators.compiled.charges import charge, extended, spent_after
 from operators.compiled.compiling import entry_point, part
-from operators.compiled.crr import NO_LIMIT, CompiledChain
-from operators.compiled.keyed_words import (
-    HISTORY_BYTES,
-    bound_word,
-    put_bytes,
-    scratch,
-)
-from operators.compiled.markov_step import is_distribution, predict_dense, predict_sparse
+from operators.compiled.crr import NO_LIMIT
+from operators.compiled.hamming_law import Room
+from operators.compiled.keyed_words import HISTORY_BYTES, DrawColumns, bound_word, bytes_of
+from operators.compiled.markov_step import CompiledChain, is_distribution, predict
 from operators.compiled.repeat_decision import (
     answer_leakage_ratio,
     answered,
@@ -65,13 +61,13 @@ class CompiledAdaptiveStep:
         Raises `ValueError` for a belief that is not a distribution, or a last release that is no
         symbol.
         """
-        if not np.isin(state["previous"], np.arange(state["belief"].shape[1])).all():
+        streams, symbols_there = state["belief"].shape
+        if not np.isin(state["previous"], np.arange(symbols_there)).all():
             raise ValueError("a last release is no symbol")
         state = {name: column.copy() for name, column in state.items()}
-        prefix, (keys, positions) = draws.prefix.compiled, draws.joined
         decision, release = encode_fields("decision"), encode_fields("release")
-        size = len(self.symbols) // state["belief"].shape[1]
-        longest = max(len(decision), len(release)), size, HISTORY_BYTES
+        longest = max(len(decision), len(release)), len(self.symbols) // symbols_there
+        keys_and_positions, room = draws.joined, Room.of(symbols_there)
         count = len(rows)
         released, spent = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
         repeated, paid = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
@@ -81,26 +77,15 @@ class CompiledAdaptiveStep:
             state["previous"],
             state["spent"],
             state["history"],
-            np.zeros(len(state["spent"]), dtype=bool),
+            np.zeros(streams, dtype=bool),
             rows,
             symbols,
-            prefix.state,
-            prefix.before,
-            prefix.rest,
-            keys.content,
-            keys.ends,
-            positions.content,
-            positions.ends,
-            np.frombuffer(decision, dtype=np.uint8),
-            np.frombuffer(release, dtype=np.uint8),
-            np.frombuffer(self.answers, dtype=np.uint8),
-            np.frombuffer(self.symbols, dtype=np.uint8),
-            scratch(prefix, keys.longest, positions.longest, *longest),
-            self.chain.transition,
-            self.chain.sources,
-            self.chain.columns,
-            self.chain.kept,
-            self.chain.restart,
+            DrawColumns.of(draws.prefix.compiled, *keys_and_positions, *longest, HISTORY_BYTES),
+            bytes_of(decision),
+            bytes_of(release),
+            bytes_of(self.answers),
+            bytes_of(self.symbols),
+            self.chain,
             self.gain,
             self.growth,
             np.uint64(self.favoured),
@@ -111,6 +96,10 @@ class CompiledAdaptiveStep:
             self.release_rounding,
             self.largest_charge,
             NO_LIMIT if total is None else total,
+            np.empty((law_of.LAW_ROWS, symbols_there)),
+            np.empty(symbols_there),
+            np.empty(symbols_there),
+            room,
             released,
             confidence,
             repeated,
@@ -126,16 +115,10 @@ class CompiledAdaptiveStep:
 
 @part
 def _propose(
-    belief: Floats,
-    gain: float,
-    growth: float,
-    law: Floats,
-    room: Floats,
-    order: Integers,
-    rank: Integers,
+    belief: Floats, gain: float, growth: float, law: Floats, room: Room
 ) -> tuple[int, bool]:
     """Compiled once: in three places it would take a minute."""
-    return law_of.propose(belief, gain, growth, False, law, room, order, rank)
+    return law_of.propose(belief, gain, growth, False, law, room)
 
 
 @entry_point
@@ -147,23 +130,12 @@ def _run(
     ended: Array,
     rows: Integers,
     symbols: Integers,
-    absorbed: Words,
-    before: int,
-    rest: Bytes,
-    keys: Bytes,
-    key_ends: Integers,
-    positions: Bytes,
-    position_ends: Integers,
+    draws: DrawColumns,
     decision: Bytes,
     release: Bytes,
     answer_digests: Bytes,
     symbol_digests: Bytes,
-    message: Words,
-    transition: Floats,
-    sources: Integers,
-    columns: Integers,
-    kept: Floats,
-    restart: Floats,
+    chain: CompiledChain,
     gain: float,
     growth: float,
     favoured: np.uint64,
@@ -174,6 +146,10 @@ def _run(
     release_rounding: int,
     largest_charge: int,
     total: int,
+    law: Floats,
+    told: Floats,
+    posterior: Floats,
+    room: Room,
     released: Integers,
     confidence: Floats,
     repeated: Array,
@@ -186,86 +162,47 @@ def _run(
     for row in range(len(beliefs)):
         if not is_distribution(beliefs[row]):
             return row
-    digest_bytes = len(symbol_digests) // n
-    word = np.empty(DIGEST_WORDS, dtype=np.uint64)
-    law = np.empty((law_of.LAW_ROWS, n))
-    room = np.empty((law_of.SCRATCH_ROWS, n))
-    order, rank = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    told, posterior = np.empty(n), np.empty(n)
-    put_bytes(message.view(np.uint8), 0, rest, 0, len(rest))
+    size = len(symbol_digests) // n
     for position in range(len(rows)):
         row, symbol = rows[position], symbols[position]
         spent[position] = all_spent[row]
         if ended[row]:
             continue
-        belief, last, within = beliefs[row], previous[row], 0.0
+        belief, history, last, within = beliefs[row], histories[row], previous[row], 0.0
         if counts_steps:
-            partial, _ = _propose(belief, gain, growth, law, room, order, rank)
+            partial, _ = _propose(belief, gain, growth, law, room)
             within = expected_steps(belief, law, gain, partial, posterior)
         cost = charge(
             answer_leakage_ratio(belief, last, within, likely, unlikely), decision_rounding
         )
         if all_spent[row] + largest_charge > total:
             answered(belief, last, within, False, likely, unlikely, told)
-            _, constant = _propose(told, gain, growth, law, room, order, rank)
+            _, constant = _propose(told, gain, growth, law, room)
             at_most = cost + charge(law_of.leakage_ratio(law, gain, constant), release_rounding)
             if all_spent[row] + at_most > total:
                 ended[row] = True
                 continue
         good_enough = is_near(symbol, last, within)
-        drawn_word = bound_word(
-            message,
-            word,
-            absorbed,
-            before,
-            rest,
-            keys,
-            key_ends,
-            positions,
-            position_ends,
-            position,
-            decision,
-            answer_digests,
-            digest_bytes,
-            1 if good_enough else 0,
-            histories[row],
-        )
-        repeats = (drawn_word < favoured) == good_enough
+        item = 1 if good_enough else 0
+        word = bound_word(draws, position, decision, answer_digests, size, item, history)
+        repeats = (word < favoured) == good_enough
         answered(belief, last, within, repeats, likely, unlikely, told)
         if repeats:
             drawn, event = last, n
-            posterior[:] = told
+            for share in range(n):
+                posterior[share] = told[share]
         else:
-            partial, constant = _propose(told, gain, growth, law, room, order, rank)
-            drawn_word = bound_word(
-                message,
-                word,
-                absorbed,
-                before,
-                rest,
-                keys,
-                key_ends,
-                positions,
-                position_ends,
-                position,
-                release,
-                symbol_digests,
-                digest_bytes,
-                symbol,
-                histories[row],
-            )
-            uniform = np.float64(drawn_word >> np.uint64(11)) * 2.0**-53
+            partial, constant = _propose(told, gain, growth, law, room)
+            word = bound_word(draws, position, release, symbol_digests, size, symbol, history)
+            uniform = np.float64(word >> np.uint64(11)) * 2.0**-53
             drawn = law_of.sample(law, gain, partial, symbol, uniform, room)
             law_of.correct(told, law, gain, partial, drawn, posterior)
             cost += charge(law_of.leakage_ratio(law, gain, constant), release_rounding)
             event = drawn
-        if len(transition):
-            predict_dense(posterior, transition, belief)
-        else:
-            predict_sparse(posterior, sources, columns, kept, restart, belief)
+        predict(posterior, chain, belief)
         previous[row] = drawn
         all_spent[row] = spent_after(all_spent[row], cost)
-        histories[row] = extended(histories[row], event + 1)
+        histories[row] = extended(history, event + 1)
         released[position] = drawn
         confidence[position] = posterior[drawn]
         repeated[position] = repeats

@@ -3,10 +3,33 @@
 The most likely batches are looked up one after the other, since few are needed.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from operators.compiled.compiling import entry_point
-from operators.mechanism import Floats, Integers
+from operators.mechanism import Array, Floats, Integers
+
+
+class Room(NamedTuple):
+    """What the search writes to: how near each batch is to a target, and of what is kept so far
+    which batch it is, what comes to it, and whether anything does."""
+
+    near: Floats
+    nearest: Integers
+    far: Floats
+    unranked: Floats
+    ranked: Integers
+    gathered: Floats
+    used: Array
+
+    @classmethod
+    def of(cls, batches: int, kept: int) -> "Room":
+        """For so many batches, of which so many are kept."""
+        near, far, unranked = np.empty(batches), np.empty(batches), np.empty(batches)
+        nearest, ranked = np.empty(batches, dtype=np.int64), np.empty(kept, dtype=np.int64)
+        gathered, used = np.empty(kept), np.empty(kept, dtype=bool)
+        return cls(near, nearest, far, unranked, ranked, gathered, used)
 
 
 def cheapest_targets_compiled(
@@ -32,6 +55,7 @@ def cheapest_targets_compiled(
         growth,
         tie,
         surely,
+        Room.of(len(prior), kept),
         targets,
         cost,
     )
@@ -49,19 +73,21 @@ def _search(
     growth: float,
     tie: float,
     surely: float,
+    room: Room,
     all_targets: Integers,
     all_costs: Floats,
 ) -> None:
     rows, batches = priors.shape
     window = len(digits)
-    near, nearest = np.empty(batches), np.empty(batches, dtype=np.int64)
-    ranked, unranked = np.empty(kept, dtype=np.int64), np.empty(batches)
-    gathered, used = np.empty(kept), np.empty(kept, dtype=np.bool_)
-    far = np.empty(batches)
+    near, nearest, far, unranked = room.near, room.nearest, room.far, room.unranked
+    ranked, gathered, used = room.ranked, room.gathered, room.used
     for row in range(rows):
         prior, spread, targets = priors[row], spreads[row], all_targets[row]
-        near[:], nearest[:], unranked[:] = np.inf, 0, prior
-        bottom, top = spread.min(), spread.max()
+        near[:], nearest[:] = np.inf, 0
+        bottom, top = spread[0], spread[0]
+        for batch in range(batches):
+            unranked[batch] = prior[batch]
+            bottom, top = min(bottom, spread[batch]), max(top, spread[batch])
         least = np.inf
         for place in range(kept):
             target, likeliest = -1, -1.0

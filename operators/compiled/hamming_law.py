@@ -8,6 +8,8 @@ A law is a `(7, n)` table, of which the rows are named below; what is one number
 returned. `partial` is the symbol that is kept partially, or -1.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from operators.compiled.compiling import inlined
@@ -17,9 +19,23 @@ from operators.sip.hamming_kernel import TIE
 SUPPORT, OWN, FILL, PARTIAL_FILL, MARGINAL, LARGEST, MASS = range(7)
 LAW_ROWS = 7
 RANKED, KEPT, REST, DEFICIT, WEIGHTS, CUMULATIVE = range(6)
-SCRATCH_ROWS = 6
+_SCRATCH_ROWS = 6
 _SORTED_BY_INSERTION = 64
 """Where there are more symbols, merging is faster."""
+
+
+class Room(NamedTuple):
+    """What proposing and drawing write to on their way."""
+
+    scratch: Floats
+    order: Integers
+    rank: Integers
+
+    @classmethod
+    def of(cls, symbols: int) -> "Room":
+        """For laws over so many symbols."""
+        order, rank = np.empty(symbols, dtype=np.int64), np.empty(symbols, dtype=np.int64)
+        return cls(np.empty((_SCRATCH_ROWS, symbols)), order, rank)
 
 
 @inlined
@@ -29,9 +45,7 @@ def propose(
     growth: float,
     full_support: bool,
     law: Floats,
-    scratch: Floats,
-    order: Integers,
-    rank: Integers,
+    room: Room,
 ) -> tuple[int, bool]:
     """Write the repaired law for a belief; its partial symbol, and whether it is constant."""
     symbols = len(belief)
@@ -42,6 +56,7 @@ def propose(
         _repair(belief, growth, law, -1, symbols == 1)
         return -1, symbols == 1
     floor = 1.0 / (growth + 1.0)
+    scratch, order, rank = room.scratch, room.order, room.rank
     _rank(belief, floor, scratch, order, rank)
     best, kept = _best_whole(symbols, gain, growth, floor, scratch)
     partial = _partial_candidate(belief, growth, floor, law, scratch, rank)
@@ -117,19 +132,17 @@ def leakage_ratio(law: Floats, gain: float, constant: bool) -> float:
 
 
 @inlined
-def sample(
-    law: Floats, gain: float, partial: int, symbol: int, uniform: float, scratch: Floats
-) -> int:
+def sample(law: Floats, gain: float, partial: int, symbol: int, uniform: float, room: Room) -> int:
     """Draw a release by inversion."""
     symbols = law.shape[1]
     cumulative = 0.0
     for y in range(symbols):
         weight = weight_of(law, gain, partial, symbol, y)
         cumulative = weight if y == 0 else cumulative + weight
-        scratch[CUMULATIVE, y] = cumulative
+        room.scratch[CUMULATIVE, y] = cumulative
     bound, drawn = uniform * cumulative, 0
     for y in range(symbols):
-        if scratch[CUMULATIVE, y] <= bound:
+        if room.scratch[CUMULATIVE, y] <= bound:
             drawn += 1
     return drawn
 
@@ -213,7 +226,8 @@ def _merge(belief: Floats, order: Integers, spare: Integers) -> None:
                 else:
                     spare[place] = order[right]
                     right += 1
-        order[:] = spare
+        for place in range(symbols):
+            order[place] = spare[place]
         run *= 2
 
 

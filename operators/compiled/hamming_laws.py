@@ -3,10 +3,9 @@
 `laws` is `(rows, 7, n)`; beliefs and posteriors are `(rows, n)`, transitions `(rows, n, n)`.
 """
 
-import numpy as np
-
 from operators.compiled import hamming_law as law_of
 from operators.compiled.compiling import entry_point
+from operators.compiled.hamming_law import Room
 from operators.compiled.markov_step import predict_dense
 from operators.mechanism import Array, Floats, Integers
 
@@ -19,16 +18,12 @@ def propose(
     laws: Floats,
     partials: Integers,
     ratios: Floats,
+    room: Room,
 ) -> None:
     """Repaired proposals, and e to the power of what their releases leak."""
-    rows, n = beliefs.shape
-    order, rank = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    room = np.empty((law_of.SCRATCH_ROWS, n))
-    for row in range(rows):
+    for row in range(len(beliefs)):
         belief, law = beliefs[row], laws[row]
-        partials[row], constant = law_of.propose(
-            belief, gain, growth, False, law, room, order, rank
-        )
+        partials[row], constant = law_of.propose(belief, gain, growth, False, law, room)
         ratios[row] = law_of.leakage_ratio(law, gain, constant)
 
 
@@ -40,9 +35,9 @@ def sample(
     symbols: Integers,
     uniforms: Floats,
     drawn: Integers,
+    room: Room,
 ) -> None:
     """A release for each row."""
-    room = np.empty((law_of.SCRATCH_ROWS, laws.shape[2]))
     for row in range(len(laws)):
         drawn[row] = law_of.sample(
             laws[row], gain, partials[row], symbols[row], uniforms[row], room

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,7 @@ class Absorbed:
         blocks = len(content) // BLOCK_BYTES
         state = fresh_state(len(key))
         absorb(state, np.frombuffer(content[: blocks * BLOCK_BYTES], dtype=np.uint64), blocks)
-        return cls(state, blocks * BLOCK_BYTES, _bytes(content[blocks * BLOCK_BYTES :]))
+        return cls(state, blocks * BLOCK_BYTES, bytes_of(content[blocks * BLOCK_BYTES :]))
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,36 @@ class Joined:
             rows, length = parts.table.shape
             return cls(parts.table.ravel(), np.arange(1, rows + 1) * length, length)
         lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
-        return cls(_bytes(b"".join(parts)), lengths.cumsum(), int(lengths.max(initial=0)))
+        return cls(bytes_of(b"".join(parts)), lengths.cumsum(), int(lengths.max(initial=0)))
+
+
+class DrawColumns(NamedTuple):
+    """What the draws of many rows are made of, as compiled code takes it, and room for one of them.
+
+    `message` begins with what is common to all: `begin` bytes that a prefix left over. Whoever has
+    it can draw: it is never shown.
+    """
+
+    absorbed: Words
+    before: int
+    begin: int
+    keys: Bytes
+    key_ends: Integers
+    positions: Bytes
+    position_ends: Integers
+    message: Words
+    word: Words
+
+    @classmethod
+    def of(cls, prefix: Absorbed, keys: Joined, positions: Joined, *longest: int) -> "DrawColumns":
+        """For rows of keys and positions, with more parts that are no longer than these."""
+        message = _message(prefix, keys.longest, positions.longest, *longest)
+        word = np.empty(DIGEST_WORDS, dtype=np.uint64)
+        rows = keys.content, keys.ends, positions.content, positions.ends
+        return cls(prefix.state, prefix.before, len(prefix.rest), *rows, message, word)
+
+    def __repr__(self) -> str:
+        return "DrawColumns(hidden)"
 
 
 def draw_words(
@@ -72,42 +102,34 @@ def draw_words(
 ) -> Words:
     """`(rows, coordinates, 8 blocks)`; `purpose` is an encoded field."""
     words = np.empty((len(keys.ends), coordinates, DIGEST_WORDS * blocks), dtype=np.uint64)
-    _draw_words(
-        prefix.state,
-        prefix.before,
-        prefix.rest,
-        keys.content,
-        keys.ends,
-        positions.content,
-        positions.ends,
-        _bytes(purpose),
-        bindings.content,
-        bindings.ends,
-        scratch(prefix, keys.longest, positions.longest, len(purpose), bindings.longest),
-        words,
-    )
+    columns = DrawColumns.of(prefix, keys, positions, len(purpose), bindings.longest)
+    common = np.empty(DIGEST_WORDS, dtype=np.uint64)
+    _draw_words(columns, bytes_of(purpose), bindings.content, bindings.ends, common, words)
     return words
 
 
 def draw_digests(prefix: Absorbed, contents: Joined) -> Words:
     """`(contents, 8)`: a digest of each, as one encoded field."""
     digests = np.empty((len(contents.ends), DIGEST_WORDS), dtype=np.uint64)
-    _draw_digests(
-        prefix.state,
-        prefix.before,
-        prefix.rest,
-        contents.content,
-        contents.ends,
-        scratch(prefix, contents.longest),
-        digests,
-    )
+    message = _message(prefix, contents.longest)
+    before, begin = prefix.before, len(prefix.rest)
+    _draw_digests(prefix.state, before, begin, contents.content, contents.ends, message, digests)
     return digests
 
 
-def scratch(prefix: Absorbed, *longest: int) -> Words:
-    """Room for a message whose parts are no longer than these."""
-    length = len(prefix.rest) + sum(longest) + _FIXED_BYTES
-    return np.zeros(length // BLOCK_BYTES * BLOCK_WORDS + BLOCK_WORDS, dtype=np.uint64)
+def bytes_of(content: bytes) -> NDArray[np.uint8]:
+    """As compiled code takes them."""
+    return np.frombuffer(content, dtype=np.uint8)
+
+
+def _message(prefix: Absorbed, *longest: int) -> Words:
+    """Room for a message whose parts are no longer than these; what is left of the prefix is there
+    already."""
+    begin = len(prefix.rest)
+    blocks = (begin + sum(longest) + _FIXED_BYTES) // BLOCK_BYTES + 1
+    message = np.zeros(blocks * BLOCK_WORDS, dtype=np.uint64)
+    message.view(np.uint8)[:begin] = prefix.rest
+    return message
 
 
 @part
@@ -145,72 +167,58 @@ def put_coordinate(text: Bytes, at: int, coordinate: int) -> int:
 
 
 @part
+def _put_place(columns: DrawColumns, row: int, purpose: Bytes, coordinate: int) -> int:
+    """Everything that comes before what a draw is bound to; where it ends."""
+    text = columns.message.view(np.uint8)
+    at = put_field(text, columns.begin, columns.keys, columns.key_ends, row)
+    at = put_field(text, at, columns.positions, columns.position_ends, row)
+    at = put_bytes(text, at, purpose, 0, len(purpose))
+    return put_coordinate(text, at, coordinate)
+
+
+@part
 def bound_word(
-    message: Words,
-    word: Words,
-    absorbed: Words,
-    before: int,
-    rest: Bytes,
-    keys: Bytes,
-    key_ends: Integers,
-    positions: Bytes,
-    position_ends: Integers,
-    position: int,
+    columns: DrawColumns,
+    row: int,
     purpose: Bytes,
     digests: Bytes,
     digest_bytes: int,
     item: int,
     history: np.uint64,
 ) -> np.uint64:
-    """The first word for a position, bound to one of some digests and to a history.
-
-    `message` begins with `rest` already.
-    """
-    text = message.view(np.uint8)
-    at = put_field(text, len(rest), keys, key_ends, position)
-    at = put_field(text, at, positions, position_ends, position)
-    at = put_bytes(text, at, purpose, 0, len(purpose))
-    at = put_coordinate(text, at, 0)
+    """The first word of a row, bound to one of some digests and to a history."""
+    text, word = columns.message.view(np.uint8), columns.word
+    at = _put_place(columns, row, purpose, 0)
     at = put_size(text, at, digest_bytes + HISTORY_BYTES)
     at = put_bytes(text, at, digests, digest_bytes * item, digest_bytes * (item + 1))
     for place in range(HISTORY_BYTES):
         text[at + place] = (history >> np.uint64(8 * place)) & np.uint64(255)
     at = put_size(text, at + HISTORY_BYTES, 0)
     for number in range(DIGEST_WORDS):
-        word[number] = absorbed[number]
-    finish(word, text, message, 0, at, before)
+        word[number] = columns.absorbed[number]
+    finish(word, text, columns.message, 0, at, columns.before)
     first: np.uint64 = word[0]
     return first
 
 
 @entry_point
 def _draw_words(
-    state: Words,
-    before: int,
-    rest: Bytes,
-    keys: Bytes,
-    key_ends: Integers,
-    positions: Bytes,
-    position_ends: Integers,
+    columns: DrawColumns,
     purpose: Bytes,
     bindings: Bytes,
     binding_ends: Integers,
-    message: Words,
+    common: Words,
     words: Words,
 ) -> None:
+    message, drawn, before = columns.message, columns.word, columns.before
     text = message.view(np.uint8)
     rows, coordinates, count = words.shape
-    common, drawn = np.empty(DIGEST_WORDS, dtype=np.uint64), np.empty(DIGEST_WORDS, dtype=np.uint64)
     for row in range(rows):
         for coordinate in range(coordinates):
-            at = put_bytes(text, 0, rest, 0, len(rest))
-            at = put_field(text, at, keys, key_ends, row)
-            at = put_field(text, at, positions, position_ends, row)
-            at = put_bytes(text, at, purpose, 0, len(purpose))
-            at = put_coordinate(text, at, coordinate)
+            at = _put_place(columns, row, purpose, coordinate)
             at = put_field(text, at, bindings, binding_ends, row)
             for word in range(DIGEST_WORDS):
-                common[word] = state[word]
+                common[word] = columns.absorbed[word]
             done = absorb_from(common, message, 0, at, before)
             for block in range(count // DIGEST_WORDS):
                 length = put_size(text, at, block)
@@ -225,7 +233,7 @@ def _draw_words(
 def _draw_digests(
     state: Words,
     before: int,
-    rest: Bytes,
+    begin: int,
     contents: Bytes,
     ends: Integers,
     message: Words,
@@ -233,11 +241,7 @@ def _draw_digests(
 ) -> None:
     text = message.view(np.uint8)
     for number in range(len(ends)):
-        at = put_bytes(text, 0, rest, 0, len(rest))
-        at = put_field(text, at, contents, ends, number)
-        digests[number] = state
+        at = put_field(text, begin, contents, ends, number)
+        for word in range(DIGEST_WORDS):
+            digests[number, word] = state[word]
         finish(digests[number], text, message, 0, at, before)
-
-
-def _bytes(content: bytes) -> NDArray[np.uint8]:
-    return np.frombuffer(content, dtype=np.uint8)

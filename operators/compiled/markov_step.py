@@ -1,8 +1,50 @@
 """What a first-order chain predicts from one posterior, dense or sparse, in the order of numpy."""
 
+from typing import NamedTuple
+
+import numpy as np
+
 from operators.compiled.compiling import inlined
-from operators.mechanism import Floats, Integers
+from operators.mechanism import Array, Floats, Integers
 from operators.sip.markov_model import SUM_TOLERANCE
+
+
+class CompiledChain(NamedTuple):
+    """A first-order chain: a transition matrix, or sparse rows (and an empty matrix)."""
+
+    transition: Floats
+    sources: Integers
+    columns: Integers
+    kept: Floats
+    restart: Floats
+
+    @classmethod
+    def dense(cls, transition: Floats) -> "CompiledChain":
+        """A transition matrix."""
+        nowhere, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
+        return cls(constant(transition), nowhere, nowhere, nothing, nothing)
+
+    @classmethod
+    def sparse(
+        cls, sources: Integers, columns: Integers, kept: Floats, restart: Floats
+    ) -> "CompiledChain":
+        """Sparse rows."""
+        rows = (constant(column) for column in (sources, columns, kept, restart))
+        return cls(np.zeros((0, 0)), *rows)
+
+
+def constant(column: Array) -> Array:
+    """A copy that can be written to, as all other columns: one type, one compiled function."""
+    return np.array(column, order="C")
+
+
+@inlined
+def predict(posterior: Floats, chain: CompiledChain, belief: Floats) -> None:
+    """Write the belief about the next symbol."""
+    if len(chain.transition):
+        predict_dense(posterior, chain.transition, belief)
+    else:
+        _predict_sparse(posterior, chain.sources, chain.columns, chain.kept, chain.restart, belief)
 
 
 @inlined
@@ -18,7 +60,7 @@ def predict_dense(posterior: Floats, transition: Floats, belief: Floats) -> None
 
 
 @inlined
-def predict_sparse(
+def _predict_sparse(
     posterior: Floats,
     sources: Integers,
     columns: Integers,

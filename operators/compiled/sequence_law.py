@@ -1,14 +1,15 @@
 """The law over all batches that likely sequences propose: repaired, drawn from, and learned from.
 
 The same operations in the same order as `ReleaseLaw`, `Assignment` and `SequenceLaw` of
-`operators.sip`. Arrays are `(rows, batches)`: one stream after the other.
+`operators.sip`. Arrays are `(rows, batches)`: one stream after the other. The last argument of each
+is room for one number of every batch.
 """
 
 import numpy as np
 
 from operators.compiled.charges import charge
 from operators.compiled.compiling import entry_point, part
-from operators.mechanism import Floats, Integers
+from operators.mechanism import Array, Floats, Integers
 
 
 @entry_point
@@ -20,10 +21,10 @@ def repair(
     marginals: Floats,
     masses: Floats,
     charges: Integers,
+    is_target: Array,
 ) -> None:
     """Marginal and repaired mass of every batch, and what a release leaks."""
     rows, batches = priors.shape
-    is_target = np.empty(batches, dtype=np.bool_)
     for row in range(rows):
         marginal, mass = marginals[row], masses[row]
         marginal[:], is_target[:] = 0.0, False
@@ -60,10 +61,10 @@ def sample(
     truths: Integers,
     uniforms: Floats,
     drawn: Integers,
+    cumulative: Floats,
 ) -> None:
     """Draw the number of a batch by inversion."""
     rows, batches = masses.shape
-    cumulative = np.empty(batches)
     for row in range(rows):
         proposed, total = targets[row, truths[row]], 0.0
         for batch in range(batches):
@@ -88,11 +89,11 @@ def learned(
     gain: float,
     released: Integers,
     told: Floats,
+    posterior: Floats,
 ) -> None:
     """P(symbol | everything released), `(window, n, rows)`, from the numbers of releases."""
     rows, batches = priors.shape
     window, symbols = told.shape[:2]
-    posterior = np.empty(batches)
     for row in range(rows):
         shown = released[row]
         mass = masses[row, shown]

@@ -4,12 +4,35 @@ The same operations in the same order as `ProductLaw` of `operators.sip.batches.
 with the kernel for 0/1 distance. Releases without weight change nothing, and are left out.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from operators.compiled import hamming_law as law_of
 from operators.compiled.compiling import entry_point, part
-from operators.compiled.markov_step import predict_dense
-from operators.mechanism import Array, Floats, Integers
+from operators.compiled.hamming_law import Room
+from operators.compiled.markov_step import constant, predict_dense
+from operators.mechanism import Floats, Integers
+
+
+class Paths(NamedTuple):
+    """The sequences that are followed: each with a law, its partial symbol, a belief and a weight;
+    and room for what comes after them."""
+
+    laws: Floats
+    partials: Integers
+    at: Floats
+    onward: Floats
+    weight: Floats
+    likely: Floats
+
+    @classmethod
+    def of(cls, followed: int, symbols: int) -> "Paths":
+        """At most so many."""
+        laws = np.empty((followed, law_of.LAW_ROWS, symbols))
+        at, onward = np.empty((followed, symbols)), np.empty((followed, symbols))
+        weight, likely = np.empty(followed), np.empty(symbols * followed)
+        return cls(laws, np.empty(followed, dtype=np.int64), at, onward, weight, likely)
 
 
 def followed_cost(
@@ -23,8 +46,10 @@ def followed_cost(
 ) -> Floats:
     """For each column of `belief`; no symbol is at a distance from itself."""
     beliefs, cost = np.ascontiguousarray(belief.T), np.empty(belief.shape[1])
-    constants = _constant(transition), _constant(table.T)
-    _followed_cost(beliefs, *constants, window, followed, gain, growth, cost)
+    constants = constant(transition), constant(table.T)
+    n = len(belief)
+    paths, shares, room = Paths.of(followed, n), np.empty((3, n)), Room.of(n)
+    _followed_cost(beliefs, *constants, window, gain, growth, paths, shares, room, cost)
     return cost
 
 
@@ -34,20 +59,21 @@ def _followed_cost(
     transition: Floats,
     table: Floats,
     window: int,
-    followed: int,
     gain: float,
     growth: float,
+    those: Paths,
+    shares: Floats,
+    room: Room,
     costs: Floats,
 ) -> None:
-    n = beliefs.shape[1]
-    laws = np.empty((followed, law_of.LAW_ROWS, n))
-    partials, order, rank = _indices(followed), _indices(n), _indices(n)
-    room = np.empty((law_of.SCRATCH_ROWS, n))
-    at, onward = np.empty((followed, n)), np.empty((followed, n))
-    weight, likely = np.empty(followed), np.empty(n * followed)
-    moved, spread, posterior = np.empty(n), np.empty(n), np.empty(n)
+    n, followed = beliefs.shape[1], len(those.weight)
+    laws, partials, weight, likely = those.laws, those.partials, those.weight, those.likely
+    at, onward = those.at, those.onward
+    moved, spread, posterior = shares[0], shares[1], shares[2]
     for row in range(len(beliefs)):
-        at[0], weight[0], paths = beliefs[row], 1.0, 1
+        for symbol in range(n):
+            at[0, symbol] = beliefs[row, symbol]
+        weight[0], paths = 1.0, 1
         costs[row] = 0.0
         for position in range(window):
             _normalise(weight, paths)
@@ -55,9 +81,7 @@ def _followed_cost(
             for path in range(paths):
                 if weight[path] > 0.0:
                     law = laws[path]
-                    partial, _ = law_of.propose(
-                        at[path], gain, growth, False, law, room, order, rank
-                    )
+                    partial, _ = law_of.propose(at[path], gain, growth, False, law, room)
                     partials[path] = partial
                     its = _step_cost(at[path], law, partial, gain, table, moved, spread)
                     expected += weight[path] * its
@@ -139,13 +163,3 @@ def _normalise(weight: Floats, paths: int) -> None:
         total += weight[path]
     for path in range(paths):
         weight[path] /= total
-
-
-@part
-def _indices(count: int) -> Integers:
-    return np.empty(count, dtype=np.int64)
-
-
-def _constant(column: Array) -> Array:
-    """A copy that can be written to: one type, one compiled function."""
-    return np.array(column, order="C")

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from operators.compiled import hamming_laws
-from operators.compiled.hamming_law import LAW_ROWS
+from operators.compiled.hamming_law import LAW_ROWS, Room
 from operators.mechanism import Floats, Integers
 
 
@@ -22,7 +22,8 @@ class CompiledLaw:
         """Draw y given x by inversion, in symbol order; `uniforms` are in [0, 1)."""
         laws, partials, _ = self._proposed
         drawn = np.empty(len(symbols), dtype=np.int64)
-        hamming_laws.sample(laws, self.gain, partials, symbols, uniforms, drawn)
+        room = Room.of(len(self.belief))
+        hamming_laws.sample(laws, self.gain, partials, symbols, uniforms, drawn, room)
         return drawn
 
     def posterior(self, released: Integers) -> Floats:
@@ -46,7 +47,8 @@ class CompiledLaw:
         rows, symbols = self._beliefs.shape
         laws = np.empty((rows, LAW_ROWS, symbols))
         partials, ratios = np.empty(rows, dtype=np.int64), np.empty(rows)
-        hamming_laws.propose(self._beliefs, self.gain, self.growth, laws, partials, ratios)
+        room = Room.of(symbols)
+        hamming_laws.propose(self._beliefs, self.gain, self.growth, laws, partials, ratios, room)
         return laws, partials, ratios
 
 

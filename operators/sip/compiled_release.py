@@ -17,7 +17,8 @@ from operators.sip.sparse_markov_model import SparseMarkovModel
 
 if TYPE_CHECKING:
     from operators.compiled.adaptive_crr import CompiledAdaptiveStep
-    from operators.compiled.crr import CompiledChain, CompiledStep
+    from operators.compiled.crr import CompiledStep
+    from operators.compiled.markov_step import CompiledChain
 
 
 def compiled_step(
@@ -76,7 +77,7 @@ def compiled_adaptive_step(
 def _compiled_chain(model: Chain) -> "CompiledChain | None":
     if type(model) not in (MarkovModel, SparseMarkovModel) or not compiled.available():
         return None
-    from operators.compiled.crr import CompiledChain
+    from operators.compiled.markov_step import CompiledChain
 
     if isinstance(model, SparseMarkovModel):
         rows = model.rows

@@ -24,7 +24,8 @@ class CompiledSequenceLaw(SequenceLaw):
         drawn = np.empty(batches.shape[1], dtype=np.int64)
         _, masses, _ = self._repaired
         truths, gain = self.number(batches), self.algorithm.gain
-        sequence_law.sample(masses, self._by_row[1], gain, truths, uniforms[0].copy(), drawn)
+        room = np.empty(masses.shape[1])
+        sequence_law.sample(masses, self._by_row[1], gain, truths, uniforms[0].copy(), drawn, room)
         return self.algorithm.digits[:, drawn]
 
     def learned(self, released: Integers) -> Floats:
@@ -32,7 +33,8 @@ class CompiledSequenceLaw(SequenceLaw):
         told = np.empty((*released.shape[:1], self.algorithm.model.symbols, released.shape[1]))
         marginals, masses, _ = self._repaired
         shown, gain = self.number(released), self.algorithm.gain
-        sequence_law.learned(*self._by_row, marginals, masses, gain, shown, told)
+        room = np.empty(masses.shape[1])
+        sequence_law.learned(*self._by_row, marginals, masses, gain, shown, told, room)
         return told
 
     @cached_property
@@ -46,5 +48,6 @@ class CompiledSequenceLaw(SequenceLaw):
         marginals, masses = np.empty(priors.shape), np.empty(priors.shape)
         charges = np.empty(len(priors), dtype=np.int64)
         gain, growth = self.algorithm.gain, self.algorithm.growth
-        sequence_law.repair(priors, targets, gain, growth, marginals, masses, charges)
+        room = np.empty(priors.shape[1], dtype=bool)
+        sequence_law.repair(priors, targets, gain, growth, marginals, masses, charges, room)
         return marginals, masses, charges
