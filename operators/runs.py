@@ -5,12 +5,12 @@ distinct rows. Rounds are what a run must equal, bit for bit, and what it falls 
 """
 
 from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 
 from operators.mechanism import (
     Array,
-    ChargingMechanism,
     Draws,
     Inputs,
     Integers,
@@ -21,6 +21,18 @@ from operators.mechanism import (
     State,
 )
 from operators.randomness import draws_of
+
+
+class Stepping(Protocol):
+    """What rounds need of a `ChargingMechanism`."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """Advance every row by one position."""
+        ...
+
+    def next_charge(self, state: State) -> Integers:
+        """What the next release of each row will cost at most."""
+        ...
 
 
 def running(mechanism: Mechanism) -> RunningMechanism | None:
@@ -61,7 +73,7 @@ def rounds_of_distinct_rows(rows: Integers) -> Iterator[Integers]:
 
 
 def run_in_rounds(
-    mechanism: ChargingMechanism,
+    mechanism: Stepping,
     state: State,
     rows: Integers,
     inputs: Inputs,

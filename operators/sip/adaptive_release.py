@@ -59,13 +59,11 @@ from operators.mechanism import (
     Integers,
     Kind,
     Releases,
-    Run,
     State,
 )
 from operators.nats import add_spent, in_nats
 from operators.randomized_response import Odds
-from operators.randomness import KeyedDraws, binding_digest, encode_fields, unit_interval
-from operators.runs import run_in_rounds
+from operators.randomness import binding_digest, encode_fields, unit_interval
 from operators.sip.beliefs import (
     charge_of_leakage,
     checked_belief,
@@ -84,6 +82,7 @@ from operators.sip.proposal import Mask
 from operators.sip.release_law import ReleaseLaw
 from operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
 from operators.sip.symbol_inputs import bound_to, checked_symbols
+from operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:
     from operators.compiled.adaptive_crr import CompiledAdaptiveStep
@@ -94,7 +93,7 @@ _CHARGE_ROUNDING = 8
 
 
 @dataclass(frozen=True, eq=False)
-class AdaptiveRelease:
+class AdaptiveRelease(SymbolReleases):
     """Publish or repeat; see the module for claim, parameters, shapes and source.
 
     Raises `ValueError` for an epsilon that is not finite, not positive or above 50, and, in `step`,
@@ -140,7 +139,7 @@ class AdaptiveRelease:
         word = draws.words("decision", bound_to(self._answers, is_near, state["history"]))
         repeats = decision.repeats(symbols, word[:, 0, 0])
         law = self._fresh.law(self._after_decision(decision, repeats))
-        word = draws.words("release", bound_to(self._symbols, symbols, state["history"]))
+        word = draws.words("release", bound_to(self._bindings, symbols, state["history"]))
         fresh = law.sample(symbols, unit_interval(word[:, 0, 0]))
         released = np.where(repeats, state["previous"], fresh)
         after, posterior = self._after_release(state, decision, law, repeats, released)
@@ -148,32 +147,13 @@ class AdaptiveRelease:
         kinds = np.where(repeats, Kind.REPEATED, Kind.FRESH)
         return after, Releases(released, {"confidence": confidence}, kinds)
 
-    @property
-    def runs(self) -> bool:
-        """Where its step is compiled."""
-        return self._compiled is not None
-
-    def run(
-        self,
-        state: State,
-        rows: Integers,
-        inputs: Inputs,
-        draws: Draws,
-        total: int | None = None,
-    ) -> Run:
-        """One position after the other, compiled; rounds of `step` for draws of another kind."""
-        if self._compiled is None or type(draws) is not KeyedDraws:
-            return run_in_rounds(self, state, rows, inputs, draws, total)
-        symbols = checked_symbols(inputs, self.model.symbols)
-        return self._compiled.run(state, rows, symbols, draws, total)
-
-    def observe(self, state: State, outcomes: Integers) -> tuple[State, Floats]:
+    def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
         """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
 
-        `outcomes` are numbers of releases: y of a fresh one, n + y of a repeated one. It needs the
+        `released` are numbers of releases: y of a fresh one, n + y of a repeated one. It needs the
         model and the releases, nothing else; its state is the state of `step`.
         """
-        again, values = np.divmod(outcomes, self.model.symbols)
+        again, values = np.divmod(released, self.model.symbols)
         repeats: Mask = again > 0
         decision = self._decision(state)
         law = self._fresh.law(self._after_decision(decision, repeats))
@@ -210,21 +190,10 @@ class AdaptiveRelease:
             joint[:, truth, n:] = np.where(is_last, repeat, 0.0).T
         return joint
 
-    def follow(self, state: State, released: Integers) -> State:
-        """Belief and ledger depend on what is published alone."""
-        return self.observe(state, released)[0]
-
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """Predict only: no bit is asked, and `instead` is what the next one will be about."""
-        belief = checked_belief(state["belief"])
-        after = {
-            **state,
-            "belief": np.ascontiguousarray(self.model.skip(belief).T),
-            "previous": instead.astype(np.int64),
-            "history": extended(state["history"], np.zeros(len(instead), dtype=np.int64)),
-        }
-        confidence = self.model.marginal(belief)[instead, np.arange(len(instead))]
-        return after, Releases(instead, {"confidence": confidence})
+        after, releases = super().skip(state, instead)
+        return {**after, "previous": instead.astype(np.int64)}, releases
 
     def next_charge(self, state: State) -> Integers:
         """What the next position costs at most: that is, if the bit asks for a fresh release."""
@@ -313,16 +282,12 @@ class AdaptiveRelease:
             (self._decision_rounding, self._release_rounding),
             self.largest_charge,
             self._answers,
-            self._symbols,
+            self._bindings,
         )
 
     @cached_property
     def _odds(self) -> Odds:
         return Odds.of(others=1, epsilon=self.decision_epsilon)
-
-    @cached_property
-    def _symbols(self) -> tuple[bytes, ...]:
-        return tuple(binding_digest(symbol) for symbol in range(self.model.symbols))
 
     @cached_property
     def _answers(self) -> tuple[bytes, ...]:

@@ -46,19 +46,16 @@ import numpy as np
 
 from operators.history import extended
 from operators.mechanism import (
-    Array,
     Draws,
     Floats,
     Guarantee,
     Inputs,
     Integers,
     Releases,
-    Run,
     State,
 )
 from operators.nats import add_spent, exact_exp, exact_expm1, in_nats
-from operators.randomness import KeyedDraws, binding_digest, encode_fields, unit_interval
-from operators.runs import run_in_rounds
+from operators.randomness import encode_fields, unit_interval
 from operators.sip.beliefs import (
     charge_of_leakage,
     checked_belief,
@@ -74,6 +71,7 @@ from operators.sip.kernels import Mode, Search, choose_kernel
 from operators.sip.proposal import Kernel
 from operators.sip.release_law import ReleaseLaw
 from operators.sip.symbol_inputs import bound_to, checked_symbols
+from operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:
     from operators.compiled.crr import CompiledStep
@@ -87,7 +85,7 @@ _CHARGE_ROUNDING = 4
 
 
 @dataclass(frozen=True, eq=False)
-class ConditionalRandomizedResponse:
+class ConditionalRandomizedResponse(SymbolReleases):
     """Bounded CRR; see the module for claim, parameters, shapes and source.
 
     Raises `ValueError` for an epsilon that is not finite, not positive or above 50, for a distance,
@@ -132,25 +130,6 @@ class ConditionalRandomizedResponse:
         confidence = posterior[released, np.arange(len(released))]
         return after, Releases(released, {"confidence": confidence})
 
-    @property
-    def runs(self) -> bool:
-        """Where its step is compiled."""
-        return self._compiled is not None
-
-    def run(
-        self,
-        state: State,
-        rows: Integers,
-        inputs: Inputs,
-        draws: Draws,
-        total: int | None = None,
-    ) -> Run:
-        """One position after the other, compiled; rounds of `step` for draws of another kind."""
-        if self._compiled is None or type(draws) is not KeyedDraws:
-            return run_in_rounds(self, state, rows, inputs, draws, total)
-        symbols = checked_symbols(inputs, self.model.symbols)
-        return self._compiled.run(state, rows, symbols, draws, total)
-
     def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
         """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
 
@@ -180,21 +159,6 @@ class ConditionalRandomizedResponse:
         law = self._law_at(state)
         truths = np.indices((self.model.symbols, len(state["belief"])))[0]
         return np.stack([law.probabilities(truth).T for truth in truths], axis=1)
-
-    def follow(self, state: State, released: Integers) -> State:
-        """Belief and ledger depend on releases alone."""
-        return self.observe(state, released)[0]
-
-    def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
-        """Predict only; the confidence of `instead` is its probability given earlier releases."""
-        belief = checked_belief(state["belief"])
-        after = {
-            **state,
-            "belief": np.ascontiguousarray(self.model.skip(belief).T),
-            "history": extended(state["history"], np.zeros(len(instead), dtype=np.int64)),
-        }
-        confidence = self.model.marginal(belief)[instead, np.arange(len(instead))]
-        return after, Releases(instead, {"confidence": confidence})
 
     def next_charge(self, state: State) -> Integers:
         """The actual leakage of the next release: a function of the belief."""
@@ -284,10 +248,6 @@ class ConditionalRandomizedResponse:
             return None
         constants = self._gain, self._growth, self._rounding_charge
         return compiled_step(self.model, self._chosen, *constants, self._bindings)
-
-    @cached_property
-    def _bindings(self) -> tuple[bytes, ...]:
-        return tuple(binding_digest(symbol) for symbol in range(self.model.symbols))
 
     @cached_property
     def _rounding_charge(self) -> int | None:

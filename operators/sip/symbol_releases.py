@@ -1,0 +1,86 @@
+"""What mechanisms share that release one symbol at a time, by a law that depends on a belief."""
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from operators.history import extended
+from operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, Run, State
+from operators.randomness import KeyedDraws, binding_digest
+from operators.runs import run_in_rounds
+from operators.sip.beliefs import checked_belief
+from operators.sip.chain import Chain
+from operators.sip.symbol_inputs import checked_symbols
+
+
+class CompiledRun(Protocol):
+    """What `operators.compiled` makes of a mechanism."""
+
+    def run(
+        self, state: State, rows: Integers, symbols: Integers, draws: KeyedDraws, total: int | None
+    ) -> Run:
+        """See `RunningMechanism`."""
+        ...
+
+
+class SymbolReleases(ABC):
+    """A chain predicts the belief; what was released corrects it, and nothing else does."""
+
+    model: Chain
+
+    @property
+    @abstractmethod
+    def _compiled(self) -> CompiledRun | None:
+        """Several positions in one call, where that is compiled."""
+
+    @abstractmethod
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """Advance every row by one position."""
+
+    @abstractmethod
+    def next_charge(self, state: State) -> Integers:
+        """What the next position costs, at most."""
+
+    @abstractmethod
+    def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
+        """What a reader learns from one release per row."""
+
+    @property
+    def runs(self) -> bool:
+        """Where its step is compiled."""
+        return self._compiled is not None
+
+    def run(
+        self,
+        state: State,
+        rows: Integers,
+        inputs: Inputs,
+        draws: Draws,
+        total: int | None = None,
+    ) -> Run:
+        """One position after the other, compiled; rounds of `step` for draws of another kind."""
+        if self._compiled is None or type(draws) is not KeyedDraws:
+            return run_in_rounds(self, state, rows, inputs, draws, total)
+        symbols = checked_symbols(inputs, self.model.symbols)
+        return self._compiled.run(state, rows, symbols, draws, total)
+
+    def follow(self, state: State, released: Integers) -> State:
+        """Belief and ledger depend on releases alone."""
+        return self.observe(state, released)[0]
+
+    def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
+        """Predict only; the confidence of `instead` is its probability given earlier releases."""
+        belief = checked_belief(state["belief"])
+        after = {
+            **state,
+            "belief": np.ascontiguousarray(self.model.skip(belief).T),
+            "history": extended(state["history"], np.zeros(len(instead), dtype=np.int64)),
+        }
+        confidence = self.model.marginal(belief)[instead, np.arange(len(instead))]
+        return after, Releases(instead, {"confidence": confidence})
+
+    @cached_property
+    def _bindings(self) -> tuple[bytes, ...]:
+        return tuple(binding_digest(symbol) for symbol in range(self.model.symbols))
