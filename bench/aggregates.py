@@ -28,7 +28,8 @@ from dataflows.codec.symbol_reports import PlainSymbols
 from dataflows.operator_sections import WEventOperator
 from dataflows.state.row_table import RowTable
 from operators.mechanism import Releases
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 
 GROUPS = (10, 1_000, 100_000)
 USERS = 100_000

@@ -22,7 +22,8 @@ from operators.generalized_randomized_response import GeneralizedRandomizedRespo
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, Integers, Mechanism
 from operators.optimized_unary_encoding import OptimizedUnaryEncoding
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.batched_release import BatchedRelease
 from operators.sip.cold_start import ColdStart

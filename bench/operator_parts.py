@@ -27,9 +27,10 @@ from dataflows.run import collect_garbage_seldom
 from dataflows.series_lift import SeriesLift
 from dataflows.state.row_table import RowTable
 from operators.mechanism import Mechanism
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
 from operators.realtime.local_release import LocalRealTimeRelease
 from operators.runs import running
+from operators.secret import Secret
 
 DECODE, LIFT, STEP, PUBLISH, STATE = "decode", "lift", "of which step", "publish", "state"
 PARTS = (DECODE, LIFT, STEP, PUBLISH, STATE)

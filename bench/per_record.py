@@ -9,7 +9,8 @@ import orjson
 
 from dataflows.batches import Batch, Sanitized
 from dataflows.codec.records import LARGEST_KEY_BYTES, Codec
-from operators.randomness import RELEASE_ID_BYTES, RELEASE_IDS_PER_BLOCK, DrawScope, encode_fields
+from operators.fields import encode_fields
+from operators.randomness import RELEASE_ID_BYTES, RELEASE_IDS_PER_BLOCK, DrawScope
 
 
 def decode(codec: Codec, batch: Batch) -> list[tuple[int, int, bytes, object]]:

@@ -30,7 +30,8 @@ from dataflows.codec.records import Codec
 from dataflows.operator_sections import PolicyOperator, WEventOperator
 from dataflows.state.row_table import RowTable
 from operators.mechanism import Mechanism, Releases
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 from operators.swellfish.relevance import Relevance
 from operators.swellfish.strategy import PolicyStrategy
 from operators.swellfish.timeline import Policies

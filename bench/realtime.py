@@ -16,18 +16,13 @@ from bench.watched import Stopwatch
 from dataflows.batches import Batch
 from dataflows.codec.numbers import Numbers
 from dataflows.codec.records import Codec
+from operators.fields import binding_digest, encode_fields
 from operators.mechanism import Inputs, Releases, Words
-from operators.randomness import (
-    DrawScope,
-    KeyedDraws,
-    Secret,
-    binding_digest,
-    encode_fields,
-    tick_position,
-)
+from operators.randomness import DrawScope, KeyedDraws, tick_position
 from operators.realtime import filter as filtering
 from operators.realtime.measurement import Measurement
 from operators.realtime.real_time_release import RealTimeRelease
+from operators.secret import Secret
 
 SHAPES = ((1, 1), (1, 1_000), (1, 100_000), (1_000, 1), (100_000, 1))
 """Rows, and bins of each."""

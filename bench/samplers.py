@@ -25,7 +25,8 @@ from operators.mechanism import Integers
 from operators.noise import discrete_laplace
 from operators.noise.gaussian import GaussianNoise
 from operators.noise.laplace import LaplaceNoise
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 
 COMMAND = ".venv/bin/python -m bench.samplers"
 VALUES_PER_CALL = 1_000

@@ -12,7 +12,8 @@ import numpy as np
 from bench.grid import Grid, figures
 from bench.page import Page
 from operators.mechanism import Floats, Inputs, State
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.sip.chain import Chain
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel

@@ -35,15 +35,9 @@ from operators.mechanism import (
     State,
     TimedMechanism,
 )
-from operators.randomness import (
-    SECRET_BYTES,
-    WORTH_COMPILING,
-    DrawScope,
-    KeyedDraws,
-    Secret,
-    record_positions,
-)
+from operators.randomness import WORTH_COMPILING, DrawScope, KeyedDraws, record_positions
 from operators.runs import rounds_of_distinct_rows, running
+from operators.secret import SECRET_BYTES, Secret
 from operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
 Elapse = Callable[[State, Sequence[int]], State]

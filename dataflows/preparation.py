@@ -22,7 +22,8 @@ from dataflows.publish import Pseudonyms, Publisher
 from dataflows.secrets import read_keys
 from dataflows.state.directory import StateDirectory, shard_directories
 from operators.mechanism import Mechanism
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,9 @@ import orjson
 from dataflows.batches import DeadLetters, Header, Outgoing, Sanitized
 from dataflows.codec.records import Codec
 from dataflows.ledger.entries import ledger_key, stream_entry
-from operators.randomness import DrawScope, KeyedPrefix, Secret, encode_fields
+from operators.fields import encode_fields
+from operators.randomness import DrawScope, KeyedPrefix
+from operators.secret import Secret
 
 KeyPolicy = Literal["pseudonym", "original", "none"]
 

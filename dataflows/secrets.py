@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dataflows.errors import ConfigurationError
 from dataflows.pipeline_file import PipelineFile
 from operators.keys import Keys
-from operators.randomness import SECRET_BYTES, Secret
+from operators.secret import SECRET_BYTES, Secret
 
 _HEX = r"^[0-9a-f]{64}$"
 _HOW_TO_MAKE_ONE = (

@@ -20,7 +20,8 @@ epsilon is the number of releases although each charge is rounded up; `window` i
 `suppress` the release, or `stop` the pipeline. All are free. Input, release and errors are those of
 the mechanism inside; releases carry a `Kind`.
 
->>> from operators.randomness import DrawScope, Secret, record_positions
+>>> from operators.randomness import DrawScope, record_positions
+>>> from operators.secret import Secret
 >>> from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 >>> from operators.sip.markov_model import MarkovModel
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], smoothing=0.0)
@@ -49,6 +50,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.budget_runs import BudgetRun
+from operators.fields import encode_fields
 from operators.mechanism import (
     AT_THE_END,
     Array,
@@ -69,7 +71,6 @@ from operators.mechanism import (
     TimedMechanism,
 )
 from operators.nats import LARGEST_SPENT, UNITS_PER_NAT, in_nats
-from operators.randomness import encode_fields
 
 WhenExhausted = Literal["repeat", "constant", "suppress", "stop"]
 

@@ -11,7 +11,8 @@ State: `spent (rows,)`.
 The truth is released with probability e^epsilon / (e^epsilon + n - 1), any other symbol with
 1 / (e^epsilon + n - 1), up to n 2^-64. `frequency_estimates` undoes the bias of counts.
 
->>> from operators.randomness import DrawScope, Secret, record_positions
+>>> from operators.randomness import DrawScope, record_positions
+>>> from operators.secret import Secret
 >>> grr = GeneralizedRandomizedResponse(symbols=4, epsilon=1.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "grr", 1, grr.law_digest())
 >>> draws = scope.draws([b"alice", b"bob"], record_positions("vitals", 0, [0, 1]))
@@ -28,9 +29,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.mechanism import Draws, Floats, Inputs, Integers, Releases, State
 from operators.randomized_response import WORDS, RandomizedResponse
-from operators.randomness import encode_fields
 
 
 @dataclass(frozen=True, eq=False)

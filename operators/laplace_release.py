@@ -9,7 +9,8 @@ nats, at most 20; `units_per_one`, how many units make 1 in what is published.
 Input: integers `(rows,)` that count units; those outside the range are clamped to it. Release:
 doubles `(rows,)`, unbounded and unbiased for the clamped value. State: `spent (rows,)`.
 
->>> from operators.randomness import DrawScope, Secret, record_positions
+>>> from operators.randomness import DrawScope, record_positions
+>>> from operators.secret import Secret
 >>> release = LaplaceRelease(lower=400, upper=2000, epsilon=1.0, units_per_one=10)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "laplace", 1, release.law_digest())
 >>> draws = scope.draws([b"alice", b"bob"], record_positions("vitals", 0, [0, 1]))
@@ -27,12 +28,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.independent_releases import IndependentReleases
 from operators.mechanism import Draws, Guarantee, Inputs, Releases, State
 from operators.nats import in_nats
 from operators.noise.grid import counted
 from operators.noise.laplace import LaplaceNoise
-from operators.randomness import encode_fields
 
 LARGEST_UNITS_PER_ONE = 10**12
 

@@ -14,7 +14,8 @@ The choice looks at the bits alone, and so costs nothing; it also gives much of 
 where one symbol is wanted, GRR says more for the same. For counting, bits are better than GRR from
 3 e^epsilon + 2 symbols on. `frequency_estimates` undoes the bias of counts of either.
 
->>> from operators.randomness import DrawScope, Secret, record_positions
+>>> from operators.randomness import DrawScope, record_positions
+>>> from operators.secret import Secret
 >>> oue = OptimizedUnaryEncoding(symbols=4, epsilon=1.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "oue", 1, oue.law_digest())
 >>> draws = scope.draws([b"alice", b"bob"], record_positions("vitals", 0, [0, 1]))
@@ -33,9 +34,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from operators.fields import binding_digest, encode_fields
 from operators.mechanism import Array, Draws, Inputs, Integers, Releases, State
 from operators.randomized_response import WORDS, RandomizedResponse
-from operators.randomness import binding_digest, encode_fields, integers_below
+from operators.randomness import integers_below
 
 Output = Literal["bits", "symbol"]
 

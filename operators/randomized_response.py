@@ -22,11 +22,11 @@ from math import ceil, isfinite
 
 import numpy as np
 
+from operators.fields import binding_digest
 from operators.frequency_estimates import standard_errors
 from operators.independent_releases import IndependentReleases
 from operators.mechanism import Guarantee, Inputs, Integers
 from operators.nats import charge_of_exact_ratio, in_nats
-from operators.randomness import binding_digest
 
 WORDS = 2**64
 LARGEST_EPSILON = 50.0

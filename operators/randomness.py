@@ -18,6 +18,7 @@ Privacy is therefore computational: whoever holds the secret can repeat every dr
 Source: noise specification section 5; the field list is the one of the design, section 4.1, plus
 the law digest, so that a changed law never meets a draw of the law before it.
 
+>>> from operators.fields import binding_digest
 >>> secret = Secret(bytes(range(32)))
 >>> secret
 Secret(hidden)
@@ -34,7 +35,6 @@ from binascii import hexlify
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,7 +42,9 @@ from numpy.typing import NDArray
 
 from operators import compiled
 from operators.equal_parts import EqualParts, column_of
+from operators.fields import Field, encode_each, encode_field, encode_fields
 from operators.mechanism import Draws, Integers, Words
+from operators.secret import Secret
 
 if TYPE_CHECKING:
     from operators.compiled.keyed_words import Absorbed, Joined
@@ -50,79 +52,11 @@ if TYPE_CHECKING:
 WORDS_PER_BLOCK = 8
 RELEASE_IDS_PER_BLOCK = 4
 RELEASE_ID_BYTES = 16
-SECRET_BYTES = 32
-
-Field = bytes | str | int
 
 WORTH_COMPILING = 16
 """Fewer blocks are hashed sooner than a compiled function is called."""
 
 _length = struct.Struct("<I").pack
-_INTEGER = struct.Struct(">q")
-_INTEGER_LENGTH = struct.pack("<I", _INTEGER.size)
-
-
-def encode_fields(*fields: Field) -> bytes:
-    """An injective encoding of a sequence of fields.
-
-    >>> encode_fields("ab", 1).hex()
-    '020000006162080000000000000000000001'
-    """
-    return b"".join(map(_encode_field, fields))
-
-
-def encode_each(numbers: Integers, before: bytes = b"") -> EqualParts:
-    """`before` and the field of a number, for each of them."""
-    return EqualParts.of_integers(before + _INTEGER_LENGTH, numbers)
-
-
-def _encode_field(value: Field) -> bytes:
-    if isinstance(value, int):
-        return _INTEGER_LENGTH + _INTEGER.pack(value)
-    content = value.encode() if isinstance(value, str) else value
-    return len(content).to_bytes(4, "little") + content
-
-
-def binding_digest(*fields: Field) -> bytes:
-    """Digest of the exact, platform-independent data a draw is applied to."""
-    return blake2b(encode_fields(*fields), digest_size=32).digest()
-
-
-class Secret:
-    """32 secret bytes that never show in a repr, a log or a traceback, and cannot be pickled."""
-
-    __slots__ = ("_key",)
-
-    def __init__(self, key: bytes) -> None:
-        if len(key) != SECRET_BYTES:
-            raise ValueError(f"a secret has {SECRET_BYTES} bytes, this one has {len(key)}")
-        self._key = key
-
-    def __repr__(self) -> str:
-        return "Secret(hidden)"
-
-    def __reduce__(self) -> str:
-        raise TypeError("a secret is never stored")
-
-    def hasher(self, *prefix: Field) -> "blake2b":
-        """A keyed BLAKE2b-512 that has absorbed `prefix`; copy it to absorb more."""
-        return blake2b(encode_fields(*prefix), key=self._key)
-
-    def derive(self, *purpose: Field) -> "Secret":
-        """A sub-key for one purpose, unrelated to every draw."""
-        return Secret(self.hasher("fugu-subkey-v1", *purpose).digest()[:SECRET_BYTES])
-
-    def ratchet(self) -> "Secret":
-        """The key that follows this one; it does not give this one away."""
-        return Secret(blake2b(b"ratchet", key=self._key, digest_size=SECRET_BYTES).digest())
-
-    def reveal(self) -> bytes:
-        """The bytes, for the one place that writes a new key file."""
-        return self._key
-
-    def check_value(self) -> str:
-        """A fingerprint that tells two secrets apart and says nothing about either."""
-        return self.hasher("fugu-check-v1").hexdigest()[:32]
 
 
 class KeyedPrefix:
@@ -154,7 +88,7 @@ class KeyedPrefix:
         digests = []
         for content in contents:
             hasher = self.hasher.copy()
-            hasher.update(_encode_field(content))
+            hasher.update(encode_field(content))
             digests.append(hasher.digest())
         return b"".join(digests)
 
@@ -230,7 +164,7 @@ class DrawScope:
             if time is None:
                 time = times[epoch, tick] = encode_fields(epoch, tick)
             hasher = prefix.copy()
-            hasher.update(_encode_field(stream_key) + time)
+            hasher.update(encode_field(stream_key) + time)
             digests.append(hasher.digest()[:RELEASE_ID_BYTES])
         ids: list[bytes] = _names(b"".join(digests)).tolist()
         return ids
@@ -280,14 +214,14 @@ class KeyedDraws:
     ) -> Words:
         from operators.compiled.keyed_words import Joined, draw_words
 
-        purpose_field, bindings = _encode_field(purpose), Joined.of(binding)
+        purpose_field, bindings = encode_field(purpose), Joined.of(binding)
         prefix, columns = self.prefix.compiled, self.joined
         return draw_words(prefix, *columns, purpose_field, bindings, coordinates, blocks)
 
     def _hashed_words(
         self, purpose: str, binding: Sequence[bytes], coordinates: int, blocks: int
     ) -> Words:
-        middles = [_encode_field(purpose) + _encode_field(c) for c in range(coordinates)]
+        middles = [encode_field(purpose) + encode_field(c) for c in range(coordinates)]
         suffixes = [struct.pack("<I", b) for b in range(blocks)]
         last = suffixes.pop()
         copy_prefix = self.prefix.hasher.copy
@@ -295,7 +229,7 @@ class KeyedDraws:
         digests = []
         for key, position, bound in zip(self.stream_keys, self.positions, binding, strict=True):
             if (known := tails.get(bound)) is None:
-                encoded = _encode_field(bound)
+                encoded = encode_field(bound)
                 known = tails[bound] = [middle + encoded for middle in middles]
             context = _length(len(key)) + key + _length(len(position)) + position
             for tail in known:
@@ -375,11 +309,7 @@ def tick_position(topic: str, tick: int) -> bytes:
 __all__ = [
     "DrawScope",
     "KeyedDraws",
-    "Secret",
-    "binding_digest",
     "draws_of",
-    "encode_each",
-    "encode_fields",
     "integers_below",
     "record_positions",
     "tick_position",

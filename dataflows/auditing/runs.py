@@ -9,7 +9,7 @@ from dataflows.auditing.streams import Stream
 from dataflows.auditing.subject import Subject
 from operators.auditing.observation import observe
 from operators.mechanism import Array, Floats
-from operators.randomness import Secret
+from operators.secret import Secret
 from operators.sip.chain import Chain
 
 Source = Stream | int

@@ -16,7 +16,8 @@ from dataflows.lift import Lift, exhaustible
 from dataflows.mechanisms import deduplication_of
 from dataflows.state.row_table import RowTable
 from operators.mechanism import Floats, Integers, Kind, Releases
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 
 _ROOT = Secret(blake2b(b"fugu evaluate", digest_size=32).digest())
 """Known to everybody; nothing that is drawn from it is published."""

@@ -10,7 +10,8 @@ from rich.table import Table
 from examples.city.example import STRATEGIES
 from examples.city.people import People
 from operators.mechanism import Inputs, Integers
-from operators.randomness import DrawScope, Secret, tick_position
+from operators.randomness import DrawScope, tick_position
+from operators.secret import Secret
 from operators.wevent.budget_distribution import BudgetDistribution
 from operators.wevent.sample import Sample
 from operators.wevent.strategy import Strategy

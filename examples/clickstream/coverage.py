@@ -21,8 +21,9 @@ from examples.clickstream.report import SMALLEST_SHARE
 from examples.clickstream.site import Click, Site
 from operators.frequency_estimates import FrequencyEstimate
 from operators.mechanism import Floats, Inputs, Integers
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
 from operators.reading import DifferenceReader, PosteriorReader, ShareReader
+from operators.secret import Secret
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.learning import Counts, learned
 

@@ -19,7 +19,8 @@ import numpy as np
 from examples.household.household import LARGEST_LOAD, Household
 from examples.household.zones import UNITS_PER_KW
 from operators.mechanism import Floats, Inputs, Integers, Mechanism
-from operators.randomness import DrawScope, Secret, tick_position
+from operators.randomness import DrawScope, tick_position
+from operators.secret import Secret
 from operators.swellfish.tinar_uniform import TINARUniform
 from operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
 from operators.swellfish.ts_budget_distribution import TSBudgetDistribution

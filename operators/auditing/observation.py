@@ -9,7 +9,8 @@
 import numpy as np
 
 from operators.mechanism import Array, Floats, Inputs, Kind, Mechanism, Releases
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 
 
 def observe(mechanism: Mechanism, truths: Array, secret: Secret) -> Floats:

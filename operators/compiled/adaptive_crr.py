@@ -22,8 +22,9 @@ from operators.compiled.repeat_decision import (
     expected_steps,
     is_near,
 )
+from operators.fields import encode_fields
 from operators.mechanism import Array, Floats, Integers, Kind, Releases, Run, State, Words
-from operators.randomness import KeyedDraws, encode_fields
+from operators.randomness import KeyedDraws
 
 
 @dataclass(frozen=True)

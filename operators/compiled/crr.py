@@ -15,8 +15,9 @@ from operators.compiled.compiling import entry_point
 from operators.compiled.hamming_law import Room
 from operators.compiled.keyed_words import HISTORY_BYTES, DrawColumns, bound_word, bytes_of
 from operators.compiled.markov_step import CompiledChain, is_distribution, predict
+from operators.fields import encode_fields
 from operators.mechanism import Array, Floats, Integers, Releases, Run, State, Words
-from operators.randomness import KeyedDraws, encode_fields
+from operators.randomness import KeyedDraws
 
 NO_LIMIT = 2**63 - 1
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from hashlib import blake2b
 from math import prod
 
+from operators.fields import encode_each, encode_fields
 from operators.mechanism import Array, Draws, Integers, Words
 from operators.nats import exact_exp
 from operators.noise.grid import Grid
-from operators.randomness import encode_each, encode_fields
 
 COMFORTABLE = 100
 """With fewer grid steps (per coordinate) in the sensitivity, rounding may cost over 1 percent."""

@@ -17,6 +17,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import floor, isfinite, isqrt
 
+from operators.fields import encode_fields
 from operators.mechanism import Array, Draws, Integers
 from operators.noise import discrete_gaussian as sampler
 from operators.noise.additive import (
@@ -27,7 +28,6 @@ from operators.noise.additive import (
     finite_precision_delta,
 )
 from operators.noise.grid import Grid
-from operators.randomness import encode_fields
 
 _DEVIATION = 1 << sampler.PRECISION
 _LARGEST_RATIO = 10

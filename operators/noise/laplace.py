@@ -19,6 +19,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import floor, isfinite, sqrt
 
+from operators.fields import encode_fields
 from operators.mechanism import Array, Draws, Integers
 from operators.nats import UNITS_PER_NAT
 from operators.noise import discrete_laplace as sampler
@@ -30,7 +31,6 @@ from operators.noise.additive import (
     finite_precision_delta,
 )
 from operators.noise.grid import Grid
-from operators.randomness import encode_fields
 
 LARGEST_EPSILON = 20.0
 """Beyond it the finite precision of the sampler would show, as a delta above 2e-10."""

@@ -13,7 +13,8 @@ Parameters: `lower` and `upper`, the declared range as integers in fixed-point u
 Input: integers `(rows,)` that count units; those outside the range are clamped to it. Release:
 doubles `(rows,)`, as are annotations. State: that of `RealTimeRelease`.
 
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> release = LocalRealTimeRelease(lower=400, upper=2000, epsilon=5.0, delta=1e-6, horizon=10)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "real", 1, release.law_digest())
 >>> state = release.start(1)
@@ -34,12 +35,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.laplace_release import LARGEST_UNITS_PER_ONE
 from operators.mechanism import Draws, Guarantee, Inputs, Releases, State
 from operators.noise.additive import finite_precision_delta
 from operators.noise.discrete_gaussian import TOTAL_VARIATION
 from operators.noise.grid import counted
-from operators.randomness import encode_fields
 from operators.realtime.real_time_release import Presentation, RealTimeRelease
 from operators.wevent.guarantees import CORRELATION
 from operators.wevent.strategy import LARGEST_VALUE

@@ -4,7 +4,8 @@ Precision is the number s of grid steps that the sensitivity has: one changed bi
 exactly, whatever its values are, so nothing is lost by rounding, and `changed` bins cost
 changed * s^2 / 2^29 of rho. The noise has a deviation of 2^14 steps.
 
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "real", 1, bytes(32))
 >>> draws = scope.draws([b"zones"], [tick_position("vitals", 1)])
 >>> coarse = Measurement(sensitivity=1)

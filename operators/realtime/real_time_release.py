@@ -32,7 +32,8 @@ and not at spikes within the noise; in fewer where a short series rises and fall
 a day, measured). NaN: nothing is known. State: the filter, O(1) per bin, and `spent` in units of
 rho.
 
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> release = RealTimeRelease(
 ...     bins=1, sensitivity=1, changed_bins=1, epsilon=5.0, delta=1e-6, horizon=100
 ... )
@@ -58,11 +59,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.mechanism import Array, Draws, Floats, Guarantee, Inputs, Integers, Releases, State
 from operators.nats import UNITS_PER_NAT, in_nats
 from operators.noise.additive import BudgetBelowResolution, finite_precision_delta
 from operators.noise.discrete_gaussian import TOTAL_VARIATION
-from operators.randomness import encode_fields
 from operators.realtime import filter as filtering
 from operators.realtime.accountants import gaussian_total, paper_total
 from operators.realtime.guarantees import real_time_guarantee

@@ -24,7 +24,8 @@ symbol. State: `belief (rows, states of the chain)`, `previous (rows,)`, `spent 
 `history (rows,)`, a digest of what was published, to which draws are bound. In audits release y is
 number y if it is fresh and n + y if it is repeated. No private value is in the state.
 
->>> from operators.randomness import DrawScope, Secret, record_positions
+>>> from operators.randomness import DrawScope, record_positions
+>>> from operators.secret import Secret
 >>> from operators.sip.markov_model import MarkovModel
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
 >>> adaptive = AdaptiveRelease(model, decision_epsilon=2.0, release_epsilon=1.0)
@@ -49,6 +50,7 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
+from operators.fields import binding_digest, encode_fields
 from operators.history import extended
 from operators.mechanism import (
     Array,
@@ -63,7 +65,7 @@ from operators.mechanism import (
 )
 from operators.nats import add_spent, in_nats
 from operators.randomized_response import Odds
-from operators.randomness import binding_digest, encode_fields, unit_interval
+from operators.randomness import unit_interval
 from operators.sip.beliefs import (
     charge_of_leakage,
     checked_belief,

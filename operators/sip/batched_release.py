@@ -20,7 +20,8 @@ State: `belief (rows, n)` about the first symbol of the batch, `pending (rows, w
 was released, to which draws are bound. **`pending` holds true symbols: this state is private**, in
 memory and wherever it is stored. They are erased with the release.
 
->>> from operators.randomness import DrawScope, Secret, record_positions
+>>> from operators.randomness import DrawScope, record_positions
+>>> from operators.secret import Secret
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
 >>> batched = BatchedRelease(model, window=2, epsilon_per_batch=epsilon_for(2, 1.0))
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "batched_crr", 1, batched.law_digest())
@@ -44,6 +45,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.fields import binding_digest, encode_fields
 from operators.history import extended
 from operators.mechanism import (
     Array,
@@ -58,7 +60,7 @@ from operators.mechanism import (
     Words,
 )
 from operators.nats import add_spent, in_nats
-from operators.randomness import binding_digest, encode_fields, unit_interval
+from operators.randomness import unit_interval
 from operators.sip.batches.batch_plan import BatchPlan
 from operators.sip.batches.likely_sequences import MOST_BATCHES
 from operators.sip.beliefs import checked_belief

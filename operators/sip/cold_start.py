@@ -27,7 +27,8 @@ released, to which draws are bound. No private value is in it. A row takes 8 n^2
 and one byte for each of the first positions, which the belief under a model that is known only
 afterwards cannot do without: it depends on the order of all of them.
 
->>> from operators.randomness import DrawScope, Secret, record_positions
+>>> from operators.randomness import DrawScope, record_positions
+>>> from operators.secret import Secret
 >>> cold = ColdStart(symbols=2, epsilon=1.0, positions=3, when_short="accept")
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "cold_start_crr", 1, cold.law_digest())
 >>> state, confidences = cold.start(1), []
@@ -52,6 +53,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import numpy as np
 
 from operators import compiled
+from operators.fields import binding_digest, encode_fields
 from operators.history import extended
 from operators.mechanism import (
     Array,
@@ -66,7 +68,7 @@ from operators.mechanism import (
 )
 from operators.nats import add_spent, exact_exp, exact_expm1, in_nats
 from operators.randomized_response import WORDS, Odds
-from operators.randomness import binding_digest, encode_fields, unit_interval
+from operators.randomness import unit_interval
 from operators.sip.beliefs import (
     charge_of_leakage,
     checked_belief,

@@ -20,7 +20,8 @@ State: `belief (rows, states of the chain)`, `releases (rows,)`, `spent (rows,)`
 same place after other releases meets another law, and must not meet it with the same word. With
 `gaps`, `tick (rows,)` is when the last record came. No private value is in the state.
 
->>> from operators.randomness import DrawScope, Secret, record_positions
+>>> from operators.randomness import DrawScope, record_positions
+>>> from operators.secret import Secret
 >>> from operators.sip.markov_model import MarkovModel
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
 >>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
@@ -44,6 +45,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.history import extended
 from operators.mechanism import (
     Draws,
@@ -55,7 +57,7 @@ from operators.mechanism import (
     State,
 )
 from operators.nats import add_spent, exact_exp, exact_expm1, in_nats
-from operators.randomness import encode_fields, unit_interval
+from operators.randomness import unit_interval
 from operators.sip.beliefs import (
     charge_of_leakage,
     checked_belief,

@@ -13,7 +13,8 @@ import numpy as np
 
 from operators.mechanism import Floats, Inputs, Integers
 from operators.nats import in_nats
-from operators.randomness import DrawScope, Secret, record_positions, unit_interval
+from operators.randomness import DrawScope, record_positions, unit_interval
+from operators.secret import Secret
 from operators.sip.chain import Chain
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel

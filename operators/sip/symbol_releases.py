@@ -6,9 +6,10 @@ from typing import Protocol
 
 import numpy as np
 
+from operators.fields import binding_digest
 from operators.history import extended
 from operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, Run, State
-from operators.randomness import KeyedDraws, binding_digest
+from operators.randomness import KeyedDraws
 from operators.runs import run_in_rounds
 from operators.sip.beliefs import checked_belief
 from operators.sip.chain import Chain

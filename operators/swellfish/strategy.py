@@ -26,6 +26,7 @@ from typing import ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.history import extended
 from operators.mechanism import (
     Array,
@@ -38,7 +39,6 @@ from operators.mechanism import (
     State,
 )
 from operators.nats import UNITS_PER_NAT, in_nats
-from operators.randomness import encode_fields
 from operators.swellfish.guarantees import interval_guarantee
 from operators.swellfish.relevance import Relevance, Timeline
 from operators.wevent.allocation import Booleans, Offer

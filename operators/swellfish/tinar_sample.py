@@ -10,7 +10,8 @@ Parameters: those of `unicorn_is`. Input and release: as for `tinar_uniform`.
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> from operators.registry.policies import HOUSEHOLD
 >>> sample = TINARSample(HOUSEHOLD, bins=1, epsilon=1.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "sample", 1, sample.law_digest())

@@ -11,7 +11,8 @@ Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`; the a
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> from operators.registry.policies import HOUSEHOLD
 >>> even = TINARUniform(HOUSEHOLD, bins=1, epsilon=1.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "uniform", 1, even.law_digest())

@@ -12,7 +12,8 @@ has: while a longer one is open, nothing is published. Input and release: as for
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> from operators.registry.policies import HOUSEHOLD
 >>> sample = TSSample(HOUSEHOLD, bins=1, epsilon=1.0, window=4)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "sample", 1, sample.law_digest())

@@ -11,7 +11,8 @@ Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`.
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> from operators.registry.policies import HOUSEHOLD
 >>> from operators.swellfish.strategy import Status
 >>> unicorn = Unicorn(HOUSEHOLD, bins=1, epsilon=10.0)

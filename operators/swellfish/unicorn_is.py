@@ -15,7 +15,8 @@ in units, and the `sensitivity` of the tick, in units.
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> from operators.registry.policies import HOUSEHOLD
 >>> from operators.swellfish.strategy import Status
 >>> once = UnicornIS(HOUSEHOLD, bins=1, epsilon=1.0)

@@ -10,7 +10,8 @@ Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`.
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> from operators.registry.policies import HOUSEHOLD
 >>> always = UnicornPS(HOUSEHOLD, bins=1, epsilon=1.0, irrelevant="exact")
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "ps", 1, always.law_digest())

@@ -19,8 +19,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.mechanism import State
-from operators.randomness import encode_fields
 from operators.swellfish.relevance import Relevance
 from operators.swellfish.strategy import PolicyStrategy
 from operators.wevent.allocation import Offer, Rule

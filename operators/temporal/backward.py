@@ -11,7 +11,8 @@ Input, release and state: `temporal_perturbation`. Nothing is ever pending, so a
 a cool-down.
 
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, record_positions
+>>> from operators.randomness import DrawScope, record_positions
+>>> from operators.secret import Secret
 >>> backward = BackwardPerturbation(k=3, epsilon=2.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "bpm", 1, backward.law_digest())
 >>> state, published = backward.start(1), []

@@ -21,6 +21,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.history import extended
 from operators.mechanism import (
     Array,
@@ -34,7 +35,6 @@ from operators.mechanism import (
     State,
     Words,
 )
-from operators.randomness import encode_fields
 from operators.temporal.audit import audit_object
 from operators.temporal.costs import Expected
 from operators.temporal.dispatch_law import LARGEST_K

@@ -12,7 +12,8 @@ suppress or emit ticks 1..k-1 of an epoch.
 Input, release and state: `temporal_perturbation` and `threshold_dispatch`.
 
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, record_positions
+>>> from operators.randomness import DrawScope, record_positions
+>>> from operators.secret import Secret
 >>> threshold = ThresholdPerturbation.for_budget(k=5, epsilon=2.0)
 >>> threshold.c0, round(threshold.delay_law_epsilon, 3)
 (3, 1.695)

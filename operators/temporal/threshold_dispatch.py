@@ -17,8 +17,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from operators.fields import binding_digest
 from operators.mechanism import Array, Draws, Floats, Guarantee, State, Words
-from operators.randomness import binding_digest, draws_of, integers_below, unit_interval
+from operators.randomness import draws_of, integers_below, unit_interval
 from operators.temporal import costs
 from operators.temporal.costs import Expected
 from operators.temporal.dispatch_law import (

@@ -17,7 +17,8 @@ and `noisy`, one open block per level.
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> tree = BinaryTree(bins=1, window=1, epsilon=1.0, sensitivity=1, horizon=3)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "tree", 1, tree.law_digest())
 >>> state, totals = tree.start(1), []
@@ -38,10 +39,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.history import extended
 from operators.mechanism import Draws, Guarantee, Inputs, Integers, Releases, State
 from operators.nats import UNITS_PER_NAT, add_spent, in_nats
-from operators.randomness import encode_fields
 from operators.wevent.guarantees import window_guarantee
 from operators.wevent.strategy import (
     LARGEST_BINS,

@@ -11,7 +11,8 @@ the last publication, and `multiple`: of how many ticks it had the part.
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> absorption = BudgetAbsorption(bins=2, window=2, epsilon=1.0, sensitivity=1)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "ba", 1, absorption.law_digest())
 >>> state, published = absorption.start(1), []

@@ -10,7 +10,8 @@ publications of a window took.
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> distribution = BudgetDistribution(bins=2, window=2, epsilon=1.0, sensitivity=1)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "bd", 1, distribution.law_digest())
 >>> state, published = distribution.start(1), []

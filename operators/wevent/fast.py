@@ -21,7 +21,8 @@ for `uniform`. Release: the estimate, rounded, and repeated until the next sampl
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> fast = Fast(bins=1, window=8, epsilon=1.0, sensitivity=1, samples=3)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "fast", 1, fast.law_digest())
 >>> state, published = fast.start(1), []
@@ -44,8 +45,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.mechanism import Floats, Integers, State
-from operators.randomness import encode_fields
 from operators.wevent import allocation
 from operators.wevent.allocation import Booleans, Offer
 from operators.wevent.filtered import FilteredStrategy

@@ -24,8 +24,8 @@ from typing import Protocol
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.mechanism import Integers, State
-from operators.randomness import encode_fields
 from operators.wevent.allocation import Booleans
 
 _ROW_SUM = 1e-9

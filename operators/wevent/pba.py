@@ -13,7 +13,8 @@ release: as for `uniform`. State: also `shares`, and what the provider remembers
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> from operators.wevent.flags import Schedule
 >>> pba = PrivacyBudgetAllocation(2, 2, 1.0, 1, flags=Schedule((False, True)))
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "pba", 1, pba.law_digest())

@@ -27,11 +27,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.leakage.correlation import TemporalCorrelation
 from operators.leakage.inversion import epsilons_for, largest_epsilon
 from operators.mechanism import State
 from operators.nats import UNITS_PER_NAT
-from operators.randomness import encode_fields
 from operators.wevent import allocation
 from operators.wevent.allocation import Booleans, Offer
 from operators.wevent.strategy import Strategy

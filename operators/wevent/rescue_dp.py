@@ -38,7 +38,8 @@ repeated until the next sample. State: the filter (`estimate`, `variance`), the 
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> rescue = RescueDp(bins=1, window=8, epsilon=1.0, sensitivity=1)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "rescue_dp", 1, rescue.law_digest())
 >>> state, spent = rescue.start(1), []
@@ -58,9 +59,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.mechanism import Floats, Integers, State
 from operators.nats import UNITS_PER_NAT, charge_of_ratio
-from operators.randomness import encode_fields
 from operators.wevent import allocation
 from operators.wevent.allocation import Booleans, Offer, pushed
 from operators.wevent.filtered import FilteredStrategy

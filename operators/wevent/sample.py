@@ -8,7 +8,8 @@ Parameters: those of `uniform`. Input and release: as for `uniform`.
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> sample = Sample(bins=2, window=2, epsilon=1.0, sensitivity=1)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "sample", 1, sample.law_digest())
 >>> state, published = sample.start(1), []

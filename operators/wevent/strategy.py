@@ -24,6 +24,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.fields import binding_digest, encode_fields
 from operators.history import extended
 from operators.mechanism import (
     Array,
@@ -39,7 +40,7 @@ from operators.mechanism import (
 from operators.nats import UNITS_PER_NAT, in_nats
 from operators.noise.grid import counted
 from operators.noise.unit_laplace import WORDS_PER_DRAW, sample
-from operators.randomness import binding_digest, draws_of, encode_fields
+from operators.randomness import draws_of
 from operators.wevent.allocation import Booleans, Offer, Rule, window_spend
 from operators.wevent.cap import Cap
 from operators.wevent.guarantees import window_guarantee

@@ -11,7 +11,8 @@ Input: integers `(rows, bins)`. Release: integers `(rows, bins)`, unbiased. Stat
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> uniform = Uniform(bins=3, window=10, epsilon=1.0, sensitivity=1)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "uniform", 1, uniform.law_digest())
 >>> draws = scope.draws([b"zones"], [tick_position("vitals", 7)])

@@ -9,7 +9,8 @@ leaks: 2 if noise is for users who come or go, else 1. State: also `leakage (row
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, Secret, tick_position
+>>> from operators.randomness import DrawScope, tick_position
+>>> from operators.secret import Secret
 >>> from operators.wevent.uniform import Uniform
 >>> often = TemporalCorrelation.of([[0.6, 0.4], [0.1, 0.9]])
 >>> watched = Watched(Uniform(bins=1, window=2, epsilon=2.0, sensitivity=1), often)
@@ -33,11 +34,11 @@ from math import inf
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.leakage.correlation import TemporalCorrelation
 from operators.leakage.online import OnlineLeakage
 from operators.mechanism import Draws, Guarantee, Inputs, Releases, State
 from operators.nats import LARGEST_CHARGE, UNITS_PER_NAT
-from operators.randomness import encode_fields
 from operators.wevent.strategy import Strategy
 
 _LEAKAGE = "leakage"

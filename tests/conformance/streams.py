@@ -7,8 +7,9 @@ import numpy as np
 
 from dataflows.state.row_block import Body, column_bytes
 from operators.mechanism import Array, Draws, Inputs, Integers, State, TimedMechanism, Words
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
 from operators.registry import Example
+from operators.secret import Secret
 
 Bytes = dict[str, bytes]
 

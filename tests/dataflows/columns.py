@@ -12,7 +12,8 @@ from dataflows.lift import Lift
 from dataflows.publish import KeyPolicy, Pseudonyms, Publisher
 from dataflows.state.row_table import RowTable
 from operators.mechanism import Mechanism
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 

@@ -11,7 +11,8 @@ from dataflows.commands.explain import explain
 from dataflows.mechanisms import configure
 from operators.budget import Budgeted
 from operators.mechanism import Inputs, Kind
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.sip.adaptive_release import AdaptiveRelease
 from tests.dataflows.pipeline_files import MODEL, PIPELINE, read, read_error
 

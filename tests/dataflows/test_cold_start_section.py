@@ -11,7 +11,8 @@ from dataflows.commands.explain import explain
 from dataflows.errors import ConfigurationError
 from dataflows.mechanisms import configure
 from operators.mechanism import Inputs
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.sip.cold_start import ColdStart
 from tests.dataflows.pipeline_files import PIPELINE, read, read_error
 

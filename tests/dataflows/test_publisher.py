@@ -7,7 +7,8 @@ import pytest
 
 from dataflows.batches import Reason
 from dataflows.publish import KeyPolicy, Pseudonyms, record_digest
-from operators.randomness import Secret, encode_fields
+from operators.fields import encode_fields
+from operators.secret import Secret
 from tests.dataflows.columns import SECRET, Message, publisher, sanitized
 
 MESSAGES: list[Message] = [

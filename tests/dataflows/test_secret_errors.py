@@ -7,7 +7,7 @@ import pytest
 
 from dataflows.errors import ConfigurationError
 from dataflows.secrets import read_keys
-from operators.randomness import Secret
+from operators.secret import Secret
 from tests.dataflows.pipeline_files import read, with_change
 
 VARIABLE = "FUGU_TEST_SECRET"

@@ -13,7 +13,7 @@ from kafka import KafkaConsumer
 
 from dataflows.mechanisms import configure
 from dataflows.pipeline_file import PipelineFile
-from operators.randomness import Secret
+from operators.secret import Secret
 from tests.faults.feeding import document_with_topics, stream
 from tests.kafka.pipelines import (
     MODEL,

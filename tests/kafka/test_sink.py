@@ -13,7 +13,8 @@ from dataflows.kafka.client import Writer
 from dataflows.kafka.connection import Library
 from dataflows.kafka.sink import KafkaSink, KafkaSinkPart
 from dataflows.publish import Publisher
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 from tests.dataflows.columns import batch_of, codec, lift, new_table, publisher
 from tests.kafka.clients import BOTH, connected
 from tests.kafka.records import Placed, Record, produce, read_topic

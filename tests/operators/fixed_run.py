@@ -13,7 +13,8 @@ from math import fsum
 import numpy as np
 
 from operators.mechanism import Inputs
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.distances import Ordered, Points
 from operators.sip.markov_model import MarkovModel

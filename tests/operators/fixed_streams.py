@@ -7,8 +7,9 @@ import numpy as np
 
 from dataflows.state.row_block import column_bytes
 from operators.mechanism import Inputs
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
 from operators.registry import KINDS
+from operators.secret import Secret
 
 ROWS, STEPS = 67, 10
 

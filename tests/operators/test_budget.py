@@ -8,7 +8,8 @@ from operators.composition import largest_window_sum
 from operators.mechanism import Array, Inputs, Integers, Kind
 from operators.nats import UNITS_PER_NAT, units_of
 from operators.optimized_unary_encoding import OptimizedUnaryEncoding
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 

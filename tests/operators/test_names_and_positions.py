@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.randomness import DrawScope, Secret, encode_fields, record_positions
+from operators.fields import encode_fields
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 
 SECRET = Secret(bytes(range(32)))
 SCOPE = DrawScope(SECRET, "pipeline", "operator", 1, bytes(32))

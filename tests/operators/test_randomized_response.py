@@ -11,7 +11,8 @@ from operators.mechanism import Inputs, Releases
 from operators.nats import units_of
 from operators.optimized_unary_encoding import OptimizedUnaryEncoding
 from operators.randomized_response import LARGEST_ALPHABET, WORDS, Odds, RandomizedResponse
-from operators.randomness import DrawScope, KeyedDraws, Secret, record_positions
+from operators.randomness import DrawScope, KeyedDraws, record_positions
+from operators.secret import Secret
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, p_value
 
 ROWS = 40_000

@@ -8,7 +8,7 @@ import pytest
 from operators.budget import Budgeted, WhenExhausted
 from operators.generalized_randomized_response import GeneralizedRandomizedResponse
 from operators.mechanism import Array, Inputs, Kind, Mechanism, Releases, State
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
 from operators.reading import (
     CountReader,
     DifferenceReader,
@@ -17,6 +17,7 @@ from operators.reading import (
     share_reader,
 )
 from operators.registry import KINDS, aggregates, policies, series
+from operators.secret import Secret
 from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.batched_release import BatchedRelease
 from operators.sip.cold_start import ColdStart

@@ -9,7 +9,8 @@ from dataclasses import asdict
 
 import pytest
 
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 
 KEY = b"canary-key-of-exactly-32-bytes!!"
 SECRET = Secret(KEY)

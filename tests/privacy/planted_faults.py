@@ -10,10 +10,11 @@ from dataflows.advanced import Advanced, picked
 from dataflows.batches import Decoded
 from dataflows.lift import Lift
 from dataflows.state.row_table import RowTable
+from operators.fields import binding_digest
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State, Words
 from operators.noise.laplace import LaplaceNoise
-from operators.randomness import binding_digest, unit_interval
+from operators.randomness import unit_interval
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import ordered_sum
 from operators.sip.release_law import ReleaseLaw

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.fields import binding_digest, encode_fields
 from operators.mechanism import (
     Array,
     Draws,
@@ -19,7 +20,7 @@ from operators.mechanism import (
     State,
 )
 from operators.nats import units_of
-from operators.randomness import binding_digest, encode_fields, unit_interval
+from operators.randomness import unit_interval
 
 
 @dataclass(frozen=True)

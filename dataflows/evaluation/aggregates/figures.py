@@ -21,7 +21,8 @@ from dataflows.evaluation.sample import Sample
 from dataflows.operator_sections import AggregateOperator
 from dataflows.state.row_table import RowTable
 from operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 from operators.wevent.allocation import Booleans
 
 

@@ -24,7 +24,8 @@ from dataflows.state.row_table import RowTable
 from dataflows.tick_lift import TickLift
 from dataflows.ticks import Ticks
 from operators.mechanism import Array, Integers
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 from operators.temporal.temporal_perturbation import Phase, TemporalPerturbation
 
 

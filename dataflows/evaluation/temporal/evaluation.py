@@ -21,7 +21,7 @@ from dataflows.evaluation.times import require_times
 from dataflows.operator_sections import TemporalOperator
 from dataflows.pipeline_file import PipelineFile
 from operators.mechanism import Floats
-from operators.randomness import Secret
+from operators.secret import Secret
 from operators.temporal.temporal_perturbation import TemporalPerturbation
 
 

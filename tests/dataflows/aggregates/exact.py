@@ -21,7 +21,8 @@ from dataflows.evaluation.aggregates.exact import Exact
 from dataflows.state.row_table import RowTable
 from dataflows.ticks import Ticks
 from operators.mechanism import Array
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 
 GROUPS = ["north", "south", "west"]
 SECONDS = Ticks(width=1_000, grace=500, max_jump=30)

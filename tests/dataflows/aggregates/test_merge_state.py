@@ -5,10 +5,11 @@ import pytest
 
 from dataflows.aggregates.merging import Merge
 from dataflows.aggregates.partials import Partial
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
 from operators.registry import KINDS, Example
 from operators.registry.aggregates import KINDS as STRATEGIES
 from operators.registry.policies import KINDS as UNDER_POLICIES
+from operators.secret import Secret
 
 TICKS = 7
 

@@ -17,7 +17,8 @@ from dataflows.pipeline_file import PipelineFile
 from operators.leakage.correlation import TemporalCorrelation
 from operators.mechanism import Inputs
 from operators.nats import in_nats, units_of
-from operators.randomness import DrawScope, Secret, tick_position
+from operators.randomness import DrawScope, tick_position
+from operators.secret import Secret
 from operators.wevent.rescue_dp import RescueDp
 from operators.wevent.strategy import Strategy
 from operators.wevent.watched import Watched

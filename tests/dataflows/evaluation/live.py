@@ -12,7 +12,8 @@ from dataflows.mechanisms import configure, deduplication_of
 from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import Pseudonyms, Publisher
 from dataflows.state.row_table import RowTable
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 from tests.dataflows.batching import stream
 from tests.dataflows.pipeline_files import PIPELINE
 

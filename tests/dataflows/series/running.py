@@ -15,8 +15,9 @@ from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import Pseudonyms, Publisher
 from dataflows.series_lift import SeriesLift
 from dataflows.state.row_table import RowTable
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
 from operators.realtime.local_release import LocalRealTimeRelease
+from operators.secret import Secret
 
 SECRET = Secret(bytes(range(32)))
 SECONDS: dict[str, Any] = {"width": "1s", "max_jump": 30, "idle": 20}

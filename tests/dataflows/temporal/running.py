@@ -16,7 +16,8 @@ from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import Pseudonyms, Publisher
 from dataflows.state.row_table import RowTable
 from dataflows.tick_lift import TickLift
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 from operators.temporal.temporal_perturbation import TemporalPerturbation
 
 SECRET = Secret(bytes(range(32)))

@@ -8,8 +8,9 @@ import pytest
 from examples.bike_share.example import RIDERS
 from examples.bike_share.riders import Riders
 from operators.mechanism import Inputs
-from operators.randomness import DrawScope, Secret, tick_position
+from operators.randomness import DrawScope, tick_position
 from operators.realtime.real_time_release import RealTimeRelease
+from operators.secret import Secret
 
 
 @pytest.mark.parametrize(("epsilon", "kept"), [(3.0, 0.92), (0.5, 0.49)])

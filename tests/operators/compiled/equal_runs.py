@@ -3,8 +3,9 @@
 import numpy as np
 
 from operators.mechanism import Array, Floats, Inputs
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
 from operators.runs import run_in_rounds
+from operators.secret import Secret
 from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel

@@ -7,7 +7,8 @@ import pytest
 
 from operators import compiled
 from operators.mechanism import Inputs, Kind
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.repeat_decision import Distance
 from tests.operators.compiled.equal_runs import POSITIONS, beliefs, compare, dense, sparse

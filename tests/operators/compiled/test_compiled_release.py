@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from operators.mechanism import Inputs
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.kernels import Mode
 from tests.operators import fixed_streams

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from operators.compiled.keyed_words import Absorbed, Joined, draw_words
-from operators.randomness import WORTH_COMPILING, DrawScope, Secret, record_positions
+from operators.randomness import WORTH_COMPILING, DrawScope, record_positions
+from operators.secret import Secret
 from tests.operators.word_layout import sized
 
 

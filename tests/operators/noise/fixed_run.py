@@ -12,8 +12,9 @@ from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Inputs
 from operators.noise.gaussian import GaussianNoise
 from operators.noise.laplace import LaplaceNoise
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
 from operators.registry import KINDS
+from operators.secret import Secret
 from tests.operators.fixed_run import dispatched_features
 
 ROWS, COORDINATES = 67, 3

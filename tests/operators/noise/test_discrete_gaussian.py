@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from operators.fields import binding_digest
 from operators.mechanism import Integers
 from operators.noise import discrete_gaussian
 from operators.noise.discrete_gaussian import (
@@ -16,7 +17,8 @@ from operators.noise.discrete_gaussian import (
     sample,
     table,
 )
-from operators.randomness import DrawScope, Secret, binding_digest, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from tests.operators.noise import derivation
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, p_value
 

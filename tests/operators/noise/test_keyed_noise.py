@@ -15,7 +15,8 @@ from operators.mechanism import Integers
 from operators.noise.discrete_gaussian import table
 from operators.noise.gaussian import GaussianNoise
 from operators.noise.laplace import LaplaceNoise
-from operators.randomness import DrawScope, KeyedDraws, Secret, record_positions
+from operators.randomness import DrawScope, KeyedDraws, record_positions
+from operators.secret import Secret
 from tests.operators import word_layout
 from tests.operators.fixed_run import dispatched_features
 from tests.operators.noise import derivation, fixed_run

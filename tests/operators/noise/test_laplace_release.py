@@ -10,7 +10,8 @@ from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, Floats, Inputs
 from operators.nats import UNITS_PER_NAT, units_of
 from operators.noise.additive import BudgetBelowResolution
-from operators.randomness import DrawScope, KeyedDraws, Secret, record_positions
+from operators.randomness import DrawScope, KeyedDraws, record_positions
+from operators.secret import Secret
 from tests.operators.noise.simulated import SimulatedDraws
 
 TENTHS = LaplaceRelease(lower=400, upper=2000, epsilon=1.0, units_per_one=10)

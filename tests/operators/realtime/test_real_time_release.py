@@ -9,8 +9,9 @@ import pytest
 from operators.mechanism import Inputs, Integers, Kind, Releases, State
 from operators.nats import UNITS_PER_NAT
 from operators.noise.additive import BudgetBelowResolution
-from operators.randomness import DrawScope, Secret, tick_position
+from operators.randomness import DrawScope, tick_position
 from operators.realtime.real_time_release import RealTimeRelease
+from operators.secret import Secret
 from tests.conformance.streams import Stored
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.realtime.chosen_points import ChosenPoints

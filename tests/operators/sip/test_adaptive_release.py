@@ -9,7 +9,8 @@ import pytest
 from operators.auditing.enumeration import stream_probabilities
 from operators.mechanism import Floats, Inputs, Integers, Kind, Words
 from operators.nats import in_nats
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel

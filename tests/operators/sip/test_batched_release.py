@@ -6,7 +6,8 @@ import pytest
 from operators.budget import Budgeted
 from operators.mechanism import AT_THE_END, Inputs, Integers, Kind, Releases, State
 from operators.nats import units_of
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.sip.batched_release import BatchedRelease, epsilon_for
 from operators.sip.distances import Points
 from operators.sip.markov_model import MarkovModel

@@ -6,7 +6,8 @@ import pytest
 from operators.generalized_randomized_response import GeneralizedRandomizedResponse
 from operators.mechanism import Inputs, Integers, State
 from operators.nats import in_nats
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.sip.cold_start import ColdStart
 from operators.sip.stream_model import StreamModels
 from tests.operators.sip.test_sampler import agrees

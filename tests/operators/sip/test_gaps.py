@@ -6,7 +6,8 @@ import pytest
 from operators.budget import Budgeted
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, Inputs, Integers, Kind, State
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.sip.chain import Chain
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.gaps import Gaps

@@ -7,9 +7,11 @@ from math import exp
 import numpy as np
 import pytest
 
+from operators.fields import encode_fields
 from operators.mechanism import Floats, Inputs
 from operators.nats import in_nats
-from operators.randomness import DrawScope, Secret, encode_fields, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.distances import HAMMING, Ordered, Points
 from operators.sip.markov_model import MarkovModel

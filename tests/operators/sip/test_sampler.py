@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import chisquare
 
 from operators.mechanism import Floats, Inputs, Integers
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 from tests.operators.sip import dense, explicit_law

@@ -4,8 +4,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from operators.fields import encode_fields
 from operators.mechanism import Inputs, Integers, Releases, State
-from operators.randomness import DrawScope, Secret, encode_fields
+from operators.randomness import DrawScope
+from operators.secret import Secret
 from operators.temporal.temporal_perturbation import TemporalPerturbation
 
 

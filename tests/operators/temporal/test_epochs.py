@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from operators.mechanism import Inputs, Kind
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 from operators.temporal.backward import BackwardPerturbation
 from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
 from operators.temporal.forward import ForwardPerturbation

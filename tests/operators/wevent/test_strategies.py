@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from operators.mechanism import Array, Floats, Inputs, Integers, Kind, Releases
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.wevent.budget_absorption import BudgetAbsorption
 from operators.wevent.budget_distribution import BudgetDistribution
 from operators.wevent.cap import Cap

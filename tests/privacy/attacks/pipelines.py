@@ -10,7 +10,8 @@ from dataflows.lift import Lift
 from dataflows.state.row_table import RowTable
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Floats, Mechanism
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.dataflows.columns import EVERYBODY, SOURCE
 from tests.privacy.chains import binary

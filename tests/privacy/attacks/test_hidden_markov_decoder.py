@@ -12,7 +12,8 @@ import pytest
 
 from operators.auditing.enumeration import sequences
 from operators.mechanism import Floats, Inputs, Integers
-from operators.randomness import DrawScope, Secret, record_positions
+from operators.randomness import DrawScope, record_positions
+from operators.secret import Secret
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse

@@ -14,7 +14,8 @@ from dataflows.evaluation.run import secret_of
 from dataflows.mechanisms import configure
 from dataflows.pipeline_file import PipelineFile
 from dataflows.state.row_table import RowTable
-from operators.randomness import DrawScope, Secret
+from operators.randomness import DrawScope
+from operators.secret import Secret
 from tests.dataflows.evaluation.aggregates.samples import ZONES, Line, line, operator_of
 
 SECRET = secret_of(seed=5, run=1)
