@@ -29,7 +29,7 @@ KILLS = [
     ("old generation deleted", 1),
 ]
 """Points of `killed_inside`, and at which of their occurrences."""
-_PAUSE_SECONDS = 0.02
+_PAUSE_SECONDS = 0.05
 """Between two portions of the feed: there have to be epochs enough for generations to come and go,
 however fast the pipeline is."""
 

@@ -1,21 +1,34 @@
 """How compiled steps are compiled."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from operators import compiled
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from tests.operators.compiled.equal_runs import beliefs, compare, dense
+from operators.mechanism import Floats
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
 
 
-def test_a_compiled_step_counts_no_arrays_and_makes_none() -> None:
-    from operators.compiled import crr
+def test_compiled_code_counts_no_rows_of_tables() -> None:
+    from operators.compiled.compiling import part
 
-    rng = np.random.default_rng(1)
-    mechanism = ConditionalRandomizedResponse(dense(3, rng), 1.0)
-    compare(mechanism, beliefs(3, rng)[0], seed=1)
-    machine_code = vars(crr)["_run"].inspect_asm()
-    assert machine_code
-    assert not any("NRT_" in code for code in machine_code.values())
+    def total(row: Floats) -> float:
+        added = 0.0
+        for number in row:
+            added += number
+        return added
+
+    total_of = part(total)
+
+    def totals(table: Floats, sums: Floats) -> None:
+        for number in range(len(table)):
+            sums[number] = total_of(table[number])
+
+    totals_of: Any = part(totals)
+    sums = np.zeros(3)
+    totals_of(np.arange(6.0).reshape(3, 2), sums)
+    assert sums.tolist() == [1.0, 5.0, 9.0]
+    [machine_code] = totals_of.inspect_asm().values()
+    assert "NRT_" not in machine_code
