@@ -1,4 +1,7 @@
-"""All contestants in turn, round after round: a machine that slows down slows all of them."""
+"""All contestants in turn, round after round: a machine that slows down slows all of them.
+
+Each round begins with another one, so that nobody is always measured when the machine has rested.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -82,7 +85,8 @@ def measure_all(
     full = _full(bench, settings)
     ticks = _ticks(bench, settings) if any(one.contestant.in_ticks for one in runs) else None
     for number in range(1, settings.rounds + 1):
-        for one in runs:
+        first = (number - 1) * len(runs) // settings.rounds
+        for one in (*runs[first:], *runs[:first]):
             if one.failed:
                 continue
             say(f"round {number} of {settings.rounds}: {one.contestant.title}")
