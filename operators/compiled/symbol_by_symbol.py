@@ -61,14 +61,15 @@ def _followed_cost(
     window: int,
     gain: float,
     growth: float,
-    those: Paths,
+    sequences: Paths,
     shares: Floats,
     room: Room,
     costs: Floats,
 ) -> None:
-    n, followed = beliefs.shape[1], len(those.weight)
-    laws, partials, weight, likely = those.laws, those.partials, those.weight, those.likely
-    at, onward = those.at, those.onward
+    n, followed = beliefs.shape[1], len(sequences.weight)
+    laws, partials = sequences.laws, sequences.partials
+    weight, likely = sequences.weight, sequences.likely
+    at, onward = sequences.at, sequences.onward
     moved, spread, posterior = shares[0], shares[1], shares[2]
     for row in range(len(beliefs)):
         for symbol in range(n):
