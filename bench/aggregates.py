@@ -167,7 +167,7 @@ def _measure(city: City) -> Cost:
         publication_seconds=publication,
         publication_bytes=peak,
         bytes_per_user=sum(column.nbytes for column in cells(city.ticks, USERS).values()) / USERS,
-        merge_bytes=sum(sums.nbytes for sums in waiting.open.values()),
+        merge_bytes=len(waiting.open.take_everything()),
         log_bytes=max(len(one.encoded()) for one in partials),
     )
 

@@ -39,15 +39,20 @@ class Admission:
             key = keys[index]
             if key in admitted:
                 continue
-            if not self._belongs(key, partition):
-                refused[index] = Reason.WRONG_PARTITION
-            elif not self.covers(key):
-                refused[index] = Reason.NO_COLLECTION
+            reason = self.refusal(partition, key)
+            if reason is not None:
+                refused[index] = reason
             elif len(admitted) >= room:
                 refused[index] = Reason.TOO_MANY_KEYS
             else:
                 admitted.add(key)
         return refused
+
+    def refusal(self, partition: int, key: bytes) -> Reason | None:
+        """Why a new key may have no row, however many there are."""
+        if not self._belongs(key, partition):
+            return Reason.WRONG_PARTITION
+        return None if self.covers(key) else Reason.NO_COLLECTION
 
     def _belongs(self, key: bytes, partition: int) -> bool:
         if self.partitioner == "unchecked":

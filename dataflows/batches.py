@@ -3,7 +3,7 @@
 All lists of one object have the same length; index i is one record.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -28,6 +28,7 @@ class Reason(StrEnum):
     TOO_MANY_KEYS = "too_many_keys"
     LATE = "late"
     TOO_FAR_AHEAD = "too_far_ahead"
+    TIME_NOT_BEGUN = "time_not_begun"
     SECOND_IN_TICK = "second_in_tick"
     NO_COLLECTION = "no_collection"
     BAD_POLICY = "bad_policy"
@@ -65,22 +66,40 @@ class DeadLetters:
         self.reasons.append(reason)
         self.fields.append(name)
 
+    def without(self, offsets: Collection[int]) -> "DeadLetters":
+        """The same but for records at these offsets."""
+        kept = [index for index, offset in enumerate(self.offsets) if offset not in offsets]
+        return self._at(kept)
+
     def in_order(self) -> "DeadLetters":
         """The same, by offset: the order in which records were refused never shows."""
-        order = sorted(range(len(self.offsets)), key=self.offsets.__getitem__)
+        return self._at(sorted(range(len(self.offsets)), key=self.offsets.__getitem__))
+
+    def _at(self, places: list[int]) -> "DeadLetters":
         return DeadLetters(
-            [self.offsets[i] for i in order],
-            [self.timestamps[i] for i in order],
-            [self.reasons[i] for i in order],
-            [self.fields[i] for i in order],
+            [self.offsets[i] for i in places],
+            [self.timestamps[i] for i in places],
+            [self.reasons[i] for i in places],
+            [self.fields[i] for i in places],
         )
+
+
+@dataclass(frozen=True)
+class RefusedRecords:
+    """Refused records whose key and time can be read: that they were there counts, whatever they
+    hold."""
+
+    offsets: list[int] = field(default_factory=list)
+    timestamps: list[int] = field(default_factory=list)
+    keys: list[bytes] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Decoded:
     """Accepted records, reduced to what the mechanism reads, and the refused ones.
 
-    `events` holds digests of event ids, where the pipeline removes duplicates by them.
+    `events` holds digests of event ids, where the pipeline removes duplicates by them. `dead` are
+    all refused records, `refused` those whose key and time are known.
     """
 
     partition: int
@@ -90,6 +109,7 @@ class Decoded:
     values: Array
     events: list[int] | None
     dead: DeadLetters
+    refused: RefusedRecords = field(default_factory=RefusedRecords)
 
 
 @dataclass(frozen=True)
@@ -107,7 +127,8 @@ class Sanitized:
     """Releases in input order, with the public coordinates they are published under.
 
     Suppressed releases are left out; dead letters and spending are in input order too. Releases of
-    ticks, and not of records, have `epochs`; their `offsets` are the ticks.
+    ticks, and not of records, have `epochs`; their `offsets` are the ticks. Those at the end of
+    streams are in epoch 0, and their `offsets` count the releases before them.
     """
 
     partition: int

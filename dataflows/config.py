@@ -207,6 +207,7 @@ class Pipeline(Section):
                 "source.dedupe: a user counts once in a tick, however often a record was sent; "
                 "delete it"
             )
+        operator.refuse_large_sums(self.state.max_keys)
 
     def _check_series(self, operator: LocalRealTimeOperator) -> None:
         if self.budget is not None:
@@ -246,13 +247,14 @@ class Pipeline(Section):
 def reading_digest(pipeline: Pipeline) -> str:
     """Changes whenever the same record would be read as another value or time.
 
-    What is too far ahead may be changed, because after a long silence it has to be; where records
-    are read again, a release that differs is recognised.
+    What is too far ahead and who moves stream time may be changed, because people come and go;
+    where records are read again, a release that differs is recognised.
     """
     read = pipeline.operator.model_dump(mode="json", include=set(pipeline.operator.reads))
     ticks = read.get("ticks")
     if isinstance(ticks, dict):
         ticks.pop("max_jump", None)
+        ticks.pop("stream_time", None)
     included = {"value", "timestamp", "partitioner", "dedupe"}
     source = pipeline.source.model_dump(include=included, warnings=False)
     reading = [source, read]

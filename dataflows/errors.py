@@ -8,6 +8,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from traceback import extract_tb
 
+OVER_NEW_RECORDS = "start a new pipeline with a new name, state directory and sink topic"
+"""What to do where the source holds nothing any more that was released before."""
+
+NEW_PIPELINE = (
+    f"{OVER_NEW_RECORDS}: what the source still holds is then released a second time, with noise "
+    "of its own, and both releases add up"
+)
+"""The last resort where the source may still hold what was released before."""
+
 
 class FuguError(Exception):
     """A failure with a text that stands on its own."""

@@ -8,10 +8,9 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from dataflows.errors import StartRefused
+from dataflows.errors import NEW_PIPELINE, OVER_NEW_RECORDS, StartRefused
 
 FORMAT: Final = 1
-NEW_PIPELINE = "start a new pipeline with a new name, state directory and sink topic"
 
 
 class Fingerprint(BaseModel):
@@ -21,7 +20,9 @@ class Fingerprint(BaseModel):
     where every partition began when the pipeline was created, and begins again until the first
     snapshot;
     `rotated_at`, the first source offset of every partition that is drawn with the key of epoch 1,
-    2, ...
+    2, ...; `upgraded_at`, the first source offset of every partition that this version read, where
+    the version of Fugu before began the state. `layout` counts changes of what is kept beside the
+    mechanism's own columns.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -53,6 +54,8 @@ class Fingerprint(BaseModel):
     dead_letters_begin: dict[str, int]
     ledger_begin: dict[str, int]
     rotated_at: list[dict[str, int]] = []
+    layout: int = 1
+    upgraded_at: dict[str, int] = {}
 
     @property
     def own_partitions(self) -> list[int]:
@@ -60,13 +63,18 @@ class Fingerprint(BaseModel):
         return list(range(self.shard, self.partitions, self.shards))
 
 
+_UPGRADE = (
+    "another version of Fugu wrote the state; if it was the one before this, let that one stop "
+    "gracefully and run fugu state upgrade, which keeps all budgets"
+)
 _ADVICE = {
     "pipeline": "this state directory belongs to another pipeline; correct name or state.directory",
     "steps": "this version of Fugu names the dataflow's steps otherwise, which would drop their "
     "state; run the version that wrote the state, or " + NEW_PIPELINE,
     "operator": "budgets of grr can be continued by crr, with the next version: raise version and "
     "run fugu state continue; for any other operator, " + NEW_PIPELINE,
-    "implementation": "run the version of Fugu that wrote the state, or " + NEW_PIPELINE,
+    "implementation": _UPGRADE,
+    "layout": _UPGRADE,
     "law": "epsilon, alphabet, model or budget changed (or window, threshold, warm_up or empty of "
     "a temporal operator); restore the pipeline and model files, or " + NEW_PIPELINE,
     "reading": "source.value, timestamp, partitioner or dedupe, or operator.alphabet, other, ticks "
@@ -84,10 +92,10 @@ _ADVICE = {
     "source_topic": "the state is about another source topic; correct source.topic, or "
     + NEW_PIPELINE,
     "source_identity": "the source topic was deleted and created again, so offsets name other "
-    f"records now; {NEW_PIPELINE}",
+    f"records now; {OVER_NEW_RECORDS}",
     "partitions": "the number of partitions changed, so keys moved between them, away from their "
     "budgets; Kafka cannot take partitions back, so let producers write to a new topic, and "
-    + NEW_PIPELINE,
+    + OVER_NEW_RECORDS,
     "sink_topic": "releases already published are in another topic; correct sink.topic, or "
     + NEW_PIPELINE,
     "sink_identity": "the sink topic was deleted and created again; " + NEW_PIPELINE,
@@ -101,9 +109,15 @@ _NEVER_SHOWN = {"law", "reading", "secret_check"}
 
 
 def check_same(stored: Fingerprint, current: Fingerprint) -> None:
-    """Refuse, naming every field that changed, unless both are the same pipeline."""
+    """Refuse, naming every field that changed, unless both are the same pipeline.
+
+    The law of another version of Fugu is compared by `fugu state upgrade`.
+    """
     problems = []
+    others = stored.implementation != current.implementation or stored.layout != current.layout
     for name, advice in _ADVICE.items():
+        if name == "law" and others:
+            continue
         before, now = getattr(stored, name), getattr(current, name)
         if before != now:
             shown = "" if name in _NEVER_SHOWN else f" (was {before}, is {now})"

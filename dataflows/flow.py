@@ -7,6 +7,7 @@
 Items are batches keyed by partition; nothing is exchanged between workers.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -32,6 +33,7 @@ from dataflows.publish import Publisher
 from dataflows.sanitize import Sanitize
 from dataflows.series_lift import SeriesLift
 from dataflows.state.directory import StateDirectory
+from dataflows.state.former_rows import FormerRows
 from dataflows.tick_lift import TickLift
 from dataflows.ticks import Ticks
 from operators.budget import Budgeted
@@ -44,6 +46,10 @@ from operators.temporal.temporal_perturbation import End, TemporalPerturbation
 STEPS = ["source", "decode", "sanitize", "releases", "dead_letters", "sink", "dead_letter_sink"]
 """Names of the steps; bytewax identifies state by them, so they never change. With a ledger, there
 are `spending` and `ledger_sink` too."""
+
+
+Former = Callable[[Fingerprint, int], FormerRows | None]
+"""Gives what the version of Fugu before may have left in the row log of a partition."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,7 @@ class Plan:
     ticks: Ticks | None
     finishing: End | None
     ledger: Topic | None
+    former: Former
     metrics: Metrics = field(default_factory=Metrics)
 
 
@@ -100,7 +107,8 @@ def build(plan: Plan) -> Shard:
 
     def sanitize(pointer: bytes | None) -> Sanitize[Sanitized]:
         rows = plan.directory.rows
-        return Sanitize(lift, rows, topic, plan.metrics, pointer, plan.finishing)
+        former = partial(plan.former, fingerprint)
+        return Sanitize(lift, rows, topic, plan.metrics, pointer, plan.finishing, former)
 
     def releases(sanitized: Sanitized) -> Outgoing:
         with without_values("releases", topic, sanitized.partition, sanitized.offsets):

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from decimal import ROUND_CEILING, Context, Decimal
 from hashlib import blake2b
 from math import exp, isinf
 
 import orjson
 
 from dataflows.config import Pipeline
+from dataflows.neighbours_text import per_in_words, protected_in_words
 from dataflows.operator_sections import AggregateOperator, LocalRealTimeOperator, TemporalOperator
-from operators.mechanism import Guarantee, Notion, Per
+from operators.guarantee import Guarantee, Notion
 
 _NOTIONS = {
     "sip": "Sequence Information Privacy",
@@ -35,35 +37,58 @@ def in_words(guarantee: Guarantee) -> str:
         return f"{notion}: no bound is promised. {guarantee.proof}."
     if guarantee.notion == "delay-law":
         return (
-            f"{notion} with epsilon {guarantee.epsilon:.6g} nats, protecting {guarantee.protects}. "
+            f"{notion} with epsilon {guarantee.epsilon:.6g} nats"
+            f"{delta_in_words(guarantee.total_delta)}, protecting {protected_in_words(guarantee)}. "
             "In steady state the probabilities of any two delays differ by at most a factor "
             f"exp(epsilon/2) = {exp(guarantee.epsilon / 2.0):.4g}. This bounds "
             f"{guarantee.relative_to}."
         )
-    delta = f" and delta {guarantee.delta:.6g}" if guarantee.delta > 0.0 else ""
+    if guarantee.total_delta >= 1.0:
+        return (
+            f"{notion}: no bound is promised. It would be {stated(guarantee)}: no delta below 1 "
+            "covers finite precision."
+        )
     return (
-        f"{notion} with epsilon {guarantee.epsilon:.6g} nats{delta} per "
-        f"{per_in_words(guarantee.per, guarantee.window)}, protecting {guarantee.protects}, "
+        f"{notion} with {stated(guarantee)}, protecting {protected_in_words(guarantee)}, "
         f"relative to {guarantee.relative_to}; {guarantee.composition}."
     )
+
+
+def stated(guarantee: Guarantee) -> str:
+    """Epsilon, the whole delta that goes with it, and per what."""
+    per = per_in_words(guarantee.per, guarantee.window, guarantee.tick_milliseconds)
+    return figures_in_words(
+        guarantee.epsilon, guarantee.total_delta, per, guarantee.delta_per_release
+    )
+
+
+def figures_in_words(epsilon: float, delta: float, per: str, delta_per_release: float) -> str:
+    """The same of figures that are no promise of one pipeline."""
+    rest = rest_in_words(delta_per_release)
+    return f"epsilon {epsilon:.6g} nats{delta_in_words(delta)} per {per}{rest}"
+
+
+def delta_in_words(delta: float) -> str:
+    """To follow an epsilon: nothing where it is 0, else rounded up to three digits."""
+    return f" and delta {_rounded_up(delta)}" if delta > 0.0 else ""
+
+
+def rest_in_words(delta_per_release: float) -> str:
+    """The delta of releases whose number has no bound."""
+    if delta_per_release == 0.0:
+        return ""
+    return f" (and a delta of {_rounded_up(delta_per_release)} for every release)"
+
+
+def _rounded_up(delta: float) -> str:
+    """Write a delta, rounded up to three digits."""
+    digits = Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(repr(delta)))
+    return f"{float(digits):g}"
 
 
 def notion_in_words(notion: Notion) -> str:
     """Its full name."""
     return _NOTIONS.get(notion, notion)
-
-
-def per_in_words(per: Per, window: int | None) -> str:
-    """What epsilon counts, to follow the word `per`."""
-    match per:
-        case "release":
-            return "release"
-        case "window":
-            return f"window of {window} consecutive ticks"
-        case "interval":
-            return "relevance interval"
-        case "stream":
-            return "stream, over its whole life"
 
 
 def pipeline_not_covered(pipeline: Pipeline) -> list[str]:
@@ -77,6 +102,11 @@ def pipeline_not_covered(pipeline: Pipeline) -> list[str]:
     open_points += _of_operator(pipeline)
     if pipeline.ledger is None:
         open_points.append("what other pipelines release about the same source (ledger is not set)")
+        open_points.append(
+            "a start under this name with an empty state directory and new topics (ledger is not "
+            "set): nothing shows then what was released before, so what the source still holds is "
+            "released a second time"
+        )
     else:
         open_points.append(
             "what pipelines release about the same source that are not in the ledger "

@@ -9,6 +9,7 @@ shows, because a draw depends on the record's position and a row on its own hist
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from dataflows.admission import Admission
 from dataflows.advanced import NOTHING, Advanced, in_input_order, picked, sanitized, without
 from dataflows.batches import DeadLetters, Decoded, Sanitized
 from dataflows.deduplication import Deduplication
-from dataflows.epoch_end import ended
+from dataflows.epoch_end import ended, holding
 from dataflows.errors import BudgetExhausted
 from dataflows.state.row_table import RowTable
 from dataflows.tick_releases import TickReleases, sanitized_ticks
@@ -26,6 +27,7 @@ from operators import compiled
 from operators.mechanism import (
     Array,
     ExhaustibleMechanism,
+    HoldingMechanism,
     Inputs,
     Integers,
     Mechanism,
@@ -35,7 +37,13 @@ from operators.mechanism import (
     State,
     TimedMechanism,
 )
-from operators.randomness import WORTH_COMPILING, DrawScope, KeyedDraws, record_positions
+from operators.randomness import (
+    WORTH_COMPILING,
+    DrawScope,
+    KeyedDraws,
+    end_positions,
+    record_positions,
+)
 from operators.runs import rounds_of_distinct_rows, running
 from operators.secret import SECRET_BYTES, Secret
 from operators.temporal.temporal_perturbation import End, TemporalPerturbation
@@ -58,11 +66,13 @@ class Lift:
     _running: RunningMechanism | None = field(init=False)
     ends: ExhaustibleMechanism | None = field(init=False)
     """How rows come to an end, if they do."""
+    _holding: HoldingMechanism | None = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_columns", tuple(self.mechanism.start(0)))
         object.__setattr__(self, "_elapse", passing_time(self.mechanism))
         object.__setattr__(self, "ends", exhaustible(self.mechanism))
+        object.__setattr__(self, "_holding", holding(self.mechanism))
         object.__setattr__(
             self, "_running", running(self.mechanism) if self._elapse is None else None
         )
@@ -96,7 +106,8 @@ class Lift:
         advanced = None if self._running is None else self._run(table, rows, accepted)
         if advanced is None:
             advanced = self._rounds(table, rows, accepted)
-        if self._temporal is not None and accepted.keys:
+        holds_back = self._temporal is not None or self._holding is not None
+        if holds_back and accepted.keys:
             latest = max(accepted.timestamps)
             table.clock = {TIME: max(latest, table.clock.get(TIME, latest))}
         return sanitized(accepted, advanced)
@@ -107,19 +118,39 @@ class Lift:
         The releases of a stream follow each other, as its ticks do.
         """
         released: list[TickReleases] = []
+        if self._holding is not None:
+            return self._finish_batches(partition, table, self._holding)
         if self._temporal is not None:
             rows = np.flatnonzero(table.live("tick") > 0)
             state, keys = table.gather(rows), table.keys
             inner = {name: state[name] for name in self._columns}
-            after, leaving = ended(self._temporal, inner, end, partition)
-            table.scatter(rows, {**state, **after})
             names = [keys[row] for row in rows.tolist()]
+            draws = partial(self.scope.draws, names)
+            after, leaving = ended(self._temporal, inner, end, (self.source, partition), draws)
+            table.scatter(rows, {**state, **after})
             times = [table.clock.get(TIME, 0)] * len(names)
             released = [
                 TickReleases(names, releases.annotations["tick"].tolist(), times, releases)
                 for releases in leaving
             ]
         return sanitized_ticks(partition, released, DeadLetters())
+
+    def _finish_batches(
+        self, partition: int, table: RowTable, mechanism: HoldingMechanism
+    ) -> Sanitized:
+        """Release every batch that is not full; what it lets out depends on the state alone, so a
+        replay from the same state lets out the same."""
+        rows = np.flatnonzero(mechanism.holding({n: table.live(n) for n in self._columns}))
+        state, keys = table.gather(rows), table.keys
+        names = [keys[row] for row in rows.tolist()]
+        earlier = state["releases"].tolist()
+        draws = self.scope.draws(names, end_positions(self.source, partition, earlier))
+        inner = {name: state[name] for name in self._columns}
+        after, releases = mechanism.finish(inner, draws)
+        table.scatter(rows, {**state, **after})
+        times = [table.clock.get(TIME, 0)] * len(names)
+        finished = TickReleases(names, earlier, times, releases)
+        return sanitized_ticks(partition, [finished], DeadLetters(), said=("confidence",))
 
     @property
     def _temporal(self) -> TemporalPerturbation | None:

@@ -150,6 +150,7 @@ def _local_series(operator: LocalRealTimeOperator) -> LocalRealTimeRelease:
         operator.in_units(operator.lower),
         operator.in_units(operator.upper),
         units_per_one=operator.units_per_one,
+        tick_milliseconds=operator.in_ticks().width,
         **operator.release_parameters(),
     )
 

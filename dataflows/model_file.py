@@ -36,12 +36,16 @@ Transition = Annotated[
 
 
 class Learned(BaseModel):
-    """Where a model comes from; what was counted is not kept."""
+    """Where a model comes from; what was counted is not kept.
+
+    `alphabet` says whether somebody declared the order of its symbols; older files do not.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 
     source: str
     date: str
+    alphabet: Literal["declared", "sorted"] | None = None
 
 
 class ModelFile(BaseModel):
@@ -71,6 +75,15 @@ class ModelFile(BaseModel):
         """The rows, unless they are a matrix."""
         rows = [row for row in self.transition if isinstance(row, Row)]
         return rows or None
+
+    @property
+    def has_sorted_alphabet(self) -> bool:
+        """Return whether learning has put the symbols in order, or may have."""
+        if self.learned is None:
+            return False
+        if self.learned.alphabet is None:
+            return self.alphabet == sorted(self.alphabet)
+        return self.learned.alphabet == "sorted"
 
     def model(self) -> Model:
         """Raises `ValueError` naming the row that is not a probability distribution."""

@@ -20,8 +20,9 @@ def written(
     source: str,
     date: str,
     description: str,
+    declared: bool = True,
 ) -> bytes:
-    """A model file of version 2."""
+    """A model file of version 2; `declared` is the order of the alphabet."""
     if sparse:
         rows: Iterable[object] = (
             _row(memory, followers, spread, alphabet)
@@ -33,7 +34,11 @@ def written(
         "format": FORMAT,
         "format_version": 2,
         "description": description,
-        "learned": {"source": source, "date": date},
+        "learned": {
+            "source": source,
+            "date": date,
+            "alphabet": "declared" if declared else "sorted",
+        },
         "alphabet": list(alphabet),
         "prior": list(map(_rounded, learned.prior.tolist())),
         "smoothing": smoothing,

@@ -1,29 +1,37 @@
 """What all pipelines are checked for before they read their first record."""
 
+import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dataflows.admission import Admission
 from dataflows.config import Pipeline, reading_digest
-from dataflows.errors import ConfigurationError, StartRefused
+from dataflows.errors import ConfigurationError
 from dataflows.fingerprint import Fingerprint, check_same
+from dataflows.first_start import empty_topic_begin, require_keys_without_a_past
 from dataflows.flow import STEPS
+from dataflows.former_stages import former_rows
 from dataflows.guarantee_text import guarantee_id
 from dataflows.kafka.client import Client, Topic
 from dataflows.kafka.clients import client_of
 from dataflows.kafka.source import StopFlag
 from dataflows.kafka.topics import Topics, bounds_of
 from dataflows.ledger.entries import PipelineEntry
-from dataflows.ledger.registration import register
+from dataflows.ledger.registration import refuse_a_second_sink, register
 from dataflows.ledger.topic import find_ledger
-from dataflows.mechanisms import Configured, configure, state_megabytes
+from dataflows.mechanisms import Configured, configure, state_megabytes, ticks_of
 from dataflows.operator_sections import AggregateOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.publish import Pseudonyms, Publisher
+from dataflows.remarks import remarks
 from dataflows.secrets import read_keys
 from dataflows.state.directory import StateDirectory, shard_directories
+from dataflows.state.former_rows import FormerRows
 from operators.mechanism import Mechanism
 from operators.randomness import DrawScope
 from operators.secret import Secret
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,8 @@ class Preparation:
         pipeline, keys = file.pipeline, read_keys(file)
         configured = configure(file)
         state_megabytes(pipeline, configured.mechanism)
+        for remark in remarks(file, configured.mechanism):
+            log.warning("%s", remark)
         client = client_of(file.connection(), pipeline.source.generation)
         law, kind = configured.mechanism.law_digest(), pipeline.operator.kind
         scope = DrawScope(keys.noise, pipeline.name, kind, pipeline.version, law, keys.epoch)
@@ -77,6 +87,10 @@ class Preparation:
         most = -(-self.pipeline.state.max_keys // source.partitions)
         operator, partitioner = self.pipeline.operator, self.pipeline.source.partitioner
         if isinstance(operator, AggregateOperator):
+            try:
+                operator.refuse_large_sums(most * source.partitions)
+            except ValueError as error:
+                raise ConfigurationError(str(error)) from None
             return Admission(partitioner, source.partitions, most, operator.covers)
         return Admission(partitioner, source.partitions, most)
 
@@ -87,6 +101,22 @@ class Preparation:
         for directory in chosen.values():
             directory.lock()
         return chosen
+
+    def check_beginning(self, directories: Iterable[StateDirectory], topics: Topics) -> None:
+        """`StartRefused` if a state is missing and the keys or the ledger know that there was one.
+
+        Before a state is begun; topics that hold releases are found when it is.
+        """
+        missing = next((one.path for one in directories if one.stored() is None), None)
+        if missing is None:
+            return
+        require_keys_without_a_past(self.scope.key_epoch, missing)
+        if self.ledger is not None:
+            refuse_a_second_sink(self.client, self.ledger, self._entry(topics))
+
+    def former_rows(self, stored: Fingerprint, partition: int) -> FormerRows | None:
+        """Return what the version of Fugu before may have left in the row log of a partition."""
+        return former_rows(self.pipeline, self.mechanism, stored, partition)
 
     def enter(self, topics: Topics) -> None:
         """Into the ledger, if there is one."""
@@ -130,6 +160,7 @@ class Preparation:
             sink_begin={},
             dead_letters_begin={},
             ledger_begin={},
+            layout=layout_of(pipeline),
         )
 
     def continued(
@@ -154,9 +185,9 @@ class Preparation:
                     "sink_begin": (
                         own_begin(self.client, topics.sink, partitions)
                         if shared_sink
-                        else _empty_topic_begin(self.client, topics.sink, partitions)
+                        else empty_topic_begin(self.client, topics.sink, partitions)
                     ),
-                    "dead_letters_begin": _empty_topic_begin(
+                    "dead_letters_begin": empty_topic_begin(
                         self.client, topics.dead_letters, partitions
                     ),
                     "ledger_begin": own_begin(self.client, self.ledger, partitions),
@@ -180,20 +211,15 @@ class Preparation:
         )
 
 
-def _empty_topic_begin(client: Client, topic: Topic, partitions: list[int]) -> dict[str, int]:
-    bounds = bounds_of(client, topic, partitions)
-    if any(bound.end > 0 for bound in bounds.values()):
-        raise StartRefused(
-            f"topic {topic.name} already holds records, but there is no state for them: without "
-            "it budgets would be reset and releases repeated. Restore the state directory "
-            "(state.directory), or give the pipeline a new, empty topic."
-        )
-    return {str(partition): bound.end for partition, bound in bounds.items()}
-
-
 def own_begin(client: Client, topic: Topic | None, partitions: list[int]) -> dict[str, int]:
     """Where the records of these partitions will begin in a topic that others write to as well."""
     if topic is None:
         return {}
     bounds = bounds_of(client, topic, list(range(topic.partitions)))
     return {str(partition): bounds[partition % topic.partitions].end for partition in partitions}
+
+
+def layout_of(pipeline: Pipeline) -> int:
+    """Return how often what is kept beside a mechanism's own columns has changed, and once more."""
+    in_ticks = isinstance(pipeline.operator, AggregateOperator) or ticks_of(pipeline) is not None
+    return 2 if in_ticks else 1

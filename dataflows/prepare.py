@@ -16,6 +16,8 @@ def prepare(
     streams hold back."""
     pipeline, topics = preparation.pipeline, find_topics(preparation.client, preparation.pipeline)
     ledger = preparation.ledger if reports_spending(pipeline) else None
+    directories = preparation.owned(shards)
+    preparation.check_beginning(directories.values(), topics)
     plans = [
         Plan(
             name=pipeline.name,
@@ -35,8 +37,9 @@ def prepare(
             ticks=ticks_of(pipeline),
             finishing=finishing,
             ledger=ledger,
+            former=preparation.former_rows,
         )
-        for shard, directory in preparation.owned(shards).items()
+        for shard, directory in directories.items()
     ]
     preparation.enter(topics)
     return plans

@@ -6,15 +6,22 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+_MOST_PROPOSED = 3
+
 Location = list[str | int]
 """Keys and places in lists, from the outermost to what is meant."""
+
+Path = tuple[str, ...]
+"""Keys only: lists have no place in it."""
 
 
 def problems(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[Location, str]]:
     """Of content that is not a `model`, each with its place."""
-    known = _keys_of(model)
+    paths = _paths_of(model)
+    known = {path[-1] for path in paths}
     for item in error.errors():
-        yield _location(dict(item), known), _advice(dict(item), known)
+        location = _location(dict(item), known)
+        yield location, _advice(dict(item), location, paths)
 
 
 def _location(item: dict[str, Any], known: set[str]) -> Location:
@@ -26,11 +33,10 @@ def _location(item: dict[str, Any], known: set[str]) -> Location:
     return location
 
 
-def _advice(item: dict[str, Any], known: set[str]) -> str:
+def _advice(item: dict[str, Any], location: Location, paths: set[Path]) -> str:
     kind, context = item["type"], item.get("ctx", {})
     if kind == "extra_forbidden":
-        close = get_close_matches(str(item["loc"][-1]), known, n=1)
-        return "unknown key" + (f"; did you mean {close[0]}?" if close else "; delete it")
+        return _instead_of(tuple(part for part in location if isinstance(part, str)), paths)
     if kind == "union_tag_invalid":
         return f"there is no {context['tag']!r}; write one of {context['expected_tags']}"
     if kind in ("missing", "union_tag_not_found"):
@@ -47,10 +53,25 @@ def _advice(item: dict[str, Any], known: set[str]) -> str:
     return message
 
 
-def _keys_of(annotation: object) -> set[str]:
-    """Every key that may be written somewhere below."""
-    keys = {key for argument in get_args(annotation) for key in _keys_of(argument)}
+def _instead_of(path: Path, paths: set[Path]) -> str:
+    """Return what may have been meant by a key that is not known where it stands."""
+    if path in paths:
+        return "unknown key beside the other ones here; delete it, or correct those"
+    *section, key = path
+    elsewhere = sorted(one for one in paths if one[-1] == key)
+    if elsewhere:
+        names = " or ".join(".".join(one) for one in elsewhere[:_MOST_PROPOSED])
+        return f"unknown key here; did you mean {names}?"
+    beside = {one[-1] for one in paths if one[:-1] == tuple(section)}
+    close = get_close_matches(key, sorted(beside), n=1)
+    return "unknown key" + (f"; did you mean {close[0]}?" if close else "; delete it")
+
+
+def _paths_of(annotation: object, section: Path = ()) -> set[Path]:
+    """Every key that may be written somewhere below, with those of the sections around it."""
+    paths = {path for argument in get_args(annotation) for path in _paths_of(argument, section)}
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         for name, field in annotation.model_fields.items():
-            keys |= {field.alias or name} | _keys_of(field.annotation)
-    return keys
+            own = (*section, field.alias or name)
+            paths |= {own} | _paths_of(field.annotation, own)
+    return paths

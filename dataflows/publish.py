@@ -135,7 +135,11 @@ class Publisher:
         if sanitized.epochs is None:
             return self.release_ids(sanitized.partition, sanitized.offsets)
         return self.scope.tick_release_ids(
-            self.source, sanitized.keys, sanitized.epochs, sanitized.offsets
+            self.source,
+            sanitized.keys,
+            sanitized.epochs,
+            sanitized.offsets,
+            partition=sanitized.partition,
         )
 
     def _keys(self, keys: list[bytes]) -> list[bytes | None]:

@@ -29,7 +29,11 @@ from dataflows.flow import Plan
 from dataflows.kafka.source import StopFlag
 from dataflows.monitoring.monitor import Monitor
 from dataflows.native_stderr import native_stderr_hidden
-from dataflows.operator_sections import AggregateOperator, TemporalOperator
+from dataflows.operator_sections import (
+    AggregateOperator,
+    BatchedMarkovOperator,
+    TemporalOperator,
+)
 from dataflows.pipeline_file import PipelineFile
 from dataflows.plans import AnyPlan, build_any, prepared
 from dataflows.state.recovery import forget_unfinished_epochs, unusable_store
@@ -55,11 +59,14 @@ def run(
     `supervised` process stops when its supervisor is gone, too.
     """
     operator = file.pipeline.operator
-    if finish and not isinstance(operator, TemporalOperator):
-        raise ConfigurationError(
-            f"--finish: {operator.kind} holds nothing back that could be published; leave it out"
-        )
-    finishing = operator.end if finish and isinstance(operator, TemporalOperator) else None
+    finishing = None
+    if finish:
+        if not isinstance(operator, TemporalOperator | BatchedMarkovOperator):
+            raise ConfigurationError(
+                f"--finish: {operator.kind} holds nothing back that could be published; leave it "
+                "out"
+            )
+        finishing = operator.end
     os.umask(0o077)
     stop = StopFlag()
     for stop_signal in (signal.SIGTERM, signal.SIGINT):

@@ -1,14 +1,17 @@
 """The stateful step: one mechanism over one partition."""
 
+import logging
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from bytewax.operators import StatefulBatchLogic
 
-from dataflows.batches import DeadLetters, Decoded
+from dataflows.batches import DeadLetters, Decoded, Reason
 from dataflows.errors import without_values
 from dataflows.monitoring.metrics import DEAD_LETTERS, STATE_BYTES, STREAMS, Metrics
+from dataflows.state.former_rows import FormerRows
 from dataflows.state.row_log import RowLog, partition_of
 from dataflows.state.row_table import RowTable
 from operators.mechanism import ExhaustibleMechanism, State
@@ -21,6 +24,21 @@ class WithDeadLetters(Protocol):
     @property
     def dead(self) -> DeadLetters: ...
 
+
+_AHEAD_OF_TIME = {
+    Reason.TIME_NOT_BEGUN: (
+        "stream time begins when enough people have sent records, or a heartbeat "
+        "(ticks.stream_time). If this partition has fewer people, lower distinct_keys or declare "
+        "heartbeats at a stop"
+    ),
+    Reason.TOO_FAR_AHEAD: (
+        "a clock is wrong, or stream time waits: too few people move it (ticks.stream_time), or it "
+        "was silent for longer than ticks.max_jump and goes on by itself"
+    ),
+}
+"""Why records are refused that are ahead of stream time, and what to do."""
+
+log = logging.getLogger(__name__)
 
 Out = TypeVar("Out", bound=WithDeadLetters)
 Made = TypeVar("Made", bound=WithDeadLetters, covariant=True)
@@ -58,13 +76,16 @@ class Sanitize(StatefulBatchLogic[Decoded, Out, bytes]):
         metrics: Metrics,
         pointer: bytes | None,
         finishing: End | None = None,
+        former: Callable[[int], FormerRows | None] = lambda partition: None,
     ) -> None:
+        self._former = former
         self._stage = stage
         self._directory = directory
         self._topic = topic
         self._metrics = metrics
         self._finishing = finishing
         self._log: RowLog | None = None
+        self._refused = Counter[Reason]()
         if pointer is not None:
             partition = partition_of(pointer)
             log = self._open(partition)
@@ -80,6 +101,7 @@ class Sanitize(StatefulBatchLogic[Decoded, Out, bytes]):
                 sanitized = self._stage(decoded, log.table)
             for reason, count in Counter(sanitized.dead.reasons).items():
                 self._metrics.add(DEAD_LETTERS, count, self._topic, decoded.partition, reason)
+                self._say_what_waits(decoded.partition, reason, count)
             out.append(sanitized)
         return out, StatefulBatchLogic.RETAIN
 
@@ -101,6 +123,22 @@ class Sanitize(StatefulBatchLogic[Decoded, Out, bytes]):
         self._metrics.put(STREAMS, len(table), self._topic, partition)
         return pointer
 
+    def _say_what_waits(self, partition: int, reason: Reason, count: int) -> None:
+        """With the first record that stream time refuses, the tenth, the hundredth, and so on."""
+        if reason not in _AHEAD_OF_TIME:
+            return
+        before, self._refused[reason] = self._refused[reason], self._refused[reason] + count
+        if before == 0 or len(str(before)) < len(str(self._refused[reason])):
+            log.warning(
+                "topic %s, partition %d: %d records refused so far since the start (%s): %s",
+                self._topic,
+                partition,
+                self._refused[reason],
+                reason,
+                _AHEAD_OF_TIME[reason],
+                extra={"topic": self._topic, "partition": partition, "reason": str(reason)},
+            )
+
     def _begin(self, partition: int) -> RowLog:
         """bytewax does not tell a new state which partition it is for; its first batch does."""
         log = self._open(partition)
@@ -108,5 +146,6 @@ class Sanitize(StatefulBatchLogic[Decoded, Out, bytes]):
         return log
 
     def _open(self, partition: int) -> RowLog:
-        self._log = RowLog(self._directory, partition, self._stage.start, self._stage.ends)
+        stage, former = self._stage, self._former(partition)
+        self._log = RowLog(self._directory, partition, stage.start, stage.ends, former)
         return self._log

@@ -11,11 +11,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from dataflows.batches import DeadLetters, Decoded, Reason, Sanitized
+from dataflows.batches import DeadLetters, Reason, Sanitized
 from dataflows.codec.series import SAID
 from dataflows.state.row_table import RowTable
 from dataflows.tick_releases import TickReleases, sanitized_ticks
-from dataflows.tick_stage import TickStage
+from dataflows.tick_stage import TickStage, places
 from dataflows.ticks import Ticks
 from operators.mechanism import Array, Inputs, Integers, Mechanism, Releases, State
 from operators.randomness import tick_position
@@ -30,6 +30,7 @@ class SeriesLift(TickStage):
     mechanism: LocalRealTimeRelease
 
     said: ClassVar[tuple[str, ...]] = SAID
+    nothing: ClassVar[object] = 0
 
     def start(self, rows: int) -> State:
         """The columns of fresh rows."""
@@ -39,33 +40,21 @@ class SeriesLift(TickStage):
         """Nothing: a tick that is open may still get numbers."""
         return sanitized_ticks(partition, [], DeadLetters(), self.said)
 
-    def _note(self, table: RowTable, key: bytes, tick: int, value: object) -> Reason | None:
-        assert isinstance(value, int)
-        row, several = table.row_of(key), self.ticks.several
-        cell = row, tick % self.ticks.open
-        values, present = table.live("values"), table.live("present")
-        if present[cell] and several != "last":
+    def _hold(self, table: RowTable, row: int, cell: int, value: object) -> Reason | None:
+        values, present, several = table.live("values"), table.live("present"), self.ticks.several
+        if present[row, cell] and several != "last":
             return Reason.SECOND_IN_TICK if several == "error" else None
-        values[cell], present[cell] = value, True
-        table.touch(row)
+        values[row, cell], present[row, cell] = value, True
         return None
 
-    def _note_together(self, decoded: Decoded, some: slice, table: RowTable) -> None:
-        if self.ticks.several != "last":
-            super()._note_together(decoded, some, table)
-            return
-        ticks = np.array(decoded.timestamps[some], dtype=np.int64) // self.ticks.width
-        rows, cells = table.rows_of(decoded.keys[some]), ticks % self.ticks.open
-        table.live("values")[rows, cells] = decoded.values[some]
-        table.live("present")[rows, cells] = True
-        table.touch(rows)
-
-    def _step(self, table: RowTable, rows: Integers, tick: int) -> TickReleases:
+    def _step(self, partition: int, table: RowTable, rows: Integers, tick: int) -> TickReleases:
         state, cell = table.gather(rows), tick % self.ticks.open
         keys = table.keys
         names = [keys[row] for row in rows.tolist()]
         there = state["present"][:, cell].copy()
-        after, releases = self._advanced(state, names, there, tick)
+        position = tick_position(self.source, tick, partition=partition)
+        numbers = state["values"][:, cell].copy()
+        after, releases = self._advanced(state, names, there, numbers, position)
         state["values"][:, cell] = 0
         state["present"][:, cell] = False
         quiet = np.where(there, 0, state["quiet"] + 1)
@@ -74,7 +63,7 @@ class SeriesLift(TickStage):
         return self._released(tick, names, releases)
 
     def _advanced(
-        self, state: State, names: list[bytes], there: Array, tick: int
+        self, state: State, names: list[bytes], there: Array, numbers: Array, position: bytes
     ) -> tuple[State, Releases]:
         """Measured where a number is there, and predicted elsewhere."""
         columns = self.mechanism.start(0)
@@ -83,10 +72,8 @@ class SeriesLift(TickStage):
         def of(rows: Integers) -> State:
             return {name: state[name][rows] for name in columns}
 
-        position = tick_position(self.source, tick)
         draws = self.scope.draws([names[row] for row in some.tolist()], [position] * len(some))
-        values = state["values"][some, tick % self.ticks.open]
-        measured, releases = self.mechanism.step(of(some), Inputs(values), draws)
+        measured, releases = self.mechanism.step(of(some), Inputs(numbers[some]), draws)
         skipped, predicted = self.mechanism.skip(of(others))
         order = np.argsort(np.concatenate([some, others]))
 
@@ -105,10 +92,8 @@ def series_columns(mechanism: Mechanism, ticks: Ticks) -> Callable[[int], State]
     def start(rows: int) -> State:
         return {
             **mechanism.start(rows),
-            "values": np.zeros((rows, ticks.open), dtype=np.int64),
-            "present": np.zeros((rows, ticks.open), dtype=bool),
-            "running": np.zeros(rows, dtype=bool),
-            "quiet": np.zeros(rows, dtype=np.int64),
+            "values": np.zeros((rows, ticks.open + 1), dtype=np.int64),
+            **places(ticks, rows),
         }
 
     return start

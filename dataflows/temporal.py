@@ -1,6 +1,9 @@
 """From a temporal operator section to one of the four mechanisms."""
 
-from typing import Any
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
 
 from dataflows.operator_sections import TemporalOperator
 from operators.temporal.backward import BackwardPerturbation
@@ -10,7 +13,28 @@ from operators.temporal.selection import Choice, choose, select_by_cost
 from operators.temporal.temporal_perturbation import TemporalPerturbation
 from operators.temporal.threshold import ThresholdPerturbation
 
+_KEYS: Final = {"k": "window", "c0": "threshold", "start_mode": "start"}
+_PARAMETER: Final = re.compile(rf"\b({'|'.join(_KEYS)})\b")
 
+
+def as_in_the_file(text: str) -> str:
+    """Name parameters of a mechanism as the pipeline file does.
+
+    >>> as_in_the_file("c0: must be a whole number, 2 to k - 1, not 9")
+    'threshold: must be a whole number, 2 to window - 1, not 9'
+    """
+    return _PARAMETER.sub(lambda found: _KEYS[found[0]], text)
+
+
+@contextmanager
+def _errors_as_in_the_file() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(as_in_the_file(str(error))) from None
+
+
+@_errors_as_in_the_file()
 def temporal_mechanism(operator: TemporalOperator) -> TemporalPerturbation:
     """The mechanism that the section names, or the cheapest one that it allows."""
     kind: str = operator.kind
@@ -57,6 +81,7 @@ def _choice(operator: TemporalOperator) -> Choice:
         no_repeat="no_repeat" in operator.require,
         no_empty="no_empty" in operator.require,
         by_cost=operator.extended_by == "cost",
+        calibrate=operator.calibrate,
     )
 
 

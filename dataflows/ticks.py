@@ -1,8 +1,9 @@
 """Ticks: intervals of event time that every stream of a partition goes through in step.
 
-The stream time of a partition is the latest event time seen in it. A tick closes when stream time
-has come to its end plus `grace`; ticks close in order and none is left out. No clock on a wall is
-looked at, so the same records always close the same ticks.
+A tick closes when stream time has come to its end plus `grace`; ticks close in order. None is left
+out, but those of a silence: where stream time goes on further than any record may be ahead of it,
+ticks are skipped in which there can be nothing. No clock on a wall is looked at, so the same
+records always close the same ticks.
 """
 
 from collections.abc import MutableMapping
@@ -10,32 +11,43 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dataflows.batches import Reason
+from dataflows.stream_time import PEOPLE, StreamTime
+from operators.mechanism import Integers
 
 TIME = "stream time"
 """Its name in the clock of a partition."""
 CLOSED = "closed tick"
 
 Clock = MutableMapping[str, int]
-"""Where a partition stands: stream time, and the last tick that is closed; empty at first.
+"""Where a partition stands: stream time, the last tick that is closed, and whose records have come
+how far; empty at first.
 
-Without stream time, after an end, it begins anew with the next record; closed ticks stay closed.
+Without stream time, at first and after an end, it begins anew; closed ticks stay closed.
 """
 
 Several = Literal["last", "first", "list", "error"]
+NO_TICK = -(2**63)
+
+
+@dataclass(frozen=True)
+class Passed:
+    """Ticks that are closed now, and those after them that are skipped."""
+
+    closed: range
+    skipped: range
 
 
 @dataclass(frozen=True)
 class Ticks:
     """`width` and `grace` in milliseconds; tick 0 begins at 1970-01-01 00:00 UTC.
 
-    A record more than `max_jump` ticks ahead of stream time is refused, and does not move it. Where
+    A record more than `max_jump` ticks ahead of those that are open is refused. Where
     a tick has `several` records of a stream, one counts, or all as a list, or the first, and the
-    others are refused. A stream that released nothing in `idle` ticks in a row, and has nothing to
-    release, ends its epoch.
+    others are refused. A stream that released nothing in `idle` ticks in a row ends its epoch.
 
     >>> minutes = Ticks(width=60_000, grace=5_000, max_jump=100, idle=40)
     >>> minutes.of(119_999), minutes.closed(124_999), minutes.closed(125_000), minutes.open
-    (1, 0, 1, 2)
+    (1, 0, 1, 3)
     """
 
     width: int
@@ -43,6 +55,7 @@ class Ticks:
     max_jump: int
     idle: int = 0
     several: Several = "last"
+    time: StreamTime = PEOPLE
 
     def of(self, timestamp: int) -> int:
         """The tick that a time belongs to."""
@@ -63,33 +76,57 @@ class Ticks:
         return f"{width:g} s of event time each, closed {grace:g} s after their end"
 
     @property
+    def silence_in_words(self) -> str:
+        """Return what is too far ahead, and what comes after a silence, for people."""
+        return (
+            f"more than {self.max_jump:,} ticks ({self.max_jump * self.width / 1000:,g} s) after "
+            f"those that are open; after a longer silence {self.time.after_a_silence}, and the "
+            "ticks in between are not published"
+        )
+
+    @property
+    def reached(self) -> int:
+        """Return the most ticks that are open at a time and that stream time has come to."""
+        return self._grace_in_ticks + 1
+
+    @property
     def open(self) -> int:
-        """The most ticks that are open at a time."""
-        return -(-self.grace // self.width) + 1
+        """Return how many ticks have a place: records may come as early as they may come late."""
+        return self.reached + self._grace_in_ticks
 
-    def refusal(self, clock: Clock, time: int) -> Reason | None:
-        """Why a record of this time comes too late, or too early."""
-        tick = self.of(time)
-        if CLOSED in clock and tick <= clock[CLOSED]:
-            return Reason.LATE
-        if TIME in clock and tick - self.of(clock[TIME]) > self.max_jump:
-            return Reason.TOO_FAR_AHEAD
-        return None
+    @property
+    def _grace_in_ticks(self) -> int:
+        return -(-self.grace // self.width)
 
-    def quiet(self, clock: Clock) -> tuple[int, int]:
-        """From when, and until before when, a record is sure to be in time and to close no tick."""
-        if not clock:
-            return 0, 0
-        closes = (clock[CLOSED] + 2) * self.width + self.grace
-        too_far = (self.of(clock[TIME]) + self.max_jump + 1) * self.width
-        return (clock[CLOSED] + 1) * self.width, min(closes, too_far)
+    def last(self, clock: Clock) -> int:
+        """The last tick that a record may be in."""
+        return clock[CLOSED] + self.reached + self.max_jump
 
-    def passed(self, clock: Clock, time: int) -> range:
-        """Move stream time, if a record of this time does move it; the ticks that this closes."""
+    def closing(self, clock: Clock) -> int:
+        """The stream time at which the next tick closes."""
+        return (clock[CLOSED] + 2) * self.width + self.grace
+
+    def refusals(self, clock: Clock, ticks: Integers) -> dict[int, Reason]:
+        """Index and reason of every record that is not in time, by the tick that it is in."""
+        reasons: dict[int, Reason] = {}
+        begun = TIME in clock
+        if not begun:
+            reasons = dict.fromkeys(range(len(ticks)), Reason.TIME_NOT_BEGUN)
+        elif len(ticks) and ticks.max() > self.last(clock):
+            ahead = (ticks > self.last(clock)).nonzero()[0].tolist()
+            reasons = dict.fromkeys(ahead, Reason.TOO_FAR_AHEAD)
+        if CLOSED in clock and len(ticks) and ticks.min() <= clock[CLOSED]:
+            late = (ticks <= clock[CLOSED]).nonzero()[0].tolist()
+            reasons |= dict.fromkeys(late, Reason.LATE)
+        return reasons
+
+    def passed(self, clock: Clock, time: int) -> Passed:
+        """Move stream time; the ticks that this closes, and those that it skips."""
+        closed = self.closed(time)
         if TIME not in clock:
-            closed = self.closed(time)
             clock.update({TIME: time, CLOSED: max(closed, clock.get(CLOSED, closed))})
-        first = clock[CLOSED] + 1
+        first, last = clock[CLOSED] + 1, self.last(clock)
         clock[TIME] = max(clock[TIME], time)
-        clock[CLOSED] = max(clock[CLOSED], self.closed(clock[TIME]))
-        return range(first, clock[CLOSED] + 1)
+        clock[CLOSED] = max(clock[CLOSED], closed)
+        held = min(clock[CLOSED], last)
+        return Passed(range(first, held + 1), range(held + 1, clock[CLOSED] + 1))

@@ -1,8 +1,12 @@
-"""A file of sections, in YAML or JSON: every error names the line and what to write instead."""
+"""A file of sections, in YAML or JSON: every error names the line and what to write instead.
+
+Reading takes seconds at most, whatever the file is: its size is limited, and so is the number of
+its keys and values, in which what an alias (*) repeats is counted again.
+"""
 
 import re
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import orjson
 import yaml
@@ -15,8 +19,38 @@ from dataflows.section import Section
 Content = TypeVar("Content", bound=Section)
 
 
+LARGEST_FILE = 4 * 2**20
+MOST_NODES = 200_000
+
+
+class _TooManyNodes(Exception):
+    """The file has more keys and values than are read."""
+
+
 class _Loader(yaml.SafeLoader):
-    """Takes 1e-6 for the number that it is, which YAML 1.1 does without a dot for a text."""
+    """Takes 1e-6 for the number that it is, which YAML 1.1 does without a dot for a text.
+
+    Counts keys and values as they are composed, those of aliases as often as they are repeated.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._nodes = 0
+        self._sizes: dict[yaml.Node, int] = {}
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """The next node; `_TooManyNodes` as soon as there are."""
+        before, repeats = self._nodes, self.check_event(yaml.AliasEvent)
+        node = super().compose_node(parent, index)
+        if node is None:
+            return None
+        if repeats and node not in self._sizes:
+            raise RecursionError
+        self._nodes += self._sizes[node] if repeats else 1
+        self._sizes[node] = self._nodes - before
+        if self._nodes > MOST_NODES:
+            raise _TooManyNodes
+        return node
 
 
 _Loader.add_implicit_resolver(
@@ -36,16 +70,18 @@ class YamlFile:
     def read(cls, path: Path, what: str, first_line: str) -> "YamlFile":
         """Read `what` a person believes to be in `path`, which begins like `first_line`."""
         try:
+            if path.stat().st_size > LARGEST_FILE:
+                raise ConfigurationError(
+                    f"{path}: is larger than {LARGEST_FILE // 2**20} MiB, the most that is read. "
+                    f"Is it a {what}? Long lists go into files of their own."
+                )
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(
                 f"{path}: cannot be read ({_reason(error)}). Give the path of a {what}."
             ) from None
         try:
-            document = orjson.loads(text) if path.suffix == ".json" else yaml.load(text, _Loader)
-            without_tabs = text.replace("\t", " ")  # which JSON may be indented with
-            root = yaml.compose(without_tabs, Loader=yaml.SafeLoader)
-            duplicate = _duplicate_key(root)
+            document, root, duplicate = _json(text) if path.suffix == ".json" else _yaml(text)
         except orjson.JSONDecodeError as error:
             raise ConfigurationError(f"{path}:{error.lineno}: is not valid JSON") from None
         except yaml.YAMLError as error:
@@ -53,6 +89,12 @@ class YamlFile:
         except RecursionError:
             raise ConfigurationError(
                 f"{path}: refers to itself or is nested too deeply; write it without anchors (&, *)"
+            ) from None
+        except _TooManyNodes:
+            raise ConfigurationError(
+                f"{path}: has more than {MOST_NODES:,} keys and values, with all that aliases (*) "
+                "repeat, which is the most that is read. Write it without anchors (&, *), or "
+                "split it; long lists go into files of their own."
             ) from None
         if not isinstance(root, yaml.MappingNode):
             raise ConfigurationError(
@@ -91,6 +133,26 @@ class YamlFile:
         return f"{self.path}:{line + 1}: {'.'.join(names) or 'the file'}: {advice}"
 
 
+Read = tuple[object, yaml.Node | None, yaml.ScalarNode | None]
+"""What stands in a file, where, and a key that is there twice."""
+
+
+def _yaml(text: str) -> Read:
+    """Parsed once; keys are compared before merged ones (<<) come in between."""
+    loader = _Loader(text)
+    root = loader.get_single_node()
+    duplicate = _duplicate_key(root)
+    document = None if root is None else loader.construct_document(root)
+    return document, root, duplicate
+
+
+def _json(text: str) -> Read:
+    """JSON may be indented with tabs, which YAML may not."""
+    document = orjson.loads(text)
+    root = _Loader(text.replace("\t", " ")).get_single_node()
+    return document, root, _duplicate_key(root)
+
+
 def _id_of(node: yaml.Node) -> str | None:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
@@ -118,8 +180,10 @@ def _duplicate_key(node: yaml.Node | None) -> yaml.ScalarNode | None:
     elif isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
             if key.value in seen:
-                return key  # type: ignore[no-any-return]
+                return key
             seen.add(key.value)
         children = [value for _, value in node.value]
     else:

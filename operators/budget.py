@@ -50,7 +50,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.budget_runs import BudgetRun
+from operators.declared import take_whole_numbers
 from operators.fields import encode_fields
+from operators.guarantee import Guarantee
+from operators.independent_releases import IndependentReleases
 from operators.mechanism import (
     AT_THE_END,
     Array,
@@ -59,7 +62,7 @@ from operators.mechanism import (
     Draws,
     EnumerableMechanism,
     Floats,
-    Guarantee,
+    HoldingMechanism,
     Inputs,
     Integers,
     Kind,
@@ -97,6 +100,7 @@ class Budgeted:
     when_exhausted: WhenExhausted = "repeat"
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         if not isfinite(self.total) or self.total <= 0.0:
             raise ValueError(f"total: must be a positive number of nats, not {self.total}")
         if self._total_units > LARGEST_SPENT // 2:
@@ -148,6 +152,34 @@ class Budgeted:
         own = {_LAST: last, _EXHAUSTED: ended}
         ledger = {**run.ledger, _EXHAUSTED: ~run.paid}
         return Run({**run.state, **own}, run.releases, ledger, run.paid)
+
+    def holding(self, state: State) -> NDArray[np.bool_]:
+        """Those of the mechanism inside, if it holds anything back."""
+        if not isinstance(self.mechanism, HoldingMechanism):
+            return np.zeros(len(state[_LAST]), dtype=bool)
+        return self.mechanism.holding(self._inner(state))
+
+    def finish(self, state: State, draws: Draws) -> tuple[State, Releases]:
+        """Release what is held back; what the budget does not pay for is held back further.
+
+        Positions are held back only while the whole release could be paid for, so a smaller one
+        can where it costs no more. Its charge counts with the last position of the stream. What is
+        repeated later is the last whole release.
+        """
+        assert isinstance(self.mechanism, HoldingMechanism)
+        inner = self._inner(state)
+        stepped, releases = self.mechanism.finish(inner, draws)
+        charge = stepped["spent"] - inner["spent"]
+        paid = charge <= self.mechanism.next_charge(inner)
+        if self.window is None:
+            paid |= state["spent"] + charge <= self._total_units
+        after = {**state, **_choose(paid, stepped, inner)}
+        if self.window is not None:
+            after[_WINDOW] = state[_WINDOW].copy()
+            after[_WINDOW][:, -1:] += np.where(paid, charge, 0)[:, None]
+        assert releases.kinds is not None
+        kinds = np.where(paid, releases.kinds, Kind.SUPPRESSED)
+        return after, replace(releases, kinds=kinds)
 
     def pays(self, state: State) -> NDArray[np.bool_]:
         """Which rows can pay for their next release: a function of what they released."""
@@ -223,27 +255,43 @@ class Budgeted:
         return np.where(self.exhausted(state), AT_THE_END, tenths)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """A total per stream; with a window, the promise per release and the accounting rule."""
+        """A total per stream; with a window, the promise per release and the accounting rule.
+
+        What is charged is the headline. A stream that spent E in it is 2 E-private without a model.
+        """
         inner = self.mechanism.guarantees()
         if self.window is not None:
-            rule = (
-                f"any {self.window} consecutive records of a stream spend at most "
-                f"{self.total:g} nats, which limits the rate and not the sum: everything spent "
-                "over a stream's life still adds up"
+            return tuple(
+                replace(guarantee, composition=self._rule(guarantee)) for guarantee in inner
             )
-            return tuple(replace(guarantee, composition=rule) for guarantee in inner)
         if not inner[0].sound:
             return inner
-        factors = [guarantee.epsilon / inner[0].epsilon for guarantee in inner]
+        charged = inner[0].notion
         return tuple(
             replace(
-                guarantee,
-                epsilon=in_nats(self._total_units) * max(1.0, round(factor)),
+                guarantee.of_releases(self._releases),
+                epsilon=in_nats(self._total_units) * (1 if guarantee.notion == charged else 2),
                 per="stream",
                 composition="this is the sum over all releases of one stream, enforced by budget",
             )
-            for guarantee, factor in zip(inner, factors, strict=True)
+            for guarantee in inner
         )
+
+    def _rule(self, guarantee: Guarantee) -> str:
+        """Return how the releases of a window add up."""
+        delta = guarantee.of_releases(self._releases).total_delta
+        return (
+            f"any {self.window} consecutive records of a stream spend at most {self.total:g} nats"
+            + (f" with a delta of {delta:.3g}" if delta > 0.0 else "")
+            + ", which limits the rate and not the sum: everything spent over a stream's life "
+            "still adds up"
+        )
+
+    @property
+    def _releases(self) -> int | None:
+        """Return how many releases the total pays for, if they all cost the same."""
+        alike = isinstance(self.mechanism, IndependentReleases)
+        return self._total_units // self.mechanism.largest_charge if alike else None
 
     def audit(self) -> Mapping[str, object]:
         """The inner audit and the budget."""
@@ -258,10 +306,14 @@ class Budgeted:
 
     def law_digest(self) -> bytes:
         """Changes with the mechanism inside and with the budget."""
+        return self.law_digest_of(self.implementation, self.mechanism.law_digest())
+
+    def law_digest_of(self, implementation: int, inside: bytes) -> bytes:
+        """Return the digest of this budget over a mechanism with this implementation and law."""
         content = encode_fields(
             "budgeted",
-            self.implementation,
-            self.mechanism.law_digest(),
+            implementation,
+            inside,
             self._total_units,
             self.window or 0,
             self.when_exhausted,

@@ -28,9 +28,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.declared import take_whole_numbers
 from operators.fields import encode_fields
+from operators.guarantee import Guarantee, Neighbours
 from operators.independent_releases import IndependentReleases
-from operators.mechanism import Draws, Guarantee, Inputs, Releases, State
+from operators.mechanism import Draws, Inputs, Releases, State
 from operators.nats import in_nats
 from operators.noise.grid import counted
 from operators.noise.laplace import LaplaceNoise
@@ -56,6 +58,7 @@ class LaplaceRelease(IndependentReleases):
     implementation: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         if self.lower >= self.upper:
             raise ValueError(f"lower: must be below upper, which is {self.upper}")
         if not 1 <= self.units_per_one <= LARGEST_UNITS_PER_ONE:
@@ -92,9 +95,9 @@ class LaplaceRelease(IndependentReleases):
                 epsilon=self.epsilon,
                 delta=0.0,
                 per="release",
-                protects="one true value against any other",
+                neighbours=Neighbours("stream", "number", "replaced"),
                 relative_to="no model: any prior, and any correlation within the stream",
-                composition="n releases of one stream are n times epsilon private together",
+                composition="n releases of one stream have n times epsilon and delta together",
                 trust="the pipeline sees raw values; readers of the sanitized topic do not",
                 assumptions=(
                     "streams of different keys are independent of each other",

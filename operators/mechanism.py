@@ -8,10 +8,14 @@ stream (the *row*). It never sees Kafka, a clock, a file or a source of randomne
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from operators.guarantee import Guarantee as Guarantee
+from operators.guarantee import Notion as Notion
+from operators.guarantee import Per as Per
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -21,15 +25,6 @@ Words = NDArray[np.uint64]
 State = dict[str, Array]
 """Named columns, first axis = row: fixed-width dtypes, or object columns whose cells are bytes or
 None, so that a state is bytes."""
-
-Notion = Literal[
-    "sip", "ldp", "w-event-dp", "w-event-ldp", "swellfish", "dp", "delay-law", "anonymity"
-]
-
-Per = Literal["release", "window", "interval", "stream"]
-"""What epsilon counts, and so what two inputs that are hard to tell apart may differ in: the record
-of one release, the records of any `window` consecutive positions, what policies say may change
-within one of their relevance intervals, or all records of a stream."""
 
 
 @dataclass(frozen=True)
@@ -97,31 +92,6 @@ class Run:
     releases: Releases
     ledger: State
     paid: NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """What a configured mechanism promises, as data.
-
-    `epsilon` is in nats and holds per `per`; `window` counts positions where that is a window.
-    `finite_precision_delta` is the delta, per release, that sampling in finite precision adds to
-    the law the proof is about.
-    """
-
-    notion: Notion
-    epsilon: float
-    delta: float
-    per: Per
-    protects: str
-    relative_to: str
-    composition: str
-    trust: str
-    assumptions: tuple[str, ...]
-    not_covered: tuple[str, ...]
-    proof: str
-    finite_precision_delta: float
-    window: int | None = None
-    sound: bool = True
 
 
 @runtime_checkable
@@ -263,6 +233,23 @@ class TimedMechanism(Protocol):
     def elapse(self, state: State, ticks: Integers) -> State:
         """Bring every row to the tick of its next position, which is the whole number of ticks
         from 1970 to its event time; `state` is not modified. Times are public."""
+        ...
+
+
+@runtime_checkable
+class HoldingMechanism(Protocol):
+    """A mechanism that holds positions back until enough of them can be released together.
+
+    Its state has a column `releases`: how many of them a stream has released.
+    """
+
+    def holding(self, state: State) -> NDArray[np.bool_]:
+        """Return which rows hold something back."""
+        ...
+
+    def finish(self, state: State, draws: Draws) -> tuple[State, Releases]:
+        """Release what is held back of streams that have come to an end; `state` is not modified.
+        No position of `draws` is one that `step` was called with. A stream may go on later."""
         ...
 
 

@@ -22,10 +22,12 @@ from math import ceil, isfinite
 
 import numpy as np
 
+from operators.declared import take_whole_numbers
 from operators.fields import binding_digest
 from operators.frequency_estimates import standard_errors
+from operators.guarantee import Guarantee, Neighbours
 from operators.independent_releases import IndependentReleases
-from operators.mechanism import Guarantee, Inputs, Integers
+from operators.mechanism import Inputs, Integers
 from operators.nats import charge_of_exact_ratio, in_nats
 
 WORDS = 2**64
@@ -82,6 +84,7 @@ class RandomizedResponse(IndependentReleases):
     odds: Odds = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         if not 2 <= self.symbols <= LARGEST_ALPHABET:
             raise ValueError(f"symbols: must be 2 to {LARGEST_ALPHABET}, not {self.symbols}")
         object.__setattr__(self, "odds", Odds.of(self._others, self.epsilon))
@@ -114,7 +117,7 @@ class RandomizedResponse(IndependentReleases):
                 epsilon=in_nats(self.largest_charge),
                 delta=0.0,
                 per="release",
-                protects="one true symbol against any other",
+                neighbours=Neighbours("stream", "symbol", "replaced"),
                 relative_to="no model: any prior, and any correlation within the stream",
                 composition="n releases of one stream are n times epsilon private together",
                 trust="the pipeline sees raw values; readers of the sanitized topic do not",

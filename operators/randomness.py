@@ -151,12 +151,19 @@ class DrawScope:
         return {}
 
     def tick_release_ids(
-        self, topic: str, stream_keys: Sequence[bytes], epochs: Sequence[int], ticks: Sequence[int]
+        self,
+        topic: str,
+        stream_keys: Sequence[bytes],
+        epochs: Sequence[int],
+        ticks: Sequence[int],
+        *,
+        partition: int | None = None,
     ) -> list[bytes]:
-        """The same for releases that belong to a tick of an epoch of a stream."""
-        prefix = self.secret.hasher(
-            "fugu-tick-release-id-v1", self.pipeline, self.operator, self.version, topic
-        )
+        """The same for releases that belong to a tick of an epoch of a stream: of a user in a
+        partition, or of a group, which has one stream for all of them."""
+        names = self.pipeline, self.operator, self.version, topic
+        place = () if partition is None else (partition,)
+        prefix = self.secret.hasher("fugu-tick-release-id-v1", *names, *place)
         times: dict[tuple[int, int], bytes] = {}
         digests = []
         for stream_key, epoch, tick in zip(stream_keys, epochs, ticks, strict=True):
@@ -301,15 +308,27 @@ def record_positions(topic: str, partition: int, offsets: Sequence[int]) -> Equa
     return encode_each(column_of(offsets), encode_fields(topic, partition))
 
 
-def tick_position(topic: str, tick: int) -> bytes:
-    """The position of the releases of one tick, whatever record closed it."""
-    return encode_fields("tick", topic, tick)
+def tick_position(topic: str, tick: int, *, partition: int | None = None) -> bytes:
+    """The position of the releases of one tick, whatever record closed it: of the users of a
+    partition, or of an aggregate, which has one stream for all partitions.
+
+    >>> tick_position("vitals", 7, partition=0) == tick_position("vitals", 7, partition=1)
+    False
+    """
+    place = () if partition is None else (partition,)
+    return encode_fields("tick", topic, *place, tick)
+
+
+def end_positions(topic: str, partition: int, releases: Sequence[int]) -> list[bytes]:
+    """Positions of releases at the end of streams, by how many each of them had before."""
+    return [encode_fields("end", topic, partition, count) for count in releases]
 
 
 __all__ = [
     "DrawScope",
     "KeyedDraws",
     "draws_of",
+    "end_positions",
     "integers_below",
     "record_positions",
     "tick_position",

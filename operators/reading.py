@@ -164,19 +164,22 @@ class DifferenceReader:
 
     def start(self, rows: int) -> State:
         """The prior."""
-        return {"belief": np.tile(self.mechanism.model.start, (rows, 1))}
+        belief = np.tile(self.mechanism.model.start, (rows, 1))
+        return {"belief": belief, **self.mechanism.radius.start(rows)}
 
     def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
         """Report what is fresh, and predict past what is not."""
         fresh = np.asarray(releases.kinds == Kind.FRESH)
         model, before = self.mechanism.model, np.ascontiguousarray(state["belief"].T)
         released = releases.values[fresh].astype(np.int64)
-        law = self.mechanism.law(model.marginal(before[:, fresh]))
+        doubt = self.mechanism.radius.doubt(state, self.mechanism.doubts)[fresh]
+        law = self.mechanism.law(model.marginal(before[:, fresh]), doubt)
         belief = np.empty_like(before)
         belief[:, fresh] = model.advance(before[:, fresh], law.posterior(released))
         belief[:, ~fresh] = model.skip(before[:, ~fresh])
         told = _aligned(fresh, law.report(released).T)
-        return {"belief": np.ascontiguousarray(belief.T)}, told
+        after = {"belief": np.ascontiguousarray(belief.T), **self.mechanism.radius.after(state)}
+        return after, told
 
 
 @dataclass(frozen=True)

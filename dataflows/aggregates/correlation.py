@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dataflows.aggregates.strategies import doubled
 from dataflows.operator_sections.aggregates import WEventOperator
 from operators.leakage.correlation import TemporalCorrelation
-from operators.leakage.wording import Neighbours, in_words
+from operators.leakage.wording import Neighbours, backward_in_words, in_words
 from operators.mechanism import Mechanism
 from operators.nats import in_nats
 from operators.wevent.quantified import Quantified
@@ -21,6 +21,7 @@ class TemporalLeakage:
     about_one: float
     about_window: float
     words: str
+    backward_is: str
 
 
 def temporal_leakage(operator: WEventOperator, mechanism: Mechanism) -> TemporalLeakage | None:
@@ -33,7 +34,9 @@ def temporal_leakage(operator: WEventOperator, mechanism: Mechanism) -> Temporal
     one, whole = _leaked(operator.correlation.known, strategy, factor)
     neighbours: Neighbours = "add/remove" if doubled(operator) else "change-one"
     words = in_words(operator.window, strategy.epsilon, one, whole, neighbours)
-    return TemporalLeakage(largest, one, whole, words)
+    given = None if operator.correlation.backward is None else "correlation.backward"
+    backward_is = backward_in_words(operator.correlation.transition, given)
+    return TemporalLeakage(largest, one, whole, words, backward_is)
 
 
 def _leaked(known: TemporalCorrelation, mechanism: Strategy, factor: int) -> tuple[float, float]:

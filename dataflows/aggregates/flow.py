@@ -8,6 +8,7 @@ internal log ──▶ read ──▶ merge ──▶ releases ──▶ sink   
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 import bytewax.operators as op
 from bytewax.dataflow import Dataflow
@@ -16,12 +17,13 @@ from bytewax.operators import StatefulBatchLogic
 from dataflows.aggregates.bounding import Bounded, Bounding
 from dataflows.aggregates.contributions import Figures
 from dataflows.aggregates.log_entries import Entry, partition_key, read_entry
-from dataflows.aggregates.merging import Merge, MergeState
+from dataflows.aggregates.merging import Merge
+from dataflows.aggregates.open_ticks import OpenTicks
 from dataflows.batches import Batch, Decoded, Outgoing
 from dataflows.codec.records import Codec
 from dataflows.errors import without_values
 from dataflows.fingerprint import Fingerprint
-from dataflows.flow import Shard, offsets_of
+from dataflows.flow import Former, Shard, offsets_of
 from dataflows.kafka.client import Client
 from dataflows.kafka.sink import KafkaSink, Shared
 from dataflows.kafka.source import KafkaSource, StopFlag, part_name
@@ -29,6 +31,7 @@ from dataflows.monitoring.metrics import Metrics
 from dataflows.publish import Publisher
 from dataflows.sanitize import Sanitize
 from dataflows.state.directory import StateDirectory
+from dataflows.state.row_log import BlockLog
 from dataflows.ticks import Ticks
 from operators.mechanism import Kind, Releases
 from operators.temporal.temporal_perturbation import End
@@ -59,6 +62,7 @@ class BoundingPlan:
     fingerprint: Fingerprint
     max_batch: int
     stop: StopFlag
+    former: Former
     finishing: End | None = None
     metrics: Metrics = field(default_factory=Metrics)
 
@@ -91,7 +95,8 @@ def build_bounding(plan: BoundingPlan) -> Shard:
             return part_name(batch.partition), plan.codec.decode(batch)
 
     def bound(pointer: bytes | None) -> Sanitize[Bounded]:
-        return Sanitize(plan.bounding, plan.directory.rows, topic, plan.metrics, pointer)
+        rows, former = plan.directory.rows, partial(plan.former, fingerprint)
+        return Sanitize(plan.bounding, rows, topic, plan.metrics, pointer, former=former)
 
     def partials(bounded: Bounded) -> Outgoing:
         closed = bounded.partials
@@ -164,7 +169,9 @@ def build_merging(plan: MergingPlan) -> Shard:
     reader = plan.client.reader(topic)
     source = KafkaSource(topic, begin, reader, plan.max_batch, plan.stop, plan.metrics)
     entries = op.map("read", op.input("log", flow, source), read)
-    merged = op.stateful_batch("merge", entries, partial(Merging, plan.merge, topic))
+    merged = op.stateful_batch(
+        "merge", entries, partial(Merging, plan.merge, topic, plan.directory.rows)
+    )
     sink = KafkaSink(
         plan.client,
         plan.client.writer(plan.name),
@@ -178,12 +185,15 @@ def build_merging(plan: MergingPlan) -> Shard:
 
 
 class Merging(StatefulBatchLogic[list[Entry], list[tuple[int, Releases]], bytes]):
-    """The merge, whose state goes into bytewax's snapshot as it is: it has no row per user."""
+    """The merge. Its state goes into bytewax's snapshot as it is, for it has no row per user; but
+    for sums of ticks that are not complete, which it points at."""
 
-    def __init__(self, merge: Merge, topic: str, content: bytes | None) -> None:
+    def __init__(self, merge: Merge, topic: str, directory: Path, content: bytes | None) -> None:
         self._merge = merge
         self._topic = topic
-        self._state: MergeState = merge.start() if content is None else merge.restored(content)
+        self._sums = BlockLog(directory, 0, OpenTicks(), of="sums")
+        self._state = merge.start() if content is None else merge.restored(content, self._loaded)
+        self._sums.table = self._state.open
 
     def on_batch(self, values: list[list[Entry]]) -> tuple[list[list[tuple[int, Releases]]], bool]:
         """Take entries in, in the order of the log."""
@@ -197,8 +207,12 @@ class Merging(StatefulBatchLogic[list[Entry], list[tuple[int, Releases]], bytes]
         return [released], StatefulBatchLogic.RETAIN
 
     def snapshot(self) -> bytes:
-        """Everything, since a step may change all of it."""
-        return self._state.encoded()
+        """All that a step may change, and where the sums are."""
+        return self._state.encoded(self._sums.append().decode())
+
+    def _loaded(self, sums: str) -> OpenTicks:
+        self._sums.load(sums.encode())
+        return self._sums.table
 
 
 def _outgoing(plan: MergingPlan, ticks: Sequence[tuple[int, Releases]]) -> Outgoing:

@@ -2,7 +2,7 @@
 
 from dataflows.aggregates.contributions import Contributions, SetContributions, YesOrNo
 from dataflows.aggregates.policy_strategies import policy_strategy
-from dataflows.aggregates.strategies import watched
+from dataflows.aggregates.strategies import told_of, watched
 from dataflows.codec.alphabet import Alphabet
 from dataflows.codec.numbers import Numbers
 from dataflows.codec.records import Values
@@ -27,6 +27,7 @@ def mechanism_of(operator: AggregateOperator) -> Mechanism:
             operator.bin_sensitivity,
             operator.changed_bins,
             **operator.release_parameters(),
+            **told_of(operator),
         )
     assert isinstance(operator, WEventOperator)
     return watched(operator)

@@ -1,25 +1,25 @@
 """Merge partial sums: release every tick once all source partitions have closed it. A change of
 policies is the mechanism's to apply.
 
-A pure function of the log's prefix: which partition wrote first never shows. Ticks are released in
-order and none is left out. A partition that has not begun when another one has counts as empty
-until its first tick; one that falls silent holds everybody up, because whether it is still writing
-is nothing that the log says.
+A pure function of the log's prefix: which partition wrote first never shows. A partition that falls
+silent holds everybody up, because whether it is still writing is nothing that the log says.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from dataflows.aggregates.former_merge import former_progress, former_state, former_sums, is_former
 from dataflows.aggregates.log_entries import Entry, PolicyChange
+from dataflows.aggregates.open_ticks import OpenTicks
 from dataflows.aggregates.partials import Partial
+from dataflows.aggregates.progress import Progress
 from dataflows.state.row_block import column_bytes, described, read, written
 from operators.mechanism import (
     ChangeableMechanism,
     Inputs,
-    Integers,
     Mechanism,
     Releases,
     State,
@@ -35,27 +35,19 @@ _SCHEDULE = b"schedule"
 
 @dataclass
 class MergeState:
-    """Up to which tick every partition that has begun has told all; ticks that it has told beyond;
-    the tick to be released next; and sums of ticks that are not complete, where there are any."""
+    """What the mechanism knows, how far partitions are, and sums of ticks that are not complete.
+
+    These are not in what `encoded` gives: they have a log of their own.
+    """
 
     mechanism: State
-    last: dict[int, int] = field(default_factory=dict)
-    beyond: set[tuple[int, int]] = field(default_factory=set)
-    following: int | None = None
-    open: dict[int, Integers] = field(default_factory=dict)
+    progress: Progress = field(default_factory=Progress)
+    open: OpenTicks = field(default_factory=OpenTicks)
 
-    def encoded(self) -> bytes:
-        """A block."""
-        ticks = sorted(self.open)
-        header = {
-            "columns": described(self.mechanism),
-            "last": sorted(self.last.items()),
-            "beyond": sorted(self.beyond),
-            "following": self.following,
-            "open": ticks,
-        }
-        sums = [self.open[tick].astype("<i8").tobytes() for tick in ticks]
-        return written(header, [*column_bytes(self.mechanism), *sums])
+    def encoded(self, sums: str = "") -> bytes:
+        """A block; `sums` says where the sums are."""
+        header = {"columns": described(self.mechanism), "sums": sums, **self.progress.plain()}
+        return written(header, column_bytes(self.mechanism))
 
 
 @dataclass(frozen=True)
@@ -72,15 +64,18 @@ class Merge:
         """Nothing has been reported yet."""
         return MergeState(self.mechanism.start(1))
 
-    def restored(self, content: bytes) -> MergeState:
-        """What `MergeState.encoded` gave."""
+    def restored(self, content: bytes, load: Callable[[str], OpenTicks]) -> MergeState:
+        """Return what `MergeState.encoded` gave; `load` gives the sums at their place."""
         header, body = read(content)
         fresh = self.mechanism.start(1)
         like = {name: fresh[name] for name in header["columns"]}
         mechanism = body.take_columns(like, 1)
-        sums = {tick: body.take(self.groups, "<i8").astype(np.int64) for tick in header["open"]}
-        beyond = {(partition, tick) for partition, tick in header["beyond"]}
-        return MergeState(mechanism, dict(header["last"]), beyond, header["following"], sums)
+        if is_former(header):
+            sums = former_sums(header, body, self.groups)
+            return MergeState(
+                former_state(self.mechanism, mechanism), former_progress(header), sums
+            )
+        return MergeState(mechanism, Progress.of(header), load(header["sums"]))
 
     def __call__(self, state: MergeState, entry: Entry) -> Iterator[tuple[int, Releases]]:
         """Ticks that are complete now, in order, and what is released for them."""
@@ -101,29 +96,16 @@ class Merge:
             log.info("policies: %s", told)
 
     def _completed(self, state: MergeState, partial: Partial) -> Iterator[tuple[int, Releases]]:
-        partition, tick, last = partial.partition, partial.tick, state.last
-        if (partition, tick) in state.beyond or tick <= last.get(partition, tick - 1):
+        progress = state.progress
+        if not progress.told(partial.partition, partial.tick, partial.skipped):
             return
-        if partition not in last:
-            state.following = tick if state.following is None else min(state.following, tick)
-            last[partition] = tick - 1
-        state.beyond.add((partition, tick))
-        while (partition, last[partition] + 1) in state.beyond:
-            last[partition] += 1
-            state.beyond.remove((partition, last[partition]))
-        if len(partial.groups):
-            sums = state.open.setdefault(tick, np.zeros(self.groups, dtype=np.int64))
-            sums[partial.groups] += partial.sums
-        if len(last) < self.partitions:
-            return
-        assert state.following is not None
-        while state.following <= min(last.values()):
-            yield state.following, self._release(state, state.following)
-            state.following += 1
+        state.open.add(partial)
+        while (tick := progress.next_of(self.partitions)) is not None:
+            yield tick, self._release(state, tick)
+            progress.following = tick + 1
 
     def _release(self, state: MergeState, tick: int) -> Releases:
-        nobody = np.zeros(self.groups, dtype=np.int64)
-        truth = state.open.pop(tick, nobody)
+        truth = state.open.release(tick, self.groups)
         draws = self.scope.draws([_SCHEDULE], [tick_position(self.source, tick)])
         before = state.mechanism
         if isinstance(self.mechanism, TimedMechanism):

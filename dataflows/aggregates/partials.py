@@ -16,12 +16,14 @@ _TYPES = ("<i1", "<i2", "<i4", "<i8")
 
 @dataclass(frozen=True)
 class Partial:
-    """Sums of the groups to which somebody contributed."""
+    """Sums of the groups to which somebody contributed; so many ticks right before this one were
+    `skipped`, to which nobody can have contributed."""
 
     partition: int
     tick: int
     groups: Integers
     sums: Integers
+    skipped: int = 0
 
     def encoded(self) -> bytes:
         """As the log holds it: a block, with groups as steps from one to the next.
@@ -34,6 +36,7 @@ class Partial:
             "tick": self.tick,
             "groups": len(steps),
             "types": [steps.dtype.str, sums.dtype.str],
+            **({"skipped": self.skipped} if self.skipped else {}),
         }
         return written(header, [steps.tobytes(), sums.tobytes()])
 
@@ -43,7 +46,8 @@ class Partial:
         steps, sums = (
             body.take(header["groups"], kind).astype(np.int64) for kind in header["types"]
         )
-        return cls(header["partition"], header["tick"], np.cumsum(steps), sums)
+        place, skipped = (header["partition"], header["tick"]), header.get("skipped", 0)
+        return cls(*place, np.cumsum(steps), sums, skipped)
 
 
 def _narrowed(integers: Integers) -> Array:

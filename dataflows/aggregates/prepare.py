@@ -14,7 +14,7 @@ from dataflows.aggregates.flow import (
 from dataflows.aggregates.log_entries import POLICIES_KEY, partition_key
 from dataflows.aggregates.merging import Merge
 from dataflows.aggregates.policy_flow import POLICY_STEPS, PolicyPlan
-from dataflows.errors import StartRefused
+from dataflows.errors import NEW_PIPELINE, StartRefused
 from dataflows.kafka.client import Client, Topic
 from dataflows.kafka.topics import Topics, find_aggregate_topics, find_policies
 from dataflows.operator_sections import AggregateOperator, PolicyOperator
@@ -36,6 +36,8 @@ def prepare_aggregate(preparation: Preparation, shards: list[int] | None) -> lis
     assert isinstance(operator, AggregateOperator)
     bounding, merging = find_aggregate_topics(preparation.client, preparation.pipeline)
     directories = preparation.owned(shards)
+    topics = Topics(bounding.source, merging.sink, bounding.dead_letters)
+    preparation.check_beginning(directories.values(), topics)
     for shard, directory in directories.items():
         own = preparation.fingerprint(bounding, shard).own_partitions
         _refuse_entries(preparation.client, bounding.sink, directory, map(partition_key, own))
@@ -60,6 +62,7 @@ def prepare_aggregate(preparation: Preparation, shards: list[int] | None) -> lis
             ),
             max_batch=preparation.pipeline.source.max_batch,
             stop=preparation.stop,
+            former=preparation.former_rows,
         )
         for shard, directory in directories.items()
     ]
@@ -67,7 +70,7 @@ def prepare_aggregate(preparation: Preparation, shards: list[int] | None) -> lis
         plans.append(_merging(preparation, operator, bounding, merging))
         if isinstance(operator, PolicyOperator) and preparation.pipeline.source.policies:
             plans.append(_policies(preparation, operator, bounding))
-    preparation.enter(Topics(bounding.source, merging.sink, bounding.dead_letters))
+    preparation.enter(topics)
     return plans
 
 
@@ -85,8 +88,8 @@ def _refuse_entries(
             if not own.isdisjoint(batch.keys):
                 raise StartRefused(
                     f"topic {log.name} (sink.partials) already holds partial sums, but there is no "
-                    f"state for them in {directory.path}. Restore the state directory, or start a "
-                    "new pipeline with a new name, state directory and topics, sink.partials too."
+                    f"state for them in {directory.path}. Restore the state directory, or "
+                    f"{NEW_PIPELINE}; sink.partials must be another topic, too."
                 )
 
 

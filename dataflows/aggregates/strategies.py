@@ -1,7 +1,12 @@
 """From the section of a w-event strategy to a mechanism."""
 
-from dataflows.operator_sections.aggregates import MarkovFlags, ReleasedFlags, WEventOperator
-from operators.leakage.inversion import largest_epsilon
+from dataclasses import replace
+from typing import Any
+
+from dataflows.operator_sections.aggregates import DeclaredAggregate, WEventOperator
+from dataflows.operator_sections.correlation import MarkovFlags, ReleasedFlags
+from operators.guarantee import CONTRIBUTIONS, PRESENCE
+from operators.leakage.inversion import UnboundedLeakage, largest_epsilon
 from operators.mechanism import Mechanism
 from operators.nats import units_of
 from operators.wevent.binary_tree import BinaryTree
@@ -26,7 +31,13 @@ _PLAIN: dict[str, type[Strategy]] = {
 
 def watched(operator: WEventOperator) -> Mechanism:
     """The strategy, whose releases say what correlation gives away if it is declared."""
-    mechanism, correlation = aggregate_mechanism(operator), operator.correlation
+    correlation = operator.correlation
+    try:
+        mechanism = aggregate_mechanism(operator)
+    except UnboundedLeakage as error:
+        raise ValueError(
+            f"correlation.at_most: {error} (quantified does, with horizon: T); or delete at_most"
+        ) from None
     if correlation is None or not isinstance(mechanism, Strategy):
         return mechanism
     return Watched(mechanism, correlation.known, 2 if doubled(operator) else 1)
@@ -38,19 +49,29 @@ def aggregate_mechanism(operator: WEventOperator) -> Mechanism:
     if operator.epsilon is None:
         return _quantified(operator)
     common = (bins, window, float(operator.epsilon), sensitivity)
-    cap = _cap(operator, float(operator.epsilon))
+    cap, most = _cap(operator, float(operator.epsilon)), operator.largest_contribution
+    told = told_of(operator)
     match operator.kind:
         case "pba":
-            return PrivacyBudgetAllocation(*common, cap, _flags(operator.flags))
+            return PrivacyBudgetAllocation(*common, cap, _flags(operator.flags), **told)
         case "fast":
-            return Fast(*common, cap, operator.samples or 0)
+            return Fast(*common, cap, operator.samples or 0, contribution=most, **told)
         case "rescue_dp":
-            return RescueDp(*common, cap, _process_variance(operator))
+            process = _process_variance(operator)
+            return RescueDp(*common, cap, process, contribution=most, **told)
         case "binary_tree":
             assert operator.horizon is not None
-            return BinaryTree(*common, operator.horizon)
+            return BinaryTree(*common, operator.horizon, **told)
         case kind:
-            return _PLAIN[kind](*common, cap)
+            return _PLAIN[kind](*common, cap, **told)
+
+
+def told_of(operator: DeclaredAggregate) -> dict[str, Any]:
+    """Return what the section says about neighbours and ticks: for the promise, not for the law."""
+    return {
+        "neighbours": PRESENCE if operator.protects == "presence" else CONTRIBUTIONS,
+        "tick_milliseconds": operator.in_ticks().width,
+    }
 
 
 def _process_variance(operator: WEventOperator) -> float:
@@ -68,7 +89,7 @@ def _quantified(operator: WEventOperator) -> Quantified:
     correlation = operator.correlation
     assert correlation is not None
     assert correlation.at_most is not None
-    return Quantified.for_leakage(
+    quantified = Quantified.for_leakage(
         correlation.known,
         float(correlation.at_most),
         bins=operator.group_count,
@@ -77,6 +98,7 @@ def _quantified(operator: WEventOperator) -> Quantified:
         doubled=doubled(operator),
         horizon=operator.horizon,
     )
+    return replace(quantified, **told_of(operator))
 
 
 def _cap(operator: WEventOperator, epsilon: float) -> Cap | None:

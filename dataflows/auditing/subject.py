@@ -61,7 +61,7 @@ class Subject:
             Claim(
                 guarantee.notion,
                 guarantee.epsilon if guarantee.sound else epsilon,
-                guarantee.delta + guarantee.finite_precision_delta,
+                guarantee.total_delta,
                 totals.get(guarantee.notion, inf),
             )
             for guarantee in inside.guarantees()

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from dataflows.errors import ConfigurationError
+
 PipelinePath = Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).")]
 PipelinePaths = Annotated[
     list[Path], typer.Argument(metavar="PIPELINE", help="Pipeline files (YAML).")
@@ -14,3 +16,19 @@ Seed = Annotated[int, typer.Option(min=0, max=2**62, help="Another seed, other r
 Plot = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Draw the result too (.png or .svg).")
 ]
+
+
+EPSILON_OPTIONS = ("--epsilon", "--epsilons")
+"""Both spellings, in every command that takes several; with commas between, or given again."""
+
+
+def numbers(option: str, given: list[str]) -> list[float]:
+    """All numbers of an option, in order; `ConfigurationError` shows how to write them."""
+    words = [word for text in given for word in text.split(",")]
+    try:
+        return [float(word) for word in words]
+    except ValueError:
+        raise ConfigurationError(
+            f"{option} {','.join(given)}: write positive numbers with commas between them, such as "
+            "0.5,1,2"
+        ) from None

@@ -5,7 +5,14 @@ from typing import Annotated
 
 import typer
 
-from dataflows.cli.arguments import AsJson, PipelinePath, Plot, Seed
+from dataflows.cli.arguments import (
+    EPSILON_OPTIONS,
+    AsJson,
+    PipelinePath,
+    Plot,
+    Seed,
+    numbers,
+)
 from dataflows.pipeline_file import PipelineFile
 
 app = typer.Typer()
@@ -46,8 +53,9 @@ def evaluate(
     ],
     key_field: Annotated[str, typer.Option(help="The field that holds the key.")] = "key",
     epsilons: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
+            *EPSILON_OPTIONS,
             metavar="0.5,1,2",
             help="Nats per record to try; otherwise half, once and twice the configured.",
         ),
@@ -97,7 +105,7 @@ def evaluate(
     options = Options(
         sample,
         key_field,
-        epsilons,
+        ",".join(epsilons) if epsilons else None,
         rivals,
         runs,
         seed,
@@ -118,8 +126,8 @@ def leakage(
         typer.Argument(metavar="MATRIX", help="Rows in JSON, a .npy file, or a model (smoothed)."),
     ],
     epsilon: Annotated[
-        list[float] | None,
-        typer.Option(help="Nats that every tick spends (1); several times if need be."),
+        list[str] | None,
+        typer.Option(*EPSILON_OPTIONS, metavar="0.1,1", help="Nats that every tick spends (1)."),
     ] = None,
     window: Annotated[
         int, typer.Option(min=1, help="Also about so many consecutive ticks together.")
@@ -146,5 +154,6 @@ def leakage(
     from dataflows.commands.leakage import Options
     from dataflows.commands.leakage import leakage as show_leakage
 
-    options = Options(epsilon or [1.0], window, ticks, alpha, backward, plot, as_json)
+    epsilons = numbers("--epsilon", epsilon or ["1"])
+    options = Options(epsilons, window, ticks, alpha, backward, plot, as_json)
     show_leakage(matrix, options)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dataflows.cli.arguments import AsJson
+from dataflows.cli.arguments import EPSILON_OPTIONS, AsJson, numbers
 from dataflows.pipeline_file import PipelineFile
 
 app = typer.Typer(no_args_is_help=True, help="Make and look at models of streams.")
@@ -39,7 +39,8 @@ def model_learn(
         ),
     ] = None,
     alphabet: Annotated[
-        str | None, typer.Option(help="Symbols, with commas between; else those of the history.")
+        str | None,
+        typer.Option(help="Symbols in order, with commas between; else those found, sorted."),
     ] = None,
     min_count: Annotated[
         int, typer.Option(min=1, help="Rarer symbols become --other (text: OTHER).")
@@ -99,8 +100,8 @@ def model_learn(
 def model_show(
     path: Annotated[Path, typer.Argument(metavar="MODEL", help="The model file.")],
     epsilon: Annotated[
-        list[float] | None,
-        typer.Option(help="Expect accuracy at this epsilon; several times if need be."),
+        list[str] | None,
+        typer.Option(*EPSILON_OPTIONS, metavar="0.5,1", help="Expect accuracy at these."),
     ] = None,
     rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Of each table.")] = 10,
     as_json: AsJson = False,
@@ -108,4 +109,4 @@ def model_show(
     """Show what a model says, and how accurate releases will be under it."""
     from dataflows.commands.model_show import show
 
-    show(path, epsilon or [0.5, 1.0, 2.0, 4.0], rows, as_json)
+    show(path, numbers("--epsilon", epsilon or ["0.5,1,2,4"]), rows, as_json)

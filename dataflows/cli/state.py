@@ -55,6 +55,17 @@ def state_rotate(
     rotate(PipelineFile.read(pipeline), keys)
 
 
+@app.command("upgrade")
+def state_upgrade(pipeline: PipelinePath) -> None:
+    """Go on with the state that the version of Fugu before wrote; budgets stay as they are.
+
+    Stop the pipeline gracefully with the version before, install this one, run this, and start.
+    """
+    from dataflows.commands.state_upgrade import upgrade
+
+    upgrade(PipelineFile.read(pipeline))
+
+
 @app.command("continue")
 def state_continue(
     pipeline: PipelinePath,

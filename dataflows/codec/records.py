@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 from numpy.typing import DTypeLike
 
-from dataflows.batches import Batch, DeadLetters, Decoded, Reason
+from dataflows.batches import Batch, DeadLetters, Decoded, Reason, RefusedRecords
 from dataflows.codec.exact_numbers import rounded
 from dataflows.codec.fields import FieldTimestamp, Record, Refused, required
 from dataflows.deduplication import event_digest
@@ -76,6 +76,7 @@ class _Read:
     events: list[int] = field(default_factory=list)
     refused: set[int] = field(default_factory=set)
     dead: DeadLetters = field(default_factory=DeadLetters)
+    timed: RefusedRecords = field(default_factory=RefusedRecords)
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ class Codec:
             np.array(read.values, dtype=self.domain.dtype),
             None if self.event is None else read.events,
             read.dead,
+            read.timed,
         )
 
     def _read_together(self, batch: Batch, first: int, end: int, read: _Read) -> bool:
@@ -167,10 +169,22 @@ class Codec:
             except Refused as refusal:
                 read.refused.add(index)
                 read.dead.add(batch.offsets[index], arrivals[index], refusal.reason, refusal.field)
+                self._note_time(batch, arrivals, index, read)
                 continue
             read.values.append(value)
             read.times += times
             read.events += events
+
+    def _note_time(self, batch: Batch, arrivals: list[int], index: int, read: _Read) -> None:
+        """When a refused record was there, and whose it is, if that can be read."""
+        key, content = batch.keys[index], batch.values[index]
+        if not key or len(key) > LARGEST_KEY_BYTES:
+            return
+        time = arrivals[index] if self.timestamp is None else _time(content, self.timestamp)
+        if time is not None:
+            read.timed.offsets.append(batch.offsets[index])
+            read.timed.timestamps.append(time)
+            read.timed.keys.append(key)
 
     def encode(self, releases: Releases) -> list[bytes]:
         """One JSON object per release, where values are released as they are read."""
@@ -198,10 +212,7 @@ class Codec:
 
     def _refusal(self, content: bytes) -> Refused:
         """Tell a number that JSON cannot hold from text that is no JSON at all."""
-        try:
-            record = json.loads(content.decode())
-        except (ValueError, RecursionError):
-            return Refused(Reason.NOT_JSON)
+        record = _any_json(content)
         fields = [self.domain.field] + ([self.timestamp.field] if self.timestamp else [])
         for name in fields:
             number = record.get(name) if isinstance(record, dict) else None
@@ -215,6 +226,26 @@ def _arrivals(timestamps: list[int]) -> list[int]:
     if min(timestamps, default=0) >= 0:
         return timestamps
     return [max(one, 0) for one in timestamps]
+
+
+def _time(content: bytes | None, timestamp: FieldTimestamp) -> int | None:
+    """That of a record, whatever else it holds."""
+    try:
+        record = orjson.loads(content or b"")
+    except orjson.JSONDecodeError:
+        record = _any_json(content or b"")
+    try:
+        return timestamp.read(record) if isinstance(record, dict) else None
+    except Refused:
+        return None
+
+
+def _any_json(content: bytes) -> object:
+    """JSON and the numbers that it cannot hold; None where it is neither."""
+    try:
+        return json.loads(content.decode())
+    except (ValueError, RecursionError):
+        return None
 
 
 def _event(record: Record, field: str) -> int:

@@ -23,7 +23,7 @@ class Series(Numbers):
     >>> columns = {name: np.array([note]) for name, note in notes.items()}
     >>> [release] = rates.write(Releases(np.array([71.23456]), columns))
     >>> print(release.decode().replace(',"sp', ',\\n "sp'))
-    {"value":71.2346,"standard_error":2.5,"status":"measured",
+    {"value":71.2346,"standard_error":2.5,"status":"measured","predicted":false,
      "spent_rho":0.1,"remaining_rho":0.333333,"budget_exhausted":false}
     """
 
@@ -31,7 +31,7 @@ class Series(Numbers):
         super().__init__(field, units_per_one=units_per_one)
         decimals = decimals_of(units_per_one) + (0 if whole else _MORE_DECIMALS)
         self._form = (
-            b'{"value":%%.%df,"standard_error":%%b,"status":"%%b",'
+            b'{"value":%%.%df,"standard_error":%%b,"status":"%%b","predicted":%%b,'
             b'"spent_rho":%%.6g,"remaining_rho":%%.6g,"budget_exhausted":%%b}' % decimals
         )
 
@@ -40,7 +40,15 @@ class Series(Numbers):
         columns = (releases.annotations[name].tolist() for name in SAID)
         return [
             self._form
-            % (value, _error(error), _STATUS[measured], spent, remaining, _WORDS[exhausted])
+            % (
+                value,
+                _error(error),
+                _STATUS[measured],
+                _WORDS[not measured],
+                spent,
+                remaining,
+                _WORDS[exhausted],
+            )
             for value, measured, error, spent, remaining, exhausted in zip(
                 releases.values.tolist(), *columns, strict=True
             )

@@ -1,6 +1,6 @@
 """`fugu explain`: what pipelines promise, what they do not, and how to read their output."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,11 +14,15 @@ from dataflows.config import Pipeline
 from dataflows.errors import ConfigurationError
 from dataflows.guarantee_text import guarantee_id, in_words, pipeline_not_covered
 from dataflows.mechanisms import configure
+from dataflows.neighbours_text import protected_in_words
 from dataflows.operator_sections import AggregateOperator, AlphabetOperator, WEventOperator
 from dataflows.pipeline_file import PipelineFile
+from dataflows.remarks import remarks
 from dataflows.source_budget import Promises
 from operators.mechanism import Mechanism
-from operators.temporal.temporal_perturbation import TemporalPerturbation
+
+LARGEST_SHOWN = 36
+"""Numbers that are printed one by one; of more there is a summary, and all of them with --json."""
 
 
 def explain(files: Sequence[PipelineFile], as_json: bool) -> None:
@@ -73,7 +77,8 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
         console.print(f"- {in_words(guarantee)}")
     leakage = _leakage(file, mechanism)
     if leakage is not None:
-        _print_list(console, "For readers who know how ticks depend on each other", [leakage.words])
+        title = "For readers who know how ticks depend on each other"
+        _print_list(console, title, [leakage.words, f"Backwards in time: {leakage.backward_is}."])
     _print_list(console, "Relies on", [guarantees[0].trust, *guarantees[0].assumptions])
     _print_list(
         console, "Does not protect", [*guarantees[0].not_covered, *pipeline_not_covered(pipeline)]
@@ -82,8 +87,9 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
     for name, number in mechanism.audit().items():
         if not _is_text(number):
             console.print(f"- {name}: {_readable(number)}")
-    if isinstance(mechanism, TemporalPerturbation) and mechanism.warnings:
-        _print_list(console, "Consider", list(mechanism.warnings))
+    to_consider = remarks(file, mechanism)
+    if to_consider:
+        _print_list(console, "Consider", to_consider)
     _print_list(console, "How to read the output", pipeline.operator.how_to_read())
     console.print()
 
@@ -99,7 +105,13 @@ def _document(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
         **({"alphabet": operator.alphabet} if isinstance(operator, AlphabetOperator) else {}),
         "guarantee_id": guarantee_id(guarantees).decode(),
         "guarantees": [
-            {**asdict(guarantee), "in_words": in_words(guarantee)} for guarantee in guarantees
+            {
+                **asdict(guarantee),
+                "total_delta": guarantee.total_delta,
+                "protects": protected_in_words(guarantee),
+                "in_words": in_words(guarantee),
+            }
+            for guarantee in guarantees
         ],
         "not_covered_by_the_pipeline": pipeline_not_covered(file.pipeline),
         "temporal_leakage": None if leakage is None else asdict(leakage),
@@ -138,6 +150,22 @@ def _print_list(console: Console, title: str, lines: list[str]) -> None:
         console.print(f"- {line}")
 
 
+def _numbers(entries: Iterable[object]) -> Iterator[float]:
+    """All of a list of numbers, or of lists of them."""
+    for entry in entries:
+        if isinstance(entry, list):
+            yield from _numbers(entry)
+        elif isinstance(entry, int | float):
+            yield float(entry)
+
+
+def _shape(entries: list[object]) -> str:
+    """Return how long a list is, or how many rows and columns a matrix has."""
+    columns = {len(entry) if isinstance(entry, list) else 0 for entry in entries}
+    [across] = columns if len(columns) == 1 else [0]
+    return f"{len(entries)} x {across}" if across else str(len(entries))
+
+
 def _is_text(entry: object) -> bool:
     return isinstance(entry, list) and any(isinstance(line, str) for line in entry)
 
@@ -148,5 +176,8 @@ def _readable(number: object) -> str:
     if isinstance(number, float):
         return f"{number:.4g}"
     if isinstance(number, list):
+        numbers = list(_numbers(number))
+        if len(numbers) > LARGEST_SHOWN:
+            return f"{_shape(number)} numbers from {min(numbers):.4g} to {max(numbers):.4g}"
         return "[" + ", ".join(_readable(entry) for entry in number) + "]"
     return "none" if number is None else str(number)

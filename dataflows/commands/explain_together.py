@@ -1,6 +1,7 @@
 """What the pipelines given to `fugu explain` let out together, source by source."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from math import isfinite
 
 from rich.console import Console
@@ -8,7 +9,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from dataflows.errors import StartRefused
-from dataflows.guarantee_text import notion_in_words, per_in_words
+from dataflows.guarantee_text import notion_in_words, stated
+from dataflows.neighbours_text import protected_in_words
 from dataflows.source_budget import Promises, Sum, check, smallest_budget, sums
 from operators.mechanism import Guarantee
 from operators.nats import in_nats
@@ -20,15 +22,15 @@ def print_together(console: Console, sources: BySource) -> None:
     """For every source that several pipelines read: what each of them promises, and the sums."""
     for source, pipelines in _shared(sources).items():
         table = Table(title=f"Together, about {source}", title_justify="left")
-        for heading in ("pipeline", "notion", "epsilon in nats", "per"):
+        for heading in ("pipeline", "notion", "promise", "protecting"):
             table.add_column(heading, overflow="fold")
         for promises in pipelines:
             for guarantee in promises.guarantees:
                 table.add_row(
                     promises.pipeline,
                     notion_in_words(guarantee.notion),
-                    f"{guarantee.epsilon:.6g}" if _bounded(guarantee) else "no bound",
-                    per_in_words(guarantee.per, guarantee.window),
+                    _promised(guarantee),
+                    protected_in_words(guarantee),
                 )
         console.print(table)
         for together in sums(pipelines):
@@ -49,8 +51,11 @@ def together_documents(sources: BySource) -> list[dict[str, object]]:
                     "pipeline": promises.pipeline,
                     "notion": guarantee.notion,
                     "epsilon": guarantee.epsilon if _bounded(guarantee) else None,
+                    "delta": guarantee.total_delta if _bounded(guarantee) else None,
                     "per": guarantee.per,
                     "window": guarantee.window,
+                    "tick_milliseconds": guarantee.tick_milliseconds,
+                    "neighbours": asdict(guarantee.neighbours),
                 }
                 for promises in pipelines
                 for guarantee in promises.guarantees
@@ -79,18 +84,16 @@ def _shared(sources: BySource) -> BySource:
 
 
 def _bounded(guarantee: Guarantee) -> bool:
-    return guarantee.sound and isfinite(guarantee.epsilon)
+    bounded = isfinite(guarantee.epsilon) and guarantee.total_delta < 1.0
+    return guarantee.sound and bounded
+
+
+def _promised(guarantee: Guarantee) -> str:
+    return stated(guarantee) if _bounded(guarantee) else "no bound"
 
 
 def _sum_in_words(together: Sum) -> str:
-    notion, total = notion_in_words(together.notion), together.total
-    if total is None:
-        return f"{notion}: no sum. {together.why_not}."
-    return (
-        f"{notion}: {in_nats(total.epsilon):.6g} nats per {per_in_words(total.per, total.window)} "
-        f"together, with a delta of {float(total.delta):.3g}, and of "
-        f"{float(total.finite_precision_delta):.3g} per record for finite precision."
-    )
+    return f"{notion_in_words(together.notion)}, together: {together.in_words}."
 
 
 def _sum_document(together: Sum) -> dict[str, object]:
@@ -101,8 +104,11 @@ def _sum_document(together: Sum) -> dict[str, object]:
         "notion": together.notion,
         "epsilon": in_nats(total.epsilon),
         "delta": float(total.delta),
-        "finite_precision_delta": float(total.finite_precision_delta),
+        "delta_per_release": float(total.delta_per_release),
         "per": total.per,
         "window": total.window,
+        "tick_milliseconds": total.tick_milliseconds,
+        "windows_of_pipelines": dict(together.windows),
+        "in_words": together.in_words,
         "why_not": None,
     }

@@ -28,14 +28,28 @@ def ledger(file: PipelineFile, streams: int, as_json: bool) -> None:
     if as_json:
         document = {
             "topic": topic.name,
-            "pipelines": [asdict(entry) for entry in pipelines],
+            "pipelines": [_document(entry) for entry in pipelines],
+            "entered by a later version": [asdict(entry) for entry in content.later],
             "streams": [asdict(entry) for entry in nearest],
         }
         print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
         return
     console = Console()
     console.print(_pipelines(topic.name, pipelines))
+    for later in content.later:
+        console.print(
+            f"{later.pipeline} (over {later.source}) was entered by a later version of Fugu: read "
+            "it with that version."
+        )
     console.print(_streams(nearest, streams))
+
+
+def _document(entry: PipelineEntry) -> dict[str, object]:
+    promises = [
+        {**asdict(one), "total_delta": one.total_delta, "in_words": in_words(one)}
+        for one in entry.guarantees
+    ]
+    return {**asdict(entry), "guarantees": promises}
 
 
 def _distance(entry: StreamEntry) -> tuple[bool, int, str, str]:

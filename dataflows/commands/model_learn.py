@@ -61,6 +61,7 @@ def learn(path: Path, pipeline: PipelineFile | None, options: Options) -> None:
         model, alphabet, source = _from_releases(console, history, options, options.released_by)
     else:
         model, alphabet, source = _from_history(console, history, pipeline, options)
+    declared = bool(pipeline or options.released_by or options.alphabet)
     pairs = len(model.rows) - len(alphabet)
     sparse = options.sparse
     if sparse is None:
@@ -73,6 +74,7 @@ def learn(path: Path, pipeline: PipelineFile | None, options: Options) -> None:
         source=options.source or source,
         date=options.date,
         description=options.description,
+        declared=declared,
     )
     _write(path, content)
     about = f"{len(alphabet):,} symbols" + (f", {pairs} pairs" if pairs else "")
@@ -80,6 +82,11 @@ def learn(path: Path, pipeline: PipelineFile | None, options: Options) -> None:
         f"{path}: {about}, from {len(history.stream_of):,} records of "
         f"{len(history.streams):,} streams. Look at it: fugu model show {path}"
     )
+    if not declared:
+        console.print(
+            "Its symbols stand in sorted order, since none was declared: where their order counts "
+            "(operator.distance: ordered), learn with --alphabet, or with --pipeline."
+        )
     if history.refused:
         console.print(
             f"{history.refused:,} records were passed over: a pipeline refuses them, too."

@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from dataflows.errors import ConfigurationError, StartRefused
+from dataflows.fingerprint import Fingerprint
+from dataflows.former_stages import former_rows
 from dataflows.lift import exhaustible
 from dataflows.mechanisms import columns_of, configure
 from dataflows.operator_sections import LocalRealTimeOperator
@@ -22,7 +24,7 @@ from dataflows.pipeline_file import PipelineFile
 from dataflows.secrets import read_keys, write_keys
 from dataflows.state.directory import StateDirectory, all_directories
 from dataflows.state.row_block import read
-from dataflows.state.row_log import blocks, generation_of, log_files
+from dataflows.state.row_log import blocks, generation_of, log_files, read_rows
 from dataflows.state.row_table import RowTable
 from operators.mechanism import Mechanism
 from operators.nats import in_nats
@@ -151,7 +153,8 @@ def rotate(file: PipelineFile, key_file: Path) -> None:
     Console().print(
         f"key epoch {after.epoch} begins where each partition stopped. In the pipeline file write\n"
         f"  secret: {{file: {key_file.resolve()}, encoding: keys}}\n"
-        "start the pipeline, and then destroy the old secret: nothing needs it any more."
+        "start the pipeline, and then destroy the old secret: nothing needs it any more. Keep a "
+        "backup of the state directory: without it these keys start nothing."
     )
 
 
@@ -182,12 +185,13 @@ def require_graceful_stop(directory: StateDirectory) -> dict[str, int]:
     return positions
 
 
-def newest_table(file: PipelineFile, mechanism: Mechanism, log: Path) -> RowTable:
+def newest_table(
+    file: PipelineFile, mechanism: Mechanism, stored: Fingerprint, partition: int, log: Path
+) -> RowTable:
     """The rows that a log holds, as its last complete block left them."""
-    table = RowTable(columns_of(file.pipeline, mechanism), exhaustible(mechanism))
-    for block in blocks(log):
-        table.apply(block)
-    return table
+    columns = columns_of(file.pipeline, mechanism)
+    former = former_rows(file.pipeline, mechanism, stored, partition)
+    return read_rows(blocks(log), columns, exhaustible(mechanism), former)
 
 
 def _read(file: PipelineFile, directory: StateDirectory) -> list[Partition]:
@@ -200,7 +204,7 @@ def _read(file: PipelineFile, directory: StateDirectory) -> list[Partition]:
         logs = log_files(directory.rows, partition)
         if not logs:
             continue
-        table = newest_table(file, mechanism, max(logs, key=generation_of))
+        table = newest_table(file, mechanism, stored, partition, max(logs, key=generation_of))
         spent = table.column("spent") if "spent" in table.columns else None
         found.append(
             Partition(

@@ -17,7 +17,7 @@ from rich.console import Console
 from dataflows.commands.published import Streams, published_symbols
 from dataflows.commands.state import newest_table, require_graceful_stop, stopped
 from dataflows.config import reading_digest
-from dataflows.errors import ConfigurationError, StartRefused
+from dataflows.errors import NEW_PIPELINE, ConfigurationError, StartRefused
 from dataflows.fingerprint import Fingerprint
 from dataflows.kafka.client import Client
 from dataflows.kafka.clients import client_of
@@ -62,8 +62,7 @@ class Change:
                 raise StartRefused(
                     f"topic {self.before.pipeline.sink.topic} does not hold all releases of "
                     f"{missing} streams any more, so what its readers know cannot be computed. "
-                    "Restore the topic, or start a new pipeline with a new name, state directory "
-                    "and sink topic."
+                    f"Restore the topic, or {NEW_PIPELINE}."
                 )
             fresh = start(len(keys))
             kept = {name: column for name, column in before.items() if name in fresh}
@@ -178,7 +177,9 @@ def _write(
     for partition in stored.own_partitions:
         logs = log_files(directory.rows, partition)
         if logs:
-            before = newest_table(change.before, change.was, max(logs, key=generation_of))
+            before = newest_table(
+                change.before, change.was, stored, partition, max(logs, key=generation_of)
+            )
             told = change.told_by(streams[partition])
             RowLog(beside.rows, partition, start, ends).found(before.converted(start, ends, told))
     beside.note_stop({int(partition): offset for partition, offset in stopped_at.items()})

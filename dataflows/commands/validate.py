@@ -21,8 +21,8 @@ from dataflows.ledger.topic import ledger_problem
 from dataflows.mechanisms import configure, state_megabytes
 from dataflows.operator_sections import AggregateOperator
 from dataflows.pipeline_file import PipelineFile
+from dataflows.remarks import remarks
 from dataflows.secrets import read_keys
-from operators.temporal.temporal_perturbation import TemporalPerturbation
 
 _SMALL_RECORD_BYTES = 4096
 _DAY_MS = 24 * 60 * 60 * 1000
@@ -54,9 +54,8 @@ def validate(file: PipelineFile, kafka: bool, as_json: bool) -> bool:
     try:
         mechanism = configure(file).mechanism
         checks.passed("operator", f"{mechanism.kind}, {in_words(mechanism.guarantees()[0])}")
-        if isinstance(mechanism, TemporalPerturbation):
-            for warning in mechanism.warnings:
-                checks.warned("operator", warning)
+        for remark in remarks(file, mechanism):
+            checks.warned("operator", remark)
         megabytes = state_megabytes(file.pipeline, mechanism)
         checks.passed("state size", f"about {megabytes:,.0f} MB with state.max_keys keys")
     except FuguError as error:

@@ -108,9 +108,11 @@ def _lines(report: Report, panel: str, notion: Notion) -> dict[tuple[str, str], 
 
 
 def _nats(candidate: Candidate, notion: Notion) -> float | None:
-    """Where a candidate stands; None: nowhere. What displaces values stands at its epsilon."""
+    """Where a candidate stands; None: nowhere. What displaces values stands at what its law has,
+    and what is compared with it at its epsilon."""
     if notion == "delay-law":
-        return candidate.epsilon
+        exact = candidate.per_record(notion)
+        return candidate.epsilon if exact is None else exact
     if candidate.sound:
         return candidate.per_record(notion)
     claimed = candidate.mechanism.guarantees()[0].notion

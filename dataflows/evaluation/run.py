@@ -1,5 +1,6 @@
 """One run: the sample through the very lift of `fugu run`, under a secret that is not its own."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dataflows.admission import Admission
-from dataflows.batches import DeadLetters, Decoded, Sanitized
+from dataflows.batches import DeadLetters, Decoded, RefusedRecords, Sanitized
 from dataflows.config import Pipeline
 from dataflows.evaluation.candidates import Candidate
 from dataflows.evaluation.sample import Sample
@@ -107,8 +108,13 @@ def released(
 
 
 def batches(decoded: Decoded, size: int) -> Iterator[Decoded]:
+    """So many accepted records at a time, and with them the refused ones that came between."""
+    refused, at = decoded.refused, 0
     for start in range(0, len(decoded.offsets), size):
         chosen = slice(start, start + size)
+        rest = decoded.offsets[start + size : start + size + 1]
+        end = bisect_left(refused.offsets, rest[0]) if rest else len(refused.offsets)
+        between, at = slice(at, end), end
         yield Decoded(
             decoded.partition,
             decoded.offsets[chosen],
@@ -117,6 +123,9 @@ def batches(decoded: Decoded, size: int) -> Iterator[Decoded]:
             decoded.values[chosen],
             None if decoded.events is None else decoded.events[chosen],
             DeadLetters(),
+            RefusedRecords(
+                refused.offsets[between], refused.timestamps[between], refused.keys[between]
+            ),
         )
 
 

@@ -1,7 +1,21 @@
-"""Where a sample has the times of its records."""
+"""Where a sample has the times of its records, and who says what time it is in one."""
+
+from dataclasses import replace
 
 from dataflows.config import Pipeline, TimestampField
 from dataflows.errors import FuguError
+from dataflows.evaluation.sample import Sample
+from dataflows.stream_time import StreamTime
+from dataflows.ticks import Ticks
+
+
+def ticks_in(sample: Sample, ticks: Ticks) -> Ticks:
+    """Where a sample has fewer people than move stream time, or no heartbeat, all of them do."""
+    keys = set(sample.decoded.keys) | set(sample.decoded.refused.keys)
+    if ticks.time.heartbeats:
+        there = not ticks.time.heartbeats.isdisjoint(keys)
+        return ticks if there else replace(ticks, time=StreamTime(1))
+    return replace(ticks, time=StreamTime(min(ticks.time.distinct_keys, len(keys))))
 
 
 def require_times(pipeline: Pipeline, key: str) -> None:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from dataflows.batches import Batch
-from dataflows.errors import DeliveryFailed, KafkaUnavailable, StartRefused
+from dataflows.errors import NEW_PIPELINE, DeliveryFailed, KafkaUnavailable, StartRefused
 
 SILENCE_SECONDS = 5
 _GIVE_UP_SECONDS = 120
@@ -20,7 +20,7 @@ def offset_gone(topic: str, partition: int, offset: int) -> StartRefused:
     return StartRefused(
         f"topic {topic}, partition {partition}: offset {offset} is no longer there (retention "
         "removed it, or the topic was truncated), so records would be lost silently. Restore the "
-        "records, or start a new pipeline with a new name, state directory and sink topic."
+        f"records, or {NEW_PIPELINE}."
     )
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
 
 from dataflows.batches import Header, Outgoing
-from dataflows.errors import ReleaseMismatch, StartRefused
+from dataflows.errors import NEW_PIPELINE, ReleaseMismatch, StartRefused
 from dataflows.kafka.client import Client, Writer
 from dataflows.kafka.source import part_names
 from dataflows.monitoring.metrics import RECORDS_OUT, REPLAYED, Metrics
@@ -111,8 +111,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
                     f"topic {self._topic}, partition {partition}: the last snapshot ends at offset "
                     f"{start}, but the topic now holds offsets {bounds.start} to {bounds.end}, so "
                     "releases that were already published cannot be recognised. Restore the "
-                    "topic, or start a new pipeline with a new name, state directory and sink "
-                    "topic."
+                    f"topic, or {NEW_PIPELINE}."
                 )
             published: dict[bytes, Published] = {}
             for batch in reader.read_range(partition, start, bounds.end):
@@ -273,8 +272,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             f"release_mismatch: topic {self._topic}, partition {self._partition}, offset {offset} "
             f"was published {what}. The secret, the law, the model, the input or Fugu itself "
             "changed under a running pipeline, or something else writes to the topic; nothing "
-            "more was published to this partition. Restore what changed, or start a new pipeline "
-            "with a new name, state directory and sink topic."
+            f"more was published to this partition. Restore what changed, or {NEW_PIPELINE}."
         )
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from bytewax.inputs import FixedPartitionedSource, StatefulSourcePartition
 
 from dataflows.batches import Batch
-from dataflows.errors import StartRefused
+from dataflows.errors import NEW_PIPELINE, StartRefused
 from dataflows.kafka.client import Reader
 from dataflows.kafka.shared_reader import SharedReader
 from dataflows.monitoring.metrics import RECORDS_IN, SNAPSHOT_AGE, Metrics
@@ -71,8 +71,7 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
                 f"topic {self._topic}, partition {partition}: the next record to read has offset "
                 f"{offset}, but the topic now holds offsets {bounds.start} to {bounds.end}. "
                 "Retention removed records that this state goes on with, or the topic was "
-                "truncated. Restore them, or start a new pipeline with a new name, state directory "
-                "and sink topic."
+                f"truncated. Restore them, or {NEW_PIPELINE}."
             )
         self._shared.add(partition, offset)
         self.positions[partition] = offset

@@ -171,7 +171,7 @@ def sink_problems(topic: Topic, key: str, source: Topic) -> list[str]:
             f"topic {topic.name} ({key}) has {topic.partitions} partitions, but {source.name} has "
             f"{source.partitions}. Both need the same number: partition i holds the releases of "
             "partition i. If partitions were added to the source of a pipeline that has run, its "
-            "keys have moved: start a new pipeline with topics of its own instead."
+            "keys have moved: let producers write to a new topic, and start a new pipeline over it."
         )
     return problems + _settings_problems(topic, key)
 

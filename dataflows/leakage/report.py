@@ -6,8 +6,7 @@ from math import isfinite
 
 from operators.leakage.correlation import LeakageOverTime, TemporalCorrelation, user_level
 from operators.leakage.inversion import UnboundedLeakage, epsilons_for, largest_epsilon
-from operators.leakage.matrices import backward_rows, long_run_law
-from operators.leakage.wording import in_words
+from operators.leakage.wording import backward_in_words, in_words
 from operators.mechanism import Floats
 
 
@@ -71,17 +70,8 @@ class Report:
 
 def correlation_of(matrix: Floats, backward: Floats | None) -> tuple[TemporalCorrelation, str]:
     """The matrix and its backward one, and in words which that is."""
-    if backward is not None:
-        return TemporalCorrelation.of(matrix, backward), "as given by --backward"
-    law = long_run_law(matrix)
-    if law is None:
-        said = (
-            "taken to be the same: not every value leads to every other, so no long run says what "
-            "came before; use --backward FILE if you know"
-        )
-        return TemporalCorrelation.of(matrix), said
-    rows = backward_rows(matrix, law)
-    return TemporalCorrelation.of(matrix, rows), "the matrix read backwards in its long run"
+    given = None if backward is None else "--backward"
+    return TemporalCorrelation.of(matrix, backward), backward_in_words(matrix, given)
 
 
 def course(correlation: TemporalCorrelation, epsilon: float, ticks: int, window: int) -> Course:

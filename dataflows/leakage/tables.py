@@ -35,7 +35,10 @@ def _bounded(below: float) -> str:
     if not isfinite(below):
         return "leakage has a limit, whatever a tick spends"
     if below == 0.0:
-        return "leakage has no limit, whatever a tick spends: two values never lead to the same one"
+        return (
+            "leakage has no limit, whatever a tick spends: two values never lead to the same one, "
+            "or never come from the same one"
+        )
     return f"leakage has a limit if every tick spends less than {_rounded_down(below)} nats"
 
 

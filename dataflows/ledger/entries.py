@@ -10,9 +10,13 @@ from typing import Any
 
 import orjson
 
-from operators.mechanism import AT_THE_END, Guarantee
+from dataflows.ledger.guarantees import read_guarantee, read_sentence
+from operators.guarantee import Guarantee
+from operators.mechanism import AT_THE_END
 
-LEDGER_FORMAT = 1
+PIPELINE_FORMAT = 2
+"""Of what this version writes about pipelines; entries of format 1 are read as well."""
+STREAM_FORMAT = 1
 WITHDRAWN = b"null"
 """The value of an entry that no longer counts."""
 
@@ -38,7 +42,7 @@ class PipelineEntry:
         """Everything, as JSON."""
         return orjson.dumps(
             {
-                "format": LEDGER_FORMAT,
+                "format": PIPELINE_FORMAT,
                 "kind": "pipeline",
                 "pipeline": self.pipeline,
                 "source": self.source,
@@ -64,6 +68,15 @@ class StreamEntry:
     exhausted: bool
 
 
+@dataclass(frozen=True)
+class LaterEntry:
+    """A pipeline that a later version of Fugu entered: nobody can tell what it promises."""
+
+    pipeline: str
+    source: str
+    source_identity: str
+
+
 def ledger_key(pipeline: str, partition: int, stream: str) -> bytes:
     """The key of a stream's entry."""
     return orjson.dumps([pipeline, partition, stream])
@@ -80,7 +93,7 @@ def stream_entry(
     """The value of a stream's entry; `level` is that of `ExhaustibleMechanism`."""
     return orjson.dumps(
         {
-            "format": LEDGER_FORMAT,
+            "format": STREAM_FORMAT,
             "kind": "stream",
             "pipeline": pipeline,
             "source": source,
@@ -92,27 +105,26 @@ def stream_entry(
     )
 
 
-def read_entry(value: bytes | None) -> PipelineEntry | StreamEntry | None:
-    """What a record says; None if it is not one of these, or of a format that is not known."""
+def read_entry(value: bytes | None) -> PipelineEntry | StreamEntry | LaterEntry | None:
+    """Return what a record says; None if it is none of these."""
     try:
         content: Any = orjson.loads(value or b"null")
     except orjson.JSONDecodeError:
         return None
-    if not isinstance(content, dict) or content.pop("format", None) != LEDGER_FORMAT:
+    if not isinstance(content, dict):
         return None
+    number, kind = content.pop("format", None), content.pop("kind", None)
     try:
-        match content.pop("kind", None):
-            case "pipeline":
-                guarantees = tuple(_guarantee(one) for one in content.pop("guarantees"))
+        match kind, number:
+            case "pipeline", 1 | 2:
+                read = read_sentence if number == 1 else read_guarantee
+                guarantees = tuple(read(one) for one in content.pop("guarantees"))
                 return PipelineEntry(guarantees=guarantees, **content)
-            case "stream":
+            case "pipeline", int() if number > PIPELINE_FORMAT:
+                names = ("pipeline", "source", "source_identity")
+                return LaterEntry(*(str(content[name]) for name in names))
+            case "stream", 1:
                 return StreamEntry(**content)
-    except (KeyError, TypeError):
+    except (AttributeError, KeyError, TypeError):
         return None
     return None
-
-
-def _guarantee(content: dict[str, Any]) -> Guarantee:
-    lists = {name: tuple(content[name]) for name in ("assumptions", "not_covered")}
-    epsilon = float("inf") if content["epsilon"] is None else content["epsilon"]
-    return Guarantee(**{**content, **lists, "epsilon": epsilon})

@@ -7,12 +7,11 @@ start at the same moment see each other in the second look; then both may be ref
 import logging
 
 from dataflows.errors import StartRefused
-from dataflows.guarantee_text import per_in_words
 from dataflows.kafka.client import Client, Topic
+from dataflows.ledger.continued import continued
 from dataflows.ledger.entries import PipelineEntry
 from dataflows.ledger.topic import read_ledger, withdraw_entry, write_entry
 from dataflows.source_budget import Promises, check, sums
-from operators.nats import in_nats
 
 log = logging.getLogger(__name__)
 
@@ -23,14 +22,10 @@ def register(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
     Raises `StartRefused` if that is more than a declared `source.budget`; a new pipeline is then
     not entered, or withdrawn.
     """
+    _require_readable(client, ledger, entry)
     others, known = _others(client, ledger, entry)
-    if known is not None and known.sink_identity != entry.sink_identity:
-        raise StartRefused(
-            f"ledger {ledger.name}: pipeline {entry.pipeline} has already released {entry.source} "
-            f"into topic {known.sink}, which was another one than {entry.sink} is now. Releasing "
-            "it once more would be a second release under the same promise: give the new pipeline "
-            "a name of its own, so that both are counted."
-        )
+    _refuse_a_second_sink(ledger, known, entry)
+    entry = continued(entry, known)
     check(entry.source, _promises([*others, entry]))
     if known != entry:
         write_entry(client, ledger, entry)
@@ -42,6 +37,39 @@ def register(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
                 withdraw_entry(client, ledger, entry)
             raise
     _say(ledger, entry, others)
+
+
+def refuse_a_second_sink(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
+    """`StartRefused` if the pipeline has released the same source into another topic."""
+    _, known = _others(client, ledger, entry)
+    _refuse_a_second_sink(ledger, known, entry)
+
+
+def _refuse_a_second_sink(ledger: Topic, known: PipelineEntry | None, entry: PipelineEntry) -> None:
+    if known is not None and known.sink_identity != entry.sink_identity:
+        raise StartRefused(
+            f"ledger {ledger.name}: pipeline {entry.pipeline} has already released {entry.source} "
+            f"into topic {known.sink}, which was another one than {entry.sink} is now. Releasing "
+            "it once more would be a second release under the same promise. Restore that topic "
+            "and the state directory. A pipeline of another name is counted beside this one: what "
+            "it releases adds to what was spent."
+        )
+
+
+def _require_readable(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
+    """Refuse to sum without what a later version of Fugu has entered about the same source."""
+    about = entry.source, entry.source_identity
+    later = [
+        found.pipeline
+        for found in read_ledger(client, ledger).later
+        if (found.source, found.source_identity) == about
+    ]
+    if later:
+        raise StartRefused(
+            f"ledger {ledger.name}: a later version of Fugu has entered {', '.join(sorted(later))} "
+            f"over {entry.source}, and this one cannot read what is promised there. Run this "
+            "pipeline with that version, too."
+        )
 
 
 def _others(
@@ -67,13 +95,4 @@ def _promises(entries: list[PipelineEntry]) -> list[Promises]:
 def _say(ledger: Topic, entry: PipelineEntry, others: list[PipelineEntry]) -> None:
     log.info("ledger %s: %d other pipelines over %s", ledger.name, len(others), entry.source)
     for together in sums(_promises([*others, entry])):
-        total = together.total
-        if total is None:
-            log.info("together, %s: %s", together.notion, together.why_not)
-        else:
-            log.info(
-                "together, %s: %.6g nats per %s",
-                together.notion,
-                in_nats(total.epsilon),
-                per_in_words(total.per, total.window),
-            )
+        log.info("together, %s: %s", together.notion, together.in_words)

@@ -7,7 +7,13 @@ from dataflows.batches import Outgoing
 from dataflows.config import Pipeline
 from dataflows.errors import KafkaUnavailable
 from dataflows.kafka.client import Client, Topic
-from dataflows.ledger.entries import WITHDRAWN, PipelineEntry, StreamEntry, read_entry
+from dataflows.ledger.entries import (
+    WITHDRAWN,
+    LaterEntry,
+    PipelineEntry,
+    StreamEntry,
+    read_entry,
+)
 
 _PARTITIONS = 4
 _SETTINGS = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
@@ -19,6 +25,7 @@ class LedgerContent:
 
     pipelines: list[PipelineEntry] = field(default_factory=list)
     streams: list[StreamEntry] = field(default_factory=list)
+    later: list[LaterEntry] = field(default_factory=list)
 
 
 def find_ledger(client: Client, pipeline: Pipeline) -> Topic | None:
@@ -70,6 +77,8 @@ def read_ledger(client: Client, topic: Topic) -> LedgerContent:
                 content.pipelines.append(entry)
             case StreamEntry() as entry:
                 content.streams.append(entry)
+            case LaterEntry() as entry:
+                content.later.append(entry)
     return content
 
 

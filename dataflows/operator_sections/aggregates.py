@@ -1,21 +1,18 @@
 """Operators over all users of a topic: counts or sums by group and tick of event time."""
 
 from abc import ABC, abstractmethod
-from functools import cached_property
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import Field, model_validator
 
 from dataflows.aggregates.contributions import Figures
-from dataflows.errors import ConfigurationError
-from dataflows.leakage.matrix_file import read_matrix
 from dataflows.operator_sections.alphabets import Alphabet
+from dataflows.operator_sections.correlation import Correlation, FlagsSection
 from dataflows.operator_sections.numbers import RangeSection
 from dataflows.operator_sections.ticks import EventTimeTicks
 from dataflows.section import Epsilon, Section
 from dataflows.ticks import Ticks
-from operators.leakage.correlation import TemporalCorrelation
+from operators.wevent.strategy import LARGEST_VALUE
 
 Strategy = Literal[
     "uniform",
@@ -41,8 +38,6 @@ _LARGEST_UNITS = 2**32
 _LARGEST_GROUPS_OF_SUMS = 90_000
 """Exact sums of so many groups fit a Kafka message of a megabyte, however large they are."""
 
-Share = Annotated[float, Field(gt=0, le=1, strict=False)]
-
 
 class TickSection(EventTimeTicks):
     """Ticks of event time; a record more than `max_jump` of them ahead is refused."""
@@ -65,52 +60,6 @@ class Amounts(RangeSection):
     def largest_units(self) -> int:
         """What one contribution amounts to at most, whatever its sign."""
         return max(abs(self.in_units(self.lower)), abs(self.in_units(self.upper)))
-
-
-def _matrix(given: object, about: ValidationInfo) -> object:
-    if not isinstance(given, str):
-        return given
-    path = (about.context or Path()) / Path(given).expanduser()
-    try:
-        return read_matrix(path).tolist()
-    except ConfigurationError as error:
-        raise ValueError(str(error)) from None
-
-
-Rows = Annotated[list[list[float]], BeforeValidator(_matrix)]
-"""A transition matrix, or the name of a file that holds one."""
-
-
-class Correlation(Section):
-    """How ticks of one user depend on each other, and the most that a reader who knows it may learn
-    about one tick, in nats; without `backward` the chain is taken to look the same both ways."""
-
-    transition: Rows
-    backward: Rows | None = None
-    at_most: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] | None = None
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        _ = self.known
-        return self
-
-    @cached_property
-    def known(self) -> TemporalCorrelation:
-        """The same for computing leakages; the work grows with the third power of the values."""
-        return TemporalCorrelation.of(self.transition, self.backward)
-
-
-class MarkovFlags(Section):
-    """Always, if rows of a public transition matrix are as far apart as `threshold`."""
-
-    matrix: Rows
-    threshold: Share = 0.5
-
-
-class ReleasedFlags(Section):
-    """If the last two publications are as correlated as this."""
-
-    released: Share
 
 
 class AggregateOperator(Section, ABC):
@@ -163,6 +112,17 @@ class AggregateOperator(Section, ABC):
     def how_to_read(self) -> list[str]:
         """What an analyst must know of the output."""
 
+    def refuse_large_sums(self, people: int) -> None:
+        """`ValueError` if contributions of so many people may add up to more than is counted."""
+        if people * self.largest_contribution > LARGEST_VALUE:
+            raise ValueError(
+                f"state.max_keys: {people:,} users who contribute up to "
+                f"{self.largest_contribution:,} units each could add up to more than 2^44 units in "
+                f"a tick, beyond which figures are cut off. Lower state.max_keys to "
+                f"{LARGEST_VALUE // self.largest_contribution:,} or less, or make the range of the "
+                "sum smaller (lower, upper), or its unit larger"
+            )
+
     def covers(self, key: bytes) -> bool:
         """Whether the records of this key may count."""
         return True
@@ -183,10 +143,13 @@ class AggregateOperator(Section, ABC):
 
     def in_words(self) -> dict[str, object]:
         """What is counted or summed, when, and what a user contributes."""
+        ticks = self.in_ticks()
         return {
             "statistic": self.statistic
             + f", in each of {self.group_count:,} groups" * (self.groups is not None),
-            "ticks": self.in_ticks().in_words,
+            "ticks": ticks.in_words,
+            "stream time": ticks.time.in_words,
+            "too far ahead": ticks.silence_in_words,
             "a user counts": "once in a tick: the latest record by offset",
             "one contribution changes a tick by": f"{self.sensitivity:,} units at most",
         }
@@ -236,7 +199,8 @@ class DeclaredAggregate(AggregateOperator):
 
     def in_ticks(self) -> Ticks:
         """Ticks of event time."""
-        return Ticks(*self.ticks.milliseconds, self.ticks.max_jump)
+        ticks = self.ticks
+        return Ticks(*ticks.milliseconds, ticks.max_jump, time=ticks.stream_time.as_declared)
 
 
 class WEventOperator(DeclaredAggregate):
@@ -246,7 +210,7 @@ class WEventOperator(DeclaredAggregate):
     epsilon: Annotated[Epsilon, Field(le=50)] | None = None
     window: int = Field(ge=1, le=100_000)
     correlation: Correlation | None = None
-    flags: bool | list[bool] | MarkovFlags | ReleasedFlags = False
+    flags: FlagsSection = False
     samples: int | None = None
     process_variance: Annotated[float, Field(gt=0, le=1e18, strict=False)] | None = None
     horizon: int | None = None

@@ -13,6 +13,7 @@ from operators.sip.batched_release import LARGEST_WINDOW
 from operators.sip.gaps import LONGEST_GAP, Gaps
 from operators.sip.kernels import Mode, Search
 from operators.sip.linear_program_kernel import LARGEST_ALPHABET
+from operators.temporal.temporal_perturbation import End
 
 
 class ModelStep(Section):
@@ -132,6 +133,11 @@ class BatchedMarkovOperator(AlphabetOperator):
         """Nats per release, and a release is a batch."""
         return self.epsilon_per_batch
 
+    @property
+    def end(self) -> End:
+        """A batch that is not full is released when streams are finished."""
+        return "drain"
+
     def parameters(self) -> dict[str, object]:
         """What people want to see of it."""
         each = self.epsilon_per_batch / self.window
@@ -149,7 +155,9 @@ class BatchedMarkovOperator(AlphabetOperator):
         return [
             f"a release is a list: the symbols of {self.window} records of one key, oldest first. "
             "It has the key and the time of the last of them; records before it have no output.",
-            "records of a stream that ends within a batch stay held back.",
+            "records of a stream that ends within a batch are held back until fugu run --finish, "
+            "which releases them as a shorter list with its share of epsilon, at the latest time "
+            "of the partition.",
             "confidence is the expected share of true symbols in the list, given all releases of "
             "the stream; 1 minus its mean is the expected share of wrong ones.",
             "a repeated list is the last one again and says nothing new, and while a budget is "

@@ -144,7 +144,8 @@ class PolicyOperator(AggregateOperator):
     def in_ticks(self) -> Ticks:
         """Ticks of event time."""
         grid, grace = self.policies.section.grid, self.ticks.grace_milliseconds
-        return Ticks(grid.milliseconds, grace, self.ticks.max_jump)
+        time = self.ticks.stream_time.as_declared
+        return Ticks(grid.milliseconds, grace, self.ticks.max_jump, time=time)
 
     def figures(self) -> Figures:
         """How releases are written."""

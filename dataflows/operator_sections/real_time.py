@@ -4,7 +4,7 @@ from typing import Literal
 
 from dataflows.aggregates.contributions import Figures
 from dataflows.operator_sections.aggregates import DeclaredAggregate
-from dataflows.operator_sections.series_budget import SeriesBudget
+from dataflows.operator_sections.series_budget import PREDICTED_BARS, SeriesBudget
 
 
 class RealTimeOperator(DeclaredAggregate, SeriesBudget):
@@ -40,11 +40,12 @@ class RealTimeOperator(DeclaredAggregate, SeriesBudget):
         """What an analyst must know of the output."""
         return [
             "value is an estimate of the true figure: a noisy one, smoothed by what earlier ones "
-            "say (status: measured); or what they predict (predicted), at no price.",
+            "say (status: measured); or what they predict (predicted: true), at no price.",
             "value plus and minus 1.96 standard_error holds the true figure in 19 ticks of 20 on "
             "average over a long run, and more often where noise hides how the series moves; less "
             "often in a short series that rises and falls steeply, not right after a step, and not "
             "at spikes that are within the noise.",
+            PREDICTED_BARS,
             "errors of ticks that follow each other are correlated: the mean of n values errs more "
             "than standard_error divided by the root of n.",
             "records that came late, and users beyond state.max_keys, are not in the figures.",

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from dataflows.operator_sections.numbers import RangeSection
-from dataflows.operator_sections.series_budget import SeriesBudget
+from dataflows.operator_sections.series_budget import PREDICTED_BARS, SeriesBudget
 from dataflows.operator_sections.ticks import EventTimeTicks
 from dataflows.ticks import Ticks
 
@@ -36,7 +36,13 @@ class LocalRealTimeOperator(SeriesBudget, RangeSection):
     def in_ticks(self) -> Ticks:
         """Ticks of event time."""
         ticks = self.ticks
-        return Ticks(*ticks.milliseconds, ticks.max_jump, ticks.idle, ticks.several)
+        return Ticks(
+            *ticks.milliseconds,
+            ticks.max_jump,
+            ticks.idle,
+            ticks.several,
+            ticks.stream_time.as_declared,
+        )
 
     def parameters(self) -> dict[str, object]:
         """What people want to see of it."""
@@ -45,8 +51,8 @@ class LocalRealTimeOperator(SeriesBudget, RangeSection):
             "range": f"{self.lower} to {self.upper}; what is outside is read as the nearer end",
             "unit": str(self.unit),
             "ticks": ticks.in_words,
-            "too far ahead": f"more than {ticks.max_jump:,} ticks after the latest time of its "
-            "partition: after a longer silence, raise ticks.max_jump at a stop",
+            "stream time": ticks.time.in_words,
+            "too far ahead": ticks.silence_in_words,
             "of several records counts": _COUNTS[self.ticks.several],
             "a stream pauses": f"after {self.ticks.idle:,} ticks in a row without a record, until "
             "the next one; its budget stays what it is",
@@ -64,8 +70,8 @@ class LocalRealTimeOperator(SeriesBudget, RangeSection):
         """What an analyst must know of the output."""
         return [
             "value is an estimate of the true number, clamped to the range: a noisy one, smoothed "
-            "by what earlier ones say (status: measured); or what they predict (predicted), where "
-            "a tick had no record or nothing is left of the budget (budget_exhausted).",
+            "by what earlier ones say (status: measured); or what they predict (predicted: true), "
+            "where a tick had no record or nothing is left of the budget (budget_exhausted).",
             "a prediction costs nothing and says nothing new about the stream: leave it out of "
             "counts of readings.",
             "value plus and minus 1.96 standard_error holds the true number in 19 ticks of 20 on "
@@ -73,6 +79,7 @@ class LocalRealTimeOperator(SeriesBudget, RangeSection):
             "often in a short series that rises and falls steeply, not right after a step, and not "
             "at spikes that are within the noise. It is null while that is not "
             "known yet.",
+            PREDICTED_BARS,
             "errors of ticks that follow each other are correlated: the mean of n values errs more "
             "than standard_error divided by the root of n.",
             "to average over n streams choose filter: baseline, whose mean errs standard_error "

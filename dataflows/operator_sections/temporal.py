@@ -8,8 +8,10 @@ from dataflows.codec.payloads import NullValue
 from dataflows.operator_sections.ticks import EventTimeTicks
 from dataflows.section import Epsilon, Section
 from dataflows.ticks import Several, Ticks
+from operators.randomized_response import LARGEST_EPSILON
 from operators.temporal.costs import Costs
 from operators.temporal.dispatch_law import LARGEST_K
+from operators.temporal.forward import Calibrate, visible
 from operators.temporal.temporal_perturbation import End
 
 Kind = Literal[
@@ -65,7 +67,7 @@ class TemporalOperator(Section):
     epsilon: Epsilon | None = None
     threshold: int | None = None
     acceptance: float | None = None
-    calibrate: Literal["nominal", "visible"] = "nominal"
+    calibrate: Calibrate = "visible"
     costs: CostsSection = CostsSection()
     require: list[Literal["no_missing", "no_repeat", "no_empty"]] = Field(default_factory=list)
     extended_by: Literal["budget", "cost"] = "budget"
@@ -84,7 +86,7 @@ class TemporalOperator(Section):
         belongs = {
             "threshold": thresholds,
             "acceptance": self.kind == "extended_threshold_perturbation",
-            "calibrate": self.kind == "forward_perturbation",
+            "calibrate": chosen or self.kind == "forward_perturbation",
             "costs": chosen or self.extended_by == "cost",
             "require": chosen,
             "extended_by": chosen or self.kind == "extended_threshold_perturbation",
@@ -97,6 +99,13 @@ class TemporalOperator(Section):
             raise ValueError(
                 "start: a cold start is the paper's, and breaks the bound on early delays; delete "
                 "it, or write accept_unsound: true to reproduce the paper"
+            )
+        if self.calibrate == "nominal" and self.epsilon is not None and not self.accept_unsound:
+            exact = visible(self.window, min(self.epsilon, LARGEST_EPSILON))
+            raise ValueError(
+                f"calibrate: with nominal, the delays that are seen of forward_perturbation have "
+                f"{exact:.4g} nats, more than the epsilon of {self.epsilon:g}; delete it, or write "
+                "accept_unsound: true to reproduce the paper"
             )
         if self.epsilon is None and self.threshold is None:
             raise ValueError("epsilon: is required; add it")
@@ -122,6 +131,7 @@ class TemporalOperator(Section):
             max_jump=self.ticks.max_jump or _JUMP_WINDOWS * self.window,
             idle=self.ticks.idle or _IDLE_WINDOWS * self.window,
             several=self.ticks.several,
+            time=self.ticks.stream_time.as_declared,
         )
 
     def parameters(self) -> dict[str, object]:
@@ -136,7 +146,9 @@ class TemporalOperator(Section):
                 "is not published" if self.warm_up == "suppress" else "is published"
             ),
             "fugu run --finish": (
-                "publishes what is held back" if self.end == "drain" else "drops what is held back"
+                "publishes what is held back, in random order"
+                if self.end == "drain"
+                else "drops what is held back"
             ),
         }
 
@@ -144,23 +156,23 @@ class TemporalOperator(Section):
         ticks = self.in_ticks()
         if ticks is None:
             return {"ticks": "every record of a key is one"}
-        seconds = ticks.max_jump * ticks.width / 1000
         return {
             "ticks": ticks.in_words,
-            "too far ahead": (
-                f"more than {ticks.max_jump} ticks ({seconds:g} s) after the latest "
-                "time of its partition: after a longer silence, run fugu run --finish, or raise "
-                "ticks.max_jump at a graceful stop"
+            "stream time": ticks.time.in_words,
+            "too far ahead": ticks.silence_in_words,
+            "beginning of an epoch": "the tick after a record of the key, which is not released",
+            "end of an epoch": (
+                f"after {ticks.idle} releases without a value, one after another; "
+                "what waits then is dropped"
             ),
-            "end of an epoch": f"after {ticks.idle} releases without a value, one after another",
         }
 
     def not_covered(self, *, removes_copies: bool) -> list[str]:
         """What the way of making ticks leaves open."""
         if isinstance(self.ticks, Interval):
             return [
-                "when a stream begins: its first release follows its first record by "
-                f"{self.window} ticks"
+                "when a stream begins: its first release follows its first record, which is not "
+                f"released, by {self.window + 1} ticks"
             ]
         copies = (
             "records that a producer sent twice (source.dedupe is not set): each copy is a tick, "
@@ -181,5 +193,6 @@ class TemporalOperator(Section):
             "another one; running counts lag by as much, and are divided by the share of values "
             "that leave (1 - missing).",
             "empty ticks hold no value: leave them out of means.",
-            "phase: warmup and cooldown are the ends of an epoch, about which nothing is promised.",
+            "phase: warmup is the beginning of an epoch, about which nothing is promised; in its "
+            "cooldown, values are up to two windows late.",
         ]

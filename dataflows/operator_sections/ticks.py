@@ -3,17 +3,41 @@
 from datetime import timedelta
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from dataflows.durations import between
 from dataflows.section import Section
+from dataflows.stream_time import DISTINCT_KEYS, StreamTime
 
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-class Lateness(Section):
-    """How long after its end a tick closes."""
+class StreamTimeSection(Section):
+    """Whose records move stream time: of so many people together, or heartbeats, keys that belong
+    to nobody and are written to every partition."""
 
+    distinct_keys: int | None = Field(default=None, ge=1, le=1_000)
+    heartbeats: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)] | None = (
+        None
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.distinct_keys is None) == (self.heartbeats is None):
+            raise ValueError("write either distinct_keys: NUMBER or heartbeats: [KEY, ...]")
+        return self
+
+    @property
+    def as_declared(self) -> StreamTime:
+        """The same for ticks."""
+        beats = frozenset(key.encode() for key in self.heartbeats or ())
+        return StreamTime(self.distinct_keys or DISTINCT_KEYS, beats)
+
+
+class Lateness(Section):
+    """How long after its end a tick closes, and whose records say what time it is."""
+
+    stream_time: StreamTimeSection = StreamTimeSection(distinct_keys=DISTINCT_KEYS)
     grace: Annotated[timedelta, BeforeValidator(between("0s", "30d"))] = timedelta(0)
 
     @model_validator(mode="after")

@@ -18,8 +18,8 @@ from shutil import rmtree
 import orjson
 from pydantic import ValidationError
 
-from dataflows.errors import FuguError, StartRefused, StateInUse
-from dataflows.fingerprint import FORMAT, NEW_PIPELINE, Fingerprint
+from dataflows.errors import NEW_PIPELINE, FuguError, StartRefused, StateInUse
+from dataflows.fingerprint import FORMAT, Fingerprint
 from dataflows.operator_sections import AggregateOperator
 from dataflows.pipeline_file import PipelineFile
 from dataflows.state.recovery import create_store, recovery_parts

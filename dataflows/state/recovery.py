@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bytewax.recovery import init_db_dir
 
-from dataflows.errors import StartRefused
+from dataflows.errors import NEW_PIPELINE, StartRefused
 from dataflows.native_stderr import native_stderr_hidden
 
 _FORGET = """
@@ -58,6 +58,6 @@ def unusable_store(store: Path) -> StartRefused:
     """What to say when the recovery store cannot be read or written."""
     return StartRefused(
         f"the recovery store {store} cannot be used: it is damaged, or the disk is full. Make room "
-        "and start again; if it is damaged, restore the state directory from a backup, or start a "
-        "new pipeline with a new name, state directory and sink topic."
+        "and start again; if it is damaged, restore the state directory from a backup, or "
+        f"{NEW_PIPELINE}."
     )

@@ -15,10 +15,12 @@ table of a partition that has no pointer yet.
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 import orjson
 
 from dataflows.errors import FuguError, StartRefused
+from dataflows.state.former_rows import FormerRows, wrote
 from dataflows.state.row_table import RowTable
 from operators.mechanism import ExhaustibleMechanism, State
 
@@ -26,25 +28,35 @@ _KEPT_POINTERS = 3
 _GROWTH = 2
 _SMALL_BYTES = 1 << 20
 _LENGTH_BYTES = 8
+_ROWS = "partition"
+"""What logs of rows are named after; logs of something else have another name."""
 
 
-class RowLog:
-    """Writes and reads the row table of one partition in `directory`."""
+class Kept(Protocol):
+    """What is written as blocks: all of it, or what changed since the last one."""
 
-    def __init__(
-        self,
-        directory: Path,
-        partition: int,
-        start: Callable[[int], State],
-        exhaustible: ExhaustibleMechanism | None = None,
-    ) -> None:
+    def take_changes(self) -> bytes: ...
+
+    def take_everything(self) -> bytes: ...
+
+    def apply(self, block: bytes) -> None: ...
+
+
+Table = TypeVar("Table", bound=Kept)
+
+
+class BlockLog(Generic[Table]):
+    """Writes and reads what is kept of one partition in `directory`."""
+
+    def __init__(self, directory: Path, partition: int, empty: Table, of: str = _ROWS) -> None:
         self.directory = directory
+        self._of = of
         self.partition = partition
         self._generation = 0
         self._length = 0
         self._first_block = 0
         self._pointers_since_switch = _KEPT_POINTERS
-        self.table = RowTable(start, exhaustible)
+        self.table = empty
 
     def load(self, pointer: bytes) -> None:
         """Continue as of a pointer that `append` of the same partition returned."""
@@ -56,16 +68,14 @@ class RowLog:
                 f"{path} is missing or shorter than the last snapshot says. Restore the state "
                 "directory from a backup; starting without it would reset budgets."
             )
-        for block in blocks(path, self._length):
-            self.table.apply(block)
-            self._first_block = self._first_block or len(block)
+        self._read(path, self._length)
         os.truncate(path, self._length)
-        for newer in log_files(self.directory, self.partition):
+        for newer in log_files(self.directory, self.partition, self._of):
             if generation_of(newer) > self._generation:
                 newer.unlink()
         self._pointers_since_switch = 0
 
-    def found(self, table: RowTable) -> None:
+    def found(self, table: Table) -> None:
         """Write the rows that a partition without a pointer begins with."""
         self.table, self._generation = table, -1
         self._begin_generation()
@@ -73,8 +83,7 @@ class RowLog:
     def begin(self) -> None:
         """Without a pointer: the rows that were carried over, or none."""
         if self._path(0).exists():
-            for block in blocks(self._path(0)):
-                self.table.apply(block)
+            self._read(self._path(0), None)
 
     def append(self) -> bytes:
         """Write what changed, durably, and return the pointer to it."""
@@ -99,6 +108,11 @@ class RowLog:
                 "length": self._length,
             }
         )
+
+    def _read(self, path: Path, length: int | None) -> None:
+        for block in blocks(path, length):
+            self.table.apply(block)
+            self._first_block = self._first_block or len(block)
 
     def _begin_generation(self) -> None:
         self._generation += 1
@@ -125,12 +139,65 @@ class RowLog:
     def _delete_old_generations(self) -> None:
         if self._pointers_since_switch < _KEPT_POINTERS:
             return
-        for path in log_files(self.directory, self.partition):
+        for path in log_files(self.directory, self.partition, self._of):
             if generation_of(path) < self._generation:
                 path.unlink()
 
     def _path(self, generation: int) -> Path:
-        return self.directory / f"partition-{self.partition:06d}.{generation:08d}.rows"
+        return self.directory / f"{self._of}-{self.partition:06d}.{generation:08d}.rows"
+
+
+class RowLog(BlockLog[RowTable]):
+    """Writes and reads a row table; one of the version of Fugu before is converted."""
+
+    def __init__(
+        self,
+        directory: Path,
+        partition: int,
+        start: Callable[[int], State],
+        exhaustible: ExhaustibleMechanism | None = None,
+        former: FormerRows | None = None,
+    ) -> None:
+        super().__init__(directory, partition, RowTable(start, exhaustible))
+        self._start, self._exhaustible, self._former = start, exhaustible, former
+        self._converted = False
+
+    def load(self, pointer: bytes) -> None:
+        """Continue as of a pointer; what was converted is written as a whole."""
+        super().load(pointer)
+        if self._converted:
+            self._length = 0
+
+    def _read(self, path: Path, length: int | None) -> None:
+        """Read the blocks of this version, or convert what those of the version before make."""
+        former, first = self._former, next(blocks(path, length), b"")
+        self._first_block = len(first)
+        self._converted = wrote(former, first, self._start)
+        self.table = read_rows(blocks(path, length), self._start, self._exhaustible, former)
+
+
+def read_rows(
+    content: Iterator[bytes],
+    start: Callable[[int], State],
+    exhaustible: ExhaustibleMechanism | None,
+    former: FormerRows | None,
+) -> RowTable:
+    """Return the table that all blocks of a log make, converted where `former` wrote them."""
+    first = next(content, b"")
+    if former is None or not wrote(former, first, start):
+        table = RowTable(start, exhaustible)
+        _apply(table, first, content)
+        return table
+    table = RowTable(former.start, exhaustible)
+    _apply(table, first, content)
+    return former.converted(table, start, exhaustible)
+
+
+def _apply(table: RowTable, first: bytes, others: Iterator[bytes]) -> None:
+    if first:
+        table.apply(first)
+    for block in others:
+        table.apply(block)
 
 
 def partition_of(pointer: bytes) -> int:
@@ -149,9 +216,9 @@ def blocks(path: Path, length: int | None = None) -> Iterator[bytes]:
             yield file.read(size)
 
 
-def log_files(directory: Path, partition: int) -> list[Path]:
+def log_files(directory: Path, partition: int, of: str = _ROWS) -> list[Path]:
     """The logs of one partition, oldest generation first."""
-    return sorted(directory.glob(f"partition-{partition:06d}.*.rows"))
+    return sorted(directory.glob(f"{of}-{partition:06d}.*.rows"))
 
 
 def generation_of(path: Path) -> int:

@@ -37,6 +37,8 @@ class RowTable:
         self._keys: dict[bytes, int] = {}
         self._columns: State = start(0)
         self._changed = np.zeros(0, dtype=bool)
+        self._names: list[bytes] = []
+        self._renamed: set[int] = set()
         self._written_keys = 0
         self._written_payloads = payloads_of(start(0))
         self._spent = SpentRows(self._lasting(self._columns))
@@ -95,7 +97,27 @@ class RowTable:
     @property
     def keys(self) -> list[bytes]:
         """The key of each row."""
-        return list(self._keys)
+        return list(self._named() if self._names else self._keys)
+
+    def recycle(self, row: int, key: bytes) -> None:
+        """Give a row to a new key, fresh; the key that had it is unknown from now on."""
+        names = self._named()
+        del self._keys[names[row]]
+        self._keys[key] = row
+        names[row] = key
+        fresh = self._start(1)
+        for name, column in self._columns.items():
+            column[row] = fresh[name][0]
+        self._renamed.add(row)
+        self.touch(row)
+
+    def _named(self) -> list[bytes]:
+        """The key of each row, to be looked up by row and changed."""
+        if len(self._names) != len(self._keys):
+            self._names = [b""] * len(self._keys)
+            for key, row in self._keys.items():
+                self._names[row] = key
+        return self._names
 
     @property
     def columns(self) -> State:
@@ -149,11 +171,12 @@ class RowTable:
 
         `convert` makes the columns of the streams that have a key; spent ones stay as they are.
         """
-        table, keys = RowTable(start, exhaustible), list(self._keys)
+        table, keys = RowTable(start, exhaustible), self.keys
         columns = {name: column[: len(keys)] for name, column in self._columns.items()}
         table.scatter(table.rows_of(keys), convert(keys, columns))
         if self.compacted:
             table._spent = self._spent
+        table.clock = self.clock
         return table
 
     def take_changes(self) -> bytes:
@@ -183,11 +206,14 @@ class RowTable:
             )
         rows = body.take(header["rows"], "<i8")
         lengths = body.take(header["new_keys"], "<u4")
-        for key in body.take_each(lengths.tolist()):
-            self._keys[key] = len(self._keys)
+        new_keys = body.take_each(lengths.tolist())
+        renamed = body.take(header.get("renamed", 0), "<i8").tolist()
+        lengths = body.take(len(renamed), "<u4")
+        self._rename(renamed, body.take_each(lengths.tolist()), new_keys)
         self._grow()
         before = {name: column[rows] for name, column in self._written_payloads.items()}
-        columns = body.take_columns(self._columns, len(rows), before)
+        written_as = {name: self._columns[name] for name in header["columns"]}
+        columns = body.take_columns(written_as, len(rows), before)
         for name, values in columns.items():
             self._columns[name][rows] = values
         self._note_payloads(rows, columns)
@@ -198,12 +224,30 @@ class RowTable:
             self._spent = SpentRows.from_bytes(columns, digests)
         self._written_keys = len(self._keys)
 
+    def _rename(self, rows: list[int], keys: list[bytes], new_keys: list[bytes]) -> None:
+        """Other keys of rows that had one before, and keys of rows that are new."""
+        count = len(self._keys)
+        if rows:
+            names = self._named()
+            for row in rows:
+                del self._keys[names[row]]
+        self._keys.update(zip(new_keys, range(count, count + len(new_keys)), strict=True))
+        if rows:
+            self._keys.update(zip(keys, rows, strict=True))
+            self._names = []
+            self._named()
+
     def _take(self, spent: SpentRows) -> bytes:
         rows = np.flatnonzero(self._changed[: len(self._keys)])
         columns = {name: column[rows] for name, column in self._columns.items()}
         before = {name: column[rows] for name, column in self._written_payloads.items()}
         count = len(self._keys) - self._written_keys
-        new_keys = list(islice(reversed(self._keys), count))[::-1]
+        if self._names:
+            new_keys = self._named()[self._written_keys :]
+        else:
+            new_keys = list(islice(reversed(self._keys), count))[::-1]
+        renamed = sorted(row for row in self._renamed if row < self._written_keys)
+        other_keys = [self._names[row] for row in renamed]
         block = written(
             {
                 "rows": len(rows),
@@ -212,18 +256,23 @@ class RowTable:
                 "columns": described(self._columns),
                 "lasting": list(spent.columns),
                 "spent": len(spent),
+                **({"renamed": len(renamed)} if renamed else {}),
                 **({"clock": self.clock} if self.clock else {}),
             },
             [
                 rows.astype("<i8").tobytes(),
                 np.array([len(key) for key in new_keys], dtype="<u4").tobytes(),
                 *new_keys,
+                np.array(renamed, dtype="<i8").tobytes(),
+                np.array([len(key) for key in other_keys], dtype="<u4").tobytes(),
+                *other_keys,
                 *column_bytes(columns, before),
                 *column_bytes(spent.columns),
                 spent.to_bytes(),
             ],
         )
         self._changed[:] = False
+        self._renamed.clear()
         self._written_keys = len(self._keys)
         self._note_payloads(rows, columns)
         self.rows_taken += len(rows)
@@ -241,12 +290,13 @@ class RowTable:
         ended = self._exhaustible.exhausted(columns)
         if not ended.any():
             return
-        keys = list(self._keys)
+        keys = self.keys
         gone = [keys[row] for row in np.flatnonzero(ended)]
         lasting = {name: column[ended] for name, column in self._lasting(columns).items()}
         self._spent = self._spent.joined(gone, lasting)
         stay = np.flatnonzero(~ended)
         self._keys = {keys[old]: new for new, old in enumerate(stay)}
+        self._names = []
         self._columns = {name: column[stay] for name, column in columns.items()}
         self._changed = np.zeros(len(stay), dtype=bool)
 

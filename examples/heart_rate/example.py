@@ -87,7 +87,10 @@ def displaced(file: PipelineFile, watches: Watches, progress: Progress) -> Recov
 
 
 def _releases(readings: Sequence[RawRecord], ticks: Ticks, window: int) -> int:
-    """One for each person and tick, from the end of the first window to the last closed tick."""
+    """One for each person and tick, from the end of the first window to the last closed tick.
+
+    The first reading begins the epoch, whose first tick is the next one.
+    """
     latest: dict[int, int] = {}
     first: dict[bytes, int] = {}
     for person, _, time in readings:
@@ -95,7 +98,7 @@ def _releases(readings: Sequence[RawRecord], ticks: Ticks, window: int) -> int:
         latest[partition] = max(time, latest.get(partition, time))
         first[person] = min(ticks.of(time), first.get(person, ticks.of(time)))
     return sum(
-        ticks.closed(latest[partition_of(person)]) - tick + 1 - (window - 1)
+        ticks.closed(latest[partition_of(person)]) - tick - (window - 1)
         for person, tick in first.items()
     )
 

@@ -3,7 +3,7 @@
 >>> from operators.registry import KINDS
 >>> crr = KINDS["crr"].examples()[0].mechanism
 >>> observe(crr, np.array([[0, 1], [1, 1]]), Secret(bytes(32))).round(2).tolist()
-[[0.0, 1.0, 0.82, 0.0, 1.0, 0.91], [0.0, 1.0, 0.82, 0.0, 1.0, 0.91]]
+[[0.0, 0.0, 0.82, 0.0, 1.0, 0.67], [0.0, 1.0, 0.82, 0.0, 0.0, 0.67]]
 """
 
 import numpy as np

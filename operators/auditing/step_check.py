@@ -1,10 +1,10 @@
 """Does `step` do what an enumerable mechanism says about itself? Measured, not believed.
 
 The real `step` is driven with chosen words from all over the unit interval. Wherever two
-neighbouring words give different releases, the interval between them is halved until it is as
-narrow as a word can tell, so the length of the words that give a release, which is its probability,
-is exact but for 2^-53 at each border. (A release is missed only if all its words lie between two
-neighbouring ones of the first `cells` words that both give one and the same other release.)
+neighbouring words give different releases, the interval between them is halved down to two words,
+so the number of words that give a release, which is its probability, is exact. (A release is missed
+only if all its words lie between two neighbouring ones of the first `cells` words that both give
+one and the same other release.)
 
 A step may draw one word a row for each of two purposes. Then the first word is halved into pieces
 in which all words do the same to what some second words give, and in each piece the second word is.
@@ -33,8 +33,6 @@ from operators.mechanism import (
     Words,
 )
 
-_FINEST = 2**11
-"""Words closer than this can be one and the same double."""
 _LAST_WORD = np.uint64(2**64 - 1)
 _FIRST_CELLS, _SECOND_WORDS = 16, 8
 """How finely the first of two words is looked at, and with how many second words."""
@@ -80,7 +78,7 @@ def check_step(mechanism: EnumerableMechanism, state: State, *, cells: int = 256
     inputs, outputs = mechanism.outcomes
     law = mechanism.release_law(state).reshape(-1, outputs)
     pieces = _pieces(driver, len(law))
-    words = _spread(cells)
+    words = _towards_the_end(_spread(cells))
     piece = np.repeat(np.arange(len(pieces.case)), len(words))
     case = pieces.case[piece]
     after, releases = driver.step(case, pieces.words(piece, np.tile(words, len(pieces.case))))
@@ -188,6 +186,13 @@ def _spread(cells: int) -> Words:
     return words
 
 
+def _towards_the_end(words: Words) -> Words:
+    """The same, and the ends of ever shorter intervals: what is unlikely tends to be last."""
+    quarters = np.array([4, 5, 6, 7], dtype=np.uint64)
+    ends = _LAST_WORD - (quarters[:, None] << np.arange(55, dtype=np.uint64)).ravel()
+    return np.unique(np.concatenate([words, ends]))
+
+
 def _intervals(words: Words, given: Integers, labels: Labels) -> _Intervals:
     """Halve what lies between neighbouring words until they give the same, or are neighbours.
 
@@ -199,7 +204,7 @@ def _intervals(words: Words, given: Integers, labels: Labels) -> _Intervals:
     at_right = given[:, 1:].reshape(len(case), -1)
     found = []
     while len(case):
-        settled = (at_left == at_right).all(axis=1) | (right - left <= _FINEST)
+        settled = (at_left == at_right).all(axis=1) | (right - left == 1)
         share = (right - left)[settled].astype(np.float64) * 2.0**-64
         found.append((case[settled], left[settled], share, at_left[settled]))
         case, left, right, at_left, at_right = (

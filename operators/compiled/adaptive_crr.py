@@ -8,16 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.compiled import hamming_law as law_of
+from operators.compiled import integer_law as law_of
 from operators.compiled.blake2b import Bytes
-from operators.compiled.charges import charge, extended, spent_after
+from operators.compiled.charges import bit_length, charge_up_to, extended, spent_after
 from operators.compiled.compiling import entry_point, part
 from operators.compiled.crr import NO_LIMIT
-from operators.compiled.hamming_law import Room
+from operators.compiled.hamming_law import LAW_ROWS, Room
+from operators.compiled.integer_law import WORD_ROWS, Limits
 from operators.compiled.keyed_words import HISTORY_BYTES, DrawColumns, bound_word, bytes_of
 from operators.compiled.markov_step import CompiledChain, is_distribution, predict
 from operators.compiled.repeat_decision import (
-    answer_leakage_ratio,
+    answer_ratio,
     answered,
     expected_steps,
     is_near,
@@ -25,6 +26,7 @@ from operators.compiled.repeat_decision import (
 from operators.fields import encode_fields
 from operators.mechanism import Array, Floats, Integers, Kind, Releases, Run, State, Words
 from operators.randomness import KeyedDraws
+from operators.sip.belief_radius import PREDICTIONS
 
 
 @dataclass(frozen=True)
@@ -32,20 +34,18 @@ class CompiledAdaptiveStep:
     """The constants of a configured mechanism.
 
     `favoured` of 2^64 words give the answer that is true, which is as `likely`. `answers` are the
-    digests of no and yes, and `symbols` those of the symbols, joined. No position costs more than
-    `largest_charge`.
+    digests of no and yes, and `symbols` those of the symbols, joined. No answer costs more than
+    `decision_charge`.
     """
 
     chain: CompiledChain
-    gain: float
-    growth: float
+    limits: Limits
+    doubts: Floats
     favoured: int
     likely: float
     unlikely: float
+    decision_charge: int
     counts_steps: bool
-    decision_rounding: int
-    release_rounding: int
-    largest_charge: int
     answers: bytes
     symbols: bytes
 
@@ -78,6 +78,7 @@ class CompiledAdaptiveStep:
             state["previous"],
             state["spent"],
             state["history"],
+            state.get(PREDICTIONS, np.zeros(streams, dtype=np.int64)),
             np.zeros(streams, dtype=bool),
             rows,
             symbols,
@@ -87,17 +88,16 @@ class CompiledAdaptiveStep:
             bytes_of(self.answers),
             bytes_of(self.symbols),
             self.chain,
-            self.gain,
-            self.growth,
+            self.limits,
+            self.doubts,
             np.uint64(self.favoured),
             self.likely,
             self.unlikely,
+            self.decision_charge,
             self.counts_steps,
-            self.decision_rounding,
-            self.release_rounding,
-            self.largest_charge,
             NO_LIMIT if total is None else total,
-            np.empty((law_of.LAW_ROWS, symbols_there)),
+            np.empty((LAW_ROWS, symbols_there)),
+            np.empty((WORD_ROWS, symbols_there), dtype=np.uint64),
             np.empty(symbols_there),
             np.empty(symbols_there),
             room,
@@ -115,11 +115,11 @@ class CompiledAdaptiveStep:
 
 
 @part
-def _propose(
-    belief: Floats, gain: float, growth: float, law: Floats, room: Room
-) -> tuple[int, bool]:
+def _make(
+    belief: Floats, limits: Limits, doubt: float, law: Floats, words: Words, room: Room
+) -> tuple[int, np.uint64, float, int]:
     """Compiled once: in three places it would take a minute."""
-    return law_of.propose(belief, gain, growth, False, law, room)
+    return law_of.make(belief, limits, doubt, law, words, room)
 
 
 @entry_point
@@ -128,6 +128,7 @@ def _run(
     previous: Integers,
     all_spent: Integers,
     histories: Words,
+    predictions: Integers,
     ended: Array,
     rows: Integers,
     symbols: Integers,
@@ -137,17 +138,16 @@ def _run(
     answer_digests: Bytes,
     symbol_digests: Bytes,
     chain: CompiledChain,
-    gain: float,
-    growth: float,
+    limits: Limits,
+    doubts: Floats,
     favoured: np.uint64,
     likely: float,
     unlikely: float,
+    decision_charge: int,
     counts_steps: bool,
-    decision_rounding: int,
-    release_rounding: int,
-    largest_charge: int,
     total: int,
     law: Floats,
+    words: Words,
     told: Floats,
     posterior: Floats,
     room: Room,
@@ -170,16 +170,16 @@ def _run(
         if ended[row]:
             continue
         belief, history, last, within = beliefs[row], histories[row], previous[row], 0.0
+        doubt = doubts[bit_length(predictions[row])]
         if counts_steps:
-            partial, _ = _propose(belief, gain, growth, law, room)
-            within = expected_steps(belief, law, gain, partial, posterior)
-        cost = charge(
-            answer_leakage_ratio(belief, last, within, likely, unlikely), decision_rounding
-        )
-        if all_spent[row] + largest_charge > total:
+            partial, kept, ratio, constant = _make(belief, limits, doubt, law, words, room)
+            within = expected_steps(belief, law, words, partial, constant)
+        ratio = answer_ratio(belief, last, within, likely, unlikely, doubt)
+        cost = charge_up_to(ratio, np.inf, decision_charge)
+        if all_spent[row] + decision_charge + limits.at_most > total:
             answered(belief, last, within, False, likely, unlikely, told)
-            _, constant = _propose(told, gain, growth, law, room)
-            at_most = cost + charge(law_of.leakage_ratio(law, gain, constant), release_rounding)
+            partial, kept, ratio, constant = _make(told, limits, doubt, law, words, room)
+            at_most = cost + charge_up_to(ratio, limits.growth, limits.at_most)
             if all_spent[row] + at_most > total:
                 ended[row] = True
                 continue
@@ -193,14 +193,14 @@ def _run(
             for share in range(n):
                 posterior[share] = told[share]
         else:
-            partial, constant = _propose(told, gain, growth, law, room)
+            partial, kept, ratio, constant = _make(told, limits, doubt, law, words, room)
             word = bound_word(draws, position, release, symbol_digests, size, symbol, history)
-            uniform = np.float64(word >> np.uint64(11)) * 2.0**-53
-            drawn = law_of.sample(law, gain, partial, symbol, uniform, room)
-            law_of.correct(told, law, gain, partial, drawn, posterior)
-            cost += charge(law_of.leakage_ratio(law, gain, constant), release_rounding)
+            drawn = law_of.draw(words, kept, partial, constant, symbol, word)
+            law_of.correct(told, law, words, partial, constant, drawn, posterior)
+            cost += charge_up_to(ratio, limits.growth, limits.at_most)
             event = drawn
         predict(posterior, chain, belief)
+        predictions[row] += 1
         previous[row] = drawn
         all_spent[row] = spent_after(all_spent[row], cost)
         histories[row] = extended(history, event + 1)

@@ -21,12 +21,15 @@ _ODD_PARTS = np.array([1.0 / (2 * term + 1) for term in range(SERIES_TERMS + 1)]
 
 
 @inlined
-def charge(ratio: float, rounding: int) -> int:
-    """`charge_of_leakage`; a `rounding` of -1 is none."""
-    units = _units(ratio)
-    if rounding < 0:
-        return 2 * units
-    return units + rounding if units > 0 else 0
+def charge_up_to(ratio: float, largest: float, at_most: int) -> int:
+    """`charge_of_ratio`, but not more than `at_most`, which is what the `largest` ratio costs."""
+    return at_most if ratio >= largest else min(_units(ratio), at_most)
+
+
+@inlined
+def bit_length(number: int) -> int:
+    """`bit_lengths`."""
+    return math.frexp(float(number))[1]
 
 
 @inlined

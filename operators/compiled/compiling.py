@@ -25,7 +25,14 @@ config: Any = _config
 _HERE = Path(__file__).parent
 _CONSTANTS = [
     _HERE.parent / name
-    for name in ("history.py", "nats.py", "sip/hamming_kernel.py", "sip/markov_model.py")
+    for name in (
+        "history.py",
+        "nats.py",
+        "sip/hamming_kernel.py",
+        "sip/integer_law.py",
+        "sip/markov_model.py",
+        "sip/privacy_bound.py",
+    )
 ]
 """Where else what is compiled in is written down."""
 

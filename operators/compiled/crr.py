@@ -8,16 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.compiled import hamming_law as law_of
+from operators.compiled import integer_law as law_of
 from operators.compiled.blake2b import Bytes
-from operators.compiled.charges import charge, extended, spent_after
+from operators.compiled.charges import bit_length, charge_up_to, extended, spent_after
 from operators.compiled.compiling import entry_point
-from operators.compiled.hamming_law import Room
+from operators.compiled.hamming_law import LAW_ROWS, Room
+from operators.compiled.integer_law import WORD_ROWS, Limits
 from operators.compiled.keyed_words import HISTORY_BYTES, DrawColumns, bound_word, bytes_of
 from operators.compiled.markov_step import CompiledChain, is_distribution, predict
 from operators.fields import encode_fields
 from operators.mechanism import Array, Floats, Integers, Releases, Run, State, Words
 from operators.randomness import KeyedDraws
+from operators.sip.belief_radius import PREDICTIONS
 
 NO_LIMIT = 2**63 - 1
 
@@ -27,10 +29,8 @@ class CompiledStep:
     """The constants of a configured mechanism; `digests` are those of its symbols, joined."""
 
     chain: CompiledChain
-    gain: float
-    growth: float
-    full_support: bool
-    rounding: int
+    limits: Limits
+    doubts: Floats
     digests: bytes
 
     def run(
@@ -56,6 +56,7 @@ class CompiledStep:
             state["releases"],
             state["spent"],
             state["history"],
+            state.get(PREDICTIONS, np.zeros(streams, dtype=np.int64)),
             np.zeros(streams, dtype=bool),
             rows,
             symbols,
@@ -65,12 +66,11 @@ class CompiledStep:
             bytes_of(purpose),
             bytes_of(self.digests),
             self.chain,
-            self.gain,
-            self.growth,
-            self.full_support,
-            self.rounding,
+            self.limits,
+            self.doubts,
             NO_LIMIT if total is None else total,
-            np.empty((law_of.LAW_ROWS, symbols_there)),
+            np.empty((LAW_ROWS, symbols_there)),
+            np.empty((WORD_ROWS, symbols_there), dtype=np.uint64),
             np.empty(symbols_there),
             room,
             released,
@@ -89,6 +89,7 @@ def _run(
     releases: Integers,
     all_spent: Integers,
     histories: Words,
+    predictions: Integers,
     ended: Array,
     rows: Integers,
     symbols: Integers,
@@ -96,12 +97,11 @@ def _run(
     purpose: Bytes,
     digests: Bytes,
     chain: CompiledChain,
-    gain: float,
-    growth: float,
-    full_support: bool,
-    rounding: int,
+    limits: Limits,
+    doubts: Floats,
     total: int,
     law: Floats,
+    words: Words,
     posterior: Floats,
     room: Room,
     released: Integers,
@@ -121,16 +121,17 @@ def _run(
         if ended[row]:
             continue
         belief, history = beliefs[row], histories[row]
-        partial, constant = law_of.propose(belief, gain, growth, full_support, law, room)
-        cost = charge(law_of.leakage_ratio(law, gain, constant), rounding)
+        doubt = doubts[bit_length(predictions[row])]
+        partial, kept, ratio, constant = law_of.make(belief, limits, doubt, law, words, room)
+        cost = charge_up_to(ratio, limits.growth, limits.at_most)
         if all_spent[row] + cost > total:
             ended[row] = True
             continue
         word = bound_word(draws, position, purpose, digests, digest_bytes, symbol, history)
-        uniform = np.float64(word >> np.uint64(11)) * 2.0**-53
-        drawn = law_of.sample(law, gain, partial, symbol, uniform, room)
-        law_of.correct(belief, law, gain, partial, drawn, posterior)
+        drawn = law_of.draw(words, kept, partial, constant, symbol, word)
+        law_of.correct(belief, law, words, partial, constant, drawn, posterior)
         predict(posterior, chain, belief)
+        predictions[row] += 1
         releases[row] += 1
         all_spent[row] = spent_after(all_spent[row], cost)
         histories[row] = extended(history, drawn + 1)

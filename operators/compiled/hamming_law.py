@@ -1,4 +1,4 @@
-"""The release law of bounded conditional randomized response for one belief, symbol by symbol.
+"""The proposal of bounded conditional randomized response for one belief, symbol by symbol.
 
 The same operations in the same order as `hamming_kernel`, `stay_or_fill` and `release_law` of
 `operators.sip`, which say what they mean. One row at a time needs no arrays of rows, and no masks
@@ -18,14 +18,14 @@ from operators.sip.hamming_kernel import TIE
 
 SUPPORT, OWN, FILL, PARTIAL_FILL, MARGINAL, LARGEST, MASS = range(7)
 LAW_ROWS = 7
-RANKED, KEPT, REST, DEFICIT, WEIGHTS, CUMULATIVE = range(6)
-_SCRATCH_ROWS = 6
+RANKED, KEPT, REST, DEFICIT, WEIGHTS = range(5)
+_SCRATCH_ROWS = 5
 _SORTED_BY_INSERTION = 64
 """Where there are more symbols, merging is faster."""
 
 
 class Room(NamedTuple):
-    """What proposing and drawing write to on their way."""
+    """What proposing writes to on its way."""
 
     scratch: Floats
     order: Integers
@@ -48,12 +48,26 @@ def propose(
     room: Room,
 ) -> tuple[int, bool]:
     """Write the repaired law for a belief; its partial symbol, and whether it is constant."""
+    partial, constant = choose(belief, gain, growth, full_support, law, room)
+    _repair(belief, growth, law, partial, constant)
+    return partial, constant
+
+
+@inlined
+def choose(
+    belief: Floats,
+    gain: float,
+    growth: float,
+    full_support: bool,
+    law: Floats,
+    room: Room,
+) -> tuple[int, bool]:
+    """Write the proposal for a belief; its partial symbol, and whether it is constant."""
     symbols = len(belief)
     if full_support:
         for y in range(symbols):
             law[SUPPORT, y] = law[OWN, y] = 1.0
             law[FILL, y] = law[PARTIAL_FILL, y] = 0.0
-        _repair(belief, growth, law, -1, symbols == 1)
         return -1, symbols == 1
     floor = 1.0 / (growth + 1.0)
     scratch, order, rank = room.scratch, room.order, room.rank
@@ -87,7 +101,6 @@ def propose(
     if kept == symbols:
         for y in range(symbols):
             law[FILL, y] = 0.0
-    _repair(belief, growth, law, -1, kept == 1)
     return -1, kept == 1
 
 
@@ -114,48 +127,6 @@ def _repair(belief: Floats, growth: float, law: Floats, partial: int, constant: 
         law[MARGINAL, y] = marginal
         law[LARGEST, y] = largest
         law[MASS, y] = max(marginal, largest - growth * marginal) if law[SUPPORT, y] > 0.0 else 0.0
-
-
-@inlined
-def leakage_ratio(law: Floats, gain: float, constant: bool) -> float:
-    """e^IIL of the step."""
-    worst = 1.0
-    for y in range(law.shape[1]):
-        if law[SUPPORT, y] > 0.0:
-            largest = law[MASS, y] + gain * law[LARGEST, y]
-            released = law[MASS, y] + gain * law[MARGINAL, y]
-            smallest = law[MASS, y] + gain * (law[OWN, y] if constant else 0.0)
-            upper = largest / released if released > 0.0 else np.inf
-            lower = released / smallest if smallest > 0.0 else np.inf
-            worst = max(worst, max(upper, lower))
-    return worst
-
-
-@inlined
-def sample(law: Floats, gain: float, partial: int, symbol: int, uniform: float, room: Room) -> int:
-    """Draw a release by inversion."""
-    symbols = law.shape[1]
-    cumulative = 0.0
-    for y in range(symbols):
-        weight = weight_of(law, gain, partial, symbol, y)
-        cumulative = weight if y == 0 else cumulative + weight
-        room.scratch[CUMULATIVE, y] = cumulative
-    bound, drawn = uniform * cumulative, 0
-    for y in range(symbols):
-        if room.scratch[CUMULATIVE, y] <= bound:
-            drawn += 1
-    return drawn
-
-
-@inlined
-def weight_of(law: Floats, gain: float, partial: int, symbol: int, released: int) -> float:
-    """a(y|x), times what all y have together."""
-    own = law[OWN, symbol]
-    moves = (1.0 - own) * law[PARTIAL_FILL if symbol == partial else FILL, released]
-    if released == symbol:
-        moves += own
-    weight: float = law[MASS, released] + gain * moves
-    return weight
 
 
 @inlined

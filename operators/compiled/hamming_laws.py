@@ -1,61 +1,79 @@
-"""Release laws for 0/1 distance, one for each row: see `hamming_law` for one of them.
+"""Integer laws for 0/1 distance, one for each row: see `integer_law` for one of them.
 
-`laws` is `(rows, 7, n)`; beliefs and posteriors are `(rows, n)`, transitions `(rows, n, n)`.
+Beliefs and posteriors are `(rows, n)`, transitions `(rows, n, n)`.
 """
 
-from operators.compiled import hamming_law as law_of
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.compiled import integer_law as law_of
+from operators.compiled.charges import charge_up_to
 from operators.compiled.compiling import entry_point
-from operators.compiled.hamming_law import Room
+from operators.compiled.hamming_law import LAW_ROWS, Room
+from operators.compiled.integer_law import WORD_ROWS, Limits
 from operators.compiled.markov_step import predict_dense
-from operators.mechanism import Array, Floats, Integers
+from operators.mechanism import Array, Floats, Integers, Words
+
+
+class Laws(NamedTuple):
+    """What `integer_law` makes of each row."""
+
+    laws: Floats
+    words: Words
+    partials: Integers
+    totals: Words
+    constants: Integers
+    charges: Integers
+
+    @classmethod
+    def of(cls, rows: int, symbols: int) -> "Laws":
+        """Room for them."""
+        laws = np.empty((rows, LAW_ROWS, symbols))
+        words = np.empty((rows, WORD_ROWS, symbols), dtype=np.uint64)
+        totals = np.empty(rows, dtype=np.uint64)
+        partials, constants, charges = np.empty((3, rows), dtype=np.int64)
+        return cls(laws, words, partials, totals, constants, charges)
 
 
 @entry_point
-def propose(
-    beliefs: Floats,
-    gain: float,
-    growth: float,
-    laws: Floats,
-    partials: Integers,
-    ratios: Floats,
-    room: Room,
-) -> None:
-    """Repaired proposals, and e to the power of what their releases leak."""
+def make(beliefs: Floats, limits: Limits, doubts: Floats, made: Laws, room: Room) -> None:
+    """Write the law of each belief, and what its release costs."""
     for row in range(len(beliefs)):
-        belief, law = beliefs[row], laws[row]
-        partials[row], constant = law_of.propose(belief, gain, growth, False, law, room)
-        ratios[row] = law_of.leakage_ratio(law, gain, constant)
+        partial, total, ratio, constant = law_of.make(
+            beliefs[row], limits, doubts[row], made.laws[row], made.words[row], room
+        )
+        made.partials[row], made.totals[row], made.constants[row] = partial, total, constant
+        made.charges[row] = charge_up_to(ratio, limits.growth, limits.at_most)
 
 
 @entry_point
-def sample(
-    laws: Floats,
-    gain: float,
-    partials: Integers,
-    symbols: Integers,
-    uniforms: Floats,
-    drawn: Integers,
-    room: Room,
-) -> None:
+def draw(made: Laws, symbols: Integers, words: Words, drawn: Integers) -> None:
     """A release for each row."""
-    for row in range(len(laws)):
-        drawn[row] = law_of.sample(
-            laws[row], gain, partials[row], symbols[row], uniforms[row], room
+    for row in range(len(symbols)):
+        drawn[row] = law_of.draw(
+            made.words[row],
+            made.totals[row],
+            made.partials[row],
+            made.constants[row],
+            symbols[row],
+            words[row],
         )
 
 
 @entry_point
-def correct(
-    beliefs: Floats,
-    laws: Floats,
-    gain: float,
-    partials: Integers,
-    released: Integers,
-    posteriors: Floats,
-) -> None:
+def correct(beliefs: Floats, made: Laws, released: Integers, posteriors: Floats) -> None:
     """What a release of each row says."""
-    for row in range(len(laws)):
-        law_of.correct(beliefs[row], laws[row], gain, partials[row], released[row], posteriors[row])
+    for row in range(len(beliefs)):
+        law_of.correct(
+            beliefs[row],
+            made.laws[row],
+            made.words[row],
+            made.partials[row],
+            made.constants[row],
+            released[row],
+            posteriors[row],
+        )
 
 
 @entry_point

@@ -4,9 +4,13 @@ Good enough for a truth is what is at most `within` steps away from it. `likely`
 of an answer that is true, and `unlikely` that of one that is not.
 """
 
-from operators.compiled import hamming_law as law_of
+import numpy as np
+
+from operators.compiled import integer_law as law_of
 from operators.compiled.compiling import inlined, part
-from operators.mechanism import Floats
+from operators.mechanism import Floats, Words
+from operators.sip.integer_law import RATIO_UP
+from operators.sip.privacy_bound import WORDS
 
 
 @inlined
@@ -36,10 +40,10 @@ def answered(
 
 
 @part
-def answer_leakage_ratio(
-    belief: Floats, last: int, within: float, likely: float, unlikely: float
+def answer_ratio(
+    belief: Floats, last: int, within: float, likely: float, unlikely: float, doubt: float
 ) -> float:
-    """e^IIL of the answer."""
+    """e to the power of what the answer leaks at most, for every exact belief in doubt."""
     symbols, good_enough = len(belief), 0
     for x in range(symbols):
         if is_near(x, last, within):
@@ -47,6 +51,8 @@ def answer_leakage_ratio(
     worst = 1.0
     if good_enough == symbols:
         return worst
+    if not doubt < np.inf:
+        return np.inf
     for answer in (True, False):
         released, largest, smallest = 0.0, unlikely, likely
         for x in range(symbols):
@@ -54,24 +60,22 @@ def answer_leakage_ratio(
             share = belief[x] * chance
             released = share if x == 0 else released + share
             largest, smallest = max(largest, chance), min(smallest, chance)
-        worst = max(worst, max(largest / released, released / smallest))
-    return worst
+        upper = largest / (released * (1.0 - doubt))
+        worst = max(worst, max(upper, released * (1.0 + doubt) / smallest))
+    return worst * RATIO_UP
 
 
 @part
-def expected_steps(
-    belief: Floats, law: Floats, gain: float, partial: int, weights: Floats
-) -> float:
+def expected_steps(belief: Floats, law: Floats, words: Words, partial: int, constant: int) -> float:
     """E|x - y| of a release by the law."""
     symbols, expected = len(belief), 0.0
     for x in range(symbols):
-        total = 0.0
-        for y in range(symbols):
-            weights[y] = law_of.weight_of(law, gain, partial, x, y)
-            total = weights[y] if y == 0 else total + weights[y]
         apart = 0.0
-        for y in range(symbols):
-            steps = weights[y] / total * abs(y - x)
-            apart = steps if y == 0 else apart + steps
+        if constant >= 0:
+            apart = float(abs(constant - x))
+        else:
+            for y in range(symbols):
+                weight = float(law_of.words_of(law, words, partial, x, y)) / WORDS
+                apart += weight * abs(y - x)
         expected += belief[x] * apart
     return expected

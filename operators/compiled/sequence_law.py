@@ -1,92 +1,170 @@
-"""The law over all batches that likely sequences propose: repaired, drawn from, and learned from.
+"""The integer law over all batches that likely sequences propose: made, drawn from, learned from.
 
-The same operations in the same order as `ReleaseLaw`, `Assignment` and `SequenceLaw` of
-`operators.sip`. Arrays are `(rows, batches)`: one stream after the other. The last argument of each
-is room for one number of every batch.
+The same operations in the same order as `SharesLaw`, `FewShares` and `SequenceLaw` of
+`operators.sip`, where every truth has one target. Arrays are `(rows, batches)`: one stream after
+the other. `commons` is U, `totals` is G, and `constants` is the batch that is always released,
+or -1.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from operators.compiled.charges import charge
+from operators.compiled.charges import charge_up_to
 from operators.compiled.compiling import entry_point, part
-from operators.mechanism import Array, Floats, Integers
+from operators.mechanism import Array, Floats, Integers, Words
+from operators.sip.integer_law import LEAST_ROOM, MASS_UP, MOST_WORDS, RATIO_UP
+from operators.sip.privacy_bound import UP, WORDS
+
+
+class Laws(NamedTuple):
+    """One law for each row, and what its release is charged."""
+
+    commons: Words
+    totals: Words
+    constants: Integers
+    charges: Integers
+
+    @classmethod
+    def of(cls, rows: int, batches: int) -> "Laws":
+        """Room for so many."""
+        commons, totals = np.empty((rows, batches), np.uint64), np.empty(rows, np.uint64)
+        return cls(commons, totals, np.empty(rows, np.int64), np.empty(rows, np.int64))
+
+
+class Room(NamedTuple):
+    """What making a law writes to on its way."""
+
+    is_target: Array
+    marginal: Floats
+    least: Floats
+
+    @classmethod
+    def of(cls, batches: int) -> "Room":
+        """For so many batches."""
+        return cls(np.empty(batches, dtype=bool), np.empty(batches), np.empty(batches))
 
 
 @entry_point
 def repair(
     priors: Floats,
     targets: Integers,
-    gain: float,
     growth: float,
-    marginals: Floats,
-    masses: Floats,
-    charges: Integers,
-    is_target: Array,
+    gain: float,
+    reserve: float,
+    at_most: int,
+    doubts: Floats,
+    laws: Laws,
+    room: Room,
 ) -> None:
-    """Marginal and repaired mass of every batch, and what a release leaks."""
-    rows, batches = priors.shape
-    for row in range(rows):
-        marginal, mass = marginals[row], masses[row]
-        marginal[:], is_target[:] = 0.0, False
-        for batch in range(batches):
-            marginal[targets[row, batch]] += priors[row, batch]
-            is_target[targets[row, batch]] = True
-        constant = is_target.sum() == 1
-        worst = 1.0
-        for batch in range(batches):
-            mass[batch] = 0.0
-            if is_target[batch]:
-                if constant:
-                    marginal[batch] = 1.0
-                mass[batch] = max(marginal[batch], 1.0 - growth * marginal[batch])
-                worst = max(worst, _ratio(mass[batch], marginal[batch], gain, constant))
-        charges[row] = charge(worst, 0)
+    """Make the targets of every batch private; infinite doubts leave a constant."""
+    for row in range(len(priors)):
+        prior, target, doubt = priors[row], targets[row], doubts[row]
+        targets_used = _gather(prior, target, room)
+        top = int(np.argmax(room.marginal))
+        words = 0.0
+        if targets_used > 1 and np.isfinite(doubt):
+            words = _words(growth, gain, reserve, doubt, room)
+        ratio = -1.0
+        if words >= LEAST_ROOM:
+            total = np.uint64(words)
+            ratio = _repair(prior, target, growth, gain, doubt, total, top, laws.commons[row], room)
+            laws.totals[row] = total
+        laws.constants[row] = -1 if ratio > 0.0 else top
+        laws.charges[row] = charge_up_to(ratio, growth, at_most) if ratio > 0.0 else 0
 
 
 @part
-def _ratio(mass: float, marginal: float, gain: float, constant: bool) -> float:
-    """How far the chances of one release are apart from what it is expected to be."""
-    largest, released = mass + gain, mass + gain * marginal
-    smallest = largest if constant else mass
-    upper = largest / released if released > 0.0 else np.inf
-    lower = released / smallest if smallest > 0.0 else np.inf
-    return max(upper, lower)
+def _gather(prior: Floats, target: Integers, room: Room) -> int:
+    """b(r) of every batch r; how many there are that others go to."""
+    room.marginal[:], room.is_target[:] = 0.0, False
+    for batch in range(len(prior)):
+        room.marginal[target[batch]] += prior[batch]
+        room.is_target[target[batch]] = True
+    used = 0
+    for batch in range(len(prior)):
+        used += room.is_target[batch]
+    return used
+
+
+@part
+def _words(growth: float, gain: float, reserve: float, doubt: float, room: Room) -> float:
+    """Return how many words may depend on the truth."""
+    need, largest = 0.0, 1.0 * UP
+    for batch in range(len(room.marginal)):
+        if room.is_target[batch]:
+            marginal = room.marginal[batch]
+            least = largest - growth * (marginal * (1.0 - doubt))
+            need += max(least, marginal * (1.0 + doubt)) / gain
+    words: float = (WORDS - reserve) / ((1.0 + need * MASS_UP) * UP)
+    return words
+
+
+@part
+def _repair(
+    prior: Floats,
+    target: Integers,
+    growth: float,
+    gain: float,
+    doubt: float,
+    total: np.uint64,
+    top: int,
+    common: Words,
+    room: Room,
+) -> float:
+    """Write U, and return e to the actual leakage; -1 where the words do not suffice."""
+    given = np.float64(total)
+    expected, least = room.marginal, room.least
+    expected[:] = 0.0
+    for batch in range(len(prior)):
+        expected[target[batch]] += prior[batch] * given
+    most, needed = given * UP, 0.0
+    for batch in range(len(prior)):
+        least[batch] = 0.0
+        if room.is_target[batch]:
+            low = expected[batch] * (1.0 - doubt)
+            high = expected[batch] * (1.0 + doubt)
+            least[batch] = np.ceil(max(most - growth * low, high) / gain * UP) + 1.0
+            needed += least[batch]
+    if not needed * UP + given < MOST_WORDS:
+        return -1.0
+    rest = np.uint64(0) - total
+    for batch in range(len(prior)):
+        common[batch] = np.uint64(least[batch])
+        rest -= common[batch]
+    common[top] += rest
+    worst = 1.0
+    for batch in range(len(prior)):
+        if room.is_target[batch]:
+            words = np.float64(common[batch])
+            low = expected[batch] * (1.0 - doubt)
+            high = expected[batch] * (1.0 + doubt)
+            worst = max(worst, (words * UP + most) / (words + low))
+            worst = max(worst, (words * UP + high) / words)
+    return min(growth, worst * RATIO_UP)
 
 
 @entry_point
-def sample(
-    masses: Floats,
-    targets: Integers,
-    gain: float,
-    truths: Integers,
-    uniforms: Floats,
-    drawn: Integers,
-    cumulative: Floats,
-) -> None:
-    """Draw the number of a batch by inversion."""
-    rows, batches = masses.shape
+def sample(laws: Laws, targets: Integers, truths: Integers, words: Words, drawn: Integers) -> None:
+    """Draw the number of a batch with one word, in the same steps whatever the truth is."""
+    rows, batches = laws.commons.shape
     for row in range(rows):
-        proposed, total = targets[row, truths[row]], 0.0
+        if laws.constants[row] >= 0:
+            drawn[row] = laws.constants[row]
+            continue
+        own = targets[row, truths[row]]
+        beyond, reached, number = words[row] - laws.totals[row], np.uint64(0), 0
         for batch in range(batches):
-            weight = masses[row, batch]
-            if batch == proposed:
-                weight += gain
-            total += weight
-            cumulative[batch] = total
-        bound, number = uniforms[row] * total, 0
-        for batch in range(batches):
-            if cumulative[batch] <= bound:
-                number += 1
-        drawn[row] = number
+            reached += laws.commons[row, batch]
+            number += reached <= beyond
+        drawn[row] = own if words[row] < laws.totals[row] else number
 
 
 @entry_point
 def learned(
     priors: Floats,
     targets: Integers,
-    marginals: Floats,
-    masses: Floats,
-    gain: float,
+    laws: Laws,
     released: Integers,
     told: Floats,
     posterior: Floats,
@@ -95,13 +173,14 @@ def learned(
     rows, batches = priors.shape
     window, symbols = told.shape[:2]
     for row in range(rows):
-        shown = released[row]
-        mass = masses[row, shown]
-        divisor, total = mass + gain * marginals[row, shown], 0.0
-        more, less = (mass + gain) / divisor, mass / divisor
+        shown, more, less = released[row], 1.0, 1.0
+        if laws.constants[row] < 0:
+            less = np.float64(laws.commons[row, shown])
+            more = np.float64(laws.commons[row, shown] + laws.totals[row])
+        total = 0.0
         for batch in range(batches):
-            ratio = more if targets[row, batch] == shown else less
-            posterior[batch] = priors[row, batch] * ratio
+            likelihood = more if targets[row, batch] == shown else less
+            posterior[batch] = priors[row, batch] * likelihood
             total += posterior[batch]
         for batch in range(batches):
             posterior[batch] /= total

@@ -10,7 +10,8 @@ How they are wired decides, and not which of them is correlated:
 - `independent_attributes`: two attributes of one user that tell nothing about each other. Leakages
   add up, each with a correlation of its own.
 
->>> absorbing = TemporalCorrelation.of([[0.8, 0.2], [0.0, 1.0]])
+>>> rows = [[0.8, 0.2], [0.0, 1.0]]
+>>> absorbing = TemporalCorrelation.of(rows, rows)
 >>> ones = [1.0] * 5
 >>> round(parallel(absorbing, ones, ones).total[-1], 6)
 9.147309

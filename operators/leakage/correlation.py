@@ -14,7 +14,8 @@ guarantee and no differential privacy for everybody: it is relative to these two
 
 Claim. Every figure is an upper bound: sums are rounded up, as L is. Leakages grow with every spent
 epsilon, so what holds for the largest spend of a tick holds for all smaller ones; and what is known
-about a past tick grows as more is released.
+about a past tick grows as more is released. P_B depends on the law of the value before. It is the
+same at all ticks for a chain in its long run, and the claim is relative to that, or to a given P_B.
 
 Parameters: epsilons in nats under a *change* of the value. A mechanism whose sensitivity 1 is that
 of adding or removing a user leaks twice its epsilon under a change.
@@ -33,8 +34,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum, inf, isfinite, nextafter
 
+import numpy as np
+
 from operators.leakage.leakage_function import LeakageFunction
-from operators.leakage.matrices import Matrix, transition_matrix
+from operators.leakage.matrices import Matrix, read_backwards, transition_matrix
 
 
 @dataclass(frozen=True)
@@ -55,14 +58,18 @@ class TemporalCorrelation:
 
     @classmethod
     def of(cls, forward: Matrix, backward: Matrix | None = None) -> "TemporalCorrelation":
-        """From square matrices; without `backward` the chain is taken to look the same both ways.
+        """From square matrices; without `backward` the chain is read backwards in its long run.
 
-        `ValueError` names the matrix, the row and the column that cannot be.
+        Where a value is left for good there is none that says what came before. What has been
+        learned about earlier values is then taken to be known about later ones, which bounds every
+        law. `ValueError` names the matrix, the row and the column that cannot be.
         """
-        ahead = LeakageFunction.of(transition_matrix(forward, "forward matrix"))
-        if backward is None:
-            return cls(ahead, ahead)
-        return cls(LeakageFunction.of(transition_matrix(backward, "backward matrix")), ahead)
+        matrix = transition_matrix(forward, "forward matrix")
+        ahead = LeakageFunction.of(matrix)
+        if backward is not None:
+            return cls(LeakageFunction.of(transition_matrix(backward, "backward matrix")), ahead)
+        turned = read_backwards(matrix)
+        return cls(LeakageFunction.of(np.eye(len(matrix)) if turned is None else turned), ahead)
 
     def over(self, spends: Sequence[float]) -> LeakageOverTime:
         """Leakage about single ticks, event level, when tick t spends `spends[t]`."""

@@ -5,8 +5,9 @@ tick (or `window` consecutive ticks), however long it is. `epsilons_for` spends 
 known length, and leaks at most alpha about every single tick. Both hold for the exact leakage,
 since they are found with an upper bound of it.
 
-Where two values never lead to the same one (q0 = 1: the identity, permutations), what leaks about
-one tick adds up without a limit, and no budget of each tick suffices.
+Where two values never lead to the same one, or never come from the same one (q0 = 1: the identity,
+permutations), what leaks about one tick adds up without a limit, and no budget of each tick
+suffices.
 
 >>> often = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
 >>> round(largest_epsilon(often, alpha=1.0), 8)
@@ -46,10 +47,21 @@ def largest_epsilon(correlation: TemporalCorrelation, alpha: float, window: int 
         low, high = (middle, high) if enough else (low, middle)
     if low == 0.0:
         raise UnboundedLeakage(
-            "no budget above 0 keeps the leakage of an endless stream below a limit: two values "
-            "never lead to the same one. End the stream after T ticks and spend alpha/T on each"
+            f"no budget above 0 keeps the leakage of an endless stream below a limit: "
+            f"{_why_none(correlation)}. End the stream after T ticks and spend alpha/T on each"
         )
     return low
+
+
+def _why_none(correlation: TemporalCorrelation) -> str:
+    if correlation.forward.bounded_below == 0.0:
+        return "two values never lead to the same one"
+    if correlation.backward.bounded_below == 0.0:
+        return (
+            "two values never come from the same one, or some value is left for good and nothing "
+            "says what came before"
+        )
+    return "it would be below the smallest number there is"
 
 
 def epsilons_for(correlation: TemporalCorrelation, alpha: float, ticks: int) -> tuple[float, ...]:

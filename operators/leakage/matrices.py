@@ -16,10 +16,13 @@ from collections.abc import Sequence
 from math import fsum, isfinite
 
 import numpy as np
+from numpy.typing import NDArray
 
 from operators.mechanism import Floats
 
 SUM_TOLERANCE = 1e-9
+_SMALLEST = 1e-290
+"""Doubles below lose digits."""
 
 Matrix = Sequence[Sequence[float]] | Floats
 
@@ -70,6 +73,47 @@ def backward_rows(forward: Matrix, law: Sequence[float] | Floats) -> Floats:
     joint = (_distribution("law", law)[:, None] * matrix).T
     possible = joint[joint.sum(axis=1) > 0.0][:, joint.sum(axis=0) > 0.0]
     return distributions(possible / possible.sum(axis=1, keepdims=True), "backward matrix")
+
+
+def read_backwards(forward: Matrix) -> Floats | None:
+    """P(previous | now) of a chain in its long run; None where some value is left for good, or
+    where a probability is so small that doubles lose its digits.
+
+    Values that lead to each other share a long run, and where no others are reached from it, it
+    alone says what came before. Whoever leaves a value for good has a past that depends on when and
+    how the chain began.
+
+    >>> read_backwards([[0.0, 0.08, 0.92], [0.02, 0.0, 0.98], [0.06, 0.0, 0.94]])[1].tolist()
+    [1.0, 0.0, 0.0]
+    >>> read_backwards([[0.8, 0.2], [0.0, 1.0]]) is None
+    True
+    """
+    matrix = transition_matrix(forward)
+    leads = _leads(matrix)
+    if not (leads == leads.T).all():
+        return None
+    if len(matrix) <= 2 or (matrix == matrix.T).all():
+        return matrix
+    law = np.zeros(len(matrix))
+    for together in leads:
+        if law[together][0] == 0.0:
+            shares = long_run_law(matrix[np.ix_(together, together)])
+            if shares is None:
+                return None
+            law[together] = shares
+    law /= law.sum()
+    joint = law[:, None] * matrix
+    if law.min() < _SMALLEST or (joint[matrix > 0.0] < _SMALLEST).any():
+        return None
+    return backward_rows(matrix, law)
+
+
+def _leads(matrix: Floats) -> NDArray[np.bool_]:
+    """Return whether there is a way from one value to another, or to itself."""
+    leads = (matrix > 0.0) | np.eye(len(matrix), dtype=bool)
+    for over in range(len(matrix)):
+        leads |= leads[:, over, None] & leads[over]
+    return leads
 
 
 def long_run_law(forward: Floats) -> Floats | None:

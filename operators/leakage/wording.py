@@ -17,6 +17,8 @@ from decimal import ROUND_CEILING, Decimal
 from math import inf
 from typing import Literal
 
+from operators.leakage.matrices import Matrix, read_backwards
+
 _SHOWN = Decimal("0.0001")
 _UNSEEN = Decimal("1e-9")
 
@@ -44,6 +46,21 @@ def in_words(
         f"depend on each other. For an attacker who knows the transition matrix P {leakage}; "
         "these may exceed ε and, for some P, have no upper bound. "
         "Setting the correlation flag improves accuracy, not privacy."
+    )
+
+
+def backward_in_words(matrix: Matrix, given: str | None) -> str:
+    """What the figures take to have come before a value; `given` says where its matrix is from."""
+    if given is not None:
+        return f"as given by {given}"
+    if read_backwards(matrix) is None:
+        return (
+            "unknown, and taken as the worst: some value is left for good, so no long run says "
+            "what came before, and all that is learned about a tick counts for the next one too"
+        )
+    return (
+        "the matrix read backwards in its long run: the attacker takes values to have followed it "
+        "since long before the first tick"
     )
 
 

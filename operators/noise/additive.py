@@ -8,7 +8,7 @@ Source: noise specification, sections 2, 3 and 5.
 
 from collections.abc import Callable
 from hashlib import blake2b
-from math import prod
+from math import inf, nextafter, prod
 
 from operators.fields import encode_each, encode_fields
 from operators.mechanism import Array, Draws, Integers, Words
@@ -17,6 +17,10 @@ from operators.noise.grid import Grid
 
 COMFORTABLE = 100
 """With fewer grid steps (per coordinate) in the sensitivity, rounding may cost over 1 percent."""
+
+_BEYOND = 100.0
+"""Nats: e^100 makes more than 1 of every error in total variation."""
+_ROUNDING = 1e-12
 
 LARGEST_SENSITIVITY = 2**63
 """What a draw is bound to is an integer of 64 bits, with sign."""
@@ -63,9 +67,20 @@ def _digests(vectors: Integers, bound_to: bytes) -> list[bytes]:
     ]
 
 
-def finite_precision_delta(epsilon: float, total_variation: float, draws: int) -> float:
-    """The delta that `draws` draws, each off by `total_variation`, add to a proof of `epsilon`.
+def finite_precision_delta(
+    epsilon: float, total_variation: float, draws: int, largest: float | None = None
+) -> float:
+    """The delta that `draws` draws, each off by e = `total_variation`, add to a proof of `epsilon`,
+    which is what they lose together; one loses `largest` at most, or all of it.
+
+    A draw that loses x nats adds (1 + e^x) e (continual release specification, Theorem 4, with
+    tau <= e^x e). e^x is convex, so that the sum is largest if few lose as much as they can:
+
+        e (2 draws + (e^m - 1) epsilon / m),    m = min(epsilon, largest)
 
     Only draws whose index differs between neighbours count: the others have one law for both.
     """
-    return min(1.0, (1.0 + exact_exp(epsilon)) * draws * total_variation)
+    most = min(epsilon, epsilon if largest is None else largest, _BEYOND)
+    convex = (exact_exp(most) - 1.0) / most * epsilon
+    bound = (2.0 * draws + convex) * total_variation * (1.0 + _ROUNDING)
+    return min(1.0, nextafter(bound, inf))

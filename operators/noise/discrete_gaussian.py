@@ -31,8 +31,6 @@ PRECISION = 14
 WORDS_PER_DRAW = 2
 LARGEST = 10 * 2**PRECISION + 1
 """No draw is farther from zero."""
-TOTAL_VARIATION = 4.68e-15
-"""At most 2^-47.6 between a draw from uniform words and P: roundings of the table, tail."""
 TABLE_DIGEST = "8d7f7a71af8b3be62c78048ac97668996719cbcb81d6a4347fe525f29431378c"
 """BLAKE2b-256 of the entries as 8 little-endian bytes each."""
 

@@ -15,8 +15,9 @@ Source: noise specification, sections 2 and 4; Canonne, Kamath and Steinke 2020,
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import floor, isfinite, isqrt
+from math import floor, inf, isfinite, isqrt, nextafter
 
+from operators.declared import take_whole_numbers
 from operators.fields import encode_fields
 from operators.mechanism import Array, Draws, Integers
 from operators.noise import discrete_gaussian as sampler
@@ -25,8 +26,8 @@ from operators.noise.additive import (
     LARGEST_SENSITIVITY,
     BudgetBelowResolution,
     add_noise,
-    finite_precision_delta,
 )
+from operators.noise.gaussian_precision import delta_of_draw
 from operators.noise.grid import Grid
 
 _DEVIATION = 1 << sampler.PRECISION
@@ -51,6 +52,7 @@ class GaussianNoise:
     grid: Grid = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         if not 1 <= self.sensitivity < LARGEST_SENSITIVITY:
             raise ValueError(
                 f"sensitivity: must be from 1 to below 2^63 units, not {self.sensitivity}"
@@ -101,7 +103,8 @@ class GaussianNoise:
 
     def finite_precision_delta(self, epsilon: float) -> float:
         """Per release, for a claim made at `epsilon`."""
-        return finite_precision_delta(epsilon, sampler.TOTAL_VARIATION, self.coordinates)
+        each = delta_of_draw(self.index_sensitivity, epsilon)
+        return min(1.0, nextafter(float(self.coordinates * each), inf))
 
     def add(self, values: Array, draws: Draws, purpose: str = "release") -> Integers:
         """Noisy points of `grid` for values `(rows,)` or `(rows, coordinates)` in units."""

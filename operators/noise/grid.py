@@ -26,8 +26,9 @@ from operators.mechanism import Array, Floats, Integers
 LARGEST_POINT = 2**62
 """Index and noise together stay below this."""
 _LARGEST_BITS = 61
-"""A numerator of the step with more bits would leave no room for a digit; see `_multiplied`."""
-_EXACT_DOUBLE = 2**53
+"""A numerator of the step with more bits would leave no room for a digit; see `multiplied`."""
+EXACT_DOUBLE = 2**53
+"""Every integer up to it is a double."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Grid:
         units = counted(values)
         if ((units < self.lower) | (units > self.upper)).any():
             raise ValueError("a value is outside the declared range; clamp before adding noise")
-        points, rest = _multiplied(units, self.step.denominator, self.step.numerator)
+        points, rest = multiplied(units, self.step.denominator, self.step.numerator)
         return points + (rest >= self.step.numerator - rest)
 
     def value(self, points: Integers, units_per_one: int = 1) -> Floats:
@@ -73,7 +74,7 @@ class Grid:
         which IEEE 754 fixes; elsewhere Python divides integers, which it rounds correctly too.
         """
         step = self.step / units_per_one
-        reach = _EXACT_DOUBLE // step.numerator if step.denominator <= _EXACT_DOUBLE else -1
+        reach = EXACT_DOUBLE // step.numerator if step.denominator <= EXACT_DOUBLE else -1
         near = np.abs(points) <= reach
         values: Floats = np.where(near, points, 0) * step.numerator / float(step.denominator)
         for far in np.flatnonzero(~near):
@@ -88,23 +89,23 @@ def counted(values: Array) -> Integers:
     return values.astype(np.int64, copy=False)
 
 
-def _multiplied(values: Integers, factor: int, divisor: int) -> tuple[Integers, Integers]:
+def multiplied(values: Integers, factor: int | Integers, divisor: int) -> tuple[Integers, Integers]:
     """Quotient (rounded down) and remainder of values * factor / divisor, without overflow.
 
     Long multiplication of the part below `divisor`, in digits of the factor that are as wide as
     the divisor leaves room for: with remainder < divisor and digit < 2^width,
     remainder * 2^width + rest * digit < divisor * 2^(width + 1) <= 2^63.
     """
-    width = 62 - divisor.bit_length()
+    width, factors = 62 - divisor.bit_length(), np.asarray(factor, dtype=np.int64)
     whole, rest = np.divmod(values, divisor)
     quotient, remainder = np.zeros_like(values), np.zeros_like(values)
-    for digit in _digits(factor, width):
+    for digit in _digits(factors, width):
         more, remainder = np.divmod((remainder << width) + rest * digit, divisor)
         quotient = (quotient << width) + more
-    return whole * factor + quotient, remainder
+    return whole * factors + quotient, remainder
 
 
-def _digits(number: int, width: int) -> Iterator[int]:
-    """The digits of a number in base 2^width, most significant first."""
-    count = -(-number.bit_length() // width)
-    return (number >> width * place & (1 << width) - 1 for place in reversed(range(count)))
+def _digits(numbers: Integers, width: int) -> Iterator[Integers]:
+    """The digits of numbers in base 2^width, most significant first; all have as many."""
+    count = -(-int(numbers.max()).bit_length() // width)
+    return (numbers >> width * place & (1 << width) - 1 for place in reversed(range(count)))

@@ -19,6 +19,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import floor, isfinite, sqrt
 
+from operators.declared import take_whole_numbers
 from operators.fields import encode_fields
 from operators.mechanism import Array, Draws, Integers
 from operators.nats import UNITS_PER_NAT
@@ -54,6 +55,7 @@ class LaplaceNoise:
     grid: Grid = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         if not 1 <= self.sensitivity < LARGEST_SENSITIVITY:
             raise ValueError(
                 f"sensitivity: must be from 1 to below 2^63 units, not {self.sensitivity}"

@@ -3,10 +3,8 @@
 Source: real-time release specification, section 5.
 """
 
-from operators.mechanism import Guarantee
-from operators.noise.additive import finite_precision_delta
-from operators.noise.discrete_gaussian import TOTAL_VARIATION
-from operators.wevent.guarantees import CORRELATION
+from operators.guarantee import Guarantee, Neighbours
+from operators.wevent.guarantees import CORRELATION, beyond
 
 _PROOF = (
     "real-time release specification, sections 2 (the filter is post-processing) and 5; Canonne, "
@@ -19,6 +17,8 @@ _NOT_COVERED = (
     "other people whose contributions go with those of the person who is protected",
     "adding or removing whole records: when they arrive, how many there are, and which of them "
     "arrive late",
+    "the times of records: so many people together as move stream time (ticks.stream_time) decide "
+    "which ticks close when, and whose records count",
     "the weights of a filter, even if nobody knew them: they are not a secret, and hide nothing",
     "whoever obtains the secret can remove all randomness",
 )
@@ -26,9 +26,17 @@ _OF_A_PERIOD = "an attacker with no knowledge of how a period of a person depend
 
 
 def real_time_guarantee(
-    *, epsilon: float, delta: float, period: int | None, bins: int, changed: int, sensitivity: int
+    *,
+    epsilon: float,
+    delta: float,
+    period: int | None,
+    bins: int,
+    changed: int,
+    sensitivity: int,
+    neighbours: Neighbours,
+    tick_milliseconds: int | None,
 ) -> Guarantee:
-    """For all ticks together, or for any `period` ticks in a row."""
+    """For all ticks together, or for any `period` ticks in a row; `delta` is with all of it."""
     whole = period is None
     extent = "all ticks" if whole else f"any {period} consecutive ticks"
     anybody = "any prior, and any knowledge about everybody else"
@@ -38,27 +46,30 @@ def real_time_guarantee(
         delta=delta,
         per="stream" if whole else "window",
         window=period,
-        protects=(
-            f"everything one person contributes to {extent}, of which any part is replaced by "
-            "another contribution or by none, while every record keeps its place and its timestamp"
-        ),
+        tick_milliseconds=None if whole else tick_milliseconds,
+        tick_by_tick=not whole,
+        neighbours=neighbours,
         relative_to=anybody if whole else f"{_OF_A_PERIOD}; {anybody}",
         composition=(
             f"{extent} together are within the budget: zero-concentrated figures of ticks add up "
-            "before they become epsilon and delta, a tick without a value costs nothing, and "
-            "what the filter makes of noisy values costs nothing"
+            "before they become epsilon and delta, finite precision is part of delta, a tick "
+            "without a value costs nothing, and so does what the filter makes of noisy values"
         ),
         trust="the pipeline, its state and its partial sums see exact values; readers of the "
         "sanitized topic do not",
         assumptions=(
-            f"one such replacement changes at most {changed} of the {bins} bins of a tick, each by "
+            f"one such change moves at most {changed} of the {bins} bins of a tick, each by "
             f"at most {sensitivity} units: contributions are clamped, and there is at most one for "
             "each person and tick",
             "the keyed hash BLAKE2b is a pseudo-random function of the secret",
         ),
-        not_covered=(*(() if whole else (_of_periods(period), CORRELATION)), *_NOT_COVERED),
+        not_covered=(
+            *(() if whole else (_of_periods(period), CORRELATION)),
+            *beyond(neighbours),
+            *_NOT_COVERED,
+        ),
         proof=_PROOF,
-        finite_precision_delta=finite_precision_delta(epsilon, TOTAL_VARIATION, changed),
+        finite_precision_delta=0.0,
     )
 
 

@@ -35,16 +35,17 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.declared import take_whole_numbers
 from operators.fields import encode_fields
+from operators.guarantee import Guarantee, Neighbours
 from operators.laplace_release import LARGEST_UNITS_PER_ONE
-from operators.mechanism import Draws, Guarantee, Inputs, Releases, State
-from operators.noise.additive import finite_precision_delta
-from operators.noise.discrete_gaussian import TOTAL_VARIATION
+from operators.mechanism import Draws, Inputs, Releases, State
 from operators.noise.grid import counted
 from operators.realtime.real_time_release import Presentation, RealTimeRelease
 from operators.wevent.guarantees import CORRELATION
 from operators.wevent.strategy import LARGEST_VALUE
 
+_NUMBERS = Neighbours("stream", "number", "replaced")
 _NOT_COVERED = (
     "when records come, and in which ticks a stream has a value: both are public, and releases say "
     "which ticks were measured",
@@ -75,12 +76,14 @@ class LocalRealTimeRelease:
     presentation: Presentation = "none"
     units_per_one: int = 1
     shares: tuple[float, ...] = field(default=(), kw_only=True)
+    tick_milliseconds: int | None = field(default=None, kw_only=True)
     series: RealTimeRelease = field(init=False, repr=False)
 
     kind: ClassVar[str] = "real_time_local"
-    implementation: ClassVar[int] = 1
+    implementation: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         if self.lower >= self.upper:
             raise ValueError(f"lower: must be below upper, which is {self.upper}")
         if max(-self.lower, self.upper, self.upper - self.lower) > LARGEST_VALUE:
@@ -99,6 +102,8 @@ class LocalRealTimeRelease:
             weight=self.weight,
             presentation=self.presentation,
             shares=self.shares,
+            neighbours=_NUMBERS,
+            tick_milliseconds=self.tick_milliseconds,
         )
         object.__setattr__(self, "series", series)
 
@@ -120,7 +125,6 @@ class LocalRealTimeRelease:
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Local differential privacy of a stream, or of any ticks of a period."""
         whole, [series] = self.period is None, self.series.guarantees()
-        extent = "of a stream" if whole else f"of a stream at any {self.period} ticks in a row"
         dependence = (
             "any prior, and any dependence of numbers on each other"
             if whole
@@ -134,10 +138,9 @@ class LocalRealTimeRelease:
                 delta=self.delta,
                 per=series.per,
                 window=series.window,
-                protects=(
-                    f"all numbers {extent}, of which any are replaced by others of the range, "
-                    "while every record keeps its place and its timestamp"
-                ),
+                tick_milliseconds=series.tick_milliseconds,
+                tick_by_tick=series.tick_by_tick,
+                neighbours=_NUMBERS,
                 relative_to=dependence,
                 composition=series.composition,
                 trust="the pipeline and its state see raw values; readers of the sanitized topic "
@@ -150,7 +153,7 @@ class LocalRealTimeRelease:
                 ),
                 not_covered=(*self._of_periods(), *_NOT_COVERED),
                 proof=series.proof,
-                finite_precision_delta=finite_precision_delta(self.epsilon, TOTAL_VARIATION, 1),
+                finite_precision_delta=0.0,
             ),
         )
 

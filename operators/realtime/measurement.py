@@ -19,16 +19,24 @@ Source: noise specification, sections 2 and 4.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from hashlib import blake2b
 from math import nextafter
 
 import numpy as np
 
+from operators.fields import encode_each, encode_field, encode_fields
 from operators.mechanism import Draws, Floats, Integers
+from operators.noise import discrete_gaussian as sampler
 from operators.noise.discrete_gaussian import PRECISION
 from operators.noise.gaussian import GaussianNoise
+from operators.noise.row_grids import RowGrids
 from operators.randomness import draws_of
 from operators.wevent.strategy import LARGEST_VALUE
+
+_INNER = encode_fields(1, PRECISION)
+"""One coordinate of a draw, and the precision of the sampler."""
+_OUTER = len(encode_fields(0, 0) + _INNER).to_bytes(4, "little")
+"""The length of what a draw is bound to, after the index."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +46,38 @@ class Measurement:
     sensitivity: int
 
     def noisy(self, values: Integers, steps: Integers, draws: Draws) -> Floats:
-        """`values (rows, bins)` with noise of the precision `steps (rows,)`; 0 where that is 0."""
-        noisy = np.zeros(values.shape)
-        for precision in np.unique(steps[steps > 0]).tolist():
-            rows = np.flatnonzero(steps == precision)
-            noise = _noise(self.sensitivity, precision)
-            points = noise.add(values[rows], draws_of(draws, rows, len(values)))
-            noisy[rows] = noise.grid.value(points)
+        """`values (rows, bins)` with noise of the precision `steps (rows,)`; 0 where that is 0.
+
+        It is that of `GaussianNoise`, of all rows at once, whatever their precision.
+        """
+        noisy, rows = np.zeros(values.shape), np.flatnonzero(steps > 0)
+        if not len(rows):
+            return noisy
+        grids = RowGrids(self.sensitivity, steps[rows])
+        index = grids.index(values[rows])
+        words = draws_of(draws, rows, len(values)).words(
+            "release",
+            self._bound_to(index, steps[rows]),
+            coordinates=index.shape[1],
+            count=sampler.WORDS_PER_DRAW,
+        )
+        noisy[rows] = grids.value(index + sampler.sample(words))
         return noisy
+
+    def _bound_to(self, index: Integers, steps: Integers) -> list[bytes]:
+        """Return the digests of index and noise, as of `add_noise`, for each row."""
+        table = np.concatenate(
+            [
+                encode_each(index.ravel()).table.reshape(len(index), -1),
+                encode_each(steps, _OUTER + encode_field(self.sensitivity)).table,
+            ],
+            axis=1,
+        )
+        content, width = table.tobytes(), table.shape[1]
+        return [
+            blake2b(content[start : start + width] + _INNER, digest_size=32).digest()
+            for start in range(0, len(content), width)
+        ]
 
     def deviation(self, steps: int) -> float:
         """Of the noise, in units."""
@@ -66,7 +98,6 @@ def _deviation(sensitivity: int, steps: int) -> Fraction:
     return Fraction(sensitivity << PRECISION, steps)
 
 
-@lru_cache(maxsize=1024)
 def _noise(sensitivity: int, steps: int) -> GaussianNoise:
     """The noise whose sensitivity is so many steps: its deviation is rounded down to a double."""
     exact = _deviation(sensitivity, steps)

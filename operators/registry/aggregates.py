@@ -58,7 +58,10 @@ def _fast_examples(kind: type[Fast]) -> tuple[Example, ...]:
     return (
         Example(kind(3, window=4, epsilon=1.0, sensitivity=2), _COUNTS),
         Example(often, _COUNTS),
-        Example(kind(1, 1, 0.1, 10**6, cap=Cap(2**38, 2**35)), 10**7 * _COUNTS[:, :1]),
+        Example(
+            kind(1, 1, 0.1, 10**6, cap=Cap(2**38, 2**35), contribution=10**6),
+            10**7 * _COUNTS[:, :1],
+        ),
     )
 
 
@@ -101,6 +104,7 @@ _UNUSABLE_STRATEGY = {
     "window": (0, -1, 10**5 + 1),
     "epsilon": (*EPSILONS, 20.1, 1e-20),
     "sensitivity": (0, -1, 2**44 + 1),
+    "tick_milliseconds": (0, -1),
 }
 
 
@@ -111,6 +115,7 @@ UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
     BudgetDistribution: _UNUSABLE_STRATEGY,
     Fast: {
         **_UNUSABLE_STRATEGY,
+        "contribution": (0, -1, 2**44 + 1),
         "samples": (-1, 10**4 + 1),
         "process_variance": (0.0, -1.0, nan, inf),
         "measurement_variance": (0.0, -1.0, nan, inf),
@@ -123,7 +128,11 @@ UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {
         "last": (0, -1),
         "horizon": (0, -1),
     },
-    RescueDp: {**_UNUSABLE_STRATEGY, "process_variance": (-1.0, nan, inf, 1e19)},
+    RescueDp: {
+        **_UNUSABLE_STRATEGY,
+        "contribution": (0, -1, 2**44 + 1),
+        "process_variance": (-1.0, nan, inf, 1e19),
+    },
     Sample: _UNUSABLE_STRATEGY,
     Uniform: _UNUSABLE_STRATEGY,
 }

@@ -16,18 +16,18 @@ from operators.temporal.threshold import ThresholdPerturbation
 _PAYLOADS = np.array([b"72", None, b"", b'{"rate":72,"zone":"light"}'], dtype=object)
 
 
-def _lag_examples(kind: type[RandomLag]) -> tuple[Example, ...]:
+def _lag_examples(kind: type[RandomLag], **options: Any) -> tuple[Example, ...]:
     mechanisms = [
-        kind(k=2, epsilon=1.0),
-        kind(k=10, epsilon=4.0),
-        kind(k=4, epsilon=2.0, warm_up="emit"),
+        kind(k=2, epsilon=1.0, **options),
+        kind(k=10, epsilon=4.0, **options),
+        kind(k=4, epsilon=2.0, warm_up="emit", **options),
     ]
     return tuple(Example(one, _PAYLOADS) for one in mechanisms)
 
 
 def _forward_examples(kind: type[ForwardPerturbation]) -> tuple[Example, ...]:
-    visible = kind(k=5, epsilon=4.0, calibrate="visible", warm_up="emit")
-    return (*_lag_examples(kind), Example(visible, _PAYLOADS))
+    visible = kind(k=5, epsilon=4.0, warm_up="emit")
+    return (*_lag_examples(kind, calibrate="nominal"), Example(visible, _PAYLOADS))
 
 
 def _threshold_examples(kind: type[ThresholdPerturbation]) -> tuple[Example, ...]:

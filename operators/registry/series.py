@@ -53,6 +53,7 @@ _OF_A_SERIES: Mapping[str, tuple[float, ...]] = {
     "period": (0, -1, 10**7 + 1),
     "decay": (0.0, 1.0, -0.5, nan),
     "weight": (0.0, 1.1, -0.5, nan),
+    "tick_milliseconds": (0, -1),
 }
 
 UNUSABLE: Mapping[type[Any], Mapping[str, tuple[float, ...]]] = {

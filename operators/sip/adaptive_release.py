@@ -8,7 +8,8 @@ belief; if it says yes, the last release is published again, which costs nothing
 Claim. The bit and the release are two releases of one position. Each leaks at most its epsilon
 relative to the declared model, whatever was released before, and all leakages add up (Theorem 1),
 so a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E relative to the
-model, and 2 E for *any* prior or correlation. Charged is what the bit really leaks, and what the
+model, and 2 E for *any* prior or correlation. One position alone is then (decision_epsilon + 2
+release_epsilon)-private. Charged is what the bit really leaks, and what the
 release really leaks where there is one. **The bit is visible**: a repeated release says that the
 answer was yes, a fresh one that it was no. That is why it is noisy, charged, and part of the
 belief: a belief that leaves it out is not the posterior, and Theorem 1 breaks.
@@ -21,7 +22,8 @@ Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)` of ki
 REPEATED, annotated with `confidence`, the probability that the published symbol is the true one
 given everything published. Before anything was released, the last release is the most likely first
 symbol. State: `belief (rows, states of the chain)`, `previous (rows,)`, `spent (rows,)`, and
-`history (rows,)`, a digest of what was published, to which draws are bound. In audits release y is
+`history (rows,)`, a digest of what was published, to which draws are bound; `predictions (rows,)`
+where they are counted (`belief_radius`). In audits release y is
 number y if it is fresh and n + y if it is repeated. No private value is in the state.
 
 >>> from operators.randomness import DrawScope, record_positions
@@ -50,6 +52,7 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
+from operators.declared import take_whole_numbers
 from operators.fields import binding_digest, encode_fields
 from operators.history import extended
 from operators.mechanism import (
@@ -63,35 +66,30 @@ from operators.mechanism import (
     Releases,
     State,
 )
-from operators.nats import add_spent, in_nats
+from operators.nats import add_spent
 from operators.randomized_response import Odds
-from operators.randomness import unit_interval
-from operators.sip.beliefs import (
-    charge_of_leakage,
-    checked_belief,
-    largest_charge,
-    rounding_charge,
-)
+from operators.sip.belief_radius import Radius
+from operators.sip.beliefs import checked_belief
 from operators.sip.chain import Chain
 from operators.sip.compiled_release import compiled_adaptive_step
 from operators.sip.conditional_randomized_response import (
-    LARGEST_EPSILON,
     LARGEST_SHOWN,
     ConditionalRandomizedResponse,
 )
 from operators.sip.guarantees import adaptive_guarantees
+from operators.sip.integer_law import FORMAT
+from operators.sip.privacy_bound import LARGEST_EPSILON
 from operators.sip.proposal import Mask
-from operators.sip.release_law import ReleaseLaw
 from operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
 from operators.sip.symbol_inputs import bound_to, checked_symbols
+from operators.sip.symbol_law import SymbolLaw
 from operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:
     from operators.compiled.adaptive_crr import CompiledAdaptiveStep
 
-_UNIT_ROUNDOFF = 2.0**-53
-_CHARGE_ROUNDING = 8
-"""Units above the epsilons that rounding up can add to the two charges of one position."""
+_ANSWER_ROUNDINGS = 8
+"""What correcting a belief by an answer, too, adds to the roundings of a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +106,10 @@ class AdaptiveRelease(SymbolReleases):
     distance: Distance = "symbol"
 
     kind: ClassVar[str] = "adaptive_crr"
-    implementation: ClassVar[int] = 1
+    implementation: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         for name in ("decision_epsilon", "release_epsilon"):
             epsilon = getattr(self, name)
             if not isfinite(epsilon) or not 0.0 < epsilon <= LARGEST_EPSILON:
@@ -121,6 +120,10 @@ class AdaptiveRelease(SymbolReleases):
             Odds.of(others=1, epsilon=self.decision_epsilon)
         except ValueError as error:
             raise ValueError(f"decision_{error}") from None
+        try:
+            _ = self._fresh
+        except ValueError as error:
+            raise ValueError(f"release_{error}") from None
         if self.distance not in get_args(Distance):
             raise ValueError(f"distance: must be one of {', '.join(get_args(Distance))}")
 
@@ -128,6 +131,7 @@ class AdaptiveRelease(SymbolReleases):
         """Every stream begins with the prior as its belief and an empty ledger."""
         return {
             "belief": np.tile(self.model.start, (rows, 1)),
+            **self.radius.start(rows),
             "previous": np.full(rows, self.constant, dtype=np.int64),
             "spent": np.zeros(rows, dtype=np.int64),
             "history": np.zeros(rows, dtype=np.uint64),
@@ -140,9 +144,9 @@ class AdaptiveRelease(SymbolReleases):
         is_near = decision.near[symbols, np.arange(len(symbols))].astype(np.int64)
         word = draws.words("decision", bound_to(self._answers, is_near, state["history"]))
         repeats = decision.repeats(symbols, word[:, 0, 0])
-        law = self._fresh.law(self._after_decision(decision, repeats))
+        law = self._law_after(state, decision, repeats)
         word = draws.words("release", bound_to(self._bindings, symbols, state["history"]))
-        fresh = law.sample(symbols, unit_interval(word[:, 0, 0]))
+        fresh = law.draw(symbols, word[:, 0, 0])
         released = np.where(repeats, state["previous"], fresh)
         after, posterior = self._after_release(state, decision, law, repeats, released)
         confidence = posterior[released, np.arange(len(released))]
@@ -158,7 +162,7 @@ class AdaptiveRelease(SymbolReleases):
         again, values = np.divmod(released, self.model.symbols)
         repeats: Mask = again > 0
         decision = self._decision(state)
-        law = self._fresh.law(self._after_decision(decision, repeats))
+        law = self._law_after(state, decision, repeats)
         after, posterior = self._after_release(state, decision, law, repeats, values)
         return after, posterior.T
 
@@ -182,7 +186,7 @@ class AdaptiveRelease(SymbolReleases):
         """P(bit given x), times a(y|x) for what is fresh, `(rows, x, 2 n)`."""
         decision = self._decision(state)
         n, rows = decision.belief.shape
-        law = self._fresh.law(self._after_decision(decision, np.zeros(rows, dtype=bool)))
+        law = self._law_after(state, decision, np.zeros(rows, dtype=bool))
         is_last = np.arange(n)[:, None] == state["previous"]
         joint = np.zeros((rows, n, 2 * n))
         for truth in range(n):
@@ -201,15 +205,13 @@ class AdaptiveRelease(SymbolReleases):
         """What the next position costs at most: that is, if the bit asks for a fresh release."""
         decision = self._decision(state)
         publishes = np.zeros(len(state["spent"]), dtype=bool)
-        law = self._fresh.law(self._after_decision(decision, publishes))
-        return self._charge(decision, law, publishes)
+        law = self._law_after(state, decision, publishes)
+        return self._charge(state, decision, law, publishes)
 
-    @cached_property
+    @property
     def largest_charge(self) -> int:
-        """Both epsilons with their rounding allowances."""
-        return largest_charge(self.decision_epsilon, self._decision_rounding) + largest_charge(
-            self.release_epsilon, self._release_rounding
-        )
+        """Both epsilons."""
+        return self._odds.charge + self._fresh.largest_charge
 
     @property
     def constant(self) -> int:
@@ -218,13 +220,7 @@ class AdaptiveRelease(SymbolReleases):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """SIP relative to the model, and LDP for every prior, of a position with all it shows."""
-        allowances = (self._decision_rounding, self._release_rounding)
-        return adaptive_guarantees(
-            epsilon=self.decision_epsilon + self.release_epsilon,
-            rounding_epsilon=in_nats(_CHARGE_ROUNDING + sum(units or 0 for units in allowances)),
-            rounding_covered=None not in allowances,
-            sampling_error=self.model.symbols * (self.model.symbols + 16) * _UNIT_ROUNDOFF,
-        )
+        return adaptive_guarantees(self.decision_epsilon, self.release_epsilon)
 
     def audit(self) -> Mapping[str, object]:
         """The first position: how likely a fresh release is, and what bit and release leak.
@@ -234,9 +230,8 @@ class AdaptiveRelease(SymbolReleases):
         state = self.start(1)
         decision = self._decision(state)
         publishes = np.zeros(1, dtype=bool)
-        law = self._fresh.law(self._after_decision(decision, publishes))
-        total = self.next_charge(state)
-        bit = self._charge(decision, law, ~publishes)
+        law = self._law_after(state, decision, publishes)
+        bit = float(decision.leakage[0])
         small = self.model.symbols <= LARGEST_SHOWN
         return {
             "first position: probabilities (row = truth, column = released, then repeated)": (
@@ -245,8 +240,10 @@ class AdaptiveRelease(SymbolReleases):
             "first position: probability of a repeated release": float(
                 (decision.belief * decision.repeat_chance).sum()
             ),
-            "first position: actual leakage of the bit in nats": in_nats(int(bit[0])),
-            "first position: actual leakage with a fresh release in nats": in_nats(int(total[0])),
+            "first position: actual leakage of the bit in nats": bit,
+            "first position: actual leakage with a fresh release in nats": (
+                bit + float(law.leakage[0])
+            ),
             "one position to anybody, at most, in nats": (
                 self.decision_epsilon + 2.0 * self.release_epsilon
             ),
@@ -257,16 +254,34 @@ class AdaptiveRelease(SymbolReleases):
         content = encode_fields(
             self.kind,
             self.implementation,
-            self.decision_epsilon.hex(),
-            self.release_epsilon.hex(),
+            float(self.decision_epsilon).hex(),
+            float(self.release_epsilon).hex(),
             self.distance,
             *self.model.identity(),
+            *FORMAT,
         )
         return blake2b(content, digest_size=32).digest()
+
+    @cached_property
+    def radius(self) -> Radius:
+        """Return how far beliefs may be from the exact ones, before an answer and after it."""
+        roundings = self.model.roundings + _ANSWER_ROUNDINGS
+        return Radius.of(roundings, self.model.excess, self.model.memory)
+
+    @cached_property
+    def _doubts(self) -> Floats:
+        return self.radius.doubts(self.model.symbols)
+
+    def _law_after(self, state: State, decision: RepeatDecision, repeats: Mask) -> SymbolLaw:
+        """That of a fresh release, at the belief after the answer."""
+        return self._fresh.law(self._after_decision(decision, repeats), self._doubt(state))
 
     def _after_decision(self, decision: RepeatDecision, repeats: Mask) -> Floats:
         """The belief that what follows depends on."""
         return decision.posterior(repeats)
+
+    def _doubt(self, state: State) -> Floats:
+        return self.radius.doubt(state, self._doubts)
 
     @cached_property
     def _fresh(self) -> ConditionalRandomizedResponse:
@@ -279,10 +294,9 @@ class AdaptiveRelease(SymbolReleases):
         return compiled_adaptive_step(
             self.model,
             self._odds,
-            self.release_epsilon,
+            self._fresh.bound,
+            self._doubts,
             self.distance == "steps",
-            (self._decision_rounding, self._release_rounding),
-            self.largest_charge,
             self._answers,
             self._bindings,
         )
@@ -295,22 +309,11 @@ class AdaptiveRelease(SymbolReleases):
     def _answers(self) -> tuple[bytes, ...]:
         return binding_digest("far"), binding_digest("near")
 
-    @cached_property
-    def _decision_rounding(self) -> int | None:
-        return self._rounding(self.decision_epsilon)
-
-    @cached_property
-    def _release_rounding(self) -> int | None:
-        return self._rounding(self.release_epsilon)
-
-    def _rounding(self, epsilon: float) -> int | None:
-        """After two corrections, by the bit and by the release, and what the chain adds."""
-        roundings = 3 * self.model.symbols + 60 + self.model.roundings
-        return rounding_charge(epsilon, roundings, self.model.forgetting_ratio)
-
     def _decision(self, state: State) -> RepeatDecision:
         belief = self.model.marginal(checked_belief(state["belief"]))
-        within = 0 if self.distance == "symbol" else expected_steps(self._fresh.law(belief))
+        within: Floats | int = 0
+        if self.distance == "steps":
+            within = expected_steps(self._fresh.law(belief, self._doubt(state)))
         good_enough = near(len(belief), state["previous"], within)
         return RepeatDecision(belief, good_enough, self._odds)
 
@@ -318,23 +321,24 @@ class AdaptiveRelease(SymbolReleases):
         self,
         state: State,
         decision: RepeatDecision,
-        law: ReleaseLaw,
+        law: SymbolLaw,
         repeats: Mask,
         released: Integers,
     ) -> tuple[State, Floats]:
-        releasable = np.where(repeats, law.mass.argmax(axis=0), released)
+        releasable = np.where(repeats, law.belief.argmax(axis=0), released)
         posterior = np.where(repeats, law.belief, law.posterior(releasable))
         belief = self.model.advance(np.ascontiguousarray(state["belief"].T), posterior)
         event = np.where(repeats, self.model.symbols, released) + 1
         after: State = {
             "belief": np.ascontiguousarray(belief.T),
+            **self.radius.after(state),
             "previous": released.copy(),
-            "spent": add_spent(state["spent"], self._charge(decision, law, repeats)),
+            "spent": add_spent(state["spent"], self._charge(state, decision, law, repeats)),
             "history": extended(state["history"], event),
         }
         return after, posterior
 
-    def _charge(self, decision: RepeatDecision, law: ReleaseLaw, repeats: Mask) -> Integers:
-        bit = charge_of_leakage(decision.leakage_ratio, self._decision_rounding)
-        release = charge_of_leakage(law.leakage_ratio, self._release_rounding)
-        return bit + np.where(repeats, 0, release)
+    def _charge(
+        self, state: State, decision: RepeatDecision, law: SymbolLaw, repeats: Mask
+    ) -> Integers:
+        return decision.charge(self._doubt(state)) + np.where(repeats, 0, law.charge)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from operators.mechanism import Array, Floats, Integers
+from operators.mechanism import Floats, Integers, Words
+from operators.sip.integer_shares import FewShares, added
 from operators.sip.proposal import Mask
 
 
@@ -54,7 +55,7 @@ class Assignment:
         """b(y) = sum_x beta(x) pi(y|x)."""
         spread = np.zeros_like(belief)
         for targets, weights in zip(self.targets, self.weights, strict=True):
-            spread = spread + _added(targets, belief * weights)
+            spread = spread + added(targets, belief * weights)
         constant = self.support & (self.support.sum(axis=0) == 1)
         return np.where(constant, 1.0, spread)
 
@@ -87,6 +88,15 @@ class Assignment:
             column = column + np.where(targets == symbols, weights, 0.0)
         return column
 
+    @property
+    def most_targets(self) -> int:
+        """Return how many representatives a symbol may have."""
+        return len(self.targets)
+
+    def shares(self, total: Words) -> FewShares:
+        """V(y|x), of `total` words for each x."""
+        return FewShares.of(self.targets, self.weights, total)
+
     @cached_property
     def _is_certain(self) -> bool:
         """Every symbol has one target, as with `Assignment.to`."""
@@ -97,7 +107,7 @@ class Assignment:
         """How many symbols may go to each."""
         count = np.zeros(self.targets.shape[1:])
         for targets, weights in zip(self.targets, self.weights, strict=True):
-            count = count + _added(targets, np.where(weights > 0.0, 1.0, 0.0))
+            count = count + added(targets, np.where(weights > 0.0, 1.0, 0.0))
         return count.astype(np.int64)
 
     def _extreme(self, extreme: Any, start: Floats) -> Floats:
@@ -107,11 +117,3 @@ class Assignment:
             sent = weights > 0.0
             extreme.at(start, (targets[sent], columns[sent]), weights[sent])
         return start
-
-
-def _added(targets: Integers, values: Floats) -> Floats:
-    """Each value added to its target, in symbol order: both `(n, rows)`."""
-    symbols, rows = targets.shape
-    place: Array = (targets * rows + np.arange(rows)).ravel()
-    total = np.bincount(place, weights=values.ravel(), minlength=symbols * rows)
-    return np.asarray(total, dtype=np.float64).reshape(symbols, rows)

@@ -4,7 +4,9 @@ Claim. Every batch has an information leakage of at most `epsilon_per_batch` nat
 declared Markov model, whatever was released before: |ln a(r|o)/q(r)| <= epsilon_per_batch for every
 batch o of `window` symbols and every release r. Leakages of successive batches add up (Theorem 1),
 so a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E relative to the
-model, and 2 E for *any* prior or correlation. The ledger counts what each batch really leaked.
+model, and 2 E for *any* prior or correlation. The ledger counts what each batch really leaked. The
+claim is about whole numbers of words: there is no delta, nothing is charged for rounding, and every
+batch that is released at all has words for every truth (symbol sampling specification).
 
 Parameters: `model`, strictly positive, n symbols; `window`, 1 to 32 positions; `epsilon_per_batch`
 in nats, above 0 and at most 50. It is that of the *whole batch*: `epsilon_for(window, epsilon)` is
@@ -17,8 +19,9 @@ indices at the last position of a batch; before, nothing (`Kind.SUPPRESSED`). An
 
 State: `belief (rows, n)` about the first symbol of the batch, `pending (rows, window - 1)` and
 `held (rows,)`, how many of these count, `releases`, `spent` and `history (rows,)`, a digest of what
-was released, to which draws are bound. **`pending` holds true symbols: this state is private**, in
-memory and wherever it is stored. They are erased with the release.
+was released, to which draws are bound, and `predictions (rows,)` where the radius of the belief
+depends on how many there were (`belief_radius`). **`pending` holds true symbols: this state is
+private**, in memory and wherever it is stored. They are erased with the release.
 
 >>> from operators.randomness import DrawScope, record_positions
 >>> from operators.secret import Secret
@@ -44,7 +47,9 @@ from math import isfinite
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from operators.declared import take_whole_numbers
 from operators.fields import binding_digest, encode_fields
 from operators.history import extended
 from operators.mechanism import (
@@ -59,23 +64,23 @@ from operators.mechanism import (
     State,
     Words,
 )
-from operators.nats import add_spent, in_nats
-from operators.randomness import unit_interval
+from operators.nats import add_spent
 from operators.sip.batches.batch_plan import BatchPlan
 from operators.sip.batches.likely_sequences import MOST_BATCHES
+from operators.sip.belief_radius import PREDICTIONS, Radius
 from operators.sip.beliefs import checked_belief
 from operators.sip.distances import HAMMING, Distance, Points
 from operators.sip.guarantees import crr_guarantees
 from operators.sip.kernels import Search
 from operators.sip.markov_model import MarkovModel
+from operators.sip.privacy_bound import LARGEST_EPSILON
 from operators.sip.symbol_inputs import bound_to, checked_symbols
 
-LARGEST_EPSILON = 50.0
 LARGEST_WINDOW = 32
 
 
 def epsilon_for(window: int, epsilon: float) -> float:
-    """What a batch may leak for the same total as `epsilon` nats per position."""
+    """Return what a batch may leak for the same total as `epsilon` nats per position."""
     return window * epsilon
 
 
@@ -94,9 +99,10 @@ class BatchedRelease:
     kernel: Search = "linear_program"
 
     kind: ClassVar[str] = "batched_crr"
-    implementation: ClassVar[int] = 1
+    implementation: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         if not 1 <= self.window <= LARGEST_WINDOW:
             raise ValueError(f"window: must be 1 to {LARGEST_WINDOW} positions, not {self.window}")
         epsilon = self.epsilon_per_batch
@@ -111,12 +117,17 @@ class BatchedRelease:
                 f"distance: has {len(self.distance.coordinates)} points, "
                 f"but there are {symbols} symbols"
             )
-        _ = self._plan.algorithms
+        try:
+            _ = self.radius
+        except ValueError as error:
+            refused = str(error).removeprefix("epsilon: ")
+            raise ValueError(f"epsilon_per_batch: {refused}") from error
 
     def start(self, rows: int) -> State:
         """Every stream begins with the prior as its belief and nothing held back."""
         return {
             "belief": np.tile(self.model.prior, (rows, 1)),
+            **self.radius.start(rows),
             "pending": np.zeros((rows, self.window - 1), dtype=np.int64),
             "held": np.zeros(rows, dtype=np.int64),
             "releases": np.zeros(rows, dtype=np.int64),
@@ -137,11 +148,16 @@ class BatchedRelease:
         self._release(self._plan, np.flatnonzero(complete), held, after, releases, draws)
         return after, releases
 
+    def holding(self, state: State) -> NDArray[np.bool_]:
+        """Streams within a batch."""
+        return np.asarray(state["held"] > 0)
+
     def finish(self, state: State, draws: Draws) -> tuple[State, Releases]:
         """Release what is held back of streams that have come to their end, shorter than a batch.
 
         h of w symbols are released with h/w of `epsilon_per_batch`; the other values are -1. The
-        positions of `draws` must be none of those that `step` was called with.
+        positions of `draws` must be none of those that `step` was called with. A stream that goes
+        on begins its next batch.
         """
         after = {name: column.copy() for name, column in state.items()}
         releases = self._nothing(len(state["held"]))
@@ -152,20 +168,25 @@ class BatchedRelease:
         return after, releases
 
     def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
-        """What a reader learns from one batch per row: P(truth | releases so far) at each position,
-        `(rows, window, n)`.
+        """Return what a reader learns from one batch per row: P(truth | releases so far) at each
+        position, `(rows, window, n)`.
 
         It needs the model and the releases, nothing else. The mean over many records estimates the
-        true shares of the symbols.
+        true shares of the symbols. A shorter batch at the end of a stream is filled up with -1, and
+        nothing (nan) is learned there.
         """
         after = {name: column.copy() for name, column in state.items()}
-        learned = np.empty((len(released), self.window, self.model.symbols))
-        belief = checked_belief(state["belief"])
-        for part in self._plan.parts(belief):
-            its = released[part.rows].T
-            told = part.law.learned(its)
-            learned[part.rows] = told.transpose(2, 0, 1)
-            self._settle(after, part.rows, its, told[-1], self._plan.charge(part.law))
+        learned = np.full((len(released), self.window, self.model.symbols), np.nan)
+        lengths = (released >= 0).sum(axis=1)
+        for length in np.unique(lengths).tolist():
+            rows, plan = np.flatnonzero(lengths == length), self._plan_of_length(length)
+            belief = checked_belief(state["belief"][rows])
+            for part in plan.parts(belief, self._distances(state)[rows]):
+                its = rows[part.rows]
+                shown = np.ascontiguousarray(released[its, :length].T)
+                told = part.law.learned(shown)
+                learned[its, :length] = told.transpose(2, 0, 1)
+                self._settle(after, its, shown, told[-1], part.law.charge)
         return after, learned
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
@@ -180,6 +201,7 @@ class BatchedRelease:
         after = {
             **state,
             "belief": np.ascontiguousarray(belief.T),
+            **self.radius.after(state),
             "pending": np.zeros_like(state["pending"]),
             "held": np.zeros_like(state["held"]),
             "history": extended(state["history"], -1 - state["held"]),
@@ -187,16 +209,29 @@ class BatchedRelease:
         return after, Releases(instead, {"confidence": np.full(len(instead), np.nan)})
 
     def next_charge(self, state: State) -> Integers:
-        """The actual leakage of the batch that comes next: the same at each of its positions."""
+        """Return what covers the batch that comes next: the same at each of its positions."""
         charge = np.zeros(len(state["held"]), dtype=np.int64)
-        for part in self._plan.parts(checked_belief(state["belief"])):
-            charge[part.rows] = self._plan.charge(part.law)
+        belief, distance = checked_belief(state["belief"]), self._distances(state)
+        for part in self._plan.parts(belief, distance):
+            charge[part.rows] = part.law.charge
         return charge
 
     @property
     def largest_charge(self) -> int:
-        """epsilon_per_batch with its rounding allowance, or twice that where there is none."""
-        return self._plan.largest_charge
+        """epsilon_per_batch."""
+        return self._plan.bound.charge
+
+    @cached_property
+    def radius(self) -> Radius:
+        """Return how far beliefs may be from the exact ones: a batch counts as one prediction.
+
+        It errs as much as the worst algorithm for any length, or as its positions one by one, of
+        which each may meet a row of the chain that misses the sum 1.
+        """
+        plans = [self._plan, *self._shorter_plans.values()]
+        one_by_one = self.window * (self.model.roundings + 8)
+        roundings = max(one_by_one, *(plan.roundings for plan in plans))
+        return Radius.of(roundings, self.window * self.model.excess, self.model.memory)
 
     @property
     def constant(self) -> Integers:
@@ -209,14 +244,7 @@ class BatchedRelease:
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """SIP relative to the model, and LDP of a single release for every prior."""
-        covered = self._plan.rounding_charge is not None
-        beyond = 2 * self.window + 2 + (self._plan.rounding_charge or 0)
-        promised = crr_guarantees(
-            epsilon=self.epsilon_per_batch,
-            rounding_epsilon=in_nats(beyond),
-            rounding_covered=covered,
-            sampling_error=self._plan.sampling_error,
-        )
+        promised = crr_guarantees(epsilon=self.epsilon_per_batch)
         batches = f"a release is a batch of {self.window} records"
         return tuple(
             replace(guarantee, composition=f"{batches}; {guarantee.composition}")
@@ -224,20 +252,19 @@ class BatchedRelease:
         )
 
     def audit(self) -> Mapping[str, object]:
-        """The law of the first batch, and the arithmetic's error bounds."""
-        (part,) = self._plan.parts(self.model.prior[:, None])
-        allowance = self._plan.rounding_charge
+        """The law of the first batch, and how far a belief may be from the exact one."""
+        belief = self.model.prior[:, None]
+        (part,) = self._plan.parts(belief, self.radius.distances([0]))
         return {
             "batches of symbols": float(self.model.symbols) ** self.window,
             "algorithms": ", ".join(
                 str(algorithm.identity()[0]) for algorithm in self._plan.algorithms
             ),
             "first batch: expected distance per symbol": float(part.law.cost[0]) / self.window,
-            "first batch: actual leakage in nats": in_nats(int(self._plan.charge(part.law)[0])),
-            "rounding allowance per batch in nats": (
-                None if allowance is None else in_nats(allowance)
+            "first batch: leakage in nats, at most": float(part.law.leakage[0]),
+            "distance of a belief in doubles from the exact one, at most": (
+                self.radius.most if isfinite(self.radius.most) else None
             ),
-            "sampling error per batch (total variation)": self._plan.sampling_error,
         }
 
     def law_digest(self) -> bytes:
@@ -246,13 +273,18 @@ class BatchedRelease:
             self.kind,
             self.implementation,
             self.window,
-            self.epsilon_per_batch.hex(),
+            float(self.epsilon_per_batch).hex(),
             self.model.prior.astype("<f8").tobytes(),
             self.model.transition.astype("<f8").tobytes(),
             self.kernel,
             *self._plan.identity(),
         )
         return blake2b(content, digest_size=32).digest()
+
+    def _distances(self, state: State) -> Floats:
+        """Return how far each belief may be from the exact one."""
+        predictions = state.get(PREDICTIONS, np.zeros(len(state["held"]), dtype=np.int64))
+        return self.radius.distances(predictions)
 
     @cached_property
     def _plan(self) -> BatchPlan:
@@ -261,6 +293,9 @@ class BatchedRelease:
     @cached_property
     def _shorter_plans(self) -> dict[int, BatchPlan]:
         return {length: self._plan_of(length) for length in range(1, self.window)}
+
+    def _plan_of_length(self, length: int) -> BatchPlan:
+        return self._plan if length == self.window else self._shorter_plans[length]
 
     def _plan_of(self, length: int) -> BatchPlan:
         epsilon = self.epsilon_per_batch * length / self.window
@@ -292,15 +327,16 @@ class BatchedRelease:
         for row, binding in zip(rows.tolist(), bound, strict=True):
             bindings[row] = binding
         words = draws.words("release", bindings, count=plan.draws)
-        uniforms = unit_interval(np.ascontiguousarray(words[rows, 0, :].T))
-        for part in plan.parts(checked_belief(after["belief"][rows])):
+        words = np.ascontiguousarray(words[rows, 0, :].T)
+        distance = self._distances(after)[rows]
+        for part in plan.parts(checked_belief(after["belief"][rows]), distance):
             its = rows[part.rows]
-            released = part.law.release(batches[:, part.rows], uniforms[:, part.rows])
+            released = part.law.release(batches[:, part.rows], words[:, part.rows])
             learned = part.law.learned(released)
             releases.values[its, : plan.window] = released.T
             releases.annotations["confidence"][its] = _share_of_truth(learned, released)
             releases.kinds[its] = Kind.FRESH
-            self._settle(after, its, released, learned[-1], plan.charge(part.law))
+            self._settle(after, its, released, learned[-1], part.law.charge)
 
     def _bound_to(self, batches: Integers, histories: Words) -> list[bytes]:
         """What the draws are applied to: the batch, and through the belief what was released."""
@@ -324,6 +360,8 @@ class BatchedRelease:
     ) -> None:
         """Move `rows` on from what was released; what they held back is erased."""
         after["belief"][rows] = self.model.predict(last).T
+        for name, column in self.radius.after(after).items():
+            after[name][rows] = column[rows]
         after["pending"][rows] = 0
         after["held"][rows] = 0
         after["releases"][rows] += 1

@@ -57,8 +57,19 @@ class Chain(Protocol):
         ...
 
     @property
+    def memory(self) -> float:
+        """How many steps' errors a belief remembers at most: (R + 1)/2 where each step contracts
+        by the forgetting ratio R, R + 2 where two do."""
+        ...
+
+    @property
     def roundings(self) -> int:
         """By how many roundings, relatively, `marginal` and `advance` may err in one step."""
+        ...
+
+    @property
+    def excess(self) -> float:
+        """By how much the prior or a row misses the sum 1, at most: the exact model divides."""
         ...
 
     def identity(self) -> tuple[bytes, ...]:

@@ -23,9 +23,10 @@ Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, anno
 there is no model. State: `begun (rows,)` counts positions up to the switch; `responses (rows,
 positions)`, one byte for each of the first positions, 0 after the switch; `transition (rows, n, n)`
 and `belief (rows, n)`, 0 before it; `spent (rows,)`; and `history (rows,)`, a digest of what was
-released, to which draws are bound. No private value is in it. A row takes 8 n^2 + 8 n + 24 bytes
-and one byte for each of the first positions, which the belief under a model that is known only
-afterwards cannot do without: it depends on the order of all of them.
+released, to which draws are bound; `predictions (rows,)` counts all positions where what a belief
+may be off by depends on it (`belief_radius`). No private value is in it. A row takes
+8 n^2 + 8 n + 32 bytes at most, and one byte for each of the first positions, which the belief under
+a model that is known only afterwards cannot do without: it depends on the order of all of them.
 
 >>> from operators.randomness import DrawScope, record_positions
 >>> from operators.secret import Secret
@@ -53,6 +54,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import numpy as np
 
 from operators import compiled
+from operators.declared import take_whole_numbers
 from operators.fields import binding_digest, encode_fields
 from operators.history import extended
 from operators.mechanism import (
@@ -68,17 +70,13 @@ from operators.mechanism import (
 )
 from operators.nats import add_spent, exact_exp, exact_expm1, in_nats
 from operators.randomized_response import WORDS, Odds
-from operators.randomness import unit_interval
-from operators.sip.beliefs import (
-    charge_of_leakage,
-    checked_belief,
-    largest_charge,
-    rounding_charge,
-)
+from operators.sip.belief_radius import Radius
+from operators.sip.beliefs import checked_belief
 from operators.sip.guarantees import cold_start_guarantees
 from operators.sip.hamming_kernel import HammingKernel
+from operators.sip.integer_law import FORMAT, IntegerLaw
+from operators.sip.privacy_bound import UNIT_ROUNDOFF, PrivacyBound
 from operators.sip.proposal import Mask
-from operators.sip.release_law import ReleaseLaw
 from operators.sip.stream_model import StreamModels
 from operators.sip.symbol_inputs import bound_to, checked_symbols
 
@@ -88,10 +86,6 @@ if TYPE_CHECKING:
 LARGEST_ALPHABET = 16
 MOST_POSITIONS = 2**20
 WhenShort = Literal["refuse", "accept"]
-
-_UNIT_ROUNDOFF = 2.0**-53
-_CHARGE_ROUNDING = 4
-"""Units above `epsilon` that rounding up can add to the charge of one release."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +104,10 @@ class ColdStart:
     odds: Odds = field(init=False, repr=False)
 
     kind: ClassVar[str] = "cold_start_crr"
-    implementation: ClassVar[int] = 1
+    implementation: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         if not 2 <= self.symbols <= LARGEST_ALPHABET:
             raise ValueError(
                 f"symbols: must be 2 to {LARGEST_ALPHABET}, not {self.symbols}: every stream keeps "
@@ -120,6 +115,7 @@ class ColdStart:
                 "settle; declare a model (crr), or release without one (grr)"
             )
         object.__setattr__(self, "odds", Odds.of(self.symbols - 1, self.epsilon))
+        _ = self._reserve
         if not isfinite(self.alpha) or self.alpha <= 0.0:
             raise ValueError(f"alpha: must be a number above 0, not {self.alpha}")
         if self.when_short not in get_args(WhenShort):
@@ -154,6 +150,7 @@ class ColdStart:
             "responses": np.zeros((rows, self.positions), dtype=np.uint8),
             "transition": np.zeros((rows, n, n)),
             "belief": np.zeros((rows, n)),
+            **self.radius.start(rows),
             "spent": np.zeros(rows, dtype=np.int64),
             "history": np.zeros(rows, dtype=np.uint64),
         }
@@ -165,7 +162,7 @@ class ColdStart:
         released = self._response(symbols, word)
         warm = self._warm(state)
         law = self._law_to_step(state, warm)
-        released[warm] = law.sample(symbols[warm], unit_interval(word[warm]))
+        released[warm] = law.draw(symbols[warm], word[warm])
         after, posterior = self._after_release(state, law, released)
         confidence = posterior[released, np.arange(len(released))]
         return after, Releases(released, {"confidence": confidence})
@@ -211,14 +208,14 @@ class ColdStart:
         return after, Releases(instead, {"confidence": confidence})
 
     def next_charge(self, state: State) -> Integers:
-        """epsilon at first, then the actual leakage of the next release."""
+        """epsilon at first, then what covers the leakage of the next release."""
         warm = self._warm(state)
         return self._charge(warm, self._law_to_step(state, warm))
 
-    @cached_property
+    @property
     def largest_charge(self) -> int:
-        """epsilon with its rounding allowance, or twice epsilon where there is none."""
-        return max(self.odds.charge, largest_charge(self.epsilon, self._rounding))
+        """epsilon."""
+        return self.bound.charge
 
     @property
     def constant(self) -> int:
@@ -227,13 +224,7 @@ class ColdStart:
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """SIP relative to the learned model, and LDP for every prior."""
-        return cold_start_guarantees(
-            epsilon=self.epsilon,
-            rounding_epsilon=in_nats(_CHARGE_ROUNDING + (self._rounding or 0)),
-            rounding_covered=self._rounding is not None,
-            sampling_error=self.symbols * (self.symbols + 16) * _UNIT_ROUNDOFF,
-            positions=self.positions,
-        )
+        return cold_start_guarantees(self.epsilon, self.positions)
 
     def audit(self) -> Mapping[str, object]:
         """The first phase, and how well it can be expected to learn."""
@@ -242,9 +233,7 @@ class ColdStart:
             "positions that are enough to learn from": self.enough_positions,
             "probability that the true symbol is released, before": self.odds.favoured / WORDS,
             "charge per release before, in nats": in_nats(self.odds.charge),
-            "rounding allowance per release after, in nats": (
-                None if self._rounding is None else in_nats(self._rounding)
-            ),
+            "distance of a belief in doubles from the exact one, at most": self.radius.most,
             "state per stream in bytes": sum(c.nbytes for c in self.start(1).values()),
         }
 
@@ -254,9 +243,10 @@ class ColdStart:
             self.kind,
             self.implementation,
             self.symbols,
-            self.epsilon.hex(),
+            float(self.epsilon).hex(),
             self.positions,
             float(self.alpha).hex(),
+            *FORMAT,
         )
         return blake2b(content, digest_size=32).digest()
 
@@ -269,35 +259,52 @@ class ColdStart:
         return tuple(binding_digest(symbol) for symbol in range(self.symbols))
 
     @cached_property
-    def _rounding(self) -> int | None:
-        """Of the worst model that can be learned.
+    def bound(self) -> PrivacyBound:
+        """Return what epsilon allows."""
+        return PrivacyBound.of(self.epsilon)
+
+    @cached_property
+    def radius(self) -> Radius:
+        """How far beliefs may be from the exact ones, under the worst model that can be learned.
 
         An entry of J_x is at most N / (p - q)^2 for N pairs, and none of the pairs is below
-        alpha / n^2, which bounds the ratio of two entries of the transition matrix.
+        alpha / n^2, which bounds the ratio of two entries of the transition matrix. Its rows are
+        divided by sums in doubles, so they miss the sum 1 by as many roundings.
         """
         n = self.symbols
         gap = (self.odds.favoured - self.odds.each) / WORDS
         most = n * self.positions / (gap * gap) + self.alpha / n
-        return rounding_charge(self.epsilon, 5 * n + 60, most * n * n / self.alpha)
+        forgetting = most * n * n / self.alpha
+        return Radius.of(n, 2 * (n + 2) * UNIT_ROUNDOFF, (forgetting + 1.0) / 2.0)
+
+    @cached_property
+    def _doubts(self) -> Floats:
+        return self.radius.doubts(self.symbols)
+
+    @cached_property
+    def _reserve(self) -> float:
+        return self.bound.reserve(self.symbols)
 
     def _warm(self, state: State) -> Mask:
         warm: Mask = state["begun"] == self.positions
         return warm
 
-    def _law(self, state: State, warm: Mask) -> ReleaseLaw:
+    def _law(self, state: State, warm: Mask) -> IntegerLaw:
         """Of the streams that have a model, one column each."""
         belief = checked_belief(state["belief"][warm])
+        doubt = self.radius.doubt(state, self._doubts)[warm]
         proposal = self._kernel.propose(belief)
-        return ReleaseLaw.repaired(belief, proposal, self._kernel.gain, self._kernel.growth)
+        return IntegerLaw.of(belief, proposal, self.bound, self._reserve, doubt)
 
-    def _law_to_step(self, state: State, warm: Mask) -> "ReleaseLaw | CompiledLaw":
+    def _law_to_step(self, state: State, warm: Mask) -> "IntegerLaw | CompiledLaw":
         """The same, compiled where that is possible."""
         if not compiled.available():
             return self._law(state, warm)
         from operators.sip.compiled_law import CompiledLaw
 
         belief = checked_belief(state["belief"][warm])
-        return CompiledLaw(belief, self._kernel.gain, self._kernel.growth)
+        doubt = self.radius.doubt(state, self._doubts)[warm]
+        return CompiledLaw(belief, self.bound, doubt)
 
     def _response(self, symbols: Integers, words: Words) -> Integers:
         """GRR: the first words keep the symbol, and each other one gets as many."""
@@ -308,7 +315,7 @@ class ColdStart:
         return np.where(kept, symbols, other + (other >= symbols))
 
     def _after_release(
-        self, state: State, law: "ReleaseLaw | CompiledLaw", released: Integers
+        self, state: State, law: "IntegerLaw | CompiledLaw", released: Integers
     ) -> tuple[State, Floats]:
         warm = self._warm(state)
         posterior = np.full((self.symbols, len(released)), np.nan)
@@ -337,11 +344,12 @@ class ColdStart:
             "responses": responses,
             "transition": transition,
             "belief": belief,
+            **self.radius.after(state),
         }
 
-    def _charge(self, warm: Mask, law: "ReleaseLaw | CompiledLaw") -> Integers:
+    def _charge(self, warm: Mask, law: "IntegerLaw | CompiledLaw") -> Integers:
         charge = np.full(len(warm), self.odds.charge, dtype=np.int64)
-        charge[warm] = charge_of_leakage(law.leakage_ratio, self._rounding)
+        charge[warm] = law.charge
         return charge
 
 

@@ -1,4 +1,4 @@
-"""Release laws for 0/1 distance where steps are compiled: the same bits as `ReleaseLaw`."""
+"""Release laws for 0/1 distance where steps are compiled: the same bits as `IntegerLaw`."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,8 +6,11 @@ from functools import cached_property
 import numpy as np
 
 from operators.compiled import hamming_laws
-from operators.compiled.hamming_law import LAW_ROWS, Room
-from operators.mechanism import Floats, Integers
+from operators.compiled.hamming_law import Room
+from operators.compiled.hamming_laws import Laws
+from operators.compiled.integer_law import Limits
+from operators.mechanism import Floats, Integers, Words
+from operators.sip.privacy_bound import PrivacyBound
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,41 +18,37 @@ class CompiledLaw:
     """What a step needs of the laws at beliefs `(n, rows)`."""
 
     belief: Floats
-    gain: float
-    growth: float
+    bound: PrivacyBound
+    doubt: Floats
+    full_support: bool = False
 
-    def sample(self, symbols: Integers, uniforms: Floats) -> Integers:
-        """Draw y given x by inversion, in symbol order; `uniforms` are in [0, 1)."""
-        laws, partials, _ = self._proposed
+    def draw(self, symbols: Integers, words: Words) -> Integers:
+        """Release what the word of each column says."""
         drawn = np.empty(len(symbols), dtype=np.int64)
-        room = Room.of(len(self.belief))
-        hamming_laws.sample(laws, self.gain, partials, symbols, uniforms, drawn, room)
+        hamming_laws.draw(self._made, symbols, words, drawn)
         return drawn
 
     def posterior(self, released: Integers) -> Floats:
         """P(x | y and everything released before)."""
-        laws, partials, _ = self._proposed
         told = np.empty(self._beliefs.shape)
-        hamming_laws.correct(self._beliefs, laws, self.gain, partials, released, told)
+        hamming_laws.correct(self._beliefs, self._made, released, told)
         return np.ascontiguousarray(told.T)
 
     @property
-    def leakage_ratio(self) -> Floats:
-        """e^IIL of the step."""
-        return self._proposed[2]
+    def charge(self) -> Integers:
+        """Units that cover the leakage of the release."""
+        return self._made.charges
 
     @cached_property
     def _beliefs(self) -> Floats:
         return np.ascontiguousarray(self.belief.T)
 
     @cached_property
-    def _proposed(self) -> tuple[Floats, Integers, Floats]:
+    def _made(self) -> Laws:
         rows, symbols = self._beliefs.shape
-        laws = np.empty((rows, LAW_ROWS, symbols))
-        partials, ratios = np.empty(rows, dtype=np.int64), np.empty(rows)
-        room = Room.of(symbols)
-        hamming_laws.propose(self._beliefs, self.gain, self.growth, laws, partials, ratios, room)
-        return laws, partials, ratios
+        laws, limits = Laws.of(rows, symbols), Limits.of(self.bound, symbols, self.full_support)
+        hamming_laws.make(self._beliefs, limits, self.doubt, laws, Room.of(symbols))
+        return laws
 
 
 def predicted(posterior: Floats, transitions: Floats) -> Floats:

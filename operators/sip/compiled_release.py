@@ -6,12 +6,13 @@ First-order chains, dense or sparse, with the kernels for 0/1 distance, where ti
 from typing import TYPE_CHECKING
 
 from operators import compiled
-from operators.nats import exact_exp, exact_expm1
+from operators.mechanism import Floats
 from operators.randomized_response import WORDS, Odds
 from operators.sip.chain import Chain
 from operators.sip.hamming_kernel import HammingKernel
 from operators.sip.identity_kernel import IdentityKernel
 from operators.sip.markov_model import MarkovModel
+from operators.sip.privacy_bound import PrivacyBound
 from operators.sip.proposal import Kernel
 from operators.sip.sparse_markov_model import SparseMarkovModel
 
@@ -24,30 +25,34 @@ if TYPE_CHECKING:
 def compiled_step(
     model: Chain,
     kernel: Kernel,
-    gain: float,
-    growth: float,
-    rounding: int | None,
+    bound: PrivacyBound,
+    doubts: Floats,
     digests: tuple[bytes, ...],
 ) -> "CompiledStep | None":
     """That of conditional randomized response; None where there is none, or no numba."""
-    if type(kernel) not in (HammingKernel, IdentityKernel):
+    if not has_compiled_law(kernel):
         return None
     chain = _compiled_chain(model)
     if chain is None:
         return None
     from operators.compiled.crr import CompiledStep
+    from operators.compiled.integer_law import Limits
 
-    full_support = isinstance(kernel, IdentityKernel)
-    return CompiledStep(chain, gain, growth, full_support, _or_none(rounding), b"".join(digests))
+    limits = Limits.of(bound, model.symbols, isinstance(kernel, IdentityKernel))
+    return CompiledStep(chain, limits, doubts, b"".join(digests))
+
+
+def has_compiled_law(kernel: Kernel) -> bool:
+    """Return whether laws from its proposals are compiled, whatever the chain is."""
+    return type(kernel) in (HammingKernel, IdentityKernel) and compiled.available()
 
 
 def compiled_adaptive_step(
     model: Chain,
     odds: Odds,
-    release_epsilon: float,
+    bound: PrivacyBound,
+    doubts: Floats,
     counts_steps: bool,
-    roundings: tuple[int | None, int | None],
-    largest_charge: int,
     answers: tuple[bytes, ...],
     symbols: tuple[bytes, ...],
 ) -> "CompiledAdaptiveStep | None":
@@ -56,19 +61,17 @@ def compiled_adaptive_step(
     if chain is None:
         return None
     from operators.compiled.adaptive_crr import CompiledAdaptiveStep
+    from operators.compiled.integer_law import Limits
 
-    decision_rounding, release_rounding = map(_or_none, roundings)
     return CompiledAdaptiveStep(
         chain=chain,
-        gain=exact_expm1(release_epsilon),
-        growth=exact_exp(release_epsilon),
+        limits=Limits.of(bound, model.symbols, full_support=False),
+        doubts=doubts,
         favoured=odds.favoured,
         likely=odds.favoured / WORDS,
         unlikely=odds.each / WORDS,
+        decision_charge=odds.charge,
         counts_steps=counts_steps,
-        decision_rounding=decision_rounding,
-        release_rounding=release_rounding,
-        largest_charge=largest_charge,
         answers=b"".join(answers),
         symbols=b"".join(symbols),
     )
@@ -84,8 +87,3 @@ def _compiled_chain(model: Chain) -> "CompiledChain | None":
         return CompiledChain.sparse(rows.sources, rows.columns, rows.kept, rows.restart)
     assert isinstance(model, MarkovModel)
     return CompiledChain.dense(model.transition)
-
-
-def _or_none(rounding: int | None) -> int:
-    """As `operators.compiled.charges` has it."""
-    return -1 if rounding is None else rounding

@@ -18,7 +18,12 @@ Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, anno
 State: `belief (rows, states of the chain)`, `releases (rows,)`, `spent (rows,)`, and
 `history (rows,)`, a digest of what was released, to which draws are bound: the same truth at the
 same place after other releases meets another law, and must not meet it with the same word. With
-`gaps`, `tick (rows,)` is when the last record came. No private value is in the state.
+`gaps`, `tick (rows,)` is when the last record came. Where the chain forgets so slowly that what a
+belief in doubles may be off by depends on it, `predictions (rows,)` counts releases, gaps and skips
+(`belief_radius`). No private value is in the state.
+
+The claim is about what is drawn: laws are whole numbers of 64-bit words (`integer_law`), made for
+every belief that the exact one may be, so there is no delta and no charge for rounding.
 
 >>> from operators.randomness import DrawScope, record_positions
 >>> from operators.secret import Secret
@@ -45,6 +50,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from operators.declared import take_whole_numbers
 from operators.fields import encode_fields
 from operators.history import extended
 from operators.mechanism import (
@@ -56,43 +62,38 @@ from operators.mechanism import (
     Releases,
     State,
 )
-from operators.nats import add_spent, exact_exp, exact_expm1, in_nats
-from operators.randomness import unit_interval
-from operators.sip.beliefs import (
-    charge_of_leakage,
-    checked_belief,
-    largest_charge,
-    rounding_charge,
-)
+from operators.nats import add_spent, exact_exp, exact_expm1
+from operators.sip.belief_radius import Radius
+from operators.sip.beliefs import checked_belief
 from operators.sip.chain import Chain
-from operators.sip.compiled_release import compiled_step
+from operators.sip.compiled_release import compiled_step, has_compiled_law
 from operators.sip.distances import HAMMING, Distance
 from operators.sip.gaps import Gaps
 from operators.sip.guarantees import crr_guarantees, with_gaps
+from operators.sip.integer_law import FORMAT
 from operators.sip.kernels import Mode, Search, choose_kernel
+from operators.sip.privacy_bound import PrivacyBound
+from operators.sip.private_law import check_words, private_law
 from operators.sip.proposal import Kernel
-from operators.sip.release_law import ReleaseLaw
 from operators.sip.symbol_inputs import bound_to, checked_symbols
+from operators.sip.symbol_law import SymbolLaw
 from operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:
     from operators.compiled.crr import CompiledStep
+    from operators.sip.compiled_law import CompiledLaw
 
-LARGEST_EPSILON = 50.0
 LARGEST_SHOWN = 32
 """The whole law is written out for so many symbols."""
-_UNIT_ROUNDOFF = 2.0**-53
-_CHARGE_ROUNDING = 4
-"""Units above `epsilon` that rounding up can add to the charge of one release."""
 
 
 @dataclass(frozen=True, eq=False)
 class ConditionalRandomizedResponse(SymbolReleases):
     """Bounded CRR; see the module for claim, parameters, shapes and source.
 
-    Raises `ValueError` for an epsilon that is not finite, not positive or above 50, for a distance,
-    mode or kernel that do not go together, and, in `step`, for a symbol outside 0..n-1 or a belief
-    that is not a distribution.
+    Raises `ValueError` for an epsilon that is not finite, not positive, above 50 or too small for
+    words of 64 bits, for a distance, mode or kernel that do not go together, and, in `step`, for a
+    symbol outside 0..n-1 or a belief that is not a distribution.
     """
 
     model: Chain
@@ -103,20 +104,20 @@ class ConditionalRandomizedResponse(SymbolReleases):
     gaps: Gaps | None = None
 
     kind: ClassVar[str] = "crr"
-    implementation: ClassVar[int] = 2
+    implementation: ClassVar[int] = 3
+    sampling: ClassVar[tuple[str | int, ...]] = FORMAT
+    """How laws are made and drawn, for digests."""
 
     def __post_init__(self) -> None:
-        if not isfinite(self.epsilon) or not 0.0 < self.epsilon <= LARGEST_EPSILON:
-            raise ValueError(
-                f"epsilon: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {self.epsilon}"
-            )
-        _ = self._chosen
+        take_whole_numbers(self)
+        check_words(self.bound, self._chosen, self.model.symbols)
 
     def start(self, rows: int) -> State:
         """Every stream begins with the prior as its belief and an empty ledger."""
         return {
             **({} if self.gaps is None else self.gaps.start(rows)),
             "belief": np.tile(self.model.start, (rows, 1)),
+            **self.radius.start(rows),
             "releases": np.zeros(rows, dtype=np.int64),
             "spent": np.zeros(rows, dtype=np.int64),
             "history": np.zeros(rows, dtype=np.uint64),
@@ -125,9 +126,9 @@ class ConditionalRandomizedResponse(SymbolReleases):
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Release one symbol per row, then update belief and ledger from the release alone."""
         symbols = checked_symbols(inputs, self.model.symbols)
-        law = self._law_at(state)
+        law = self._law_to_step(state)
         words = draws.words("release", bound_to(self._bindings, symbols, state["history"]))
-        released = law.sample(symbols, unit_interval(words[:, 0, 0]))
+        released = law.draw(symbols, words[:, 0, 0])
         after, posterior = self._after_release(state, law, released)
         confidence = posterior[released, np.arange(len(released))]
         return after, Releases(released, {"confidence": confidence})
@@ -149,7 +150,9 @@ class ConditionalRandomizedResponse(SymbolReleases):
 
     def elapse(self, state: State, ticks: Integers) -> State:
         """Predict what happened in steps without a record, from their number alone."""
-        return state if self.gaps is None else self.gaps.elapse(self.model, state, ticks)
+        if self.gaps is None:
+            return state
+        return self.gaps.elapse(self.model, self.radius, state, ticks)
 
     @property
     def outcomes(self) -> tuple[int, int]:
@@ -163,35 +166,50 @@ class ConditionalRandomizedResponse(SymbolReleases):
         return np.stack([law.probabilities(truth).T for truth in truths], axis=1)
 
     def next_charge(self, state: State) -> Integers:
-        """The actual leakage of the next release: a function of the belief."""
-        return self._charge(self._law_at(state))
+        """Return what covers the leakage of the next release: a function of the belief."""
+        return self._law_at(state).charge
 
-    @cached_property
+    @property
     def largest_charge(self) -> int:
-        """epsilon with its rounding allowance, or twice epsilon where there is none."""
-        return largest_charge(self.epsilon, self._rounding_charge)
+        """epsilon."""
+        return self.bound.charge
 
     @cached_property
     def constant(self) -> int:
         """The most likely first symbol."""
         return int(np.argmax(self.model.prior))
 
-    def law(self, belief: Floats) -> ReleaseLaw:
-        """The release law a(y|x) for beliefs `(n, rows)`: public, since beliefs are."""
-        return ReleaseLaw.repaired(belief, self._chosen.propose(belief), self._gain, self._growth)
+    def law(self, belief: Floats, doubt: Floats | None = None) -> SymbolLaw:
+        """The release law a(y|x) for beliefs `(n, rows)`: public, since beliefs are.
+
+        `doubt` is what each of them may be off by (`belief_radius`), at first if it is left out.
+        """
+        if doubt is None:
+            doubt = np.full(belief.shape[1], self.doubts[0])
+        return private_law(belief, self._chosen.propose(belief), self.bound, doubt)
+
+    @cached_property
+    def bound(self) -> PrivacyBound:
+        """Return what epsilon allows."""
+        return PrivacyBound.of(self.epsilon)
+
+    @cached_property
+    def radius(self) -> Radius:
+        """Return how far beliefs may be from the exact ones."""
+        return Radius.of(self.model.roundings, self.model.excess, self.model.memory)
+
+    @cached_property
+    def doubts(self) -> Floats:
+        """Return what laws pay for that, by the bit length of the number of predictions."""
+        return self.radius.doubts(self.model.symbols)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """SIP relative to the model, and LDP of a single release for every prior."""
-        promised = crr_guarantees(
-            epsilon=self.epsilon,
-            rounding_epsilon=in_nats(_CHARGE_ROUNDING + (self._rounding_charge or 0)),
-            rounding_covered=self._rounding_charge is not None,
-            sampling_error=self._sampling_error,
-        )
+        promised = crr_guarantees(epsilon=self.epsilon)
         return promised if self.gaps is None else with_gaps(promised, str(self.gaps))
 
     def audit(self) -> Mapping[str, object]:
-        """The law of the first release, and the arithmetic's error bounds.
+        """The law of the first release, and how far a belief may be from the exact one.
 
         The whole law is there for alphabets of up to 32 symbols.
         """
@@ -210,11 +228,10 @@ class ConditionalRandomizedResponse(SymbolReleases):
             "first release: probabilities (row = truth, column = released)": rows or None,
             "first release: expected accuracy": accuracy,
             "first release: expected distance": None if far is None else distance,
-            "first release: actual leakage in nats": in_nats(int(self._charge(law)[0])),
-            "rounding allowance per release in nats": (
-                None if self._rounding_charge is None else in_nats(self._rounding_charge)
+            "first release: actual leakage in nats": float(law.leakage[0]),
+            "distance of a belief in doubles from the exact one, at most": (
+                self.radius.most if isfinite(self.radius.most) else None
             ),
-            "sampling error per release (total variation)": self._sampling_error,
         }
 
     def law_digest(self) -> bytes:
@@ -222,10 +239,11 @@ class ConditionalRandomizedResponse(SymbolReleases):
         content = encode_fields(
             self.kind,
             self.implementation,
-            self.epsilon.hex(),
+            float(self.epsilon).hex(),
             *self.model.identity(),
             *self._chosen.identity(),
             *(() if self.gaps is None else self.gaps.identity()),
+            *self.sampling,
         )
         return blake2b(content, digest_size=32).digest()
 
@@ -248,39 +266,36 @@ class ConditionalRandomizedResponse(SymbolReleases):
     def _compiled(self) -> "CompiledStep | None":
         if type(self) is not ConditionalRandomizedResponse or self.gaps is not None:
             return None
-        constants = self._gain, self._growth, self._rounding_charge
-        return compiled_step(self.model, self._chosen, *constants, self._bindings)
+        return compiled_step(self.model, self._chosen, self.bound, self.doubts, self._bindings)
 
-    @cached_property
-    def _rounding_charge(self) -> int | None:
-        """Units per release that cover a belief computed in doubles; None: twice the leakage does.
+    def _law_at(self, state: State) -> SymbolLaw:
+        return self.law(self._believed(state), self.radius.doubt(state, self.doubts))
 
-        One step errs by a relative 2 n + 40 roundings and those of the chain.
-        """
-        roundings = 2 * self.model.symbols + 40 + self.model.roundings
-        return rounding_charge(self.epsilon, roundings, self.model.forgetting_ratio)
+    def _law_to_step(self, state: State) -> "SymbolLaw | CompiledLaw":
+        """The same bits, compiled where the law is and the step is not (gaps, second order)."""
+        own = type(self) is ConditionalRandomizedResponse
+        if self.runs or not own or not has_compiled_law(self._chosen):
+            return self._law_at(state)
+        from operators.sip.compiled_law import CompiledLaw
 
-    @cached_property
-    def _sampling_error(self) -> float:
-        """Total variation between the law above and its draw by 53-bit inversion."""
-        return self.model.symbols * (self.model.symbols + 16) * _UNIT_ROUNDOFF
+        doubt = self.radius.doubt(state, self.doubts)
+        full_support = self.mode == "full_support"
+        return CompiledLaw(self._believed(state), self.bound, doubt, full_support)
 
-    def _law_at(self, state: State) -> ReleaseLaw:
-        return self.law(self.model.marginal(checked_belief(state["belief"])))
+    def _believed(self, state: State) -> Floats:
+        return self.model.marginal(checked_belief(state["belief"]))
 
     def _after_release(
-        self, state: State, law: ReleaseLaw, released: Integers
+        self, state: State, law: "SymbolLaw | CompiledLaw", released: Integers
     ) -> tuple[State, Floats]:
         posterior = law.posterior(released)
         belief = self.model.advance(np.ascontiguousarray(state["belief"].T), posterior)
         after: State = {
             **({} if self.gaps is None else self.gaps.kept(state)),
             "belief": np.ascontiguousarray(belief.T),
+            **self.radius.after(state),
             "releases": state["releases"] + 1,
-            "spent": add_spent(state["spent"], self._charge(law)),
+            "spent": add_spent(state["spent"], law.charge),
             "history": extended(state["history"], released + 1),
         }
         return after, posterior
-
-    def _charge(self, law: ReleaseLaw) -> Integers:
-        return charge_of_leakage(law.leakage_ratio, self._rounding_charge)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
+from operators.mechanism import Floats, Integers, Words
+from operators.sip.integer_shares import MatrixShares
 from operators.sip.markov_model import ordered_sum
 from operators.sip.proposal import Mask
 
@@ -50,3 +51,12 @@ class ExplicitKernel:
     def column(self, symbols: Integers) -> Floats:
         """pi(y|x) over x, for the one y of each column."""
         return np.ascontiguousarray(self.matrix[:, symbols, np.arange(len(symbols))])
+
+    @property
+    def most_targets(self) -> int:
+        """All symbols."""
+        return len(self.matrix)
+
+    def shares(self, total: Words) -> MatrixShares:
+        """V(y|x), of `total` words for each x."""
+        return MatrixShares.of(self.matrix, total)

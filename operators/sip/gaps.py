@@ -7,7 +7,7 @@ if time goes backwards, and at most `longest`, however long the gap is. That is 
 and what is promised relative to it is exact.
 
 A prediction is a step of the chain in which nothing is released: it is free, and errs by no more
-roundings, and contracts earlier ones as much, as a step with a release (see `beliefs`).
+roundings, and contracts earlier ones as much, as a step with a release (see `belief_radius`).
 
 >>> gaps = Gaps(step_milliseconds=60_000, longest=100)
 >>> gaps.missed(np.array([NEVER, 7, 7, 7, 7, 7]), np.array([7, 5, 7, 8, 10, 5000])).tolist()
@@ -24,6 +24,7 @@ import numpy as np
 
 from operators.history import extended
 from operators.mechanism import Floats, Integers, State
+from operators.sip.belief_radius import Radius
 from operators.sip.beliefs import checked_belief
 from operators.sip.chain import Chain
 
@@ -69,7 +70,7 @@ class Gaps:
         passed = ticks - np.where(last == NEVER, ticks, last)
         return np.clip(passed, 1, self.longest) - 1
 
-    def elapse(self, model: Chain, state: State, ticks: Integers) -> State:
+    def elapse(self, model: Chain, radius: Radius, state: State, ticks: Integers) -> State:
         """Predict once for every step that was missed: one step was predicted with the release.
 
         What is released next depends on the gap, so the history that draws are bound to does.
@@ -78,6 +79,7 @@ class Gaps:
         after = {**state, _TICK: np.maximum(state[_TICK], ticks)}
         if missed.any():
             after["belief"] = _predicted(model, state["belief"], missed)
+            after |= radius.after(state, missed)
             history = state["history"]
             after["history"] = np.where(missed > 0, extended(history, -missed), history)
         return after

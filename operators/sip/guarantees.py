@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from operators.mechanism import Guarantee
-from operators.nats import exact_exp
+from operators.guarantee import Guarantee, Neighbours
 
 _NOT_COVERED = (
     "when records arrive, how many there are, and which key they carry (a pseudonym at most)",
@@ -19,21 +18,18 @@ _HASH = "the keyed hash BLAKE2b is a pseudo-random function of the secret"
 _TRUST = "the pipeline and its state see raw values; readers of the sanitized topic do not"
 
 
-def crr_guarantees(
-    *, epsilon: float, rounding_epsilon: float, rounding_covered: bool, sampling_error: float
-) -> tuple[Guarantee, ...]:
-    """The headline (SIP relative to the model) and the weaker claim that needs no model.
+def crr_guarantees(*, epsilon: float) -> tuple[Guarantee, ...]:
+    """Return the headline (SIP relative to the model) and the claim that needs no model.
 
-    `rounding_epsilon` is what the arithmetic may add to a release; where it cannot be bounded
-    (`rounding_covered` is false), only the figure without a model is claimed, and charged.
+    Both are pure, of what is drawn: laws are whole numbers of words, and what rounding may do to a
+    belief is paid in the law.
     """
-    without_model = 2.0 * (epsilon + rounding_epsilon)
     sip = Guarantee(
         notion="sip",
-        epsilon=epsilon + rounding_epsilon if rounding_covered else without_model,
+        epsilon=epsilon,
         delta=0.0,
         per="release",
-        protects="the sequence of true symbols of one stream",
+        neighbours=Neighbours("stream", "symbol", "believed"),
         relative_to="the declared Markov model, after smoothing",
         composition="leakages of successive releases of one stream add up (Theorem 1)",
         trust=_TRUST,
@@ -44,18 +40,17 @@ def crr_guarantees(
         ),
         not_covered=_NOT_COVERED,
         proof="SIP specification, section 3 (repair theorem) and section 7 (Theorem 1)",
-        finite_precision_delta=_delta(epsilon, sampling_error),
+        finite_precision_delta=0.0,
     )
     ldp = replace(
         sip,
         notion="ldp",
-        epsilon=without_model,
-        protects="any true symbols of one stream against any others",
+        epsilon=2.0 * epsilon,
+        neighbours=Neighbours("stream", "symbol", "replaced"),
         relative_to="no model: any prior, and any correlation within the stream",
         composition="a stream that spent E nats is 2 E-private under every prior",
         assumptions=(_STREAMS, _HASH),
         proof="SIP specification, section 3 (rows differ by at most 2 epsilon) and section 5",
-        finite_precision_delta=_delta(2.0 * epsilon, sampling_error),
     )
     return sip, ldp
 
@@ -74,16 +69,13 @@ def with_gaps(promised: tuple[Guarantee, ...], gaps: str) -> tuple[Guarantee, ..
     return in_time, ldp
 
 
-def adaptive_guarantees(
-    *, epsilon: float, rounding_epsilon: float, rounding_covered: bool, sampling_error: float
-) -> tuple[Guarantee, ...]:
-    """As `crr_guarantees`, of a decision and a release together."""
-    promised = crr_guarantees(
-        epsilon=epsilon,
-        rounding_epsilon=rounding_epsilon,
-        rounding_covered=rounding_covered,
-        sampling_error=sampling_error,
-    )
+def adaptive_guarantees(decision_epsilon: float, release_epsilon: float) -> tuple[Guarantee, ...]:
+    """As `crr_guarantees`, of a decision and a release together.
+
+    Without a model the decision costs its epsilon once, as randomized response does.
+    """
+    sip, ldp = crr_guarantees(epsilon=decision_epsilon + release_epsilon)
+    promised = sip, replace(ldp, epsilon=decision_epsilon + 2.0 * release_epsilon)
     return tuple(
         replace(
             guarantee,
@@ -97,21 +89,9 @@ def adaptive_guarantees(
     )
 
 
-def cold_start_guarantees(
-    *,
-    epsilon: float,
-    rounding_epsilon: float,
-    rounding_covered: bool,
-    sampling_error: float,
-    positions: int,
-) -> tuple[Guarantee, ...]:
+def cold_start_guarantees(epsilon: float, positions: int) -> tuple[Guarantee, ...]:
     """As `crr_guarantees`, relative to a model learned from the first `positions` releases."""
-    sip, ldp = crr_guarantees(
-        epsilon=epsilon,
-        rounding_epsilon=rounding_epsilon,
-        rounding_covered=rounding_covered,
-        sampling_error=sampling_error,
-    )
+    sip, ldp = crr_guarantees(epsilon=epsilon)
     not_covered = tuple(line for line in _NOT_COVERED if "learned" not in line)
     learned = (
         f"the model that is learned from the first {positions} releases of the stream itself, and "
@@ -141,8 +121,3 @@ def cold_start_guarantees(
             proof="SIP specification, section 6 (cold start) and section 9 (GRR)",
         ),
     )
-
-
-def _delta(epsilon: float, sampling_error: float) -> float:
-    """Noise specification, section 3: an error e in total variation costs (1 + e^epsilon) e."""
-    return min(1.0, (1.0 + exact_exp(epsilon)) * sampling_error)

@@ -21,6 +21,8 @@ import numpy as np
 from operators.mechanism import Floats
 
 SUM_TOLERANCE = 1e-6
+SMALLEST_ENTRY = 1e-100
+"""Products of smaller probabilities may leave the doubles, and with them every proof."""
 ROUNDED_SUM = 1e-12
 _FEW_COLUMNS = 64
 """Below it one call of numpy costs more than the sums it holds."""
@@ -117,9 +119,19 @@ class MarkovModel:
         return float(np.max(self.transition.max(axis=0) / self.transition.min(axis=0)))
 
     @property
+    def memory(self) -> float:
+        """Every prediction contracts."""
+        return (self.forgetting_ratio + 1.0) / 2.0
+
+    @property
     def roundings(self) -> int:
         """A prediction adds n products."""
         return self.symbols
+
+    @cached_property
+    def excess(self) -> float:
+        """Of the prior and all rows."""
+        return max(excess(self.prior), *map(excess, self.transition))
 
     def identity(self) -> tuple[bytes, ...]:
         """Prior and transition matrix."""
@@ -129,6 +141,11 @@ class MarkovModel:
 def normalised(columns: Floats) -> Floats:
     """Divide each column of `(n, rows)` by its sum, added in symbol order."""
     return columns / ordered_sum(columns)
+
+
+def excess(probabilities: Floats) -> float:
+    """|sum - 1|, added exactly and rounded once."""
+    return abs(fsum([*probabilities.tolist(), -1.0]))
 
 
 def ordered_sum(columns: Floats) -> Floats:
@@ -186,6 +203,11 @@ def check_distribution(name: str, values: Floats) -> None:
         raise ValueError(
             f"{name}: has a zero (column {column}); set smoothing above 0 (for example 0.001)"
         )
-    excess = fsum(values.tolist()) - 1.0
-    if abs(excess) > ROUNDED_SUM:
-        raise ValueError(f"{name}: sums to 1 {excess:+.0e}; MarkovModel.smoothed normalises")
+    if (values < SMALLEST_ENTRY).any():
+        raise ValueError(
+            f"{name}: has an entry below {SMALLEST_ENTRY:g} (column {int(np.argmin(values))}); "
+            "set smoothing above 0 (for example 0.001)"
+        )
+    beyond = fsum(values.tolist()) - 1.0
+    if abs(beyond) > ROUNDED_SUM:
+        raise ValueError(f"{name}: sums to 1 {beyond:+.0e}; MarkovModel.smoothed normalises")

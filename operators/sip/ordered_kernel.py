@@ -7,11 +7,14 @@ Candidates, all repaired and costed; the first that is within 1e-12 of the cheap
 3. the k most likely symbols, everybody else goes to the nearest of them;
 4. every symbol keeps itself.
 
-Utility only: whatever is chosen, `ReleaseLaw.repaired` makes it private. Source: SIP specification
-section 3.2. All arrays are `(n, rows)`; O(n) per candidate and row, all rows at once.
+A cluster or group w has the median of (1 - e^-eps) w + e^-eps |w| belief as its representative: it
+is released for others, too. Only the candidate that wins is written out; what one costs is told by
+running sums, so that a stream takes O(n log n), and all streams are done at once.
+
+Utility only: whatever is chosen, an integer law makes it private. Source: SIP specification section
+3.2. All arrays are `(n, rows)`.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -21,12 +24,16 @@ import numpy as np
 from operators.mechanism import Floats, Integers
 from operators.sip.assignment import Assignment
 from operators.sip.markov_model import ordered_sum
+from operators.sip.ordered_groups import grouped, median_level, nearest
 from operators.sip.proposal import Mask
 from operators.sip.release_law import ReleaseLaw
+from operators.sip.running_sums import RunningSums, at
 
 TIE = 1e-12
 MOST_CLUSTERS = 64
-_SHARES = (1.0, 0.75, 0.5, 0.25)
+MOST_TARGETS = 3
+"""A symbol is split between no more clusters with different representatives."""
+SHARES = (1.0, 0.75, 0.5, 0.25)
 _LARGEST_TABLE = 2**18
 """Entries that are worked on at a time."""
 
@@ -40,14 +47,14 @@ class OrderedKernel:
 
     def identity(self) -> tuple[str | int | bytes, ...]:
         """Its name and version."""
-        return ("ordered", 1)
+        return ("ordered", 2)
 
     def propose(self, belief: Floats) -> Assignment:
         """The cheapest candidate for each column of `belief`; a few columns at a time."""
         symbols, rows = belief.shape
-        width = max(1, _LARGEST_TABLE // (symbols * 2 * self._most_clusters))
         if rows == 0:
             return _only(np.zeros(belief.shape, dtype=np.int64))
+        width = max(1, _LARGEST_TABLE // (2 * len(SHARES) * symbols + self._most_clusters**2))
         starts = range(0, rows, width)
         cheapest = [self._cheapest(belief[:, start : start + width]) for start in starts]
         return Assignment(
@@ -56,57 +63,128 @@ class OrderedKernel:
         )
 
     def _cheapest(self, belief: Floats) -> Assignment:
-        rows = belief.shape[1]
-        candidates = list(self._candidates(belief))
-        targets = np.concatenate([candidate.targets for candidate in candidates], axis=2)
-        weights = np.concatenate([candidate.weights for candidate in candidates], axis=2)
-        every = targets.shape[2] // rows
-        law = ReleaseLaw.repaired(
-            np.tile(belief, every), Assignment(targets, weights), self.gain, self.growth
-        )
-        moves = np.abs(targets - np.arange(len(belief))[:, None])
-        moved = ordered_sum(law.belief * ordered_sum(weights * moves))
-        spread = ordered_sum(law.mass * np.tile(_expected_distances(belief), every))
-        cost = (self.gain * moved + spread) / (self.gain + ordered_sum(law.mass))
-        cost = cost.reshape(every, rows)
-        first = np.argmax(cost <= cost.min(axis=0) + TIE, axis=0)
-        chosen = first * rows + np.arange(rows)
-        return Assignment(targets[:, :, chosen], weights[:, :, chosen])
-
-    def _candidates(self, belief: Floats) -> Iterator[Assignment]:
-        """Kinds of candidates: all columns of the first one, of the second one, and so on."""
         symbols, rows = belief.shape
-        clusters = np.repeat(np.arange(1, self._most_clusters + 1), rows)
-        yield self._equal_clusters(np.tile(belief, self._most_clusters), clusters)
-        shares = np.repeat(np.array(_SHARES) / (self.growth + 1.0), rows)
-        yield from _grouped(np.tile(belief, len(_SHARES)), shares)
-        most = min(self._most_clusters, symbols)
-        rank = np.argsort(np.argsort(-belief, axis=0, kind="stable"), axis=0, kind="stable")
-        yield _only(_nearest(np.tile(rank, most) < np.repeat(np.arange(1, most + 1), rows)))
-        yield _only(np.repeat(np.arange(symbols)[:, None], rows, axis=1))
+        sums = RunningSums(belief)
+        order = np.argsort(-belief, axis=0, kind="stable")
+        groups = grouped(sums, self.gain, self.growth, SHARES)
+        costs = [
+            self._costs_of_clusters(sums),
+            self._costs_written_out(sums, Assignment.to(groups.reshape(symbols, -1))),
+            self._costs_of_likely(sums, order[: self._most_clusters]),
+            self._cost_of_all(sums)[None],
+        ]
+        kinds = np.repeat(np.arange(len(costs)), [len(cost) for cost in costs])
+        number = np.concatenate([np.arange(len(cost)) for cost in costs])
+        cost = np.concatenate(costs)
+        first = np.argmax(cost <= cost.min(axis=0) + TIE, axis=0)
+        kind, chosen = kinds[first], number[first]
+
+        proposed = _only(np.repeat(np.arange(symbols)[:, None], rows, axis=1))
+        targets, weights = proposed.targets, proposed.weights
+        clustered = np.flatnonzero(kind == 0)
+        if len(clustered):
+            clusters = self._equal_clusters(belief[:, clustered], chosen[clustered] + 1)
+            targets[:, :, clustered], weights[:, :, clustered] = clusters.targets, clusters.weights
+        gathered = np.flatnonzero(kind == 1)
+        targets[:, :, gathered] = groups[:, chosen[gathered], gathered]
+        likely = np.flatnonzero(kind == 2)
+        kept = np.zeros((symbols, len(likely)), dtype=bool)
+        is_kept = np.arange(symbols)[:, None] <= chosen[likely]
+        np.put_along_axis(kept, order[:, likely], is_kept, axis=0)
+        targets[:, :, likely] = nearest(kept)
+        return Assignment(targets, weights)
+
+    def _costs_of_clusters(self, sums: RunningSums) -> Floats:
+        """Candidate 1, with 1, 2, ... clusters: `(number of the cluster, clusters, rows)`."""
+        most, rows = self._most_clusters, sums.belief.shape[1]
+        if len(sums.belief) < most:
+            counts = np.repeat(np.arange(1, most + 1), rows)
+            clustered = self._equal_clusters(np.tile(sums.belief, most), counts)
+            return self._costs_written_out(sums, clustered)
+        clusters, number = np.arange(1, most + 1)[:, None], np.arange(most)[:, None, None]
+        there = number < clusters
+        to = sums.first_reaching(self._medians[:, :, None])
+        begin = np.broadcast_to(np.minimum(number / clusters, 1.0), to.shape)
+        end = np.broadcast_to(np.minimum((number + 1) / clusters, 1.0), to.shape)
+        cut = np.clip(at(sums.mass, to + 1), begin, end)
+        before, inside, after = (sums.moment_up_to(level) for level in (begin, cut, end))
+        moved = to * (cut - begin) - (inside - before) + (after - inside) - to * (end - cut)
+        is_first, is_last = np.ones((2, *to.shape), dtype=bool)
+        is_first[1:] = to[1:] != to[:-1]
+        is_last[:-1] = is_first[1:]
+        is_last = there & (is_last | (number == clusters - 1))
+        begin = np.maximum.accumulate(np.where(is_first, begin, 0.0), axis=0)
+        largest = _largest_share(sums, begin, end)
+        if sums.impossible[-1].any():
+            largest = np.where(_nearest_of_impossible(sums, to, is_first), 1.0, largest)
+        return self._cost(sums, to, end - begin, largest, np.where(there, moved, 0.0), is_last)
+
+    def _costs_of_likely(self, sums: RunningSums, likely: Integers) -> Floats:
+        """Candidate 3, with the first 1, 2, ... of `likely`: `(place, how many, rows)`."""
+        symbols, most = len(sums.belief), len(likely)
+        by_place = np.argsort(likely, axis=0)
+        to = at(likely, by_place)[:, None] + np.zeros((1, most, 1), dtype=np.int64)
+        kept = by_place[:, None] < np.arange(1, most + 1)[:, None]
+        lower, upper = np.full(to.shape, -1), np.full(to.shape, 2 * symbols)
+        lower[1:] = np.maximum.accumulate(np.where(kept, to, -1), axis=0)[:-1]
+        upper[:-1] = np.minimum.accumulate(np.where(kept, to, 2 * symbols)[::-1], axis=0)[::-1][1:]
+        begin = np.where(lower < 0, 0, (lower + to) // 2 + 1)
+        end = np.minimum((to + upper) // 2 + 1, symbols)
+        moved = np.where(kept, sums.moved(begin, end, to), 0.0)
+        return self._cost(sums, to, sums.between(begin, end), 1.0, moved, kept)
+
+    def _costs_written_out(self, sums: RunningSums, proposals: Assignment) -> Floats:
+        """Of several candidates, each for all rows: where that takes no longer."""
+        symbols, rows = sums.belief.shape
+        every = np.tile(np.arange(rows), proposals.targets.shape[2] // rows)
+        law = ReleaseLaw.repaired(sums.belief[:, every], proposals, self.gain, self.growth)
+        apart = np.abs(proposals.targets - np.arange(symbols)[:, None])
+        moved = ordered_sum(law.belief * ordered_sum(proposals.weights * apart))
+        spread = ordered_sum(law.mass * sums.spread[:, every])
+        cost = (self.gain * moved + spread) / (self.gain + ordered_sum(law.mass))
+        return np.asarray(cost.reshape(-1, rows))
+
+    def _cost_of_all(self, sums: RunningSums) -> Floats:
+        """Candidate 4."""
+        place = np.broadcast_to(np.arange(len(sums.belief))[:, None], sums.belief.shape)
+        return self._cost(sums, place, sums.belief, 1.0, np.zeros(1), place >= 0)
+
+    def _cost(
+        self,
+        sums: RunningSums,
+        to: Integers,
+        gathered: Floats,
+        largest: Floats | float,
+        moved: Floats,
+        used: Mask,
+    ) -> Floats:
+        """The expected distance after the repair; sums are over the first axis."""
+        mass = np.maximum(gathered, largest - self.growth * gathered)
+        mass = np.where(used, mass, 0.0)
+        apart = self.gain * ordered_sum(moved) + ordered_sum(mass * at(sums.spread, to))
+        cost: Floats = apart / (self.gain + ordered_sum(mass))
+        return cost
 
     def _equal_clusters(self, belief: Floats, clusters: Integers) -> Assignment:
         """Candidate 1, with as many clusters as said for each column."""
-        reached = np.cumsum(belief, axis=0)
-        before = reached - belief
-        representatives = np.stack(
-            [(reached < medians[clusters - 1]).sum(axis=0) for medians in self._medians]
-        )
-        representatives = np.minimum(representatives, len(belief) - 1)
+        sums = RunningSums(belief)
+        reached, before = sums.mass[1:], sums.mass[:-1]
+        representatives = sums.first_reaching(self._medians[:, clusters - 1])
         possible = belief > 0.0
         first = np.clip(np.floor(before * clusters).astype(np.int64), 0, clusters - 1)
         last = np.clip(np.ceil(reached * clusters).astype(np.int64) - 1, first, clusters - 1)
         mass = np.where(possible, belief, 1.0)
-        into_first = np.clip(((first + 1) / clusters - before) / mass, 0.0, 1.0)
-        into_first = np.where(first == last, 1.0, into_first)
-        into_last = np.clip((reached - last / clusters) / mass, 0.0, 1.0 - into_first)
+        with np.errstate(over="ignore"):
+            into_first = np.clip(((first + 1) / clusters - before) / mass, 0.0, 1.0)
+            into_first = np.where(first == last, 1.0, into_first)
+            into_last = np.clip((reached - last / clusters) / mass, 0.0, 1.0 - into_first)
         into_last = np.where(last == first + 1, 1.0 - into_first, into_last)
         slots = np.stack([first, np.minimum(first + 1, last), last])
         targets = np.take_along_axis(representatives[None], slots, axis=1)
         weights = np.stack([into_first, 1.0 - into_first - into_last, into_last])
         chosen = np.zeros(belief.shape, dtype=bool)
         np.put_along_axis(chosen, representatives, True, axis=0)
-        targets = np.where(possible, targets, _nearest(chosen))
+        targets = np.where(possible, targets, nearest(chosen))
         return Assignment.merged(targets, weights)
 
     @cached_property
@@ -115,87 +193,39 @@ class OrderedKernel:
 
     @cached_property
     def _medians(self) -> Floats:
-        """`_median` of each cluster (first axis) out of 1, 2, ...; after the last one, its own."""
-        most = self._most_clusters
-        return np.array(
-            [
-                [
-                    self._median(clusters, min(number, clusters - 1))
-                    for clusters in range(1, most + 1)
-                ]
-                for number in range(most)
-            ]
-        )
-
-    def _median(self, clusters: int, number: int) -> float:
-        """Where the running sum of the belief passes a cluster's best representative.
-
-        It is the median of (1 - e^-eps) times the cluster plus e^-eps / K times the whole belief.
-        """
-        share, below = 1.0 / clusters, number / clusters
-        own, everybody = self.gain / self.growth, share / self.growth
-        if 0.5 * share <= everybody * below:
-            return 0.5 * share / everybody
-        if 0.5 * share <= own * share + everybody * (below + share):
-            return (0.5 * share + own * below) / (own + everybody)
-        return (0.5 - own) * share / everybody
+        """Up to which mass the representative of each cluster (first axis) out of 1, 2, ... comes;
+        after the last one, its own."""
+        clusters = np.arange(1, self._most_clusters + 1)
+        number = np.minimum(np.arange(self._most_clusters)[:, None], clusters - 1)
+        return median_level(number / clusters, 1.0 / clusters, self.gain, self.growth)
 
 
-def _grouped(belief: Floats, threshold: Floats) -> Iterator[Assignment]:
-    """Candidate 2, with everybody in their group, and with everybody at the nearest one."""
-    symbols, columns = belief.shape
-    large = belief >= threshold
-    running, before, full = np.zeros(columns), np.empty_like(belief), np.empty_like(large)
-    gathered = np.empty_like(belief)
-    for symbol in range(symbols):
-        before[symbol] = running
-        running = np.where(large[symbol], 0.0, running + belief[symbol])
-        gathered[symbol] = running
-        full[symbol] = running >= threshold
-        running = np.where(full[symbol], 0.0, running)
-    ends = _next(full)
-    grouped = ends < _next(large)
-    total = np.take_along_axis(gathered, np.minimum(ends, symbols - 1), axis=0)
-    middle = grouped & (2.0 * before < total) & (2.0 * gathered >= total)
-    nearest = _nearest(large | middle)
-    following = _next(middle)
-    own_group = np.where(following <= ends, following, _previous(middle))
-    itself = np.arange(symbols)[:, None]
-    yield _only(np.where(large, itself, np.where(grouped, own_group, nearest)))
-    yield _only(nearest)
+def _largest_share(sums: RunningSums, begin: Floats, end: Floats) -> Floats:
+    """The largest share of a symbol that is between two levels of mass."""
+    first, last = sums.first_reaching(begin, beyond=True), sums.first_reaching(end)
+    shares = []
+    for symbol in (first, last):
+        before, mass = at(sums.mass, symbol), at(sums.belief, symbol)
+        inside = np.minimum(before + mass, end) - np.maximum(before, begin)
+        shares.append(inside / np.where(mass > 0.0, mass, np.inf))
+    whole = (last > first + 1) & (sums.between(np.minimum(first + 1, last), last) > 0.0)
+    return np.where(whole, 1.0, np.clip(np.maximum(*shares), 0.0, 1.0))
+
+
+def _nearest_of_impossible(sums: RunningSums, to: Integers, is_first: Mask) -> Mask:
+    """Return whether an impossible symbol goes to each representative, since it is the nearest."""
+    symbols = len(sums.belief)
+    lower, upper = np.full(to.shape, -1), np.full(to.shape, 2 * symbols)
+    lower[1:] = np.where(is_first[1:], to[:-1], -1)
+    lower = np.maximum.accumulate(lower, axis=0)
+    upper[:-1] = np.where(to[1:] > to[:-1], to[1:], 2 * symbols)
+    begin = np.where(lower < 0, 0, (lower + to) // 2 + 1)
+    end = np.minimum((to + upper) // 2 + 1, symbols)
+    return np.asarray(sums.any_impossible(begin, end))
 
 
 def _only(targets: Integers) -> Assignment:
     """One target for each symbol, with room for as many slots as clusters need."""
-    weights = np.zeros((3, *targets.shape))
+    weights = np.zeros((MOST_TARGETS, *targets.shape))
     weights[0] = 1.0
-    return Assignment(np.stack([targets] * 3), weights)
-
-
-def _next(marked: Mask) -> Integers:
-    """The first marked symbol from each one on; n where there is none."""
-    place = np.where(marked, np.arange(len(marked))[:, None], len(marked))
-    return np.asarray(np.minimum.accumulate(place[::-1], axis=0)[::-1])
-
-
-def _previous(marked: Mask) -> Integers:
-    """The last marked symbol up to each one; -1 where there is none."""
-    place = np.where(marked, np.arange(len(marked))[:, None], -1)
-    return np.asarray(np.maximum.accumulate(place, axis=0))
-
-
-def _nearest(marked: Mask) -> Integers:
-    """The nearest marked symbol, the lower one of two; at least one is marked."""
-    place = np.arange(len(marked))[:, None]
-    lower, upper = _previous(marked), _next(marked)
-    down = (lower >= 0) & ((place - lower <= upper - place) | (upper == len(marked)))
-    return np.where(down, lower, upper)
-
-
-def _expected_distances(belief: Floats) -> Floats:
-    """sum_x beta(x) |x - y| for every y: one step right adds what is left of it, less the rest."""
-    reached = np.cumsum(belief, axis=0)
-    steps = 2.0 * reached[:-1] - reached[-1]
-    place = np.arange(len(belief))[:, None]
-    first = ordered_sum(belief * place)[None]
-    return np.asarray(np.cumsum(np.concatenate([first, steps]), axis=0))
+    return Assignment(np.stack([targets] * MOST_TARGETS), weights)

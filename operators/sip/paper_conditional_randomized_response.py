@@ -41,14 +41,15 @@ class PaperConditionalRandomizedResponse(ConditionalRandomizedResponse):
     """Identity proposal without repair: m = b = beta."""
 
     kind: ClassVar[str] = "paper_crr"
+    sampling: ClassVar[tuple[str | int, ...]] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.distance, self.mode, self.kernel) != (HAMMING, "optimal", "heuristic"):
             raise ValueError("paper_crr: has no distance, mode or kernel to choose; leave them out")
 
-    def law(self, belief: Floats) -> ReleaseLaw:
-        """a(y|x) of the paper; it is the unrepaired member of the family."""
+    def law(self, belief: Floats, doubt: Floats | None = None) -> ReleaseLaw:
+        """a(y|x) of the paper, in doubles; it is the unrepaired member of the family."""
         identity = IdentityKernel().propose(belief)
         marginal = identity.marginal(belief)
         largest = identity.largest()

@@ -10,7 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.mechanism import Floats, Integers
+from operators.mechanism import Floats, Integers, Words
+from operators.sip.integer_shares import Shares
 
 Mask = NDArray[np.bool_]
 
@@ -41,6 +42,19 @@ class Proposal(Protocol):
 
     def column(self, symbols: Integers) -> Floats:
         """pi(y|x) over x, for the one y of each column."""
+        ...
+
+
+class SharedProposal(Proposal, Protocol):
+    """A proposal that shares out words to a row for each x (`operators.sip.integer_shares`)."""
+
+    @property
+    def most_targets(self) -> int:
+        """The most y that one x may go to."""
+        ...
+
+    def shares(self, total: Words) -> Shares:
+        """V(y|x), of `total (rows,)` words for each x."""
         ...
 
 

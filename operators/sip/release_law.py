@@ -20,7 +20,9 @@ from functools import cached_property
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
+from operators.mechanism import Floats, Integers, Words
+from operators.nats import charge_of_ratio
+from operators.randomness import unit_interval
 from operators.sip.markov_model import normalised, ordered_sum
 from operators.sip.proposal import Proposal
 
@@ -59,6 +61,10 @@ class ReleaseLaw:
         drawn: Integers = (cumulative <= uniforms * cumulative[-1]).sum(axis=0)
         return drawn
 
+    def draw(self, symbols: Integers, words: Words) -> Integers:
+        """The same with the first 53 bits of a word."""
+        return self.sample(symbols, unit_interval(words))
+
     def posterior(self, released: Integers) -> Floats:
         """P(x | y and everything released before), paper equation 13 (correction step)."""
         columns = np.arange(len(released))
@@ -81,6 +87,16 @@ class ReleaseLaw:
         surplus = np.where(support, -(self.mass + self.gain * self.marginal), 0.0) / self.gain
         surplus[released, columns] += total / self.gain
         return self.belief + surplus
+
+    @property
+    def charge(self) -> Integers:
+        """Return what a release leaks in doubles, in units of 2^-40 nat."""
+        return charge_of_ratio(self.leakage_ratio)
+
+    @property
+    def leakage(self) -> Floats:
+        """The same in nats."""
+        return np.asarray(np.log(self.leakage_ratio))
 
     @cached_property
     def leakage_ratio(self) -> Floats:

@@ -19,10 +19,12 @@ from typing import Literal
 import numpy as np
 
 from operators.mechanism import Floats, Integers, Words
+from operators.nats import charge_of_ratio
 from operators.randomized_response import WORDS, Odds
+from operators.sip.integer_law import RATIO_UP
 from operators.sip.markov_model import normalised, ordered_sum
 from operators.sip.proposal import Mask
-from operators.sip.release_law import ReleaseLaw
+from operators.sip.symbol_law import SymbolLaw
 
 Distance = Literal["symbol", "steps"]
 
@@ -50,16 +52,27 @@ class RepeatDecision:
         """P(x given the answer and everything released before)."""
         return normalised(self.belief * self._likelihood(repeats))
 
-    @cached_property
-    def leakage_ratio(self) -> Floats:
-        """e^IIL of the answer: the largest ratio of P(answer given x) and P(answer), either way."""
-        worst = np.ones(self.belief.shape[1])
+    @property
+    def leakage(self) -> Floats:
+        """IIL of the answer in nats, relative to the belief as it stands; for people."""
+        return np.asarray(np.log(self._ratio(np.zeros(self.belief.shape[1]))))
+
+    def charge(self, doubt: Floats) -> Integers:
+        """Units that cover the leakage of the answer relative to every belief in doubt (rho), and
+        not more than its odds, which cover it relative to any belief."""
+        ratio = np.where(self.near.all(axis=0), 1.0, self._ratio(doubt) * RATIO_UP)
+        return np.minimum(charge_of_ratio(ratio), self.odds.charge)
+
+    def _ratio(self, doubt: Floats) -> Floats:
+        """The largest ratio of P(answer given x) and P(answer), either way."""
+        worst, known = np.ones(self.belief.shape[1]), np.isfinite(doubt)
+        rho = np.where(known, doubt, 0.0)
         for answer in (True, False):
             likelihood = self._likelihood(np.full(self.belief.shape[1], answer))
             released = ordered_sum(self.belief * likelihood)
-            worst = np.maximum(worst, likelihood.max(axis=0) / released)
-            worst = np.maximum(worst, released / likelihood.min(axis=0))
-        return np.where(self.near.all(axis=0), 1.0, worst)
+            worst = np.maximum(worst, likelihood.max(axis=0) / (released * (1.0 - rho)))
+            worst = np.maximum(worst, released * (1.0 + rho) / likelihood.min(axis=0))
+        return np.where(self.near.all(axis=0), 1.0, np.where(known, worst, np.inf))
 
     def _likelihood(self, repeats: Mask) -> Floats:
         agrees = self.near == repeats
@@ -73,7 +86,7 @@ def near(symbols: int, previous: Integers, within: Floats | int) -> Mask:
     return close
 
 
-def expected_steps(law: ReleaseLaw) -> Floats:
+def expected_steps(law: SymbolLaw) -> Floats:
     """E|x - y| of a fresh release, per column: n rows of the law, one after the other."""
     symbols = np.arange(len(law.belief))
     expected = np.zeros(law.belief.shape[1])

@@ -28,7 +28,7 @@ from math import inf, sqrt
 import numpy as np
 
 from operators.mechanism import Floats, Integers
-from operators.sip.markov_model import check_distribution, normalised
+from operators.sip.markov_model import check_distribution, excess, normalised
 from operators.sip.sparse_rows import SparseRows, gathered
 
 
@@ -97,6 +97,16 @@ class SecondOrderModel:
         single = self._single_ratio()
         pair = self._pair_ratio(largest, smallest)
         return max(pair, single, sqrt(pair * single * symbol))
+
+    @property
+    def memory(self) -> float:
+        """Two predictions contract; the errors of one more come on top."""
+        return self.forgetting_ratio + 2.0
+
+    @cached_property
+    def excess(self) -> float:
+        """Of the prior and all rows."""
+        return max(excess(self.prior), self.rows.excess)
 
     @property
     def roundings(self) -> int:

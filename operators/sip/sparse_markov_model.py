@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from operators.mechanism import Floats
-from operators.sip.markov_model import check_distribution, normalised
+from operators.sip.markov_model import check_distribution, excess, normalised
 from operators.sip.sparse_rows import SparseRows
 
 
@@ -66,9 +66,19 @@ class SparseMarkovModel:
         return float(np.max(largest / smallest))
 
     @property
+    def memory(self) -> float:
+        """Every prediction contracts."""
+        return (self.forgetting_ratio + 1.0) / 2.0
+
+    @property
     def roundings(self) -> int:
         """A prediction adds at most n products, twice."""
         return self.symbols + 4
+
+    @cached_property
+    def excess(self) -> float:
+        """Of the prior and all rows."""
+        return max(excess(self.prior), self.rows.excess)
 
     def identity(self) -> tuple[bytes, ...]:
         """Prior and rows, told apart from those of other chains."""

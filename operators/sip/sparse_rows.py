@@ -21,7 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.mechanism import Array, Floats, Integers
-from operators.sip.markov_model import ROUNDED_SUM, check_entries, check_smoothing, ordered_sum
+from operators.sip.markov_model import (
+    ROUNDED_SUM,
+    SMALLEST_ENTRY,
+    check_entries,
+    check_smoothing,
+    excess,
+    ordered_sum,
+)
 
 _ENTRIES_AT_ONCE = 1 << 18
 
@@ -83,6 +90,15 @@ class SparseRows:
         """Of each entry, with what restarting adds to it."""
         return np.asarray(self.kept + self.restart[self.sources] / self.symbols)
 
+    @cached_property
+    def excess(self) -> float:
+        """By how much a row, with what it spreads, misses the sum 1, at most."""
+        parts = zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
+        return max(
+            excess(np.append(self.kept[start:end], spread))
+            for (start, end), spread in zip(parts, self.restart.tolist(), strict=True)
+        )
+
     def flow(self, masses: Floats, targets: Integers, states: int) -> Floats:
         """Where `masses (rows of this, columns)` go: entry e leads to `targets[e]`, out of `states`
         states, of which the first n are what a restart leads to."""
@@ -128,13 +144,16 @@ class SparseRows:
         self._refuse((self.columns < 0) | (self.columns >= n), f"columns are 0..{n - 1}")
         self._refuse(again, "columns must ascend, each of them once")
         self._refuse(~(np.isfinite(self.kept) & (self.kept > 0.0)), "must be a positive number")
+        tiny = self.probabilities < SMALLEST_ENTRY
+        self._refuse(tiny, f"is below {SMALLEST_ENTRY:g}; set smoothing above 0")
         certain = ~((self.restart >= 0.0) & (self.restart <= 1.0))
         sums = np.bincount(self.sources, self.kept, minlength=rows) + self.restart
         certain |= np.abs(sums - 1.0) > ROUNDED_SUM
         if certain.any():
             row = int(np.argmax(certain))
             raise ValueError(f"transition row {row}: must sum to 1; SparseRows.smoothed normalises")
-        for row in np.flatnonzero((self.restart == 0.0) & (np.diff(self.starts) < n)).tolist():
+        restarts = self.restart / n >= SMALLEST_ENTRY
+        for row in np.flatnonzero(~restarts & (np.diff(self.starts) < n)).tolist():
             there = self.columns[self.starts[row] : self.starts[row + 1]]
             column = np.setdiff1d(np.arange(n), there)[0]
             raise ValueError(

@@ -11,6 +11,7 @@ from operators.history import extended
 from operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, Run, State
 from operators.randomness import KeyedDraws
 from operators.runs import run_in_rounds
+from operators.sip.belief_radius import Radius
 from operators.sip.beliefs import checked_belief
 from operators.sip.chain import Chain
 from operators.sip.symbol_inputs import checked_symbols
@@ -30,6 +31,11 @@ class SymbolReleases(ABC):
     """A chain predicts the belief; what was released corrects it, and nothing else does."""
 
     model: Chain
+
+    @property
+    @abstractmethod
+    def radius(self) -> Radius:
+        """Return how far beliefs may be from the exact ones."""
 
     @property
     @abstractmethod
@@ -77,6 +83,7 @@ class SymbolReleases(ABC):
         after = {
             **state,
             "belief": np.ascontiguousarray(self.model.skip(belief).T),
+            **self.radius.after(state),
             "history": extended(state["history"], np.zeros(len(instead), dtype=np.int64)),
         }
         confidence = self.model.marginal(belief)[instead, np.arange(len(instead))]

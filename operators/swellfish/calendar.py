@@ -60,6 +60,12 @@ class Calendar:
         """How long it lasts by local clocks."""
         return self.end - self.start if self.end > self.start else self.end + DAY - self.start
 
+    def longest(self, tick_milliseconds: int) -> int:
+        """Return how many ticks an interval has at most, clocks put back included."""
+        ahead = [offset for _, offset in self.zone.transitions]
+        most = self.seconds + max(ahead) - min(ahead)
+        return most * 1000 // tick_milliseconds + 2
+
     def intervals(self, tick: int, tick_milliseconds: int) -> Iterator[tuple[int, int]]:
         """All that end at `tick` or later, in order of their days, starts and ends."""
         zone, seconds = self.zone, self.seconds
@@ -128,10 +134,17 @@ class Once:
         if self.end <= self.start:
             raise ValueError("end: must be after start")
 
+    def longest(self, tick_milliseconds: int) -> int:
+        """Return how many ticks it has."""
+        first, last = self._span(tick_milliseconds)
+        return last - first + 1
+
+    def _span(self, tick_milliseconds: int) -> tuple[int, int]:
+        return _ticks(self.zone, _seconds(self.start), _seconds(self.end), tick_milliseconds)
+
     def intervals(self, tick: int, tick_milliseconds: int) -> Iterator[tuple[int, int]]:
         """The one, if it ends at `tick` or later."""
-        start, end = _seconds(self.start), _seconds(self.end)
-        first, last = _ticks(self.zone, start, end, tick_milliseconds)
+        first, last = self._span(tick_milliseconds)
         if last >= tick:
             yield first, last
 

@@ -3,7 +3,7 @@
 Source: Swellfish specification, section 1.2 (guarantee, corrected; what users must be told).
 """
 
-from operators.mechanism import Guarantee
+from operators.guarantee import Guarantee, Neighbours
 from operators.noise.additive import finite_precision_delta
 from operators.noise.unit_laplace import TOTAL_VARIATION
 from operators.wevent.guarantees import CORRELATION
@@ -18,22 +18,21 @@ def interval_guarantee(
     *,
     epsilon: float,
     draws: int,
+    ticks: int,
+    tick_milliseconds: int,
     irrelevant: str | float,
     composition: str,
     proof: str,
 ) -> Guarantee:
-    """`draws`: how many draws of a release meet data that differ between neighbours, at most."""
+    """`draws`: how many draws of a tick meet data that differ between neighbours, at most;
+    `ticks`: how many of them the longest relevance interval has."""
     return Guarantee(
         notion="swellfish",
         epsilon=epsilon,
         delta=0.0,
         per="interval",
-        protects=(
-            "every single secret that a policy of a person states: that the ticks of one pattern "
-            "within one relevance interval are other than they are, each by no more than its "
-            "threshold; the whole output of the stream, over its whole life, tells that apart by "
-            "no more than epsilon"
-        ),
+        tick_milliseconds=tick_milliseconds,
+        neighbours=Neighbours("person", "contribution", "stated"),
         relative_to=(
             "an attacker with no knowledge of how the ticks of a person depend on each other, who "
             "knows the policies, everybody else, and what the person does outside the interval"
@@ -46,6 +45,8 @@ def interval_guarantee(
         "sanitized topic do not",
         assumptions=(
             "policies are no function of the data, and say how far a contribution can change",
+            f"no policy that is added later has relevance intervals of more than {ticks} ticks: "
+            "the delta of a longer one is larger in proportion",
             "a person has at most one contribution to a tick, which is clamped, and one collection "
             "of policies; every tick is released at most once",
             "the keyed hash BLAKE2b is a pseudo-random function of the secret",
@@ -56,6 +57,8 @@ def interval_guarantee(
             "only policies of others are relevant",
             "whether a person is in the stream at all: when records arrive, how many there are, "
             "and which of them arrive late",
+            "the times of records: so many people together as move stream time "
+            "(ticks.stream_time) decide which ticks close when, and whose records count",
             "the policies themselves: they are public, and so is how much noise they cause, when",
             "an occurrence that was stated too late: it must be known before it begins, and before "
             "any interval begins that it overlaps",
@@ -64,7 +67,7 @@ def interval_guarantee(
             "whoever obtains the secret can remove all randomness",
         ),
         proof=proof,
-        finite_precision_delta=finite_precision_delta(epsilon, TOTAL_VARIATION, draws),
+        finite_precision_delta=finite_precision_delta(epsilon, TOTAL_VARIATION, ticks * draws),
     )
 
 

@@ -47,6 +47,11 @@ class Timeline(Protocol):
         contribution, whatever policies say."""
         ...
 
+    @property
+    def longest(self) -> int:
+        """Return how many ticks a relevance interval of the configured policies has, at most."""
+        ...
+
     def relevance(self, tick: int, changes: bytes) -> Relevance:
         """Of a tick, after these changes. What is asked about an interval that is open already
         (`affected`) may be more than when it began, and then the earlier number counts."""

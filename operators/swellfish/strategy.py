@@ -26,12 +26,13 @@ from typing import ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
+from operators.declared import take_whole_numbers
 from operators.fields import encode_fields
+from operators.guarantee import Guarantee
 from operators.history import extended
 from operators.mechanism import (
     Array,
     Draws,
-    Guarantee,
     Inputs,
     Integers,
     Kind,
@@ -101,6 +102,7 @@ class PolicyStrategy(ABC, Generic[Opened]):
     proof: ClassVar[str]
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         require_size("bins", self.bins, LARGEST_BINS)
         largest = self.timeline.largest_sensitivity
         require_size("timeline", largest, LARGEST_VALUE)
@@ -236,12 +238,19 @@ class PolicyStrategy(ABC, Generic[Opened]):
             return Status.EXACT if self.irrelevant == "exact" else Status.REPEATED, 0
         return Status.NOISY, units_below(self.irrelevant)
 
+    @property
+    def _longest(self) -> int:
+        """How many ticks a relevance interval has in which anything is published, at most."""
+        return self.timeline.longest
+
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Swellfish privacy."""
         return (
             interval_guarantee(
                 epsilon=self.epsilon,
                 draws=int(self.decides) + min(self.bins, self.timeline.largest_sensitivity),
+                ticks=self._longest,
+                tick_milliseconds=self.tick_milliseconds,
                 irrelevant=self.irrelevant,
                 composition=self.claim,
                 proof=self.proof,

@@ -71,6 +71,13 @@ class Policies:
         """That of the query."""
         return self.query.largest_change
 
+    @property
+    def longest(self) -> int:
+        """Return how many ticks a relevance interval of the configured policies has, at most."""
+        policies = [policy for collection in self.collections for policy in collection.policies]
+        lengths = [policy.when.longest(self.tick_milliseconds) for policy in policies]
+        return max(lengths, default=1)
+
     def relevance(self, tick: int, changes: bytes) -> Relevance:
         """The largest sensitivity of all collections, and every open interval with the largest
         delta(J) of those that have it; for ticks that know of the changes."""

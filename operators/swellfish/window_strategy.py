@@ -80,6 +80,10 @@ class WindowStrategy(PolicyStrategy[State]):
     def _settle(self, state: State, opened: State, charged: Offer) -> State:
         return _prefixed(self.rule.settle(opened, charged, charged.publication > 0))
 
+    @property
+    def _longest(self) -> int:
+        return min(self.window, super()._longest)
+
     def audit(self) -> Mapping[str, object]:
         """How long relevance intervals may be, too."""
         return {

@@ -21,13 +21,14 @@ a cool-down.
 ...     state, releases = backward.step(state, values, scope.draws([b"alice"], [position]))
 ...     published.append(releases.values[0])
 >>> published
-[None, None, b'2', b'2', b'4', b'5', b'4', b'7']
+[None, None, b'2', b'3', b'4', b'3', b'5', b'7']
 
 Source: TLDP specification, sections 2 and 6; Ye et al. 2021, section III-A.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import log
 from typing import ClassVar
 
 import numpy as np
@@ -62,8 +63,8 @@ class BackwardPerturbation(RandomLag):
 
     @property
     def delay_law_epsilon(self) -> float:
-        """As declared; that of the words drawn is not above it."""
-        return self.epsilon
+        """That of the words drawn, which is not above the one declared."""
+        return min(self.epsilon, 2.0 * log(self.none / self.each))
 
     @property
     def expected(self) -> Expected:
@@ -89,6 +90,7 @@ class BackwardPerturbation(RandomLag):
                 proof="TLDP specification, section 6 (G1); the law drawn is exact",
                 finite_precision_delta=0.0,
                 warm_up_published=self.warm_up == "emit",
+                cools_down=False,
             ),
         )
 

@@ -18,20 +18,16 @@ Input, release and state: `temporal_perturbation` and `threshold_dispatch`.
 Source: TLDP specification, sections 3 to 7 and 10; Ye et al. 2021, section IV.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from math import log
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from operators.declared import take_whole_numbers
 from operators.mechanism import Array, Words
 from operators.randomized_response import WORDS
-from operators.temporal.audit import by_distance
-from operators.temporal.dispatch_law import delay_law
 from operators.temporal.guarantees import EMPTY_IS_DROPPED
 from operators.temporal.selection import select, smaller_k_is_better
-from operators.temporal.threshold import impossible_shares
 from operators.temporal.threshold_dispatch import ThresholdDispatch
 
 
@@ -44,6 +40,7 @@ class ExtendedThresholdPerturbation(ThresholdDispatch):
     kind: ClassVar[str] = "extended_threshold_perturbation"
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         if not 0.0 < self.acceptance <= 1.0:
             raise ValueError(f"acceptance: must be above 0 and at most 1, not {self.acceptance}")
         if int(self.acceptance * WORDS) == 0:
@@ -65,26 +62,15 @@ class ExtendedThresholdPerturbation(ThresholdDispatch):
     def warnings(self) -> tuple[str, ...]:
         """Losses, and outputs that say more than the law of one delay."""
         told = self.delay_law_epsilon if self.epsilon is None else self.epsilon
-        joint = abs(log(self.c0 * self.acceptance))
-        warnings = [
+        return (
             f"{self.kind} drops {self.expected.missing:.1%} of all values, and each empty tick "
-            f"says which one. {smaller_k_is_better(told)}"
-        ]
-        if joint > told:
-            warnings.append(
-                f"two distinct values that change places can change the likelihood of a possible "
-                f"output by {joint:.4g} nats, which is more than epsilon"
-            )
-        return tuple(warnings)
+            f"says which one. {smaller_k_is_better(told)}",
+            *self._outputs_say_more,
+        )
 
     @property
     def _empties(self) -> tuple[str, ...]:
         return (EMPTY_IS_DROPPED,)
-
-    def _audited(self) -> Mapping[str, object]:
-        within = np.cumsum(delay_law(self.k, self.c0))
-        shares = impossible_shares(within - self._dropped, within)
-        return {**super()._audited(), "impossible_share": by_distance(shares)}
 
     def _accepts(self, words: Words) -> Array:
         if self.acceptance == 1.0:

@@ -1,19 +1,20 @@
 """Forward perturbation mechanism (FPM): every value chooses one of k ticks, and may be overwritten.
 
-Claim. In steady state, no delay that is seen is more than e^(epsilon' / 2) times as likely as
-another one, where epsilon' = epsilon - 2 ln(1 - p0) - 2 (k - 2) ln(1 - p1) is larger than the
-nominal epsilon by about 2: a value that waits longer is more often overwritten. That bounds what
-one release tick alone says; it is not a bound on what all releases together say.
+Claim. In steady state, no delay that is seen is more than e^(epsilon / 2) times as likely as
+another one. A value that waits longer is more often overwritten, so the choice of a tick has a
+smaller budget, epsilon', with epsilon = epsilon' - 2 ln(1 - p0) - 2 (k - 2) ln(1 - p1). That bounds
+what one release tick alone says; it is not a bound on what all releases together say.
 
-Parameters: `k`, 2 to 1000 ticks; `epsilon` in nats, 0 < epsilon <= 50; `calibrate`: "nominal" (the
-budget of the choice, as in the paper) or "visible" (epsilon' is `epsilon`); `warm_up`: suppress or
-emit ticks 1..k-1 of an epoch.
+Parameters: `k`, 2 to 1000 ticks; `epsilon` in nats, 0 < epsilon <= 50; `calibrate`: "visible", or
+"nominal" as in the paper, where `epsilon` is that of the choice, and what is seen has 2 nats more
+or, with large ones, twice as much; `warm_up`: suppress or emit ticks 1..k-1 of an epoch.
 Input, release and state: `temporal_perturbation`.
 
->>> round(ForwardPerturbation(k=10, epsilon=1.0).delay_law_epsilon, 2)
+>>> forward = ForwardPerturbation(k=10, epsilon=4.0)
+>>> round(forward.internal_epsilon, 4), round(forward.delay_law_epsilon, 4)
+(2.0424, 4.0)
+>>> round(ForwardPerturbation(k=10, epsilon=1.0, calibrate="nominal").delay_law_epsilon, 2)
 2.91
->>> round(ForwardPerturbation(k=10, epsilon=4.0, calibrate="visible").internal_epsilon, 4)
-2.0424
 
 Source: TLDP specification, sections 2, 6 and 8; Ye et al. 2021, section III-B.
 """
@@ -40,7 +41,7 @@ _STEPS_PER_NAT = 2**40
 class ForwardPerturbation(RandomLag):
     """FPM; see the module for claim, parameters and source."""
 
-    calibrate: Calibrate = "nominal"
+    calibrate: Calibrate = "visible"
 
     kind: ClassVar[str] = "forward_perturbation"
 
@@ -69,8 +70,9 @@ class ForwardPerturbation(RandomLag):
 
     @property
     def delay_law_epsilon(self) -> float:
-        """That of the delays that are seen."""
-        return visible(self.k, self.internal_epsilon)
+        """That of the delays that are seen, by the words that are drawn."""
+        waits, survives = (self.k - 1) * self.each, (self.k - 2) * log1p(-self.each)
+        return 2.0 * (log(self.none / self.each) - log(waits) - survives)
 
     @property
     def expected(self) -> Expected:
@@ -114,22 +116,32 @@ def visible(k: int, epsilon: float) -> float:
     return epsilon - 2.0 * log((k - 1) * each) - 2.0 * (k - 2) * log1p(-each)
 
 
-def calibrated(k: int, epsilon: float) -> float:
-    """The largest budget of the choice for which `epsilon` covers the delays that are seen.
+def can_be_calibrated(k: int, epsilon: float) -> bool:
+    """Tell whether `epsilon` covers the delays that are seen for some budget of the choice."""
+    return _keeps(k, 1, epsilon)
 
-    It is a multiple of 2^-40 nat, so that it is the same on every machine.
+
+def calibrated(k: int, epsilon: float) -> float:
+    """Find the largest budget of the choice for which `epsilon` covers the delays that are seen.
+
+    It is a multiple of 2^-40 nat, so that it is the same on every machine; as much is kept as a
+    margin for rounding.
     """
-    smallest = 2.0 * (k - 1) * log(k / (k - 1))
-    if visible(k, 1 / _STEPS_PER_NAT) > epsilon:
+    if not can_be_calibrated(k, epsilon):
         raise ValueError(
-            f"epsilon: the delays that are seen of k = {k} have a budget above {smallest:.4g} "
-            "nats, whatever the choice has; raise epsilon, or let calibrate be nominal"
+            f"epsilon: the delays that are seen of k = {k} have a budget above "
+            f"{2.0 * (k - 1) * log(k / (k - 1)):.4g} nats, whatever the choice has, so that "
+            f"{epsilon:g} cannot be kept; raise epsilon, or choose threshold_perturbation"
         )
     low, high = 1, int(epsilon * _STEPS_PER_NAT) + 1
     while high - low > 1:
         middle = (low + high) // 2
-        if visible(k, middle / _STEPS_PER_NAT) <= epsilon:
+        if _keeps(k, middle, epsilon):
             low = middle
         else:
             high = middle
     return low / _STEPS_PER_NAT
+
+
+def _keeps(k: int, steps: int, epsilon: float) -> bool:
+    return visible(k, steps / _STEPS_PER_NAT) <= epsilon - 1 / _STEPS_PER_NAT

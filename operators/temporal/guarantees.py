@@ -3,7 +3,7 @@
 Source: TLDP specification, section 6.
 """
 
-from operators.mechanism import Guarantee
+from operators.guarantee import Guarantee, Neighbours
 from operators.nats import exact_exp
 
 NOT_A_SWAP = (
@@ -44,23 +44,25 @@ def delay_guarantee(
     finite_precision_delta: float,
     relative_to: str = "",
     warm_up_published: bool = False,
+    cool_down: str | None = None,
+    cools_down: bool = True,
     sound: bool = True,
 ) -> Guarantee:
     """G1: a bound on the law of one delay. `not_covered` comes before what no kind covers."""
     ends = (
         f"the first {k - 1} ticks of an epoch (its warm-up"
         f"{', which is published: a first release is the first value' if warm_up_published else ''}"
-        f") and the {k - 1} ticks after its last value (its cool-down)"
+        ")"
     )
+    if cools_down:
+        ends += f" and {cool_down or f'the {k - 1} ticks after its last value (its cool-down)'}"
+    steady = "neither warm-up nor cool-down" if cools_down else "no warm-up"
     return Guarantee(
         notion="delay-law",
         epsilon=epsilon,
         delta=0.0,
         per="release",
-        protects=(
-            "the original tick of each value, which is published unchanged, delayed by a random "
-            f"0 to {k - 1} ticks"
-        ),
+        neighbours=Neighbours("stream", "tick", "delayed", reach=k - 1),
         relative_to=(
             "what the release tick of one value alone reveals about its original tick"
             f"{relative_to}; it is not a bound on inference from values, from knowledge of other "
@@ -70,7 +72,7 @@ def delay_guarantee(
         trust="the pipeline and its state see raw values; readers of the sanitized topic do not "
         "see which tick a value came from",
         assumptions=(
-            "steady state: neither warm-up nor cool-down, and at most 2^32 ticks in an epoch",
+            f"steady state: {steady}, and at most 2^32 ticks in an epoch",
             "streams of different keys are independent of each other",
             "the keyed hash BLAKE2b is a pseudo-random function of the secret",
         ),

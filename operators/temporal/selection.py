@@ -30,6 +30,7 @@ from operators.temporal.dispatch_law import (
     late_ratios,
     smallest_budget,
 )
+from operators.temporal.forward import Calibrate, calibrated, can_be_calibrated
 from operators.temporal.random_lag import lag_law
 
 PREFERENCE = (
@@ -94,11 +95,13 @@ def choose(
     no_repeat: bool = False,
     no_empty: bool = False,
     by_cost: bool = False,
+    calibrate: Calibrate = "visible",
 ) -> Choice:
-    """The mechanism with the smallest expected cost that keeps the constraints.
+    """Find the mechanism with the smallest expected cost that keeps epsilon and the constraints.
 
     `by_cost`: the extended mechanism gets the parameters of `select_by_cost`, even where the plain
-    one would do.
+    one would do. `calibrate`: what epsilon is that of, for the forward one; with "nominal", the
+    delays that are seen of it have a larger one.
     """
     selected = select(k, epsilon)
     extended = select_by_cost(k, epsilon, costs) if by_cost else selected
@@ -111,9 +114,11 @@ def choose(
         if fits
     }
     totals = {kind: costs.of(_threshold(k, one)) for kind, one in thresholds.items()}
-    lag = lag_law(k, epsilon)
-    totals[PREFERENCE[2]] = costs.of(expected.backward(k, *lag))
-    totals[PREFERENCE[3]] = costs.of(expected.forward(k, *lag))
+    totals[PREFERENCE[2]] = costs.of(expected.backward(k, *lag_law(k, epsilon)))
+    nominal = calibrate == "nominal"
+    if nominal or can_be_calibrated(k, epsilon):
+        lag = lag_law(k, epsilon if nominal else calibrated(k, epsilon))
+        totals[PREFERENCE[3]] = costs.of(expected.forward(k, *lag))
     excluded = {
         *(PREFERENCE[1:] if no_missing else ()),
         *(PREFERENCE[2:3] if no_repeat else ()),

@@ -8,8 +8,8 @@ again. The state holds raw values, and which slot holds what is as secret as the
 
 Releases: payloads `(rows,)`, None where there is none, annotated with `tick` (from 1), `epoch` and
 `phase`. Ticks 1..k-1 of an epoch are its warm-up, and suppressed by default; nothing is promised
-about them. An epoch ends with `finish` (k-1 ticks without input let out what is pending; nothing is
-promised about these either) or with `discard`, and the next one begins.
+about them. An epoch ends with `finish` (ticks without input let out what is pending; their delays
+have another law) or with `discard`, and the next one begins.
 """
 
 from abc import ABC, abstractmethod
@@ -21,6 +21,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from operators.declared import take_whole_numbers
 from operators.fields import encode_fields
 from operators.history import extended
 from operators.mechanism import (
@@ -62,10 +63,11 @@ class TemporalPerturbation(ABC):
     empty: Empty = "emit"
 
     kind: ClassVar[str]
-    implementation: ClassVar[int] = 1
+    implementation: ClassVar[int] = 2
     smallest_k: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         if not isinstance(self.k, int) or not self.smallest_k <= self.k <= LARGEST_K:
             raise ValueError(
                 f"k: must be a whole number of ticks, {self.smallest_k} to {LARGEST_K}, "
@@ -105,9 +107,9 @@ class TemporalPerturbation(ABC):
         after["tick"] += 1
         return after, self._published(after, released, np.full(len(released), Phase.COOL_DOWN))
 
-    def finish(self, state: State) -> tuple[State, tuple[Releases, ...]]:
+    def finish(self, state: State, draws: Draws) -> tuple[State, tuple[Releases, ...]]:
         """Cool down for as many ticks as something may be pending, and begin the next epoch."""
-        releases = []
+        state, releases = self._arranged(state, draws), []
         for _ in range(self.cool_down_ticks):
             state, released = self.cool_down(state)
             releases.append(released)
@@ -187,6 +189,10 @@ class TemporalPerturbation(ABC):
     def _begun(self, state: State, draws: Draws) -> State:
         """A copy, in which rows whose epoch begins now are prepared."""
         return {name: column.copy() for name, column in state.items()}
+
+    def _arranged(self, state: State, draws: Draws) -> State:
+        """Return a state whose slots hold what is pending in the order in which it cools down."""
+        return state
 
     def _leave(self, after: State) -> Array:
         """Take out what the slots of this tick hold."""

@@ -24,7 +24,7 @@ Input, release and state: `temporal_perturbation` and `threshold_dispatch`.
 ...     state, releases = threshold.step(state, values, scope.draws([b"alice"], [position]))
 ...     published.append(releases.values[0])
 >>> published[4:]
-[b'1', b'4', b'2', b'7', b'5', b'6', b'9', b'11']
+[b'0', b'1', b'6', b'5', b'4', b'9', b'7', b'8']
 
 Source: TLDP specification, sections 3 to 7; Ye et al. 2021, section IV.
 """
@@ -35,9 +35,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from operators.mechanism import Array, Floats, Words
-from operators.temporal.audit import by_distance
-from operators.temporal.dispatch_law import delay_law, derived_budget
+from operators.mechanism import Array, Words
+from operators.temporal.dispatch_law import derived_budget
 from operators.temporal.selection import infeasible, select
 from operators.temporal.threshold_dispatch import ThresholdDispatch
 
@@ -63,34 +62,32 @@ class ThresholdPerturbation(ThresholdDispatch):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A budget that is not used."""
+        """A budget that is not used, and outputs that say more than the law of one delay."""
         most = derived_budget(self.k, self.k - 1)
         if self.epsilon is None or self.epsilon <= most:
-            return ()
+            return self._outputs_say_more
         return (
+            *self._outputs_say_more,
             f"epsilon of {self.epsilon:g} nats is not used up: no law of k = {self.k} has more "
             f"than {most:.4g}; a larger k delays more and hides more",
         )
 
     def _audited(self) -> Mapping[str, object]:
-        within = np.cumsum(delay_law(self.k, self.c0))
-        shares = impossible_shares(within, within)
-        shares[-1] = 1.0
         exact = self.start_mode == "stationary" and self.warm_up == "suppress"
         return {
             **super()._audited(),
-            "impossible_share": by_distance(shares),
-            "max_posterior_exchangeable": float(self.delay_law.max()) if exact else 1.0,
+            "max_posterior_exchangeable": self._largest_posterior if exact else 1.0,
         }
+
+    @property
+    def _largest_posterior(self) -> float:
+        """Of the delay of a release, or of the age of a value that leaves in the cool-down.
+
+        Each of these is the value of a tick that waits with equal probability. The last value
+        waits with the largest one, 1 - P(delay 0).
+        """
+        last = (1.0 - self._undelayed) / self.pending
+        return max(float(self.delay_law.max()), last)
 
     def _accepts(self, words: Words) -> Array:
         return np.ones(len(words), dtype=bool)
-
-
-def impossible_shares(released_by: Floats, within: Floats) -> Floats:
-    """At least so many outputs are impossible once values at distance 1..k-1 change places.
-
-    `released_by` are the probabilities that a value is published within 0..k-1 ticks, `within`
-    those that it leaves.
-    """
-    return np.maximum(released_by[:-1], 1.0 - within[-2::-1])

@@ -6,6 +6,12 @@ nothing at all (a stationary start reserves slots for values that never were). A
 None and is not occupied.
 
 A draw picks one of the free slots, all alike, so they are numbered as they lie in the ring.
+
+An epoch that is finished lets out what is pending in random order, all orders alike, at the k - c0
+ticks that follow. So every tick that is published has one value, which of them it is depends on
+draws alone, and outputs say nothing about draws to whoever finds all orders of values equally
+likely. In the order of slots, empty ticks would show which were reserved. An epoch of less than k-1
+ticks lets out nothing: slots that were reserved for values that never were would show.
 """
 
 from abc import abstractmethod
@@ -18,9 +24,19 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from operators.fields import binding_digest
-from operators.mechanism import Array, Draws, Floats, Guarantee, State, Words
+from operators.mechanism import (
+    Array,
+    Draws,
+    Floats,
+    Guarantee,
+    Kind,
+    Releases,
+    State,
+    Words,
+)
 from operators.randomness import draws_of, integers_below, unit_interval
 from operators.temporal import costs
+from operators.temporal.audit import by_distance
 from operators.temporal.costs import Expected
 from operators.temporal.dispatch_law import (
     ROUNDING,
@@ -30,6 +46,7 @@ from operators.temporal.dispatch_law import (
     derived_budget,
     free_chances,
 )
+from operators.temporal.exchanges import impossible_shares
 from operators.temporal.guarantees import KNOWN_SLOTS, delay_guarantee, delta_of
 from operators.temporal.temporal_perturbation import TemporalPerturbation
 
@@ -85,6 +102,20 @@ class ThresholdDispatch(TemporalPerturbation):
         return self.k - self.c0
 
     @property
+    def cool_down_ticks(self) -> int:
+        """As many as values wait."""
+        return self.pending
+
+    def finish(self, state: State, draws: Draws) -> tuple[State, tuple[Releases, ...]]:
+        """Let out what is pending, in random order, and begin the next epoch."""
+        short = (state["tick"] < self.k - 1) & (self.warm_up == "suppress")
+        after, releases = super().finish(state, draws)
+        for released in releases:
+            assert released.kinds is not None
+            released.values[short], released.kinds[short] = None, Kind.SUPPRESSED
+        return after, releases
+
+    @property
     def delay_law(self) -> Floats:
         """Of values that are published."""
         law = delay_law(self.k, self.c0).copy()
@@ -120,6 +151,11 @@ class ThresholdDispatch(TemporalPerturbation):
                 ),
                 finite_precision_delta=delta_of(self.delay_law_epsilon, self._total_variation),
                 warm_up_published=self.warm_up == "emit",
+                cool_down=(
+                    f"the {self.pending} ticks after its last value (its cool-down), at which "
+                    "what waits leaves in random order, up to "
+                    f"{self.k + self.pending - 2} ticks after it came"
+                ),
                 sound=not cold,
             ),
         )
@@ -150,15 +186,32 @@ class ThresholdDispatch(TemporalPerturbation):
             "c0": self.c0,
             "a": self.accepted,
             "eps_nominal": self.epsilon,
-            "joint_bound_distinct": abs(log(self.c0 * self.accepted)),
+            "joint_bound_distinct": self._joint_bound,
+            "impossible_share": by_distance(impossible_shares(self.k, self.c0, self.accepted)),
             "warmup": {
                 "ticks": self.k - 1,
                 "published": self.warm_up == "emit",
                 "start": self.start_mode,
                 "values_lost_at_most": lost if self.start_mode == "stationary" else None,
             },
-            "cooldown": {"ticks": self.k - 1, "pending": self.pending},
+            "cooldown": {"ticks": self.cool_down_ticks, "pending": self.pending},
         }
+
+    @property
+    def _joint_bound(self) -> float:
+        """Nats by which a possible output may change if two distinct values change places."""
+        return abs(log(self.c0 * self.accepted))
+
+    @property
+    def _outputs_say_more(self) -> tuple[str, ...]:
+        """A warning where that is more than the epsilon of the law."""
+        if self._joint_bound <= self.delay_law_epsilon + TOLERANCE:
+            return ()
+        return (
+            f"two distinct values that change places can change the likelihood of a possible "
+            f"output by {self._joint_bound:.4g} nats, which is more than epsilon: epsilon, here "
+            f"{self.delay_law_epsilon:.4g}, is about one release tick alone",
+        )
 
     def _identity(self) -> tuple[str | int, ...]:
         return (self.c0, self.accepted.hex(), self.start_mode)
@@ -196,6 +249,22 @@ class ThresholdDispatch(TemporalPerturbation):
         after["slots"][rows[taken], slot[taken]] = values[taken]
         occupied[rows[taken], slot[taken]] = True
         return self._leave(after)
+
+    def _arranged(self, state: State, draws: Draws) -> State:
+        """Move what is pending to the next slots: a draw of 64 bits for each, which sorts them."""
+        rows, head = self._head(state)
+        ring = (head[:, None] + np.arange(self.k)) % self.k
+        bindings = [history.tobytes() for history in state["history"].astype("<u8")]
+        words = draws.words("drain", bindings, count=self.k)[:, 0]
+        order = np.argsort(words, axis=1, kind="stable")
+        occupied = state["occupied"][rows[:, None], ring]
+        free = ~np.take_along_axis(occupied, order, axis=1)
+        order = np.take_along_axis(order, np.argsort(free, axis=1, kind="stable"), axis=1)
+        slots, reserved = state["slots"].copy(), state["occupied"].copy()
+        pending = np.take_along_axis(state["slots"][rows[:, None], ring], order, axis=1)
+        slots[rows[:, None], ring] = pending
+        reserved[rows[:, None], ring] = np.take_along_axis(occupied, order, axis=1)
+        return {**state, "slots": slots, "occupied": reserved}
 
     def _leave(self, after: State) -> Array:
         rows, head = self._head(after)

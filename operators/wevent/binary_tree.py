@@ -33,16 +33,20 @@ Source: real-time release specification, section 7; Chan, Shi and Song 2011.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import ClassVar
 
 import numpy as np
 
+from operators.declared import take_whole_numbers
 from operators.fields import encode_fields
+from operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from operators.history import extended
-from operators.mechanism import Draws, Guarantee, Inputs, Integers, Releases, State
+from operators.mechanism import Draws, Inputs, Integers, Releases, State
 from operators.nats import UNITS_PER_NAT, add_spent, in_nats
+from operators.noise.additive import finite_precision_delta
+from operators.noise.unit_laplace import TOTAL_VARIATION
 from operators.wevent.guarantees import window_guarantee
 from operators.wevent.strategy import (
     LARGEST_BINS,
@@ -50,6 +54,7 @@ from operators.wevent.strategy import (
     Tick,
     digests,
     kinds_of,
+    require_length,
     require_size,
     standard_errors,
     units_below,
@@ -73,15 +78,19 @@ class BinaryTree:
     epsilon: float
     sensitivity: int
     horizon: int
+    neighbours: Neighbours = field(default=CONTRIBUTIONS, kw_only=True)
+    tick_milliseconds: int | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "binary_tree"
     implementation: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         require_size("bins", self.bins, LARGEST_BINS)
         require_size("horizon", self.horizon, LARGEST_HORIZON)
         require_size("window", self.window, self.horizon)
         require_size("sensitivity", self.sensitivity, LARGEST_VALUE)
+        require_length(self.tick_milliseconds)
         blocks = self.window * self.levels
         if units_below(self.epsilon) < blocks * self.sensitivity:
             raise ValueError(
@@ -156,12 +165,17 @@ class BinaryTree:
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """For a window, and for everything within the horizon."""
+        changed = min(self.neighbours.bins, self.bins)
         of_windows = window_guarantee(
             epsilon=self.epsilon,
             window=self.window,
             bins=self.bins,
-            draws=min(2, self.bins),
+            draws=changed * self.levels,
             sensitivity=self.sensitivity,
+            neighbours=self.neighbours,
+            tick_milliseconds=self.tick_milliseconds,
+            tick_by_tick=False,
+            largest=in_nats(self.window * self.block_charge),
             composition=(
                 f"a window spends at most epsilon: each of its ticks lies in at most {self.levels} "
                 f"of the blocks that {self.horizon} ticks are added up in"
@@ -177,12 +191,14 @@ class BinaryTree:
             epsilon=in_nats(self.horizon * self.tick_charge),
             per="stream",
             window=None,
-            protects=(
-                f"everything one person contributes to the {self.horizon} ticks, of which any part "
-                "is replaced by another contribution or by none, while every record keeps its "
-                "place and its timestamp"
+            tick_milliseconds=None,
+            composition=f"this is the sum over all {self.horizon} ticks",
+            finite_precision_delta=finite_precision_delta(
+                in_nats(self.horizon * self.tick_charge),
+                TOTAL_VARIATION,
+                2 * changed * self.horizon,
+                in_nats(self.horizon * self.block_charge),
             ),
-            composition="this is the sum over all ticks",
         )
         return of_windows, of_horizon
 

@@ -15,9 +15,11 @@ sample moved the estimate, relative to the estimate (at least 1), a controller s
 exponential is a table of limits for d, the same on every machine.
 
 Parameters: those of `uniform`; `samples` per block, at first 0.075 of the window, rounded down, and
-at least 1 (with 0); `process_variance` Q and `measurement_variance` R in squared units. Input: as
-for `uniform`. Release: the estimate, rounded, and repeated until the next sample. State: the filter
-(`estimate`, `variance`), the controller (`errors`, `interval`), and `due`, the next tick to sample.
+at least 1 (with 0), so that windows of up to 26 ticks have one; `contribution`, see `filtered`, in
+whose squares `process_variance` Q, `measurement_variance` R and the first variance are counted. The
+estimate is at least 1 of them where errors are relative to it. Input: as for `uniform`. Release:
+the estimate, rounded, and repeated until the next sample. State: the filter (`estimate`,
+`variance`), the controller (`errors`, `interval`), and `due`, the next tick to sample.
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
@@ -108,6 +110,7 @@ class Fast(FilteredStrategy):
     measurement_variance: float = 1e6
 
     kind: ClassVar[str] = "fast"
+    implementation: ClassVar[int] = 2
     rule_class: ClassVar[type[allocation.Rule]] = Blocks
     claim: ClassVar[str] = (
         "a window spends at most epsilon: it meets two blocks at most, and each spends a half"
@@ -144,11 +147,13 @@ class Fast(FilteredStrategy):
         """The filter and the controller after a sample."""
         first = state["tick"] % self.window == 0
         elapsed = state["tick"] - state["sampled"]
-        variance = state["variance"] + self.process_variance * elapsed
-        gain = np.where(first, 1.0, variance / (variance + self.measurement_variance))
+        variance = state["variance"] + self.process_variance * self._squared * elapsed
+        measurement = self.measurement_variance * self._squared
+        gain = np.where(first, 1.0, variance / (variance + measurement))
         step = gain[:, None] * (sample - state["estimate"])
         estimate = np.where(first[:, None], sample, state["estimate"] + step)
-        moved = np.abs(estimate - state["estimate"]) / np.maximum(estimate, SMALLEST_VALUE)
+        least = SMALLEST_VALUE * self.contribution
+        moved = np.abs(estimate - state["estimate"]) / np.maximum(estimate, least)
         error = np.where(first, 0.0, _mean(moved))
         forgotten = np.where(first[:, None], 0.0, state["errors"])
         errors = np.concatenate([forgotten[:, 1:], error[:, None]], axis=1)
@@ -157,7 +162,7 @@ class Fast(FilteredStrategy):
         interval = np.where(settled, np.maximum(1, state["interval"] + change), 1)
         return {
             "estimate": estimate,
-            "variance": np.where(first, FIRST_VARIANCE, (1.0 - gain) * variance),
+            "variance": np.where(first, FIRST_VARIANCE * self._squared, (1.0 - gain) * variance),
             "sampled": state["tick"].copy(),
             "interval": interval,
             "errors": errors,
@@ -192,9 +197,8 @@ class Fast(FilteredStrategy):
         return {**super().audit(), "samples of a block": self.samples_per_block}
 
     def _identity(self) -> bytes:
-        return encode_fields(
-            self.samples_per_block, self.process_variance.hex(), self.measurement_variance.hex()
-        )
+        variances = self.process_variance.hex(), self.measurement_variance.hex()
+        return encode_fields(self.samples_per_block, *variances, self.contribution)
 
 
 def _mean(columns: Floats) -> Floats:

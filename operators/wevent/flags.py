@@ -24,6 +24,7 @@ from typing import Protocol
 
 import numpy as np
 
+from operators.declared import take_whole_numbers
 from operators.fields import encode_fields
 from operators.mechanism import Integers, State
 from operators.wevent.allocation import Booleans
@@ -92,6 +93,7 @@ class Markov:
     flag: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         _require_share("threshold", self.threshold)
         object.__setattr__(self, "flag", dobrushin(self.matrix) >= self.threshold)
 
@@ -119,6 +121,7 @@ class Released:
     threshold: float
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         _require_share("threshold", self.threshold)
 
     def start(self, rows: int, bins: int) -> State:

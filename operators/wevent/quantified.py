@@ -76,6 +76,7 @@ class Quantified(Strategy):
     horizon: int | None = None
 
     kind: ClassVar[str] = "quantified"
+    implementation: ClassVar[int] = 2
     rule_class: ClassVar[type[allocation.Rule]] = Declared
     claim: ClassVar[str] = "a window spends what its ticks are declared to spend"
     proof: ClassVar[str] = "PBA specification, section 6; sums of declared budgets"

@@ -29,12 +29,13 @@ p_max are 0.5, and whose I is rounded down. K_d is 0: there is no term for how f
 counted in 2^-20 ticks and p in 2^-18, and the logarithm is that of `operators/nats.py`: the same
 budgets on every machine.
 
-Parameters: those of `uniform`; `process_variance` Q, in squared units, at first 10 D^2 (with 0), as
-if ten people came or went in a tick. It must be public: the variance of the true figures, which
-published code takes, would tell about them. The error is least where Q is close to the variance of
-what a figure changes by in a tick. Input: as for `uniform`. Release: the estimate, rounded, and
-repeated until the next sample. State: the filter (`estimate`, `variance`), the controller
-(`errors`, `samples`, `interval`), and `due`, the next tick to sample.
+Parameters: those of `uniform`; `contribution`, see `filtered`, in whose squares the first variance
+is counted; `process_variance` Q, in squared units, at first 10 D^2 (with 0), as if ten people came
+or went in a tick. It must be public: the variance of the true figures, which published code takes,
+would tell about them. The error is least where Q is close to the variance of what a figure changes
+by in a tick. Input: as for `uniform`. Release: the estimate, rounded, and repeated until the next
+sample. State: the filter (`estimate`, `variance`), the controller (`errors`, `samples`,
+`interval`), and `due`, the next tick to sample.
 
 >>> import numpy as np
 >>> from operators.mechanism import Inputs
@@ -48,7 +49,7 @@ repeated until the next sample. State: the filter (`estimate`, `variance`), the 
 ...     state, releases = rescue.step(state, Inputs(np.array([[500]])), draws)
 ...     spent += releases.annotations["publication_epsilon"].round(3).tolist()
 >>> spent
-[0.139, 0.119, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2]
+[0.139, 0.119, 0.103, 0.089, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
 
 Source: Swellfish specification, section 6 (RescueDP); Wang et al. 2018.
 """
@@ -135,6 +136,7 @@ class RescueDp(FilteredStrategy):
     process_variance: float = 0.0
 
     kind: ClassVar[str] = "rescue_dp"
+    implementation: ClassVar[int] = 2
     rule_class: ClassVar[type[allocation.Rule]] = Shares
     claim: ClassVar[str] = (
         "a window spends less than epsilon: a sample spends at most 0.6 of what the window has left"
@@ -168,7 +170,7 @@ class RescueDp(FilteredStrategy):
         interval = np.where(first, ONE_TICK, self._interval(state, errors))
         return {
             "estimate": estimate,
-            "variance": np.where(first, FIRST_VARIANCE, (1.0 - gain) * variance),
+            "variance": np.where(first, FIRST_VARIANCE * self._squared, (1.0 - gain) * variance),
             "sampled": state["tick"].copy(),
             "samples": state["samples"] + 1,
             "errors": errors,
@@ -198,7 +200,7 @@ class RescueDp(FilteredStrategy):
         return deviation * deviation
 
     def _identity(self) -> bytes:
-        return encode_fields(self._process.hex())
+        return encode_fields(self._process.hex(), self.contribution)
 
 
 def _total(columns: Floats) -> Floats:

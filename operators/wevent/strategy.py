@@ -24,13 +24,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from operators.declared import take_whole_numbers
 from operators.fields import binding_digest, encode_fields
+from operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from operators.history import extended
 from operators.mechanism import (
     Array,
     Draws,
     Floats,
-    Guarantee,
     Inputs,
     Integers,
     Kind,
@@ -55,7 +56,8 @@ LARGEST_DISTANCE = 2**45
 
 @dataclass(frozen=True, eq=False)
 class Strategy:
-    """A w-event strategy; see the module. `epsilon` is in nats, `sensitivity` in units.
+    """A w-event strategy; see the module. `epsilon` is in nats, `sensitivity` in units. What
+    `neighbours` may differ in, and how long a tick is in time, are for the guarantee alone.
 
     Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
     not `(rows, bins)`.
@@ -66,6 +68,8 @@ class Strategy:
     epsilon: float
     sensitivity: int
     cap: Cap | None = None
+    neighbours: Neighbours = field(default=CONTRIBUTIONS, kw_only=True)
+    tick_milliseconds: int | None = field(default=None, kw_only=True)
     rule: Rule = field(init=False, repr=False)
 
     kind: ClassVar[str]
@@ -76,9 +80,11 @@ class Strategy:
     proof: ClassVar[str]
 
     def __post_init__(self) -> None:
+        take_whole_numbers(self)
         require_size("bins", self.bins, LARGEST_BINS)
         require_size("window", self.window, LARGEST_WINDOW)
         require_size("sensitivity", self.sensitivity, LARGEST_VALUE)
+        require_length(self.tick_milliseconds)
         units = units_below(self.epsilon)
         smallest = max(self.sensitivity, -(-units // UNITS_PER_NAT))
         needed = 2 * self.window * smallest
@@ -158,8 +164,10 @@ class Strategy:
                 epsilon=self.epsilon,
                 window=self.window,
                 bins=self.bins,
-                draws=int(self.rule.decides) + min(2, self.bins),
+                draws=int(self.rule.decides) + min(self.neighbours.bins, self.bins),
                 sensitivity=self.sensitivity,
+                neighbours=self.neighbours,
+                tick_milliseconds=self.tick_milliseconds,
                 composition=self.claim,
                 not_covered=self._not_covered(),
                 proof=self.proof,
@@ -293,6 +301,12 @@ def require_size(name: str, value: int, largest: int) -> None:
     """Refuses what is not from 1 to `largest`."""
     if not 1 <= value <= largest:
         raise ValueError(f"{name}: must be from 1 to {largest}, not {value}")
+
+
+def require_length(tick_milliseconds: int | None) -> None:
+    """Refuses ticks without a length, if they have one in time."""
+    if tick_milliseconds is not None and tick_milliseconds < 1:
+        raise ValueError(f"tick_milliseconds: must be at least 1, not {tick_milliseconds}")
 
 
 def units_below(epsilon: float, name: str = "epsilon") -> int:

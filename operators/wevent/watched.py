@@ -94,11 +94,15 @@ class Watched:
 
     def law_digest(self) -> bytes:
         """Changes with the strategy inside and with the matrices."""
+        return self.law_digest_of(self.implementation, self.strategy.law_digest())
+
+    def law_digest_of(self, implementation: int, inside: bytes) -> bytes:
+        """Return the digest of this watch over a strategy with this implementation and law."""
         both = (self.correlation.backward, self.correlation.forward)
         content = encode_fields(
             "watched",
-            self.implementation,
-            self.strategy.law_digest(),
+            implementation,
+            inside,
             self.factor,
             *(side.astype("<f8").tobytes() for one in both for side in (one.more, one.less)),
         )

@@ -13,6 +13,8 @@ from operators.sip.markov_model import MarkovModel
 
 PEERS = Path(__file__).parents[2] / "bench" / "peers"
 SMOOTHING = 0.001
+ACCURACY = 1e-10
+"""The operator's law pays a little accuracy for what its belief may be off by; peers do not."""
 
 
 @pytest.fixture(params=["compiled", "python"])
@@ -63,8 +65,8 @@ def test_step_draws_from_the_law_of_the_operator(
                 state["belief"][row].tolist(), int(truths[row]), float(uniforms[row])
             )
             assert symbol == released[row]
-            assert confidence == pytest.approx(posterior[row, symbol], abs=1e-12)
-            assert list(belief) == pytest.approx(after["belief"][row].tolist(), abs=1e-12)
+            assert confidence == pytest.approx(posterior[row, symbol], abs=ACCURACY)
+            assert list(belief) == pytest.approx(after["belief"][row].tolist(), abs=ACCURACY)
 
 
 def test_output_looks_as_that_of_fugu(peer_step: Any) -> None:

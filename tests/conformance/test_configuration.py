@@ -6,6 +6,7 @@ from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 from math import isfinite, isinf
 from typing import Any, get_args
 
+import numpy as np
 import orjson
 import pytest
 
@@ -47,16 +48,38 @@ def test_a_number_that_cannot_be_is_refused_naming_the_field(example: Example) -
             assert ": " in str(refused.value)
 
 
+def test_a_whole_number_is_taken_where_a_float_is_declared(example: Example) -> None:
+    mechanism: Any = example.mechanism
+    for field in fields(mechanism):
+        given = getattr(mechanism, field.name)
+        if not field.init or not isinstance(given, float):
+            continue
+        for whole in {max(1, round(given)), max(1, round(given)) * 10, 1}:
+            try:
+                as_float: Any = replace(mechanism, **{field.name: float(whole)})
+            except ValueError as refused:
+                with pytest.raises(ValueError, match=re.escape(str(refused))):
+                    replace(mechanism, **{field.name: whole})
+                continue
+            for number in (whole, np.int64(whole)):
+                as_integer: Any = replace(mechanism, **{field.name: number})
+                assert type(getattr(as_integer, field.name)) is float
+                assert as_integer.law_digest() == as_float.law_digest()
+                assert as_integer.guarantees() == as_float.guarantees()
+                assert as_integer.audit() == as_float.audit()
+
+
 def test_guarantees_are_data(example: Example) -> None:
     guarantees = example.mechanism.guarantees()
     assert guarantees
     for guarantee in guarantees:
         assert guarantee.notion in get_args(Notion)
         assert guarantee.per in get_args(Per)
-        assert (guarantee.window is not None) == (guarantee.per == "window")
+        assert (guarantee.window is not None) == (guarantee.per in ("window", "period"))
         assert guarantee.epsilon > 0.0 or guarantee.notion == "delay-law"
         assert 0.0 <= guarantee.delta <= 1.0
         assert 0.0 <= guarantee.finite_precision_delta <= 1.0
+        assert guarantee.delta <= guarantee.total_delta <= 1.0
         assert guarantee.proof
         assert guarantee.not_covered
         read: dict[str, Any] = orjson.loads(orjson.dumps(guarantee))

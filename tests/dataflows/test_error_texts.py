@@ -6,10 +6,17 @@ from traceback import format_exception
 
 import pytest
 
+from dataflows.admission import Admission
+from dataflows.codec.numbers import Numbers
+from dataflows.codec.records import Codec
 from dataflows.errors import FuguError, StartRefused, without_values
 from dataflows.monitoring.metrics import Metrics
 from dataflows.sanitize import Sanitize
+from dataflows.series_lift import SeriesLift
+from dataflows.ticks import Ticks
 from operators.mechanism import Draws, Inputs, Releases, State
+from operators.randomness import DrawScope
+from operators.realtime.local_release import LocalRealTimeRelease
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.dataflows.bad_records import CANARY
 from tests.dataflows.columns import CRR, SCOPE, SECRET, batch_of, codec, lift, new_table
@@ -62,3 +69,21 @@ def test_a_secret_shows_nowhere() -> None:
     for shown in (repr(SECRET), str(SECRET), repr(SCOPE), f"{SECRET}", repr(SECRET.derive("x"))):
         assert key.hex() not in shown
         assert repr(key) not in shown
+
+
+def test_that_records_wait_for_stream_time_is_said_now_and_then_by_coordinates_only(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    scope = DrawScope(SECRET, "rates", "real_time_local", 1, bytes(32))
+    series = LocalRealTimeRelease(40, 180, epsilon=1.0, delta=1e-6, horizon=10)
+    lifted = SeriesLift(series, scope, "id", Admission("unchecked", 1, 9), Ticks(1_000, 0, 30))
+    step = Sanitize(lifted, tmp_path, "vitals.raw", Metrics(), None)
+    numbers = Codec(Numbers("bpm", units_per_one=1), 1_000)
+    for offset in range(30):
+        record = batch_of([(ALICE, b'{"bpm": 71}')], first_offset=offset)
+        step.on_batch([numbers.decode(record)])
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 2, "with the first and with the tenth"
+    assert "topic vitals.raw, partition 2: 10 records refused so far" in said[1]
+    assert "ticks.stream_time" in said[1]
+    assert CANARY not in "".join(said)

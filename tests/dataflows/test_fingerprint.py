@@ -12,7 +12,8 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "pipeline": ("steps-per-hour", "correct name or state.directory"),
     "steps": (["source", "sinks"], "would drop their state"),
     "operator": ("paper_crr", "budgets of grr can be continued by crr"),
-    "implementation": (2, "run the version of Fugu that wrote the state"),
+    "implementation": (2, "run fugu state upgrade, which keeps all budgets"),
+    "layout": (2, "run fugu state upgrade, which keeps all budgets"),
     "law": ("another-law", "restore the pipeline and model files"),
     "reading": ("another-reading", "set them back"),
     "version": (2, "set version back"),
@@ -34,6 +35,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
 REMEMBERED_ONLY = {
     "format",
     "rotated_at",
+    "upgraded_at",
     "source_begin",
     "sink_begin",
     "dead_letters_begin",
@@ -73,3 +75,16 @@ def test_all_changes_are_listed_at_once() -> None:
         check_same(FINGERPRINT, changed)
     assert "operator changed (was crr, is paper_crr)" in str(caught.value)
     assert "sink_key changed (was pseudonym, is none)" in str(caught.value)
+
+
+@pytest.mark.parametrize("field", ["law", "secret_check", "sink_identity", "ledger_identity"])
+def test_a_new_pipeline_over_the_same_records_is_said_to_be_a_second_release(field: str) -> None:
+    with pytest.raises(StartRefused, match=r"a second time, .* and both releases add up"):
+        check_same(FINGERPRINT, FINGERPRINT.model_copy(update={field: "another"}))
+
+
+@pytest.mark.parametrize("field", ["source_identity", "partitions"])
+def test_a_new_pipeline_over_new_records_is_not(field: str) -> None:
+    with pytest.raises(StartRefused, match="new name, state directory and sink topic") as caught:
+        check_same(FINGERPRINT, FINGERPRINT.model_copy(update={field: CHANGES[field][0]}))
+    assert "second time" not in str(caught.value)

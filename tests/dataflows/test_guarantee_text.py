@@ -14,8 +14,9 @@ SIP, LDP = CRR.guarantees()
 
 def test_a_guarantee_says_what_is_promised_about_what_and_relative_to_what() -> None:
     words = in_words(SIP)
-    assert words.startswith("Sequence Information Privacy with epsilon 1 nats per release")
-    assert SIP.protects in words
+    assert words.startswith("Sequence Information Privacy with epsilon 1 nats")
+    assert " per release, " in words
+    assert "protecting the sequence of true symbols of one stream, " in words
     assert SIP.relative_to in words
     assert SIP.composition in words
 
@@ -28,18 +29,19 @@ def test_the_guarantee_without_a_model_is_weaker_and_says_so() -> None:
 def test_a_bound_on_delays_says_what_it_bounds_and_what_not() -> None:
     [promise] = ThresholdPerturbation(k=10, c0=7).guarantees()
     assert in_words(promise) == (
-        "Delay law with epsilon 4.59462 nats, protecting the original tick of each value, which is "
-        "published unchanged, delayed by a random 0 to 9 ticks. In steady state the probabilities "
-        "of any two delays differ by at most a factor exp(epsilon/2) = 9.947. This bounds what the "
-        "release tick of one value alone reveals about its original tick; it is not a bound on "
-        "inference from values, from knowledge of other records, or at stream start and end."
+        "Delay law with epsilon 4.59462 nats and delta 3.65e-09, protecting the original tick of "
+        "each value, which is published unchanged, delayed by a random 0 to 9 ticks. In steady "
+        "state the probabilities of any two delays differ by at most a factor exp(epsilon/2) = "
+        "9.947. This bounds what the release tick of one value alone reveals about its original "
+        "tick; it is not a bound on inference from values, from knowledge of other records, or at "
+        "stream start and end."
     )
 
 
 def test_a_promise_about_policies_is_one_per_relevance_interval() -> None:
     [promise] = UnicornPS(HOUSEHOLD, bins=1, epsilon=1.5).guarantees()
     words = in_words(promise)
-    assert words.startswith("Swellfish Privacy with epsilon 1.5 nats per relevance interval, ")
+    assert words.startswith("Swellfish Privacy with epsilon 1.5 nats and delta 8.55e-18 per relev")
     assert "c relevance intervals cover is protected with c times epsilon" in words
 
 

@@ -9,6 +9,7 @@ from dataflows.config import TimestampField
 from dataflows.errors import ConfigurationError
 from dataflows.operator_sections import MarkovOperator
 from dataflows.pipeline_file import PipelineFile
+from dataflows.yaml_file import LARGEST_FILE
 from tests.dataflows.pipeline_files import PIPELINE, read, read_error, with_change
 
 ALPHABET = "[rest, light, vigorous]"
@@ -88,6 +89,18 @@ def test_a_misspelt_key_is_answered_with_the_right_one(tmp_path: Path) -> None:
     ]
 
 
+def test_a_key_in_the_wrong_section_is_answered_with_the_right_one(tmp_path: Path) -> None:
+    [line] = read_error(tmp_path, PIPELINE + "epsilon: 1.0\n").splitlines()
+    assert line.endswith(": epsilon: unknown key here; did you mean operator.epsilon?")
+
+
+def test_a_key_of_another_kind_is_not_answered_with_itself(tmp_path: Path) -> None:
+    [line] = read_error(
+        tmp_path, with_change("epsilon: 1.0", "epsilon: 1.0\n  samples: 3")
+    ).splitlines()
+    assert ": operator.samples: unknown key beside the other ones here; delete it" in line
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -110,6 +123,45 @@ def test_text_that_is_no_pipeline_file_is_refused(
     error = read_error(tmp_path, text)
     assert says in error
     assert "\n" not in error
+
+
+def nine_times_each(levels: int, repeated: str) -> str:
+    """A list of nine, a list of nine of it, and so on."""
+    lines = [f"a0: &a0 {repeated}"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, levels)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        nine_times_each(10, "[x, x, x, x, x, x, x, x, x]"),
+        "a0: &a0 {k: 1}\n"
+        + "\n".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}, *a{n - 1}]}}" for n in range(1, 30)),
+        nine_times_each(40, "x"),
+    ],
+    ids=["lists", "merged keys", "deep"],
+)
+def test_a_file_that_aliases_make_huge_is_refused_with_the_limit(text: str, tmp_path: Path) -> None:
+    error = read_error(tmp_path, text)
+    assert "has more than 200,000 keys and values, with all that aliases (*) repeat" in error
+    assert "\n" not in error
+
+
+def test_a_file_that_is_huge_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    error = read_error(tmp_path, f"name: {'x' * (LARGEST_FILE + 1)}")
+    assert "is larger than 4 MiB, the most that is read" in error
+
+
+def test_aliases_and_merged_keys_are_read_as_what_they_stand_for(tmp_path: Path) -> None:
+    text = with_change("env: FUGU_TEST_SECRET", "&secret\n  env: FUGU_TEST_SECRET")
+    path = tmp_path / "pipeline.yaml"
+    path.write_text(
+        text.replace("name: heart-zones", "name: &name heart-zones").replace(
+            "vitals.sanitized", "*name"
+        )
+    )
+    assert PipelineFile.read(path).pipeline.sink.topic == "heart-zones"
 
 
 def test_all_problems_are_listed_at_once(tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ import pytest
 from dataflows.errors import StartRefused
 from dataflows.source_budget import Promises, check, smallest_budget, sums
 from operators.budget import Budgeted
-from operators.mechanism import Guarantee
+from operators.mechanism import Guarantee, Mechanism
 from operators.nats import in_nats
+from operators.realtime.real_time_release import RealTimeRelease
 from operators.registry import KINDS
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
+from operators.wevent.uniform import Uniform
 from tests.dataflows.columns import CRR
 
 ROUNDING = 1e-6
@@ -74,7 +76,8 @@ def test_a_budget_per_release_is_spent_exactly() -> None:
         check("vitals", [zones(), moods(3.999)])
     says = str(refused.value)
     assert "source.budget of vitals is 3.999 nats per release" in says
-    assert "add up to 4 nats: 2 (zones) + 2 (moods)." in says
+    assert "add up to 4 nats" in says
+    assert ": 2 (zones) + 2 (moods). " in says
     assert "Lower epsilon or budget.total" in says
 
 
@@ -86,8 +89,44 @@ def test_a_budget_per_stream_is_spent_exactly() -> None:
 
 def test_one_pipeline_can_be_too_much() -> None:
     check("vitals", [zones(2.0)])
-    with pytest.raises(StartRefused, match=r"add up to 2 nats: 2 \(zones\)"):
+    with pytest.raises(StartRefused, match=r"add up to 2 nats.*: 2 \(zones\)"):
         check("vitals", [zones(1.0)])
+
+
+def test_a_refusal_states_the_delta_that_goes_with_the_sum() -> None:
+    laplace = KINDS["laplace"].examples()[0].mechanism.guarantees()
+    beats = changed(Promises("beats", laplace, 1.5), delta=1e-7)
+    with pytest.raises(StartRefused, match=r"add up to 2 nats and delta 2\.01e-07: 1 \(beats\)"):
+        check("vitals", [beats, replace(beats, pipeline="steps")])
+
+
+def told(pipeline: str, mechanism: Mechanism) -> Promises:
+    """What a pipeline with this mechanism promises."""
+    return Promises(pipeline, mechanism.guarantees())
+
+
+def test_windows_of_different_ticks_are_summed_over_a_stretch_of_time_that_is_named() -> None:
+    fast = told("fast", Uniform(1, 10, 1.0, 1, tick_milliseconds=15 * 60_000))
+    slow = told("slow", Uniform(1, 10, 1.0, 1, tick_milliseconds=24 * 3_600_000))
+    [together] = sums([fast, slow])
+    words = together.in_words
+    assert words.startswith("epsilon 97 nats and delta ")
+    assert " per window of 10 consecutive ticks of 1 day (10 days)" in words
+    assert "which takes so many windows: 96 of fast, 1 of slow (if all pipelines date" in words
+    [reason] = sums([fast, told("undated", Uniform(1, 10, 1.0, 1))])
+    assert "no sum. windows of ticks whose length in time is not known" in reason.in_words
+
+
+def test_a_promise_over_a_whole_stream_is_counted_in_every_window() -> None:
+    hour = 3_600_000
+    whole = told("whole", RealTimeRelease(1, 1, 1, 3.0, 1e-6, horizon=100, tick_milliseconds=hour))
+    [of_streams, of_windows] = sums(
+        [whole, told("windows", Uniform(1, 10, 1.0, 1, tick_milliseconds=hour))]
+    )
+    assert "pipeline windows states no dp figure" in (of_streams.why_not or "")
+    assert of_windows.total is not None
+    assert in_nats(of_windows.total.epsilon) == 4.0
+    assert float(of_windows.total.delta) == pytest.approx(1e-6)
 
 
 def test_a_budget_over_pipelines_with_and_without_a_total_cannot_be_checked() -> None:

@@ -1,24 +1,241 @@
-"""Ticks of event time: which records may be taken together."""
+"""Stream time and the ticks that it closes, against a plain model that goes record by record."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from random import Random
 
-from dataflows.ticks import Clock, Ticks
+import numpy as np
+import pytest
+
+from dataflows.batches import DeadLetters, Decoded
+from dataflows.passage import Passage, Records
+from dataflows.stream_time import IN_A_ROW, StreamTime
+from dataflows.ticks import CLOSED, TIME, Clock, Ticks
+
+Seen = list[tuple[int, bytes]]
+"""Times and keys of records."""
+Course = list[tuple[range, range, str]]
+"""For each record: ticks that close before it, those that are skipped, and why it is refused."""
 
 
-def test_quiet_times_are_just_those_that_are_in_time_and_close_nothing() -> None:
-    """As long as stream time does not move; once it does, more may be."""
-    random = Random(1)
-    for _ in range(300):
-        ticks = Ticks(random.randint(1, 9), random.randint(0, 30), random.randint(1, 5))
-        clock: Clock = {}
-        for _ in range(20):
-            ticks.passed(clock, random.randrange(200))
-        begin, end = ticks.quiet(clock)
-        for time in range(300):
-            after = dict(clock)
-            plain = ticks.refusal(clock, time) is None and not ticks.passed(after, time)
-            assert plain == (begin <= time < end)
+def course(ticks: Ticks, seen: Seen, at_once: Sequence[int] = (10_000,)) -> Course:
+    """What becomes of records that come in batches of these sizes, in turn; a clock is all that is
+    kept between them."""
+    found: Course = []
+    clock: Clock = {}
+    at = batch = 0
+    while at < len(seen):
+        part = seen[at : at + at_once[batch % len(at_once)]]
+        at, batch, clock = at + len(part), batch + 1, dict(clock)
+        times, keys = [time for time, _ in part], [key for _, key in part]
+        values = np.zeros(len(part), dtype=np.int64)
+        decoded = Decoded(0, range(len(part)), times, keys, values, None, DeadLetters())
+        records = Records.of(decoded, ticks.time.heartbeats)
+        for stretch in Passage(ticks, clock, records).stretches():
+            dead = DeadLetters()
+            records.in_time(ticks, clock, stretch, dead)
+            why = dict(zip(dead.offsets, dead.reasons, strict=True))
+            passed = stretch.passed
+            for index in range(stretch.first, stretch.end):
+                first = index == stretch.first
+                nothing = range(0), range(0)
+                closed, skipped = (passed.closed, passed.skipped) if first else nothing
+                found.append((closed, skipped, str(why.get(index, ""))))
+    return found
 
 
-def test_nothing_is_quiet_before_the_first_record() -> None:
-    assert Ticks(10, 5, 3).quiet({}) == (0, 0)
+@dataclass
+class Plain:
+    """One record after the other, with all keys that there ever were."""
+
+    ticks: Ticks
+    latest: dict[bytes, int] = field(default_factory=dict)
+    clock: Clock = field(default_factory=dict)
+    beyond: list[tuple[int, bytes]] = field(default_factory=list)
+    in_time: set[bytes] = field(default_factory=set)
+
+    def course(self, seen: Seen) -> Course:
+        return [self.one(time, key) for time, key in seen]
+
+    def one(self, time: int, key: bytes) -> tuple[range, range, str]:
+        ticks, clock, people = self.ticks, self.clock, self.ticks.time.distinct_keys
+        closed, skipped = range(0), range(0)
+        moves = self._moves(time, key, people)
+        if moves is not None and moves > clock.get(TIME, -1):
+            passed = ticks.passed(clock, moves)
+            closed, skipped = passed.closed, passed.skipped
+            last = ticks.last(clock)
+            self.latest[key] = max(time, self.latest.get(key, time))
+            self.latest = {k: t for k, t in self.latest.items() if ticks.of(t) <= last}
+            self.beyond = [(time, key)] if key not in self.latest else self.beyond
+        tick = ticks.of(time)
+        if TIME not in clock:
+            return closed, skipped, "time_not_begun"
+        if tick <= clock[CLOSED]:
+            return closed, skipped, "late"
+        return closed, skipped, "too_far_ahead" if tick > ticks.last(clock) else ""
+
+    def _moves(self, time: int, key: bytes, people: int) -> int | None:
+        if self.ticks.time.heartbeats:
+            return time if key in self.ticks.time.heartbeats else None
+        tick = self.ticks.of(time)
+        if TIME in self.clock and tick > self.ticks.last(self.clock):
+            self.beyond.append((time, key))
+            ends: dict[bytes, int] = {}
+            for then, whose in self.beyond:
+                ends[whose] = max(then, ends.get(whose, then))
+            most = 2 * people - 1
+            enough = IN_A_ROW if len(ends) >= most else IN_A_ROW * most
+            if len(self.beyond) < enough or len(ends) < people:
+                return None
+            self.beyond, self.in_time = [], set()
+            return sorted(ends.values())[-people]
+        if self.beyond and tick > self.clock[CLOSED]:
+            self.in_time.add(key)
+            if len(self.in_time) >= min(2, people):
+                self.beyond, self.in_time = [], set()
+        if TIME not in self.clock and tick <= self.clock.get(CLOSED, -1):
+            return None
+        self.latest[key] = max(time, self.latest.get(key, time))
+        times = sorted(self.latest.values(), reverse=True)
+        if TIME in self.clock:
+            return times[people - 1] if len(times) >= people else None
+        near = times[: 2 * people - 1]
+        for place in range(len(near) - people + 1):
+            group = near[place : place + people]
+            if self.ticks.of(group[0]) - self.ticks.of(group[-1]) <= self.ticks.max_jump:
+                return group[people // 2]
+        return None
+
+
+def wandering(seed: int, *, records: int = 400) -> Seen:
+    """Time goes on, with wrong clocks, disorder, and a silence now and then."""
+    random, now, seen = Random(seed), random_start(seed), []
+    keys = [b"%d" % key for key in range(random.choice([1, 2, 5, 12]))]
+    for _ in range(records):
+        now += random.choice([0, 0, 1, 1, 2, 7]) + random.choice([0] * 80 + [900])
+        off = random.choice([0] * 12 + [-9, -40, 5, 30, 500])
+        seen.append((max(0, now + off), random.choice(keys)))
+    return seen
+
+
+def random_start(seed: int) -> int:
+    return Random(seed).choice([0, 1_000])
+
+
+@pytest.mark.parametrize("people", [1, 2, 3])
+@pytest.mark.parametrize("at_once", [(10_000,), (1,), (7, 2, 64)])
+def test_ticks_close_as_if_records_were_looked_at_one_by_one(
+    people: int, at_once: Sequence[int]
+) -> None:
+    reasons, skips = set(), 0
+    for seed in range(60):
+        random = Random(seed)
+        ticks = Ticks(
+            random.randint(1, 9),
+            random.randint(0, 30),
+            random.randint(1, 5),
+            time=StreamTime(people),
+        )
+        seen = wandering(seed)
+        found, expected = course(ticks, seen, at_once), Plain(ticks).course(seen)
+        assert found == expected
+        reasons |= {reason for *_, reason in found}
+        skips += sum(bool(skipped) for _, skipped, _ in found)
+    assert reasons >= {"", "late", "too_far_ahead"}
+    assert ("time_not_begun" in reasons) == (people > 1)
+    assert skips > 10
+
+
+@pytest.mark.parametrize("at_once", [(10_000,), (3,)])
+def test_heartbeats_move_time_and_nobody_else_does(at_once: Sequence[int]) -> None:
+    beats = frozenset([b"0", b"3"])
+    for seed in range(30):
+        ticks = Ticks(5, 7, 3, time=StreamTime(heartbeats=beats))
+        seen = wandering(seed)
+        expected = [
+            (closed, skipped, "" if key in beats else reason)
+            for (closed, skipped, reason), (_, key) in zip(
+                Plain(ticks).course(seen), seen, strict=True
+            )
+        ]
+        assert course(ticks, seen, at_once) == expected
+
+
+def everybody(people: int, start: int, ticks: int) -> Seen:
+    """One record of each at every tick of 10."""
+    return [(start + 10 * tick, b"%d" % who) for tick in range(ticks) for who in range(people)]
+
+
+TENS = Ticks(width=10, grace=0, max_jump=100)
+
+
+def refused(found: Course) -> int:
+    return sum(reason != "" for *_, reason in found)
+
+
+def test_one_clock_moves_nothing_however_wrong_and_however_often_it_is_read() -> None:
+    steady = everybody(500, 0, 3)
+    found = course(TENS, steady)
+    for first in (0, 1, 700):
+        for wrong in (0, 15, 900, 5_000, 10**12):
+            odd = [(wrong + tick, b"odd") for tick in range(200)]
+            among = course(TENS, [*steady[:first], *odd, *steady[first:]])
+            people = [*among[:first], *among[first + 200 :]]
+            assert [one[0] for one in people if one[0]] == [one[0] for one in found if one[0]]
+            assert refused(people) <= 2, "those that came before there were three people"
+
+
+@pytest.mark.parametrize(("people", "lost"), [(1, IN_A_ROW - 1), (3, IN_A_ROW - 1)])
+def test_a_partition_recovers_by_itself_from_a_silence(people: int, lost: int) -> None:
+    """36,000 of 36,000 records were refused."""
+    ticks = Ticks(width=10, grace=0, max_jump=100, time=StreamTime(people))
+    before, after = everybody(10, 0, 20), everybody(10, 10**6, 3_600)
+    found = course(ticks, before + after)
+    assert refused(found[len(before) :]) == lost
+    closed = [tick for closed, *_ in found for tick in closed]
+    assert closed == [*range(closed[0], 120), *range(10**5 + 1, 10**5 + 3_599)]
+
+
+def test_a_partition_recovers_by_itself_from_first_records_of_1970() -> None:
+    first = [(0, b"%d" % who) for who in range(3)]
+    now = everybody(10, 1_763_740_800_000, 3_600)
+    assert refused(course(TENS, now)) == 2
+    assert refused(course(TENS, [(0, b"old"), *now])[1:]) == 2, "one of them does nothing"
+    assert refused(course(TENS, first + now)[3:]) == IN_A_ROW - 1
+    alone = Ticks(width=10, grace=0, max_jump=100, time=StreamTime(1))
+    assert refused(course(alone, [first[0], *now])) == IN_A_ROW - 1
+
+
+def test_one_clock_that_stands_still_does_not_keep_a_partition_from_recovering() -> None:
+    stuck = [(190, b"0"), (10**6, b"1"), (10**6, b"2"), (10**6, b"3")]
+    found = course(TENS, everybody(10, 0, 20) + stuck * 100)
+    assert [reason for *_, reason in found[-4:]] == ["late", "", "", ""]
+    assert sum(reason == "too_far_ahead" for *_, reason in found) == 5 * IN_A_ROW - 1
+
+
+def test_one_clock_chooses_neither_where_time_begins_nor_where_it_goes_on() -> None:
+    """A first record 100 ticks early closed 104 ticks; one in 20 closed all of a silence."""
+    late, now = (0, b"odd"), everybody(5, 1_000, 6)
+    assert len([tick for closed, *_ in course(TENS, [late, *now]) for tick in closed]) <= 6
+    before, after = everybody(5, 0, 20), everybody(5, 10**6, 40)
+    ends = 10 * TENS.last({CLOSED: 18}) + 10
+    odd = [record for one in after for record in [(ends, b"odd")] * 18 + [one]]
+    closed = [tick for closed, *_ in course(TENS, before + odd) for tick in closed]
+    assert len(closed) < 400
+
+
+def test_where_fewer_people_are_than_move_time_it_does_not_begin_and_that_is_said() -> None:
+    found = course(TENS, everybody(2, 0, 50))
+    assert {reason for *_, reason in found} == {"time_not_begun"}
+    assert not any(closed for closed, *_ in found)
+
+
+def test_a_clock_keeps_no_more_than_a_few_people() -> None:
+    clock: Clock = {}
+    seen = everybody(1_000, 0, 3) + everybody(1_000, 10**6, 1)[: IN_A_ROW - 2]
+    times, keys = [time for time, _ in seen], [key for _, key in seen]
+    columns = range(len(seen)), times, keys, np.zeros(len(seen), dtype=np.int64)
+    records = Records.of(Decoded(0, *columns, None, DeadLetters()), frozenset())
+    list(Passage(TENS, clock, records).stretches())
+    assert len(clock) == 2 + 3 + 5 + 1

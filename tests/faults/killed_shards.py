@@ -52,11 +52,12 @@ def killed_and_undisturbed(
     there = write_pipeline(folder / "undisturbed", undisturbed)
     with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
 
+        def released_by(of: Document) -> int:
+            return sum(end_offsets(consumer, of["sink"]["topic"]))
+
         def done(of: Document) -> bool:
-            released, refused = (
-                sum(end_offsets(consumer, of["sink"][name])) for name in ("topic", "dead_letters")
-            )
-            return released >= whole.released and refused == whole.refused
+            refused = sum(end_offsets(consumer, of["sink"]["dead_letters"]))
+            return released_by(of) >= whole.released and refused == whole.refused
 
         def reached(partials: int) -> bool:
             return sum(end_offsets(consumer, killed["sink"]["partials"])) >= partials
@@ -74,6 +75,7 @@ def killed_and_undisturbed(
             produce(bootstrap, source, parts[KILLS])
             shards[0].wait_until(lambda: done(killed))
             alone.wait_until(lambda: done(undisturbed))
+            alone.wait_until(lambda: released_by(killed) == released_by(undisturbed))
             assert [process.stop() for process in (*shards, alone)] == [0] * (SHARDS + 1)
     return killed, undisturbed
 

@@ -5,6 +5,7 @@ from random import Random
 
 import orjson
 
+from dataflows.stream_time import DISTINCT_KEYS
 from tests.faults.feeding import PARTITIONS
 from tests.faults.killed_shards import Whole, killed_and_undisturbed
 from tests.kafka.records import NOW, Placed, Record, read_topic
@@ -61,8 +62,19 @@ def trips() -> tuple[list[Placed], int]:
             arrives = at + random.randrange(300)
             refused += late * copies
             timed += [(arrives, user, Placed(user % PARTITIONS, record))] * copies
-    for partition in range(PARTITIONS):
+    for user in range(DISTINCT_KEYS * PARTITIONS):
         end = orjson.dumps({"zone": "west", "at": BEGIN + TICKS * SECOND - 1})
-        record = Record(b"user-%d" % partition, end)
-        timed.append((BEGIN + TICKS * SECOND, partition, Placed(partition, record)))
-    return [placed for *_, placed in sorted(timed, key=lambda entry: entry[:2])], refused
+        record = Record(b"user-%d" % user, end)
+        timed.append((BEGIN + TICKS * SECOND, user, Placed(user % PARTITIONS, record)))
+    in_order = [placed for *_, placed in sorted(timed, key=lambda entry: entry[:2])]
+    return in_order, refused + sum(map(before_time_begins, parts(in_order)))
+
+
+def parts(placed: list[Placed]) -> list[list[Placed]]:
+    return [[one for one in placed if one.partition == part] for part in range(PARTITIONS)]
+
+
+def before_time_begins(placed: list[Placed]) -> int:
+    """Records before so many people have come as move stream time."""
+    keys = [one.record.key for one in placed]
+    return next(n for n in range(len(keys)) if len(set(keys[: n + 1])) == DISTINCT_KEYS)

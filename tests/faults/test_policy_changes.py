@@ -99,7 +99,8 @@ def pipeline(bootstrap: str, topics: TopicFactory, source: str, changes: str) ->
         "policies": changes,
         "timestamp": {"field": "at", "format": "epoch-ms"},
     }
-    made["operator"] = {"kind": "unicorn", "policies": "policies.yaml"}
+    time = {"stream_time": {"distinct_keys": 1}}
+    made["operator"] = {"kind": "unicorn", "policies": "policies.yaml", "ticks": time}
     made["sink"] |= {"topic": topics("power"), "partials": topics("partials")}
     made["state"] |= {"every": "200ms", "shards": SHARDS}
     return made

@@ -27,7 +27,7 @@ OPERATOR = {
     "delta": DELTA,
     "horizon": HORIZON,
     "groups": DISTRICTS,
-    "ticks": {"width": "1s", "grace": "400ms"},
+    "ticks": {"width": "1s", "grace": "400ms", "stream_time": {"distinct_keys": 1}},
 }
 
 

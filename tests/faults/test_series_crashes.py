@@ -31,7 +31,7 @@ OPERATOR: dict[str, Any] = {
     "epsilon": 8.0,
     "delta": 1e-6,
     "horizon": HORIZON,
-    "ticks": {"width": "1s", "grace": "300ms"},
+    "ticks": {"width": "1s", "grace": "300ms", "stream_time": {"distinct_keys": 1}},
 }
 
 

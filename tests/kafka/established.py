@@ -68,12 +68,14 @@ def records(first: int, count: int) -> list[Placed]:
 
 
 def established(
-    bootstrap: str, topics: TopicFactory, directory: Path, *, every: str = "100ms"
+    bootstrap: str, topics: TopicFactory, directory: Path, *, every: str = "100ms", ledger: str = ""
 ) -> Established:
     """Run a new pipeline over a few records and stop it gracefully."""
     source = topics("established", partitions=2)
     document = pipeline_document(bootstrap, source, f"{source}.out")
     document["state"]["every"] = every
+    if ledger:
+        document["ledger"] = {"topic": ledger}
     pipeline = Established(bootstrap, directory, document)
     produce(bootstrap, source, records(0, RECORDS))
     with running(pipeline.write()) as process:

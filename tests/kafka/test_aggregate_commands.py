@@ -33,7 +33,7 @@ OPERATOR = {
     "epsilon": 1.0,
     "window": 8,
     "groups": [zone.decode() for zone in ZONES],
-    "ticks": {"width": "1s", "grace": "400ms"},
+    "ticks": {"width": "1s", "grace": "400ms", "stream_time": {"distinct_keys": 1}},
 }
 
 

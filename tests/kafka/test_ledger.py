@@ -22,6 +22,8 @@ from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_
 from tests.kafka.topics import TopicFactory
 
 USERS, EACH = 40, 6
+FORMAT_1 = Path(__file__).parents[1] / "dataflows" / "ledger" / "format_1.jsonl"
+SAME = ("source", "source_identity", "sink", "sink_identity")
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +78,7 @@ def test_a_ledger_says_what_was_promised_and_which_streams_are_nearest_to_their_
     path = write_pipeline(tmp_path, document, MEMORYLESS)
     assert f"{ledger}, compacted" in fugu("validate", "--kafka", path)
     said = run(bootstrap, path, document)
-    assert "together, ldp: 8 nats per stream" in said
+    assert "together, ldp: epsilon 8 nats" in said
 
     content = shown(path)
     [entry] = content["pipelines"]
@@ -129,8 +131,56 @@ def test_pipelines_over_one_source_add_up_and_a_declared_budget_is_kept(
     path = write_pipeline(tmp_path / "third", second | {"name": "third"}, MEMORYLESS)
     said = run(bootstrap, path, second)
     assert "1 other pipelines" in said
-    assert "together, ldp: 12 nats per stream" in said
-    assert "together, sip: sip figures of different pipelines do not add up" in said
+    assert "together, ldp: epsilon 12 nats" in said
+    assert "together, sip: no sum. sip figures of different pipelines do not add up" in said
+
+
+def test_what_the_version_before_entered_is_counted_and_renewed(
+    bootstrap: str, source: str, ledger: str, tmp_path: Path
+) -> None:
+    """The own entry and that of another pipeline, as format 1 has them."""
+    document = pipeline(bootstrap, source, ledger, "renewed")
+    path = write_pipeline(tmp_path, document, MEMORYLESS)
+    run(bootstrap, path, document)
+    [own] = (entry for entry in entries(bootstrap, ledger) if entry["kind"] == "pipeline")
+    before = next(
+        stored
+        for stored in map(orjson.loads, FORMAT_1.read_bytes().splitlines())
+        if stored["pipeline"] == "crr_total"
+    )
+    for name in ("renewed", "stopped"):
+        earlier = {**own, **before, **{key: own[key] for key in SAME}, "pipeline": name}
+        key = orjson.dumps([name, own["source_identity"]])
+        produce(bootstrap, ledger, [Placed(0, Record(key, orjson.dumps(earlier), timestamp=NOW))])
+    said = run(bootstrap, path, document)
+    assert "1 other pipelines" in said
+    assert "together, ldp: epsilon 28 nats" in said
+    renewed, stopped = shown(path)["pipelines"]
+    assert (renewed["pipeline"], stopped["pipeline"]) == ("renewed", "stopped")
+    assert renewed["guarantee_id"] == own["guarantee_id"]
+    [last] = [one for one in entries(bootstrap, ledger) if one.get("pipeline") == "renewed"][-1:]
+    assert (last["format"], last["kind"]) == (2, "pipeline")
+
+
+def test_a_later_version_s_entry_is_not_passed_over(
+    bootstrap: str, source: str, ledger: str, tmp_path: Path
+) -> None:
+    document = pipeline(bootstrap, source, ledger, "early")
+    path = write_pipeline(tmp_path, document, MEMORYLESS)
+    run(bootstrap, path, document)
+    [own] = (entry for entry in entries(bootstrap, ledger) if entry["kind"] == "pipeline")
+    later = {**own, "format": 3, "pipeline": "late", "guarantees": {}}
+    key = orjson.dumps(["late", own["source_identity"]])
+    produce(bootstrap, ledger, [Placed(0, Record(key, orjson.dumps(later), timestamp=NOW))])
+    assert "a later version of Fugu has entered late" in refusal(path)
+    assert shown(path)["entered by a later version"][0]["pipeline"] == "late"
+
+
+def entries(bootstrap: str, ledger: str) -> list[dict[str, Any]]:
+    """What was ever written about pipelines, in order."""
+    records = [record for part in read_topic(bootstrap, ledger).values() for record in part]
+    read = [orjson.loads(record.value) for record in records if record.value]
+    return [entry for entry in read if entry["kind"] == "pipeline"]
 
 
 def test_a_ledger_that_would_forget_is_refused(

@@ -113,7 +113,7 @@ def test_a_state_of_another_version_of_fugu_is_refused(pipeline: Established) ->
     _change_fingerprint(pipeline.state, implementation=now + 1, steps=renamed)
     before = pipeline.published(), _content(pipeline.state)
     said = refusal(pipeline.write())
-    assert f"implementation changed (was {now + 1}, is {now}): run the version of Fugu" in said
+    assert f"implementation changed (was {now + 1}, is {now}): another version of Fugu" in said
     assert f"steps changed (was {renamed}, is {steps}): " in said
     assert "run the version that wrote the state" in said
     assert (pipeline.published(), _content(pipeline.state)) == before

@@ -74,7 +74,9 @@ def test_a_sink_that_holds_records_of_someone_else(
 ) -> None:
     document["sink"]["topic"] = topics("used", partitions=2)
     produce(bootstrap, document["sink"]["topic"], records(0, 2))
-    assert "already holds records, but there is no state" in refused(document, tmp_path)
+    assert "already holds records, and the newest were not written by Fugu" in refused(
+        document, tmp_path
+    )
 
 
 def test_a_key_that_is_unknown(document: Document, tmp_path: Path) -> None:

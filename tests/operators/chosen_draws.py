@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers, Words
+from operators.mechanism import Integers, Words
+from operators.sip.integer_law import IntegerLaw
+from operators.sip.shares_law import SharesLaw
+from operators.sip.symbol_law import SymbolLaw
 
 
 @dataclass(frozen=True)
@@ -22,15 +25,19 @@ class ChosenWords:
         return self.chosen[:, None, None]
 
 
-def towards(probabilities: Floats, releases: Integers) -> ChosenWords:
-    """Words that make inversion in symbol order, under `probabilities (rows, n)`, give `releases`.
+def towards(law: SymbolLaw, releases: Integers) -> ChosenWords:
+    """Words that make an integer law release `releases`, whatever the truths are.
 
-    Each is the middle of the interval that belongs to the release.
+    Each is the first word that gives its release to everybody.
     """
-    upper = np.cumsum(probabilities, axis=1)
-    rows = np.arange(len(releases))
-    middles = upper[rows, releases] - 0.5 * probabilities[rows, releases]
-    return ChosenWords((middles * 2.0**53).astype(np.uint64) << np.uint64(11))
+    if isinstance(law, SharesLaw):
+        total, everybody = law.total, law.common
+    else:
+        assert isinstance(law, IntegerLaw)
+        total, everybody = law.total, law.repair
+    columns = np.arange(len(releases))
+    before = np.cumsum(everybody, axis=0, dtype=np.uint64) - everybody
+    return ChosenWords(total + before[releases, columns])
 
 
 def simulated(rng: np.random.Generator, rows: int) -> ChosenWords:

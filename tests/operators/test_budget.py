@@ -10,6 +10,7 @@ from operators.nats import UNITS_PER_NAT, units_of
 from operators.optimized_unary_encoding import OptimizedUnaryEncoding
 from operators.randomness import DrawScope, record_positions
 from operators.secret import Secret
+from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.markov_model import MarkovModel
 
@@ -74,7 +75,8 @@ def test_a_total_pays_for_as_many_releases_as_it_is_worth() -> None:
     truth = np.random.default_rng(5).integers(0, 2, (STEPS, ROWS))
     _, kinds, charges, _ = run(Budgeted(crr, total=0.3 * 8), truth=truth)
     assert (np.argmax(kinds == Kind.REPEATED, axis=0) == 8).all()
-    assert (charges[:8] > units_of(0.3)).all()
+    assert (charges[:8] == units_of(0.3)).all()
+    assert 8 * units_of(0.3) > 0.3 * 8 * UNITS_PER_NAT
 
 
 def test_a_stream_that_could_not_pay_once_is_exhausted_for_good() -> None:
@@ -195,3 +197,10 @@ def test_an_unusable_total_is_refused(total: float) -> None:
 def test_an_unusable_window_is_refused() -> None:
     with pytest.raises(ValueError, match="window"):
         Budgeted(CRR, total=1.0, window=0)
+
+
+def test_a_budget_is_twice_as_much_without_a_model_however_little_a_release_has() -> None:
+    """A bit is charged below what it tells without a model: 10 nats pay for six bits of 2."""
+    model = MarkovModel.smoothed([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], smoothing=0.0)
+    sip, ldp = Budgeted(AdaptiveRelease(model, 2.0, 1e-9), total=10.0).guarantees()
+    assert ldp.epsilon == 2.0 * sip.epsilon

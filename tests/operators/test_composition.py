@@ -1,108 +1,23 @@
-"""What promises let out together: exact sums, refusals that say why, and bounds below the sum."""
+"""Bounds below the sum of what releases let out, and zero-concentrated figures."""
 
-from dataclasses import replace
 from decimal import Decimal, localcontext
-from fractions import Fraction
 from math import inf, log, sqrt
-from typing import get_args
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 from operators.composition import (
-    NotAddable,
-    Spend,
-    add,
     advanced,
     delta_of_zcdp,
     epsilon_of_zcdp,
     largest_window_sum,
 )
-from operators.mechanism import Guarantee, Notion
 from operators.nats import in_nats, units_of
-from operators.sip.guarantees import crr_guarantees
-
-SIP, LDP = crr_guarantees(
-    epsilon=0.3, rounding_epsilon=0.0, rounding_covered=True, sampling_error=1e-15
-)
-WINDOWED = replace(LDP, notion="w-event-ldp", per="window", window=5)
-
-
-def test_a_spend_is_the_promise_in_exact_numbers() -> None:
-    spend = Spend.of(replace(LDP, delta=1e-7))
-    assert spend.epsilon == units_of(0.6)
-    assert spend.delta == Fraction(1e-7)
-    assert spend.finite_precision_delta == Fraction(LDP.finite_precision_delta)
-    assert (spend.notion, spend.per, spend.window, spend.count) == ("ldp", "release", None, 1)
-
-
-def test_epsilons_and_deltas_add_up_exactly_in_any_order() -> None:
-    parts = [Spend.of(replace(LDP, epsilon=e, delta=d)) for e, d in [(0.1, 1e-9), (7, 0), (3, 0.1)]]
-    total = add(parts)
-    assert total.epsilon == units_of(0.1) + units_of(7) + units_of(3)
-    assert total.delta == Fraction(1e-9) + Fraction(0.1)
-    assert total.finite_precision_delta == 3 * Fraction(LDP.finite_precision_delta)
-    assert total.count == 3
-    assert total == add([add(parts[1:]), parts[0]]) == add(parts[::-1])
-
-
-def test_a_probability_stays_one() -> None:
-    surely = Spend.of(replace(LDP, delta=0.7, finite_precision_delta=0.7))
-    total = add([surely, surely])
-    assert total.delta == total.finite_precision_delta == 1
-
-
-def test_one_promise_is_its_own_sum_whatever_it_promises() -> None:
-    assert add([Spend.of(SIP)]) == Spend.of(SIP)
-
-
-def test_nothing_has_no_sum() -> None:
-    with pytest.raises(ValueError, match="at least one"):
-        add([])
-
-
-@pytest.mark.parametrize("notion", get_args(Notion))
-def test_every_notion_adds_up_or_says_what_to_do_instead(notion: Notion) -> None:
-    spend = Spend.of(replace(LDP, notion=notion))
-    if notion in ("ldp", "dp", "w-event-ldp", "w-event-dp"):
-        assert add([spend, spend]).epsilon == 2 * spend.epsilon
-    else:
-        with pytest.raises(NotAddable, match=rf"{notion}.*\. [A-Z]"):
-            add([spend, spend])
-
-
-def test_sip_figures_send_to_the_figure_without_a_model() -> None:
-    with pytest.raises(NotAddable, match=r"not even under one model.*without a model"):
-        add([Spend.of(SIP), Spend.of(SIP)])
-
-
-def test_different_notions_do_not_add_up() -> None:
-    with pytest.raises(NotAddable, match="ldp and dp are different promises"):
-        add([Spend.of(LDP), Spend.of(replace(LDP, notion="dp"))])
-
-
-def test_a_figure_per_release_and_one_per_stream_do_not_add_up() -> None:
-    total = replace(LDP, per="stream")
-    with pytest.raises(NotAddable, match=r"per release and one per stream.*total"):
-        add([Spend.of(LDP), Spend.of(total)])
-    assert add([Spend.of(total), Spend.of(total)]).per == "stream"
-
-
-def test_only_equal_windows_add_up() -> None:
-    with pytest.raises(NotAddable, match=r"windows of 5 and 9.*the shortest"):
-        add([Spend.of(WINDOWED), Spend.of(replace(WINDOWED, window=9))])
-    assert add([Spend.of(WINDOWED), Spend.of(WINDOWED)]).window == 5
-
-
-@pytest.mark.parametrize("nothing", [replace(LDP, epsilon=inf), replace(LDP, sound=False)])
-def test_a_promise_without_a_bound_has_no_sum(nothing: Guarantee) -> None:
-    with pytest.raises(NotAddable, match="without a bound"):
-        Spend.of(nothing)
 
 
 def test_a_thousand_releases_leak_far_less_than_their_sum_with_high_probability() -> None:
-    releases = [Spend.of(replace(SIP, epsilon=0.1)).epsilon] * 1000
+    releases = [units_of(0.1)] * 1000
     assert in_nats(sum(releases)) == pytest.approx(100.0, abs=1e-8)
     assert round(advanced([0.1] * 1000, delta=0.05), 2) == 13.59
 

@@ -45,13 +45,14 @@ def test_release_ids_of_neighbours_are_those_of_the_layout(some: range) -> None:
 
 
 def test_tick_release_ids_are_those_of_the_layout() -> None:
-    def tick_name(key: bytes, epoch: int, tick: int) -> bytes:
+    def tick_name(key: bytes, epoch: int, tick: int, *partition: int) -> bytes:
         fields: list[bytes | str | int] = [
             "fugu-tick-release-id-v1",
             "pipeline",
             "operator",
             1,
             "topic",
+            *partition,
             key,
             epoch,
             tick,
@@ -62,6 +63,8 @@ def test_tick_release_ids_are_those_of_the_layout() -> None:
     keys, epochs, numbers = zip(*ticks, strict=True)
     ids = SCOPE.tick_release_ids("topic", keys, epochs, numbers)
     assert ids == [tick_name(*one) for one in ticks]
+    in_partition = SCOPE.tick_release_ids("topic", keys, epochs, numbers, partition=3)
+    assert in_partition == [tick_name(*one, 3) for one in ticks]
     assert SCOPE.tick_release_ids("topic", [], [], []) == []
 
 

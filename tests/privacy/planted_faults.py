@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from dataflows.state.row_table import RowTable
 from operators.fields import binding_digest
 from operators.laplace_release import LaplaceRelease
 from operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State, Words
+from operators.nats import exact_exp, exact_expm1
 from operators.noise.laplace import LaplaceNoise
 from operators.randomness import unit_interval
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.hamming_kernel import HammingKernel
 from operators.sip.markov_model import ordered_sum
 from operators.sip.release_law import ReleaseLaw
 
@@ -23,9 +25,7 @@ from operators.sip.release_law import ReleaseLaw
 class BeliefNotUpdated(ConditionalRandomizedResponse):
     """Every release is made as if it were the first."""
 
-    def _after_release(
-        self, state: State, law: ReleaseLaw, released: Integers
-    ) -> tuple[State, Floats]:
+    def _after_release(self, state: State, law: Any, released: Integers) -> tuple[State, Floats]:
         after, posterior = super()._after_release(state, law, released)
         return {**after, "belief": state["belief"].copy()}, posterior
 
@@ -33,9 +33,7 @@ class BeliefNotUpdated(ConditionalRandomizedResponse):
 class FirstStepFree(ConditionalRandomizedResponse):
     """The ledger begins with the second release."""
 
-    def _after_release(
-        self, state: State, law: ReleaseLaw, released: Integers
-    ) -> tuple[State, Floats]:
+    def _after_release(self, state: State, law: Any, released: Integers) -> tuple[State, Floats]:
         after, posterior = super()._after_release(state, law, released)
         free = state["releases"] == 0
         return {**after, "spent": np.where(free, state["spent"], after["spent"])}, posterior
@@ -63,11 +61,11 @@ class WrongIndexLaw(ReleaseLaw):
 class WrongIndexOffTheDiagonal(ConditionalRandomizedResponse):
     """As in the printed Theorem 4, which has the belief in x where that in y is meant."""
 
-    def law(self, belief: Floats) -> ReleaseLaw:
-        right = super().law(belief)
-        return WrongIndexLaw(
-            belief, right.proposal, right.gain, right.marginal, right.largest, right.mass
-        )
+    def law(self, belief: Floats, doubt: Floats | None = None) -> ReleaseLaw:
+        gain, growth = exact_expm1(self.epsilon), exact_exp(self.epsilon)
+        proposal = HammingKernel(gain, growth).propose(belief)
+        right = ReleaseLaw.repaired(belief, proposal, gain, growth)
+        return WrongIndexLaw(belief, proposal, gain, right.marginal, right.largest, right.mass)
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from operators.fields import binding_digest, encode_fields
+from operators.guarantee import Guarantee, Neighbours
 from operators.mechanism import (
     Array,
     Draws,
     Floats,
-    Guarantee,
     Inputs,
     Integers,
     Releases,
@@ -83,7 +83,7 @@ class RandomizedResponse:
                 epsilon=self.claimed,
                 delta=0.0,
                 per="release",
-                protects="one true symbol against any other",
+                neighbours=Neighbours("stream", "symbol", "replaced"),
                 relative_to="no model",
                 composition="releases of one stream add up",
                 trust="the pipeline sees raw values",

@@ -1,46 +1,14 @@
 """Temporal privacy leakage against the exact law of released responses: enough, and no more."""
 
-from itertools import pairwise, product
-
 import numpy as np
 import pytest
 
 from operators.leakage.correlation import TemporalCorrelation
 from operators.leakage.matrices import backward_rows, long_run_law
 from operators.mechanism import Floats
+from tests.privacy.chain_responses import joint_law, randomized_response, told_apart
 
 TICKS = 4
-
-
-def randomized_response(symbols: int, epsilon: float) -> Floats:
-    law: Floats = np.exp(epsilon * np.eye(symbols))
-    return np.asarray(law / law.sum(axis=1, keepdims=True))
-
-
-def joint_law(forward: Floats, start: Floats, responses: list[Floats]) -> Floats:
-    """P(responses and values) for all responses (first axis) and values (an axis for each tick)."""
-    symbols = len(start)
-    outcomes = list(product(range(symbols), repeat=len(responses)))
-    joint = np.zeros((len(outcomes), *[symbols] * len(responses)))
-    for path in product(range(symbols), repeat=len(responses)):
-        probability = start[path[0]]
-        for now, following in pairwise(path):
-            probability *= forward[now, following]
-        for number, outcome in enumerate(outcomes):
-            told = [
-                law[value, out] for law, value, out in zip(responses, path, outcome, strict=True)
-            ]
-            joint[(number, *path)] = probability * np.prod(told)
-    return joint
-
-
-def told_apart(joint: Floats, ticks: list[int]) -> float:
-    """The largest ln P(responses | values at `ticks`) - ln P(responses | other values there)."""
-    others = tuple(axis for axis in range(1, joint.ndim) if axis - 1 not in ticks)
-    together = joint.sum(axis=others).reshape(len(joint), -1)
-    possible = together.sum(axis=0) > 0.0
-    given = np.log(together[:, possible] / together[:, possible].sum(axis=0))
-    return float((given.max(axis=1) - given.min(axis=1)).max())
 
 
 def chain(rng: np.random.Generator, symbols: int) -> tuple[Floats, Floats, Floats]:
@@ -62,6 +30,40 @@ def test_nothing_that_is_released_tells_more(symbols: int) -> None:
             for first, claimed in enumerate(correlation.windows(epsilons, window)):
                 ticks = list(range(first, first + window))
                 assert told_apart(joint, ticks) <= claimed + 1e-12
+
+
+ENTERED_FROM_ONE = np.array([[0.0, 0.08, 0.92], [0.02, 0.0, 0.98], [0.06, 0.0, 0.94]])
+"""The second value is entered from the first one only: it tells for sure what came before."""
+
+
+def test_no_more_is_told_where_only_the_forward_matrix_is_declared() -> None:
+    rng = np.random.default_rng(7)
+    chains = [ENTERED_FROM_ONE]
+    for _ in range(6):
+        rows = rng.dirichlet(np.full(3, 0.4), 3) * (rng.random((3, 3)) < 0.7) + 1e-3 * np.eye(3)
+        chains.append(rows / rows.sum(axis=1, keepdims=True))
+    checked = 0
+    for rows in chains:
+        start = long_run_law(rows)
+        if start is None:
+            continue
+        checked += 1
+        for epsilons in ([0.5] * TICKS, [1.5, 0.1, 1.0, 0.5]):
+            joint = joint_law(rows, start, [randomized_response(3, e) for e in epsilons])
+            claimed = TemporalCorrelation.of(rows).over(epsilons).total
+            for tick in range(TICKS):
+                assert told_apart(joint, [tick]) <= claimed[tick] + 1e-9
+    assert checked >= 3
+
+
+def test_where_a_value_is_left_for_good_every_beginning_is_covered() -> None:
+    rows, epsilons = np.array([[0.8, 0.2], [0.0, 1.0]]), [0.5] * TICKS
+    claimed = TemporalCorrelation.of(rows).over(epsilons).total
+    for share in (0.999, 0.5, 1e-3, 1e-6):
+        responses = [randomized_response(2, e) for e in epsilons]
+        joint = joint_law(rows, np.array([share, 1.0 - share]), responses)
+        for tick in range(TICKS):
+            assert told_apart(joint, [tick]) <= claimed[tick] + 1e-9
 
 
 def shown_and_claimed(rows: Floats, epsilons: list[float]) -> tuple[list[float], list[float]]:

@@ -56,7 +56,7 @@ class WholeBatches:
         row, given, released = np.indices((rows, batches, batches)).reshape(3, -1)
         law = np.empty(len(row))
         belief = np.ascontiguousarray(state["belief"][row].T)
-        for part in self.mechanism._plan.parts(belief):
+        for part in self.mechanism._plan.parts(belief, self.mechanism._distances(state)[row]):
             law[part.rows] = part.law.probability(
                 self.digits[:, given[part.rows]], self.digits[:, released[part.rows]]
             )

@@ -128,7 +128,7 @@ def _draw_errors(axes: Axes, report: AggregateReport, panel: Panel) -> None:
 def _draw_course(axes: Axes, report: AggregateReport, course: Course) -> None:
     truth, summed, series = report.truth, report.summed, course.series
     ticks, group = summed.operator.in_ticks(), truth.largest_group
-    starts = [ticks.end(summed.first_tick + n - 1) for n in range(summed.ticks)]
+    starts = [ticks.end(tick - 1) for tick in summed.numbers]
     times = np.array(starts, dtype="datetime64[ms]")
     axes.plot(
         times, truth.in_ones(truth.figures[:, group]), color=_TRUTH, lw=1.0, label="true figure"

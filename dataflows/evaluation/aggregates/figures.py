@@ -18,6 +18,7 @@ from dataflows.config import Pipeline
 from dataflows.evaluation.aggregates.exact import Exact
 from dataflows.evaluation.run import RECORDS_PER_BATCH, batches
 from dataflows.evaluation.sample import Sample
+from dataflows.evaluation.times import ticks_in
 from dataflows.operator_sections import AggregateOperator
 from dataflows.state.row_table import RowTable
 from operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases
@@ -53,7 +54,7 @@ class Summed:
     @classmethod
     def of(cls, pipeline: Pipeline, operator: AggregateOperator, sample: Sample) -> "Summed":
         """Bound every record, in the order of the lines."""
-        ticks = operator.in_ticks()
+        ticks = ticks_in(sample, operator.in_ticks())
         admission = Admission(
             "unchecked", partitions=1, max_keys=pipeline.state.max_keys, covers=operator.covers
         )
@@ -83,6 +84,11 @@ class Summed:
     def first_tick(self) -> int:
         """Its number."""
         return self.partials[0].tick
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of all of them: they follow each other, but for silences."""
+        return [one.tick for one in self.partials]
 
     def truth(self) -> Integers:
         """The figures without noise, `(ticks, groups)`, in units."""

@@ -32,8 +32,7 @@ RIVALS = (*UNDER_POLICIES, *_IN_WINDOWS)
 
 def longest_interval(operator: PolicyOperator, summed: Summed) -> int:
     """In ticks, of those that are open at a tick of the sample; 1 where none is."""
-    ticks = range(summed.first_tick, summed.first_tick + summed.ticks)
-    relevant = (operator.timeline.relevance(tick, b"") for tick in ticks)
+    relevant = (operator.timeline.relevance(tick, b"") for tick in summed.numbers)
     lengths = (one.end - one.start + 1 for asked in relevant for one in asked.intervals)
     return max(lengths, default=1)
 

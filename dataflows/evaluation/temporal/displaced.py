@@ -18,6 +18,7 @@ from dataflows.config import Pipeline
 from dataflows.evaluation.candidates import Candidate
 from dataflows.evaluation.run import RECORDS_PER_BATCH, batches
 from dataflows.evaluation.sample import Sample
+from dataflows.evaluation.times import ticks_in
 from dataflows.lift import Lift
 from dataflows.mechanisms import deduplication_of, ticks_of
 from dataflows.state.row_table import RowTable
@@ -72,7 +73,8 @@ def displaced(
     scope = DrawScope(
         secret, pipeline.name, mechanism.kind, pipeline.version, mechanism.law_digest()
     )
-    topic, ticks = pipeline.source.topic, ticks_of(pipeline)
+    topic, declared = pipeline.source.topic, ticks_of(pipeline)
+    ticks = None if declared is None else ticks_in(sample, declared)
     admission = Admission("unchecked", partitions=1, max_keys=sample.stream_count)
     lift: Lift | TickLift
     if ticks is None:

@@ -20,6 +20,7 @@ from dataflows.evaluation.temporal.report import TemporalReport
 from dataflows.evaluation.times import require_times
 from dataflows.operator_sections import TemporalOperator
 from dataflows.pipeline_file import PipelineFile
+from dataflows.temporal import temporal_mechanism
 from operators.mechanism import Floats
 from operators.secret import Secret
 from operators.temporal.temporal_perturbation import TemporalPerturbation
@@ -73,7 +74,7 @@ class TemporalEvaluation:
         secrets = [secret_of(seed, run) for run in range(runs)]
         costs = self.operator.costs.of(self.operator.window)
         measure = TemporalMeasure(self.sample, costs, self.numbers)
-        own = (self.operator.kind, configured_epsilon(self.operator))
+        own = (self.operator.kind, temporal_mechanism(self.operator).law_digest())
         rows: list[Row] = []
         first: Displaced | None = None
         for candidate in self.candidates:
@@ -86,7 +87,8 @@ class TemporalEvaluation:
                 assert first is not None
                 noisy = [self._changed(candidate, first, secret, advance) for secret in secrets]
                 utility = measure.changing(mechanism, first, noisy)
-            rows.append(Row(candidate, (candidate.kind, candidate.epsilon) == own, utility))
+            law = (candidate.kind, mechanism.law_digest())
+            rows.append(Row(candidate, law == own, utility))
         return TemporalReport(
             self.file.pipeline,
             self.sample,

@@ -3,6 +3,7 @@ values, and, where values are numbers, operators that change them instead."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, floor, log10
 
 from dataflows.errors import FuguError
 from dataflows.evaluation.candidates import Candidate
@@ -29,10 +30,15 @@ class Displacing(Candidate):
 
 
 def configured_epsilon(operator: TemporalOperator) -> float:
-    """As declared; otherwise that of the law."""
-    if operator.epsilon is not None:
-        return float(operator.epsilon)
-    return temporal_mechanism(operator).delay_law_epsilon
+    """Return that of the law that is drawn, rounded up to three digits: rivals get as much.
+
+    Of a law that is uniform, return the declared one.
+    """
+    law = temporal_mechanism(operator).delay_law_epsilon
+    if law == 0.0:
+        return float(operator.epsilon or 0.0)
+    decimals = 2 - floor(log10(law))
+    return round(ceil(law * 10.0**decimals - 1e-6) / 10.0**decimals, decimals)
 
 
 def chosen_rivals(operator: TemporalOperator, text: str | None) -> list[str]:
@@ -85,12 +91,18 @@ def _add(grid: Grid[Candidate], operator: TemporalOperator, kind: str, epsilon: 
 
 
 def _spending(operator: TemporalOperator, kind: str, epsilon: float) -> TemporalOperator:
+    """Every epsilon but the pipeline's own is an upper bound of what the law has."""
     own = kind == operator.kind
     if own and epsilon == configured_epsilon(operator):
         return operator
-    changed: dict[str, object] = {"epsilon": epsilon, "threshold": None, "acceptance": None}
+    changed: dict[str, object] = {
+        "epsilon": epsilon,
+        "threshold": None,
+        "acceptance": None,
+        "calibrate": "visible",
+    }
     if not own:
-        changed |= {"kind": kind, "calibrate": "nominal", "require": []}
+        changed |= {"kind": kind, "require": []}
     return operator.model_copy(update=changed)
 
 

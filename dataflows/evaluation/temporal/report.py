@@ -39,8 +39,9 @@ class TemporalReport(Report):
         costs = operator.costs.of(operator.window)
         notes = [
             "eps limits how much more likely one delay of a value may be than another: at most "
-            "exp(eps / 2) times. law: what the law of visible delays really has. Values are "
-            "published as they are: this is no ldp, and fugu explain says what it leaves open.",
+            "exp(eps / 2) times. law: what the law of visible delays really has, never more than "
+            "eps; by default rivals get what the pipeline's own law has. Values are published as "
+            "they are: this is no ldp, and fugu explain says what it leaves open.",
             *([_CONFIGURED] if any(row.configured for row in self.rows) else []),
             *([] if all(row.candidate.sound for row in self.rows) else [_COLD]),
             *([_CHOSEN] if operator.kind == "temporal_perturbation" else []),

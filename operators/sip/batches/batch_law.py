@@ -1,13 +1,13 @@
 """What an algorithm for batches has to offer: a law a(r|o) over whole batches, one per stream.
 
 Batches are `(window, rows)`: position in the batch first, one column per stream. How an algorithm
-finds its law is its own affair; each of them goes through `ReleaseLaw.repaired`, which alone makes
-it private.
+finds its law is its own affair; each of them becomes an integer law (`SharesLaw`, `IntegerLaw`),
+which alone makes it private.
 """
 
 from typing import Protocol
 
-from operators.mechanism import Floats, Integers
+from operators.mechanism import Floats, Integers, Words
 
 
 class BatchLaw(Protocol):
@@ -24,11 +24,16 @@ class BatchLaw(Protocol):
 
     @property
     def charge(self) -> Integers:
-        """The actual leakage of the release, whatever it is, in units of 2^-40 nat."""
+        """Units of 2^-40 nat that cover the release, whatever it is: never above epsilon."""
         ...
 
-    def release(self, batches: Integers, uniforms: Floats) -> Integers:
-        """Draw r given o; `uniforms (draws, rows)` are in [0, 1)."""
+    @property
+    def leakage(self) -> Floats:
+        """In nats, what the release leaks at most relative to the belief as it stands."""
+        ...
+
+    def release(self, batches: Integers, words: Words) -> Integers:
+        """Draw r given o, with `words (draws, rows)`."""
         ...
 
     def probability(self, batches: Integers, released: Integers) -> Floats:
@@ -45,12 +50,7 @@ class Algorithm(Protocol):
 
     @property
     def draws(self) -> int:
-        """How many uniform numbers a release takes."""
-        ...
-
-    @property
-    def outcomes(self) -> int:
-        """How many outcomes a uniform number chooses among."""
+        """Return how many words a release takes."""
         ...
 
     @property
@@ -60,11 +60,12 @@ class Algorithm(Protocol):
 
     @property
     def roundings(self) -> int:
-        """The relative error of one release and its posterior, in roundings of a double."""
+        """The relative error of P(last symbol | released), in roundings of a double, at most."""
         ...
 
-    def law(self, belief: Floats) -> BatchLaw:
-        """The law for each column of `belief`, P(first symbol of the batch)."""
+    def law(self, belief: Floats, distances: Floats) -> BatchLaw:
+        """The law for each column of `belief`, P(first symbol of the batch), that is at most so far
+        from the exact one (Hilbert's distance)."""
         ...
 
     def identity(self) -> tuple[str | int | bytes, ...]:

@@ -23,15 +23,17 @@ from math import inf, prod
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
-from operators.nats import charge_of_ratio
+from operators.mechanism import Floats, Integers, Words
 from operators.sip.batches.clusters import clusters, representatives
+from operators.sip.batches.model_error import doubts_of, forward_distance
 from operators.sip.distances import Distance
 from operators.sip.explicit_kernel import ExplicitKernel
 from operators.sip.kernels import Search
 from operators.sip.linear_program_kernel import solved_proposal, solver_version
 from operators.sip.markov_model import MarkovModel, normalised, ordered_sum
+from operators.sip.privacy_bound import PrivacyBound
 from operators.sip.release_law import ReleaseLaw
+from operators.sip.shares_law import SharesLaw
 
 MOST_SEQUENCES = 36
 TIE = 1e-12
@@ -43,7 +45,7 @@ _REMEMBERED = 2048
 
 @dataclass(frozen=True, eq=False)
 class ClusterSequences:
-    """The algorithm's constants; `gain` is e^eps - 1 and `growth` is e^eps of a whole batch.
+    """The algorithm's constants; `bound` is that of a whole batch.
 
     Raises `ValueError` where a linear program is asked for and SciPy is not installed.
     """
@@ -52,13 +54,13 @@ class ClusterSequences:
     window: int
     distance: Distance
     search: Search
-    gain: float
-    growth: float
+    bound: PrivacyBound
     most: int = MOST_SEQUENCES
 
     def __post_init__(self) -> None:
         if self.search == "linear_program":
             solver_version()
+        self.bound.reserve_of_rows(self.outcomes, self.outcomes)
 
     @property
     def draws(self) -> int:
@@ -78,18 +80,17 @@ class ClusterSequences:
 
     @property
     def roundings(self) -> int:
-        """n + 2 for each position, forward and backward, and the sums over sequences."""
-        sequences = self.outcomes
-        return 2 * self.window * (self.model.symbols + 2) + 3 * (sequences + self.model.symbols)
+        """n + 2 for each position up to the last symbol, and the sum over sequences."""
+        return self.window * (self.model.symbols + 2) + self.outcomes + 8
 
     def identity(self) -> tuple[str | int | bytes, ...]:
         """Name, version and size, and everything that its bits depend on."""
         place: tuple[str, ...] = ()
         if self.search == "linear_program":
             place = (solver_version(), platform.system(), platform.machine())
-        return ("cluster_sequences", 1, self.most, self.search, *place)
+        return ("cluster_sequences", 2, self.most, self.search, *place)
 
-    def law(self, belief: Floats) -> "ClusterLaw":
+    def law(self, belief: Floats, distances: Floats) -> "ClusterLaw":
         """For each column of `belief`."""
         keys = np.ascontiguousarray(np.floor(belief * _BELIEF_GRID + 0.5).astype(np.int64).T)
         plans = [self._remembered(key.tobytes()) for key in keys]
@@ -98,7 +99,9 @@ class ClusterSequences:
         for row, plan in enumerate(plans):
             grouped[:, :, row], shown[:, :, row] = plan.grouped, plan.shown
         proposal = ExplicitKernel.stacked([plan.proposal for plan in plans], self.outcomes)
-        return self._law(belief, grouped, shown, proposal)
+        joint = self._joint(belief, grouped)
+        doubts = doubts_of(distances + forward_distance(self.model, self.window), self.outcomes)
+        return ClusterLaw(self, grouped, shown, joint, proposal, doubts)
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
@@ -140,13 +143,12 @@ class ClusterSequences:
                 mass[:, 0], grouped[position], groups, self.table
             )
             mass = self.model.predict(mass)
-        everywhere = ExplicitKernel(np.eye(self.outcomes)[:, :, None])
-        law = self._law(belief[:, None], grouped[:, :, None], shown[:, :, None], everywhere)
-        prior = law.law.belief[:, 0]
-        apart = law.weighted[:, :, 0] / prior[:, None]
+        joint = self._joint(belief[:, None], grouped[:, :, None])
+        prior = normalised(ordered_sum(joint[-1]))[:, 0]
+        apart = self.weighted(joint, shown[:, :, None])[:, :, 0] / prior[:, None]
         proposal = None
         if self.search == "linear_program":
-            proposal = solved_proposal(prior, apart, self.growth)
+            proposal = solved_proposal(prior, apart, self.bound.growth)
         if proposal is None:
             proposal = self._projection(prior, apart)
         return _Plan(grouped, shown, proposal)
@@ -158,21 +160,33 @@ class ClusterSequences:
         for kept in range(1, len(prior) + 1):
             nearest = ranked[np.argmin(apart[:, ranked[:kept]], axis=1)]
             matrix = np.eye(len(prior))[nearest]
-            law = ReleaseLaw.repaired(
-                prior[:, None], ExplicitKernel(matrix[:, :, None]), self.gain, self.growth
-            )
-            cost = float(_expected(law, (prior[:, None] * apart)[:, :, None])[0])
+            proposal = ExplicitKernel(matrix[:, :, None])
+            weighted = (prior[:, None] * apart)[:, :, None]
+            cost = float(self.expected(prior[:, None], proposal, weighted)[0])
             if cost < least - TIE:
                 best, least = matrix, cost
         return best
 
-    def _law(
-        self, belief: Floats, grouped: Integers, shown: Integers, proposal: ExplicitKernel
-    ) -> "ClusterLaw":
-        joint = self._joint(belief, grouped)
-        prior = normalised(ordered_sum(joint[-1]))
-        law = ReleaseLaw.repaired(prior, proposal, self.gain, self.growth)
-        return ClusterLaw(self, grouped, shown, joint, law)
+    def weighted(self, joint: Floats, shown: Integers) -> Floats:
+        """P(c) E[D(o, r) | c], `(sequences of groups, released, rows)`."""
+        sequences = self.digits.shape[1]
+        total = np.zeros((sequences, sequences, joint.shape[3]))
+        for position, groups in enumerate(self.counts):
+            for group in range(groups):
+                far = self.table[:, shown[position, group]]
+                cost = ordered_sum(joint[position] * far[:, None, :])
+                total = total + np.where(
+                    (self.digits[position] == group)[None, :, None], cost[:, None, :], 0.0
+                )
+        return total
+
+    def expected(self, prior: Floats, proposal: ExplicitKernel, weighted: Floats) -> Floats:
+        """sum over c and r of b(c) a(r|c) E[D | c], in the limit of infinitely many words."""
+        law = ReleaseLaw.repaired(prior, proposal, self.bound.gain, self.bound.growth)
+        moved = ordered_sum(ordered_sum(proposal.matrix * weighted))
+        spread = ordered_sum(law.mass * ordered_sum(weighted))
+        cost: Floats = (law.gain * moved + spread) / (law.gain + ordered_sum(law.mass))
+        return cost
 
     def _joint(self, belief: Floats, grouped: Integers) -> Floats:
         """P(X_i = x, groups c), `(window, n, sequences, rows)`."""
@@ -212,52 +226,49 @@ class ClusterLaw:
     grouped: Integers
     shown: Integers
     joint: Floats
-    law: ReleaseLaw
+    proposal: ExplicitKernel
+    doubts: Floats
 
     def columns(self, columns: Integers) -> "ClusterLaw":
         """Of some streams."""
-        assert isinstance(self.law.proposal, ExplicitKernel)
-        proposal = ExplicitKernel(self.law.proposal.matrix[:, :, columns])
         return ClusterLaw(
             self.algorithm,
             self.grouped[:, :, columns],
             self.shown[:, :, columns],
             self.joint[..., columns],
-            ReleaseLaw.repaired(
-                self.law.belief[:, columns],
-                proposal,
-                self.algorithm.gain,
-                self.algorithm.growth,
-            ),
+            ExplicitKernel(self.proposal.matrix[:, :, columns]),
+            self.doubts[columns],
         )
+
+    @cached_property
+    def prior(self) -> Floats:
+        """b(c) of every sequence of groups c."""
+        return normalised(ordered_sum(self.joint[-1]))
+
+    @cached_property
+    def law(self) -> SharesLaw:
+        """Over sequences of groups."""
+        return SharesLaw.of(self.prior, self.proposal, self.algorithm.bound, self.doubts)
 
     @cached_property
     def cost(self) -> Floats:
         """Exact: the joint probabilities of symbols and groups are."""
-        return _expected(self.law, self.weighted)
+        weighted = self.algorithm.weighted(self.joint, self.shown)
+        return self.algorithm.expected(self.prior, self.proposal, weighted)
 
-    @cached_property
+    @property
     def charge(self) -> Integers:
         """The largest leakage over all sequences of groups."""
-        return charge_of_ratio(self.law.leakage_ratio)
+        return self.law.charge
 
-    @cached_property
-    def weighted(self) -> Floats:
-        """P(c) E[D(o, r) | c], `(sequences of groups, released, rows)`."""
-        digits = self.algorithm.digits
-        total = np.zeros((digits.shape[1], digits.shape[1], self.joint.shape[3]))
-        for position, groups in enumerate(self.algorithm.counts):
-            for group in range(groups):
-                far = self.algorithm.table[:, self.shown[position, group]]
-                cost = ordered_sum(self.joint[position] * far[:, None, :])
-                total = total + np.where(
-                    (digits[position] == group)[None, :, None], cost[:, None, :], 0.0
-                )
-        return total
+    @property
+    def leakage(self) -> Floats:
+        """The same in nats."""
+        return self.law.leakage
 
-    def release(self, batches: Integers, uniforms: Floats) -> Integers:
+    def release(self, batches: Integers, words: Words) -> Integers:
         """The representatives of a sequence drawn given the batch's own."""
-        drawn = self.law.sample(self._sequences(batches), uniforms[0])
+        drawn = self.law.draw(self._sequences(batches), words[0])
         columns = np.arange(batches.shape[1])
         return np.stack(
             [
@@ -278,13 +289,11 @@ class ClusterLaw:
         return np.where(possible, law, 0.0)
 
     def learned(self, released: Integers) -> Floats:
-        """The posterior of the groups, and each symbol's probability in its group."""
-        prior = self.law.belief
-        posterior = self.law.posterior(self._sequences(released))
-        ratio = np.where(prior > 0.0, posterior / np.where(prior > 0.0, prior, 1.0), 0.0)
+        """The joint probability of symbol and groups, times what the release says of groups."""
+        likelihood = self.law.likelihood(self._sequences(released))
         learned = np.empty((len(released), len(self.joint[0]), released.shape[1]))
         for position, joint in enumerate(self.joint):
-            per_sequence = np.ascontiguousarray((joint * ratio).transpose(1, 0, 2))
+            per_sequence = np.ascontiguousarray((joint * likelihood).transpose(1, 0, 2))
             learned[position] = normalised(ordered_sum(per_sequence))
         return learned
 
@@ -303,12 +312,3 @@ def _onward(columns: Floats, transition: Floats) -> Floats:
     for symbol in range(len(columns)):
         total = total + columns[symbol] * transition[symbol][:, None, None]
     return total
-
-
-def _expected(law: ReleaseLaw, weighted: Floats) -> Floats:
-    """sum over c and r of b(c) a(r|c) E[D | c], from the `weighted` distances."""
-    assert isinstance(law.proposal, ExplicitKernel)
-    moved = ordered_sum(ordered_sum(law.proposal.matrix * weighted))
-    spread = ordered_sum(law.mass * ordered_sum(weighted))
-    cost: Floats = (law.gain * moved + spread) / (law.gain + ordered_sum(law.mass))
-    return cost

@@ -6,7 +6,9 @@ from functools import cached_property
 import numpy as np
 
 from operators.compiled import sequence_law
-from operators.mechanism import Floats, Integers
+from operators.compiled.sequence_law import Laws, Room
+from operators.mechanism import Floats, Integers, Words
+from operators.nats import charge_of_ratio
 from operators.sip.batches.likely_sequences import SequenceLaw
 
 
@@ -14,27 +16,24 @@ from operators.sip.batches.likely_sequences import SequenceLaw
 class CompiledSequenceLaw(SequenceLaw):
     """As `SequenceLaw`."""
 
-    @cached_property
+    @property
     def charge(self) -> Integers:
         """The largest leakage over all batches."""
-        return self._repaired[2]
+        return self.laws.charges
 
-    def release(self, batches: Integers, uniforms: Floats) -> Integers:
+    def release(self, batches: Integers, words: Words) -> Integers:
         """One of the batches."""
         drawn = np.empty(batches.shape[1], dtype=np.int64)
-        _, masses, _ = self._repaired
-        truths, gain = self.number(batches), self.algorithm.gain
-        room = np.empty(masses.shape[1])
-        sequence_law.sample(masses, self._by_row[1], gain, truths, uniforms[0].copy(), drawn, room)
+        sequence_law.sample(
+            self.laws, self._by_row[1], self.number(batches), words[0].copy(), drawn
+        )
         return self.algorithm.digits[:, drawn]
 
     def learned(self, released: Integers) -> Floats:
         """Sums of the posterior over all batches that have a symbol at a position."""
-        told = np.empty((*released.shape[:1], self.algorithm.model.symbols, released.shape[1]))
-        marginals, masses, _ = self._repaired
-        shown, gain = self.number(released), self.algorithm.gain
-        room = np.empty(masses.shape[1])
-        sequence_law.learned(*self._by_row, marginals, masses, gain, shown, told, room)
+        told = np.empty((len(released), self.algorithm.model.symbols, released.shape[1]))
+        shown, room = self.number(released), np.empty(len(self.prior))
+        sequence_law.learned(*self._by_row, self.laws, shown, told, room)
         return told
 
     @cached_property
@@ -42,12 +41,12 @@ class CompiledSequenceLaw(SequenceLaw):
         return np.ascontiguousarray(self.prior.T), np.ascontiguousarray(self.targets.T)
 
     @cached_property
-    def _repaired(self) -> tuple[Floats, Floats, Integers]:
-        """Marginals and masses `(rows, batches)`, and charges."""
+    def laws(self) -> Laws:
+        """The words of every row."""
         priors, targets = self._by_row
-        marginals, masses = np.empty(priors.shape), np.empty(priors.shape)
-        charges = np.empty(len(priors), dtype=np.int64)
-        gain, growth = self.algorithm.gain, self.algorithm.growth
-        room = np.empty(priors.shape[1], dtype=bool)
-        sequence_law.repair(priors, targets, gain, growth, marginals, masses, charges, room)
-        return marginals, masses, charges
+        rows, batches = priors.shape
+        bound, laws = self.algorithm.bound, Laws.of(rows, batches)
+        at_most = min(int(charge_of_ratio(np.array([bound.growth]))[0]), bound.charge)
+        constants = bound.growth, bound.gain, bound.reserve_of_rows(batches, 1), at_most
+        sequence_law.repair(priors, targets, *constants, self.doubts, laws, Room.of(batches))
+        return laws

@@ -16,13 +16,14 @@ from functools import cached_property
 import numpy as np
 
 from operators import compiled
-from operators.mechanism import Floats, Integers
-from operators.nats import charge_of_ratio
+from operators.mechanism import Floats, Integers, Words
 from operators.sip.assignment import Assignment
 from operators.sip.batches.cheapest_targets import cheapest_targets
+from operators.sip.batches.model_error import doubts_of, product_distance
 from operators.sip.distances import Distance
 from operators.sip.markov_model import MarkovModel, normalised, ordered_sum
-from operators.sip.release_law import ReleaseLaw
+from operators.sip.privacy_bound import PrivacyBound
+from operators.sip.shares_law import SharesLaw
 
 MOST_BATCHES = 10_000
 MOST_KEPT = 64
@@ -30,13 +31,15 @@ MOST_KEPT = 64
 
 @dataclass(frozen=True, eq=False)
 class LikelySequences:
-    """The algorithm's constants; `gain` is e^eps - 1 and `growth` is e^eps of a whole batch."""
+    """The algorithm's constants; `bound` is that of a whole batch."""
 
     model: MarkovModel
     window: int
     distance: Distance
-    gain: float
-    growth: float
+    bound: PrivacyBound
+
+    def __post_init__(self) -> None:
+        self.bound.reserve_of_rows(self.outcomes, 1)
 
     @property
     def draws(self) -> int:
@@ -55,14 +58,14 @@ class LikelySequences:
 
     @property
     def roundings(self) -> int:
-        """Sums over all batches."""
-        return 4 * self.outcomes + 3 * self.model.symbols + 2 * self.window
+        """A product for each position, and sums over all batches with the same last symbol."""
+        return self.window + self.outcomes // self.model.symbols + 8
 
     def identity(self) -> tuple[str | int | bytes, ...]:
         """Its name and version."""
-        return ("likely_sequences", 1)
+        return ("likely_sequences", 2)
 
-    def law(self, belief: Floats) -> "SequenceLaw":
+    def law(self, belief: Floats, distances: Floats) -> "SequenceLaw":
         """The cheapest k for each column of `belief`."""
         prior = self.prior(belief)
         targets, cost = cheapest_targets(
@@ -71,10 +74,11 @@ class LikelySequences:
             self.digits,
             self._table,
             min(MOST_KEPT, len(prior)),
-            self.gain,
-            self.growth,
+            self.bound.gain,
+            self.bound.growth,
         )
-        return _law_of(self, prior, targets, cost)
+        doubts = doubts_of(distances + product_distance(self.model, self.window), len(prior))
+        return _law_of(self, prior, targets, cost, doubts)
 
     @cached_property
     def digits(self) -> Integers:
@@ -104,32 +108,39 @@ class LikelySequences:
 
 @dataclass(frozen=True, eq=False)
 class SequenceLaw:
-    """A law over all batches."""
+    """A law over all batches; `doubts` are rho of each column."""
 
     algorithm: LikelySequences
     prior: Floats
     targets: Integers
     cost: Floats
+    doubts: Floats
 
     def columns(self, columns: Integers) -> "SequenceLaw":
         """Of some streams."""
         prior, targets = self.prior[:, columns], self.targets[:, columns]
-        return _law_of(self.algorithm, prior, targets, self.cost[columns])
+        cost, doubts = self.cost[columns], self.doubts[columns]
+        return _law_of(self.algorithm, prior, targets, cost, doubts)
 
     @cached_property
-    def law(self) -> ReleaseLaw:
+    def law(self) -> SharesLaw:
         """With the targets as proposal."""
         proposal = Assignment.to(self.targets)
-        return ReleaseLaw.repaired(self.prior, proposal, self.algorithm.gain, self.algorithm.growth)
+        return SharesLaw.of(self.prior, proposal, self.algorithm.bound, self.doubts)
 
-    @cached_property
+    @property
     def charge(self) -> Integers:
         """The largest leakage over all batches."""
-        return charge_of_ratio(self.law.leakage_ratio)
+        return self.law.charge
 
-    def release(self, batches: Integers, uniforms: Floats) -> Integers:
+    @property
+    def leakage(self) -> Floats:
+        """The same in nats."""
+        return self.law.leakage
+
+    def release(self, batches: Integers, words: Words) -> Integers:
         """One of the batches."""
-        drawn = self.law.sample(self.number(batches), uniforms[0])
+        drawn = self.law.draw(self.number(batches), words[0])
         return self.algorithm.digits[:, drawn]
 
     def probability(self, batches: Integers, released: Integers) -> Floats:
@@ -157,10 +168,10 @@ class SequenceLaw:
 
 
 def _law_of(
-    algorithm: LikelySequences, prior: Floats, targets: Integers, cost: Floats
+    algorithm: LikelySequences, prior: Floats, targets: Integers, cost: Floats, doubts: Floats
 ) -> SequenceLaw:
     if compiled.available():
         from operators.sip.batches.compiled_sequences import CompiledSequenceLaw
 
-        return CompiledSequenceLaw(algorithm, prior, targets, cost)
-    return SequenceLaw(algorithm, prior, targets, cost)
+        return CompiledSequenceLaw(algorithm, prior, targets, cost, doubts)
+    return SequenceLaw(algorithm, prior, targets, cost, doubts)

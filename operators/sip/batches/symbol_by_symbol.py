@@ -3,23 +3,31 @@
 a(r|o) = prod a_i(r_i|o_i), where a_i is the law of conditional randomized response with eps/w at
 the belief that r_1..r_i-1 leave; the leakages of the steps add up to at most eps (Theorem 1). The
 expected cost is followed along the 8 most likely releases so far, exact where there are no more.
+Every symbol takes a word of its own, and the radius of the belief grows with every step.
 
-Source: SIP specification section 8 (the per-step product) and sections 3 and 4.
+Source: SIP specification section 8 (the per-step product) and sections 3 and 4; symbol sampling
+specification for the words.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from math import nextafter
 
 import numpy as np
 
 from operators import compiled
-from operators.mechanism import Floats, Integers
-from operators.nats import charge_of_ratio, exact_exp, exact_expm1, units_of
+from operators.mechanism import Floats, Integers, Words
+from operators.nats import exact_exp, exact_expm1, units_of
+from operators.sip.batches.model_error import doubts_of
+from operators.sip.belief_radius import Radius
 from operators.sip.distances import Distance
 from operators.sip.hamming_kernel import HammingKernel
 from operators.sip.kernels import choose_kernel
 from operators.sip.markov_model import MarkovModel, normalised, ordered_sum
+from operators.sip.privacy_bound import PrivacyBound
+from operators.sip.private_law import PrivateLaw, check_words, private_law
 from operators.sip.proposal import Kernel
 from operators.sip.release_law import ReleaseLaw
 
@@ -28,22 +36,20 @@ FOLLOWED = 8
 
 @dataclass(frozen=True, eq=False)
 class SymbolBySymbol:
-    """The algorithm's constants; `epsilon` is that of a single symbol."""
+    """The algorithm's constants; `epsilon` is that of a whole batch."""
 
     model: MarkovModel
     window: int
     distance: Distance
     epsilon: float
 
+    def __post_init__(self) -> None:
+        check_words(self.bound, self._kernel, self.model.symbols)
+
     @property
     def draws(self) -> int:
         """One for each symbol."""
         return self.window
-
-    @property
-    def outcomes(self) -> int:
-        """How many outcomes a draw has."""
-        return self.model.symbols
 
     @property
     def size(self) -> int:
@@ -52,20 +58,33 @@ class SymbolBySymbol:
 
     @property
     def roundings(self) -> int:
-        """Those of so many single steps, and of smoothing."""
-        return self.window * (4 * self.model.symbols + 48)
+        """Those of so many single steps."""
+        return self.window * (self.model.roundings + 8)
 
     def identity(self) -> tuple[str | int | bytes, ...]:
         """Its name and version, and the kernel's."""
-        return ("symbol_by_symbol", 1, *self._kernel.identity())
+        return ("symbol_by_symbol", 2, *self._kernel.identity())
 
-    def law(self, belief: Floats) -> "ProductLaw":
+    def law(self, belief: Floats, distances: Floats) -> "ProductLaw":
         """For each column of `belief`."""
-        return ProductLaw(self, belief)
+        return ProductLaw(self, belief, distances)
 
-    def step(self, belief: Floats) -> ReleaseLaw:
-        """The law of one symbol."""
+    def step(self, belief: Floats, distances: Floats, position: int) -> PrivateLaw:
+        """The law of the symbol at a position; `distances` are those at the first one."""
+        doubts = doubts_of(distances + position * self._radius.step, self.model.symbols)
+        return private_law(belief, self._kernel.propose(belief), self.bound, doubts)
+
+    def limit(self, belief: Floats) -> ReleaseLaw:
+        """The same in the limit of infinitely many words, which costs are taken from."""
         return ReleaseLaw.repaired(belief, self._kernel.propose(belief), self.gain, self.growth)
+
+    @cached_property
+    def bound(self) -> PrivacyBound:
+        """What a single symbol may leak: no more than its share, also in exact arithmetic."""
+        share = self.epsilon / self.window
+        while Fraction(share) * self.window > Fraction(self.epsilon):
+            share = nextafter(share, 0.0)
+        return PrivacyBound.of(share)
 
     @cached_property
     def table(self) -> Floats:
@@ -74,18 +93,22 @@ class SymbolBySymbol:
 
     @cached_property
     def gain(self) -> float:
-        """e^epsilon - 1."""
-        return exact_expm1(self.epsilon)
+        """e^epsilon - 1 of a single symbol."""
+        return exact_expm1(self.bound.epsilon)
 
     @cached_property
     def growth(self) -> float:
-        """e^epsilon."""
-        return exact_exp(self.epsilon)
+        """e^epsilon of a single symbol."""
+        return exact_exp(self.bound.epsilon)
 
     @cached_property
     def is_compiled(self) -> bool:
         """Whether costs are."""
         return isinstance(self._kernel, HammingKernel) and compiled.available()
+
+    @cached_property
+    def _radius(self) -> Radius:
+        return Radius.of(self.model.roundings, self.model.excess, self.model.memory)
 
     @cached_property
     def _kernel(self) -> Kernel:
@@ -105,10 +128,11 @@ class ProductLaw:
 
     algorithm: SymbolBySymbol
     belief: Floats
+    distances: Floats
 
     def columns(self, columns: Integers) -> "ProductLaw":
         """Of some streams."""
-        return ProductLaw(self.algorithm, self.belief[:, columns])
+        return ProductLaw(self.algorithm, self.belief[:, columns], self.distances[columns])
 
     @cached_property
     def cost(self) -> Floats:
@@ -118,7 +142,7 @@ class ProductLaw:
         total = np.zeros(self.belief.shape[1])
         belief, weight = self.belief, np.ones((1, self.belief.shape[1]))
         for position in range(self.algorithm.window):
-            law = self.algorithm.step(belief)
+            law = self.algorithm.limit(belief)
             shares = normalised(weight)
             total = total + ordered_sum(shares * self._step_cost(law).reshape(weight.shape))
             if position + 1 < self.algorithm.window:
@@ -128,8 +152,14 @@ class ProductLaw:
     @cached_property
     def charge(self) -> Integers:
         """Of the first symbol what it leaks, of the others what they may."""
-        first = charge_of_ratio(self.algorithm.step(self.belief).leakage_ratio)
-        return first + (self.algorithm.window - 1) * (units_of(self.algorithm.epsilon) + 1)
+        later = (self.algorithm.window - 1) * self.algorithm.bound.charge
+        return np.minimum(self._first.charge + later, units_of(self.algorithm.epsilon))
+
+    @property
+    def leakage(self) -> Floats:
+        """The same in nats."""
+        later = (self.algorithm.window - 1) * self.algorithm.bound.epsilon
+        return np.asarray(self._first.leakage + later)
 
     def _compiled_cost(self) -> Floats:
         from operators.compiled.symbol_by_symbol import followed_cost
@@ -139,12 +169,12 @@ class ProductLaw:
         constants = algorithm.window, FOLLOWED, algorithm.gain, algorithm.growth
         return followed_cost(self.belief, model.transition, table, *constants)
 
-    def release(self, batches: Integers, uniforms: Floats) -> Integers:
+    def release(self, batches: Integers, words: Words) -> Integers:
         """One symbol after the other."""
         released, belief = [], self.belief
-        for symbols, uniform in zip(batches, uniforms, strict=True):
-            law = self.algorithm.step(belief)
-            released.append(law.sample(symbols, uniform))
+        for position, (symbols, word) in enumerate(zip(batches, words, strict=True)):
+            law = self._step(belief, position)
+            released.append(law.draw(symbols, word))
             belief = self.algorithm.model.predict(law.posterior(released[-1]))
         return np.stack(released)
 
@@ -152,11 +182,12 @@ class ProductLaw:
         """a(r|o); 0 from the first symbol on that cannot be released."""
         columns = np.arange(batches.shape[1])
         total, belief = np.ones(len(columns)), self.belief
-        for symbols, shown in zip(batches, released, strict=True):
-            law = self.algorithm.step(belief)
-            possible = law.proposal.support[shown, columns]
-            total = total * np.where(possible, law.probabilities(symbols)[shown, columns], 0.0)
-            instead = np.where(possible, shown, np.argmax(law.proposal.support, axis=0))
+        for position, (symbols, shown) in enumerate(zip(batches, released, strict=True)):
+            law = self._step(belief, position)
+            chances = law.probabilities(symbols)
+            total = total * chances[shown, columns]
+            possible = chances[shown, columns] > 0.0
+            instead = np.where(possible, shown, np.argmax(chances, axis=0))
             belief = self.algorithm.model.predict(law.posterior(instead))
         return total
 
@@ -165,9 +196,7 @@ class ProductLaw:
         learned = np.empty((len(released), *self.belief.shape))
         likelihoods = np.empty_like(learned)
         for position, (law, shown) in enumerate(self._along(released)):
-            columns = np.arange(len(shown))
-            column = law.proposal.column(shown)
-            likelihoods[position] = law.mass[shown, columns] + law.gain * column
+            likelihoods[position] = law.likelihood(shown)
             learned[position] = law.posterior(shown)
         later = np.ones_like(self.belief)
         for position in range(len(released) - 2, -1, -1):
@@ -178,10 +207,19 @@ class ProductLaw:
             learned[position] = normalised(learned[position] * later)
         return learned
 
-    def _along(self, released: Integers) -> Iterator[tuple[ReleaseLaw, Integers]]:
+    @cached_property
+    def _first(self) -> PrivateLaw:
+        return self.algorithm.step(self.belief, self.distances, 0)
+
+    def _step(self, belief: Floats, position: int) -> PrivateLaw:
+        if position == 0:
+            return self._first
+        return self.algorithm.step(belief, self.distances, position)
+
+    def _along(self, released: Integers) -> Iterator[tuple[PrivateLaw, Integers]]:
         belief = self.belief
-        for shown in released:
-            law = self.algorithm.step(belief)
+        for position, shown in enumerate(released):
+            law = self._step(belief, position)
             yield law, shown
             belief = self.algorithm.model.predict(law.posterior(shown))
 
@@ -208,5 +246,5 @@ class ProductLaw:
         best = np.where(weight > 0.0, best, best[0])
         columns = (best % followed * rows + np.arange(rows)).ravel()
         shown = (best // followed).ravel()
-        chosen = self.algorithm.step(law.belief[:, columns])
+        chosen = self.algorithm.limit(law.belief[:, columns])
         return self.algorithm.model.predict(chosen.posterior(shown)), weight

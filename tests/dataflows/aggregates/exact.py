@@ -11,6 +11,7 @@ from dataflows.aggregates.bounding import Bounding
 from dataflows.aggregates.contributions import Contributions
 from dataflows.aggregates.log_entries import read_entry
 from dataflows.aggregates.merging import Merge, MergeState
+from dataflows.aggregates.open_ticks import OpenTicks
 from dataflows.aggregates.partials import Partial
 from dataflows.batches import Batch
 from dataflows.codec.alphabet import Alphabet
@@ -19,13 +20,14 @@ from dataflows.codec.numbers import Numbers
 from dataflows.codec.records import Codec
 from dataflows.evaluation.aggregates.exact import Exact
 from dataflows.state.row_table import RowTable
+from dataflows.stream_time import StreamTime
 from dataflows.ticks import Ticks
 from operators.mechanism import Array
 from operators.randomness import DrawScope
 from operators.secret import Secret
 
 GROUPS = ["north", "south", "west"]
-SECONDS = Ticks(width=1_000, grace=500, max_jump=30)
+SECONDS = Ticks(width=1_000, grace=500, max_jump=30, time=StreamTime(1))
 
 Message = tuple[str, int, str, float]
 """Who, when, where, and how much."""
@@ -82,7 +84,12 @@ class Aggregate:
         return figures
 
     def _again(self, state: MergeState) -> MergeState:
-        return self.merge.restored(state.encoded())
+        def load(_: str) -> OpenTicks:
+            sums = OpenTicks()
+            sums.apply(state.open.take_everything())
+            return sums
+
+        return self.merge.restored(state.encoded(), load)
 
     def _bounded(self, partition: int, messages: Sequence[Message]) -> list[Partial]:
         first = self.offsets[partition]

@@ -110,7 +110,7 @@ def test_ticks_that_wait_and_to_which_nobody_contributed_take_no_room() -> None:
     state = aggregate.merge.start()
     for tick in range(50):
         assert list(aggregate.merge(state, Partial(0, tick, nothing, nothing))) == []
-    assert state.open == {}
+    assert len(state.open) == 0
     released = list(aggregate.merge(state, Partial(1, 49, np.array([2]), np.array([7]))))
     assert [tick for tick, _ in released] == list(range(50))
     assert released[-1][1].values.tolist() == [[0, 0, 7]]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dataflows.aggregates.merging import Merge
+from dataflows.aggregates.open_ticks import OpenTicks
 from dataflows.aggregates.partials import Partial
 from operators.randomness import DrawScope
 from operators.registry import KINDS, Example
@@ -32,7 +33,7 @@ def released(example: Example, *, restarting: bool) -> list[bytes]:
             found.append(releases.values.tobytes())
             found += [note.tobytes() for note in releases.annotations.values()]
         if restarting:
-            state = merge.restored(state.encoded())
+            state = merge.restored(state.encoded(), lambda _: OpenTicks())
     return found
 
 

@@ -14,14 +14,19 @@ from dataflows.errors import ConfigurationError
 from dataflows.mechanisms import configure
 from dataflows.operator_sections.aggregates import WEventOperator
 from dataflows.pipeline_file import PipelineFile
+from dataflows.remarks import remarks
 from operators.leakage.correlation import TemporalCorrelation
+from operators.leakage.matrices import long_run_law
 from operators.mechanism import Inputs
 from operators.nats import in_nats, units_of
 from operators.randomness import DrawScope, tick_position
 from operators.secret import Secret
+from operators.wevent.filtered import FilteredStrategy
+from operators.wevent.quantified import Quantified
 from operators.wevent.rescue_dp import RescueDp
 from operators.wevent.strategy import Strategy
 from operators.wevent.watched import Watched
+from tests.privacy.chain_responses import joint_law, randomized_response, told_apart
 
 OPERATOR: dict[str, Any] = {
     "kind": "pba",
@@ -40,6 +45,7 @@ PIPELINE: dict[str, Any] = {
     "secret": {"env": "FUGU_TEST_SECRET"},
 }
 STICKY = [[0.9, 0.1], [0.1, 0.9]]
+ENTERED_FROM_ONE = [[0.0, 0.08, 0.92], [0.02, 0.0, 0.98], [0.06, 0.0, 0.94]]
 AMOUNT = {"field": "kwh", "lower": -2, "upper": 5, "unit": 0.1}
 
 
@@ -101,12 +107,54 @@ def test_noise_is_for_what_one_contribution_can_change(
             {"correlation": {"transition": [[1, 0], [0, 1]], "at_most": 1.0}},
             "two values never lead to the same one",
         ),
+        (
+            {
+                "kind": "quantified",
+                "epsilon": None,
+                "correlation": {"transition": ENTERED_FROM_ONE, "at_most": 1.0},
+            },
+            "correlation.at_most: no budget above 0 keeps the leakage of an endless stream below "
+            "a limit: two values never come from the same one",
+        ),
     ],
 )
 def test_what_does_not_go_is_refused(operator: dict[str, Any], reason: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as refused:
         configure(read(tmp_path, operator))
     assert reason in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        ({"realeased": 0.5}, ["flags.released: is required", "did you mean released?"]),
+        ({"released": 0.5, "bogus": 1}, ["flags.bogus: unknown key; delete it"]),
+        ({"released": 0.5, "threshold": 1}, ["flags.threshold: unknown key beside the other ones"]),
+        ({"matrix": STICKY, "treshold": 1}, ["flags.treshold: unknown key; did you mean thresh"]),
+        ({"matrix": STICKY, "released": 1}, ["flags.released: unknown key beside the other ones"]),
+        ({"released": 2}, ["flags.released: input should be less than or equal to 1"]),
+        (
+            "often",
+            ["flags: write true or false, a list of them, {matrix: FILE, threshold: 0.5} or"],
+        ),
+        ([True, "x"], ["flags.1: input should be a valid boolean"]),
+    ],
+)
+def test_what_is_wrong_with_flags_is_said_once_and_of_what_was_meant(
+    flags: object, says: list[str], tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        read(tmp_path, {"flags": flags})
+    lines = str(refused.value).splitlines()
+    assert len(lines) == len(says)
+    assert all(text in line for text, line in zip(says, lines, strict=True))
+
+
+@pytest.mark.parametrize(
+    "flags", [True, [True, False], {"matrix": STICKY}, {"matrix": STICKY, "threshold": 1}]
+)
+def test_flags_may_be_written_in_every_form(flags: object, tmp_path: Path) -> None:
+    assert section(read(tmp_path, {"flags": flags})).flags
 
 
 @pytest.mark.parametrize(
@@ -180,6 +228,27 @@ def test_a_limit_of_leakage_is_kept_whatever_is_published(
     assert max(spends) <= leakage.largest_spend
 
 
+def test_of_a_chain_that_looks_different_backwards_no_more_is_told_than_is_printed(
+    tmp_path: Path,
+) -> None:
+    correlation = {"transition": ENTERED_FROM_ONE, "at_most": 1.0}
+    operator = {"kind": "quantified", "epsilon": None, "correlation": correlation, "horizon": 4}
+    file = read(tmp_path, operator)
+    mechanism = configure(file).mechanism
+    leakage = temporal_leakage(section(file), mechanism)
+    assert leakage is not None
+    assert "long run" in leakage.backward_is
+    assert isinstance(mechanism, Watched)
+    assert isinstance(mechanism.strategy, Quantified)
+    spends = [in_nats(units) for units in mechanism.strategy.declared(4)]
+    rows = np.array(ENTERED_FROM_ONE)
+    start = long_run_law(rows)
+    assert start is not None
+    joint = joint_law(rows, start, [randomized_response(3, nats) for nats in spends])
+    told = max(told_apart(joint, [tick]) for tick in range(4))
+    assert told <= leakage.about_one + 1e-9 <= 1.0 + 2e-9
+
+
 def test_a_horizon_lets_the_ends_spend_more(tmp_path: Path) -> None:
     correlation = {"transition": STICKY, "at_most": 1.0}
     operator = {"kind": "quantified", "epsilon": None, "correlation": correlation}
@@ -192,9 +261,55 @@ def test_a_horizon_lets_the_ends_spend_more(tmp_path: Path) -> None:
     assert units_of(leakage.largest_spend) > 4 * endless.strategy.largest_tick
 
 
+@pytest.mark.parametrize("kind", ["fast", "rescue_dp"])
+@pytest.mark.parametrize(("section", "most"), [({}, 1), ({"sum": AMOUNT}, 50)])
+def test_filters_are_told_what_one_person_contributes(
+    kind: str, section: dict[str, Any], most: int, tmp_path: Path
+) -> None:
+    mechanism = configure(read(tmp_path, {"kind": kind, **section})).mechanism
+    assert isinstance(mechanism, FilteredStrategy)
+    assert mechanism.contribution == most
+
+
+@pytest.mark.parametrize(
+    ("operator", "remarked"),
+    [
+        ({"window": 26}, True),
+        ({"window": 27}, False),
+        ({"window": 10, "samples": 2}, False),
+        ({"window": 10, "correlation": {"transition": STICKY}}, True),
+        ({"window": 10, "kind": "sample"}, False),
+    ],
+)
+def test_one_sample_in_a_window_is_no_filter_and_that_is_said(
+    operator: dict[str, Any], remarked: bool, tmp_path: Path
+) -> None:
+    file = read(tmp_path, {"kind": "fast", **operator})
+    said = remarks(file, configure(file).mechanism)
+    assert bool(said) == remarked
+    assert all("takes one sample in" in one for one in said)
+
+
 def test_more_groups_than_a_message_holds_sums_of_are_refused() -> None:
     section = {"kind": "uniform", "epsilon": 1.0, "window": 4, "ticks": {"width": "1s"}}
     many = section | {"groups": list(range(90_001))}
     assert WEventOperator.model_validate(many).group_count == 90_001
     with pytest.raises(ValidationError, match="groups: with sum at most 90,000"):
         WEventOperator.model_validate(many | {"sum": AMOUNT})
+
+
+def test_sums_that_could_be_cut_off_are_refused_at_the_start(tmp_path: Path) -> None:
+    """25.8 million were released as 17.6."""
+    euros = {"field": "eur", "lower": 0, "upper": 1_000, "unit": 0.000001}
+
+    def keys(most: int) -> dict[str, Any]:
+        return {"directory": "./state", "max_keys": most}
+
+    operator = {"sum": euros, "groups": None}
+    assert 17_592 * 10**9 < 2**44 < 17_593 * 10**9
+    file = read(tmp_path, operator, state=keys(17_592))
+    section(file).refuse_large_sums(17_592)
+    with pytest.raises(ConfigurationError, match=r"Lower state.max_keys to 17,592 or less"):
+        read(tmp_path, operator, state=keys(17_593))
+    with pytest.raises(ValueError, match=r"17,600 users"):
+        section(file).refuse_large_sums(17_600)

@@ -142,7 +142,8 @@ def test_a_picture_is_drawn(
 def test_numbers_are_evaluated_and_drawn_too(pipeline: Path, sample: Path, tmp_path: Path) -> None:
     pipeline.write_text(POWER)
     picture = tmp_path / "power.png"
-    result = evaluated(pipeline, sample, "--epsilons", "1,4", "--plot", str(picture))
+    options = ("--epsilon", "1", "--epsilons", "4")
+    result = evaluated(pipeline, sample, *options, "--plot", str(picture))
     assert result.exit_code == 0
     assert "The mean of all records" in result.stdout
     assert [line.split()[:3] for line in result.stdout.splitlines() if "laplace *" in line] == [

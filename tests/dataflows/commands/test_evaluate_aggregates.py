@@ -103,7 +103,7 @@ def test_a_machine_reads_json(sample: Path, tmp_path: Path) -> None:
     own, *_, rival = read["candidates"]
     assert (own["configured"], rival["configured"]) == (True, False)
     assert own["settings"] == {"epsilon": 1.0, "window": 5}
-    assert "any 5 consecutive" in own["guarantees"][0]
+    assert "per window of 5 consecutive ticks of " in own["guarantees"][0]
     assert own["utility"]["publications"] == {"value": TICKS, "standard_error": 0.0}
     assert rival["utility"]["share_of_ticks"]["value"] == 0.1
     error = own["utility"]["mean_absolute_error"]

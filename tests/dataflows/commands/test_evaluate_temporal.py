@@ -60,8 +60,8 @@ def test_rivals_and_baselines_stand_beside_the_pipeline(
     assert sum(line.startswith("laplace, eps/2 ") for line in lines) == 3
     assert "threshold *" in result.stdout
     words = " ".join(result.stdout.split())
-    assert "left out: threshold at eps 1.75: epsilon: 1.75 nats are below the smallest" in words
-    assert "left out: extended_threshold at eps 3.5, 7: it drops nothing" in words
+    assert "left out: threshold at eps 1.52: epsilon: 1.52 nats are below the smallest" in words
+    assert "left out: extended_threshold at eps 3.04, 6.08: it drops nothing" in words
     assert "temporal_perturbation chooses" in words
     assert "the first window of each epoch is measured too" in words
     assert "with costs of 10, 10 and 10 each" in words
@@ -110,12 +110,30 @@ def test_a_machine_reads_json(sample: Path, tmp_path: Path) -> None:
     assert read["left_out"] == []
 
 
+def test_rivals_are_compared_at_the_epsilon_that_laws_really_have(
+    sample: Path, tmp_path: Path
+) -> None:
+    """The threshold of epsilon 3.5 has 3.038; forward perturbation once stood there with 5.6."""
+    rivals = "backward_perturbation,forward_perturbation"
+    for epsilons in ((), ("--epsilons", "3.5")):
+        result = evaluated(written(tmp_path), sample, "--json", "--rivals", rivals, *epsilons)
+        candidates: Any = orjson.loads(result.stdout)["candidates"]
+        laws = {
+            (one["operator"], one["epsilon"]): one["utility"]["delay_law_epsilon"]
+            for one in candidates
+        }
+        assert all(law <= epsilon + 1e-9 for (_, epsilon), law in laws.items())
+        [own] = [one for one in candidates if one["configured"]]
+        assert own["utility"]["delay_law_epsilon"] == pytest.approx(3.0381, abs=1e-4)
+        assert laws["forward_perturbation", 3.5 if epsilons else 3.04] > 3.0
+
+
 def test_a_cold_start_is_marked_for_promising_nothing(sample: Path, tmp_path: Path) -> None:
     cold = {"kind": "threshold_perturbation", "window": 10, "epsilon": 3.5, "start": "cold"}
     cold["accept_unsound"] = True
     result = evaluated(written(tmp_path, operator=cold), sample, "--rivals", "grr")
     words = [line.split() for line in result.stdout.splitlines()]
-    assert sum(some[:5] == ["threshold", "*", "!", "3.5", "none"] for some in words) == 4
+    assert sum(some[:5] == ["threshold", "*", "!", "3.04", "none"] for some in words) == 4
     assert "! promises nothing: with operator.start: cold" in " ".join(result.stdout.split())
 
 

@@ -13,6 +13,8 @@ from dataflows.errors import ConfigurationError, StartRefused
 from dataflows.pipeline_file import PipelineFile
 from tests.dataflows.pipeline_files import MODEL, PIPELINE
 
+LAW = "first release: probabilities (row = truth, column = released)"
+
 
 @pytest.fixture(autouse=True)
 def model(tmp_path: Path) -> None:
@@ -55,6 +57,15 @@ def test_one_file_is_one_document(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "sums" not in read
 
 
+def test_what_no_ledger_would_notice_is_not_covered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unnoticed = "a start under this name with an empty state directory and new topics"
+    assert unnoticed in in_words(capsys, written(tmp_path, "zones"))
+    ledger = ("sink:", "ledger: {topic: promises}\nsink:")
+    assert unnoticed not in in_words(capsys, written(tmp_path, "counted", ledger))
+
+
 def test_several_files_are_their_documents_and_the_sums(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,9 +88,30 @@ def test_several_files_are_their_documents_and_the_sums(
     assert "Add the figures without a model" in sip["why_not"]
     assert ldp["notion"] == "ldp"
     assert ldp["epsilon"] == pytest.approx(4.0, rel=1e-6)
-    assert ldp["delta"] == 0.0
-    assert 0.0 < ldp["finite_precision_delta"] < 1e-9
+    assert 0.0 <= ldp["delta"] < 1e-9
+    assert ldp["delta"] == sum(
+        one["delta"] for one in together["promises"] if one["notion"] == "ldp"
+    )
     assert (ldp["per"], ldp["window"], ldp["why_not"]) == ("release", None, None)
+
+
+def test_matrices_are_summed_up_in_words_and_complete_in_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    symbols = [f"s{number}" for number in range(32)]
+    even = [1 / 32] * 32
+    content = {**MODEL, "alphabet": symbols, "prior": even, "transition": [even] * 32}
+    (tmp_path / "model.json").write_bytes(orjson.dumps(content))
+    wide = f"[{', '.join(symbols)}]"
+    path = written(tmp_path, "wide", (f"[{', '.join(MODEL['alphabet'])}]", wide))
+    assert f"{LAW}: 32 x 32 numbers from " in in_words(capsys, path)
+    law = document(capsys, path)["audit"][LAW]
+    assert [len(row) for row in law] == [32] * 32
+
+
+def test_a_small_matrix_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = in_words(capsys, written(tmp_path, "zones"))
+    assert f"{LAW}: [[" in said
 
 
 def test_sums_are_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,8 +122,9 @@ def test_sums_are_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[st
     )
     assert said.count("What is promised") == 2
     assert "Together, about vitals.raw" in said
-    assert "Local Differential Privacy: 84 nats per stream, over its whole life together" in said
-    assert "Sequence Information Privacy: no sum. sip figures of different pipelines" in said
+    assert "Local Differential Privacy, together: epsilon 84 nats" in said
+    assert "per stream, over its whole life" in said
+    assert "Sequence Information Privacy, together: no sum. sip figures of different" in said
     assert "source.budget, without a model: 90 nats." in said
 
 

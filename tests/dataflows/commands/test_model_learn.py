@@ -11,7 +11,10 @@ from typer.testing import CliRunner
 
 from dataflows.cli import app
 from dataflows.errors import ConfigurationError
+from dataflows.mechanisms import configure
 from dataflows.model_file import ModelFile, read_model, read_model_file
+from dataflows.pipeline_file import PipelineFile
+from dataflows.remarks import remarks
 from operators.sip.markov_model import MarkovModel
 from operators.sip.second_order_model import SecondOrderModel
 from operators.sip.sparse_markov_model import SparseMarkovModel
@@ -60,6 +63,43 @@ def test_a_model_is_counted_smoothed_and_signed(tmp_path: Path) -> None:
     assert isinstance(model, MarkovModel)
     np.testing.assert_allclose(model.prior, [0.5, 0.5])
     np.testing.assert_allclose(model.transition, [[0.25, 0.75], [2 / 3, 1 / 3]], rtol=1e-8)
+
+
+LEVELS: list[Event] = [("a", "rest"), ("a", "light"), ("a", "moderate"), ("a", "hard")]
+ORDER = ["rest", "light", "moderate", "hard"]
+
+
+def ordered(directory: Path, alphabet: str) -> list[str]:
+    """What is remarked about a pipeline that ranks the symbols of the model it names."""
+    path = directory / "pipeline.yaml"
+    text = PIPELINE.replace("alphabet: [rest, light, vigorous]", f"alphabet: {alphabet}")
+    assert text != PIPELINE
+    path.write_text(text.replace("epsilon: 1.0", "epsilon: 1.0\n  distance: ordered"))
+    file = PipelineFile.read(path)
+    return remarks(file, configure(file).mechanism)
+
+
+def test_an_order_that_nobody_declared_is_said_and_warned_of(tmp_path: Path) -> None:
+    history = written(tmp_path, LEVELS)
+    command = ["model", "learn", str(tmp_path / "model.json"), str(history), "--key", "user"]
+    said = CliRunner().invoke(app, [*command, "--value", "zone"])
+    assert said.exit_code == 0
+    assert "symbols stand in sorted order" in " ".join(said.stdout.split())
+    content = read_model_file(tmp_path / "model.json")
+    assert content.alphabet == sorted(ORDER)
+    [remark] = ordered(tmp_path, "{file: model.json}")
+    assert "operator.distance: ordered ranks the symbols" in remark
+    assert "hard < light < moderate < rest" in remark
+
+
+def test_a_declared_order_is_kept_and_trusted(tmp_path: Path) -> None:
+    history = written(tmp_path, LEVELS)
+    content = learned(tmp_path, history, "--value", "zone", "--alphabet", ",".join(ORDER))
+    assert content.alphabet == ORDER
+    assert ordered(tmp_path, "{file: model.json}") == []
+    (tmp_path / "model.json").unlink()
+    learned(tmp_path, history, "--value", "zone", "--alphabet", ",".join(sorted(ORDER)))
+    assert ordered(tmp_path, "{file: model.json}") == [], "letters may be the order that is meant"
 
 
 def test_the_same_history_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -1,9 +1,13 @@
 """Entries of the ledger come back as they were written, and only a pipeline's own are its own."""
 
+from pathlib import Path
+
 import orjson
 import pytest
 
+from dataflows.guarantee_text import in_words
 from dataflows.ledger.entries import (
+    LaterEntry,
     PipelineEntry,
     StreamEntry,
     is_stream_of,
@@ -11,9 +15,11 @@ from dataflows.ledger.entries import (
     read_entry,
     stream_entry,
 )
-from operators.mechanism import AT_THE_END, Guarantee
+from operators.guarantee import PRESENCE, Guarantee
+from operators.mechanism import AT_THE_END
 from operators.registry import KINDS
 
+FORMAT_1 = Path(__file__).with_name("format_1.jsonl")
 PAPER = KINDS["paper_crr"].examples()[0].mechanism.guarantees()
 GUARANTEES = KINDS["crr"].examples()[0].mechanism.guarantees()
 
@@ -45,6 +51,10 @@ def test_a_stream_comes_back(level: int, tenths: int, exhausted: bool) -> None:
         b"{",
         b"[]",
         b'{"format": 2, "kind": "stream"}',
+        b'{"format": 3, "kind": "stream"}',
+        b'{"format": "2", "kind": "pipeline"}',
+        b'{"format": 3, "kind": "pipeline"}',
+        b'{"format": 2, "kind": "pipeline", "guarantees": [[]]}',
         b'{"format": 1}',
         b'{"format": 1, "kind": "stream"}',
         b'{"format": 1, "kind": "pipeline"}',
@@ -53,6 +63,73 @@ def test_a_stream_comes_back(level: int, tenths: int, exhausted: bool) -> None:
 )
 def test_what_is_no_entry_is_passed_over(value: bytes | None) -> None:
     assert read_entry(value) is None
+
+
+def test_no_promise_of_the_version_before_is_lost() -> None:
+    """The entries are those that commit cc73aa9 wrote."""
+    values = FORMAT_1.read_bytes().splitlines()
+    entries = [read_entry(value) for value in values]
+    for entry, value in zip(entries, values, strict=True):
+        assert isinstance(entry, PipelineEntry)
+        stored = orjson.loads(value)
+        assert (entry.pipeline, entry.source) == (stored["pipeline"], "vitals")
+        for read, told in zip(entry.guarantees, stored["guarantees"], strict=True):
+            assert (read.notion, read.epsilon, read.delta) == tuple(
+                told[name] for name in ("notion", "epsilon", "delta")
+            )
+            assert (read.per, read.window, read.proof) == tuple(
+                told[name] for name in ("per", "window", "proof")
+            )
+            assert f"epsilon {read.epsilon:.6g} nats" in in_words(read)
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "says"),
+    [
+        ("crr", "the sequence of true symbols of one stream"),
+        ("laplace", "the numbers of one stream that one release is about"),
+        ("real_time_local", "the numbers of one stream within any such window"),
+        ("unicorn_ps", "every single secret that a policy of a person states"),
+        ("threshold_perturbation", "delayed by a random 0 to 2 ticks"),
+    ],
+)
+def test_what_the_version_before_said_is_said_as_it_is_now(pipeline: str, says: str) -> None:
+    assert says in in_words(earlier(pipeline).guarantees[0])
+
+
+@pytest.mark.parametrize("pipeline", ["uniform", "real_time"])
+def test_where_it_may_have_said_too_much_the_weaker_promise_is_read(pipeline: str) -> None:
+    """Its sentence was the same with `protects: presence`, where a replacement costs twice as
+    much."""
+    guarantee = earlier(pipeline).guarantees[0]
+    assert guarantee.neighbours == PRESENCE
+    assert "another contribution" not in in_words(guarantee)
+    assert "twice epsilon is counted" in guarantee.not_covered[0]
+
+
+def test_a_delta_that_was_stated_per_release_stays_that() -> None:
+    """Of what has an epsilon for more than a release."""
+    release, windows = earlier("laplace").guarantees[0], earlier("uniform").guarantees[0]
+    assert 0.0 < release.finite_precision_delta < 1e-17
+    assert release.delta_per_release == 0.0
+    assert windows.finite_precision_delta == 0.0
+    assert 0.0 < windows.delta_per_release < 1e-16
+    assert "for every release" in in_words(windows)
+
+
+def test_a_promise_of_a_later_version_is_not_passed_over() -> None:
+    entry = orjson.loads(FORMAT_1.read_bytes().splitlines()[0])
+    value = orjson.dumps({**entry, "format": 3, "guarantees": "something else"})
+    assert read_entry(value) == LaterEntry("crr", "vitals", "topic-id")
+
+
+def earlier(pipeline: str) -> PipelineEntry:
+    """The entry of a pipeline that the version before wrote."""
+    entries = map(read_entry, FORMAT_1.read_bytes().splitlines())
+    [entry] = [
+        one for one in entries if isinstance(one, PipelineEntry) and one.pipeline == pipeline
+    ]
+    return entry
 
 
 def test_a_stream_belongs_to_one_pipeline_and_one_partition() -> None:

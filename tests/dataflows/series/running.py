@@ -20,7 +20,12 @@ from operators.realtime.local_release import LocalRealTimeRelease
 from operators.secret import Secret
 
 SECRET = Secret(bytes(range(32)))
-SECONDS: dict[str, Any] = {"width": "1s", "max_jump": 30, "idle": 20}
+SECONDS: dict[str, Any] = {
+    "width": "1s",
+    "max_jump": 30,
+    "idle": 20,
+    "stream_time": {"distinct_keys": 1},
+}
 OPERATOR: dict[str, Any] = {
     "kind": "real_time_local",
     "lower": 40,
@@ -72,6 +77,7 @@ class Running:
     """What went in and came out so far."""
 
     file: PipelineFile
+    partition: int = 0
     releases: list[Release] = field(default_factory=list)
     dead: list[tuple[int, str]] = field(default_factory=list)
     read: int = 0
@@ -101,7 +107,8 @@ class Running:
             part = messages[start : start + at_once]
             offsets = list(range(self.read, self.read + len(part)))
             keys, values = [key for key, _ in part], [value for _, value in part]
-            batch = Batch(0, offsets, [7_000] * len(part), [*keys], [*values], [[] for _ in part])
+            times = [7_000] * len(part)
+            batch = Batch(self.partition, offsets, times, [*keys], [*values], [[] for _ in part])
             self.read += len(part)
             sanitized = self.lift(self.configured.codec.decode(batch), self.table)
             out = self.publisher.releases(sanitized)

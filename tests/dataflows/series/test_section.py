@@ -102,6 +102,7 @@ def test_ticks_and_unit_decide_how_records_are_read_and_what_is_too_far_ahead_do
         return reading_digest(pipeline_file(tmp_path, {"operator": section}).pipeline)
 
     assert digest({"max_jump": 7}) == digest({"max_jump": 7_000}) == digest()
+    assert digest({"stream_time": {"heartbeats": ["beat"]}}) == digest()
     others = [digest(), digest(unit=0.5), digest({"idle": 7}), digest({"several": "first"})]
     assert len(set(others)) == len(others)
 
@@ -137,6 +138,33 @@ def test_it_is_explained_and_validated(
         assert words in said
     assert validate(file, kafka=False, as_json=True)
     assert orjson.loads(capsys.readouterr().out)[1]["detail"].startswith("real_time_local, Local")
+
+
+@pytest.mark.parametrize(
+    ("stream_time", "said"),
+    [
+        ({"distinct_keys": 1}, "ONE PERSON MOVES IT"),
+        ({"distinct_keys": 4}, "the latest time that records of 4 people have reached"),
+        ({"heartbeats": ["beat"]}, "the latest time of a heartbeat"),
+    ],
+)
+def test_it_is_explained_who_moves_stream_time(
+    stream_time: dict[str, Any], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    section = operator({"stream_time": stream_time})
+    explain([pipeline_file(tmp_path, {"operator": section})], as_json=False)
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    "stream_time",
+    [{}, {"distinct_keys": 0}, {"distinct_keys": 2, "heartbeats": ["b"]}, {"heartbeats": []}],
+)
+def test_who_moves_stream_time_is_said_in_one_way(
+    stream_time: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigurationError, match="stream_time"):
+        pipeline_file(tmp_path, {"operator": operator({"stream_time": stream_time})})
 
 
 def test_it_adds_to_the_budget_of_its_source(tmp_path: Path) -> None:

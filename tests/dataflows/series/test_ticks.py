@@ -11,7 +11,14 @@ import pytest
 
 from operators.mechanism import Inputs
 from operators.randomness import tick_position
-from tests.dataflows.series.running import Message, message, running
+from tests.dataflows.series.running import (
+    Message,
+    Running,
+    message,
+    operator,
+    pipeline_file,
+    running,
+)
 
 GRACE = {"grace": "500ms"}
 
@@ -69,7 +76,7 @@ def test_a_stream_is_what_the_mechanism_makes_of_its_numbers_alone(tmp_path: Pat
     state, expected = mechanism.start(1), []
     for second in range(first, 39):
         number = numbers[second]
-        draws = run.lift.scope.draws([b"a"], [tick_position("topic-id", second)])
+        draws = run.lift.scope.draws([b"a"], [tick_position("topic-id", second, partition=0)])
         if number is None:
             state, releases = mechanism.skip(state)
         else:
@@ -180,8 +187,9 @@ def test_presentation_in_units(tmp_path: Path) -> None:
     run = running(tmp_path, unit=0.5, presentation="integer").feed(readings("a", range(9)))
     assert all(value.split(b",")[0][-2:] in (b".0", b".5") for _, value, *_ in run.releases)
     negative = running(tmp_path, lower=-100, upper=0, epsilon=1.0, presentation="non_negative")
-    told = negative.feed(readings("a", range(20), value=-100)).told("a")
-    assert min(one["value"] for one in told) == 0.0
+    users = "abcdefgh"
+    negative.feed(readings(users, range(20), value=-100))
+    assert min(one["value"] for user in users for one in negative.told(user)) == 0.0
 
 
 def test_a_standard_error_is_null_until_it_is_known(tmp_path: Path) -> None:
@@ -189,3 +197,74 @@ def test_a_standard_error_is_null_until_it_is_known(tmp_path: Path) -> None:
     assert [one["status"] for one in told] == ["measured", *["predicted"] * 4]
     assert [one["standard_error"] is None for one in told] == [False, True, True, True, True]
     assert len({one["value"] for one in told}) == 1
+
+
+def test_a_user_in_two_partitions_has_independent_noise_and_other_release_ids(
+    tmp_path: Path,
+) -> None:
+    """With `partitioner: unchecked`: that releases are equal must not show that numbers are."""
+    file = pipeline_file(tmp_path, {"operator": operator()})
+    here, there = (
+        Running(file, partition=partition).feed(readings("a", range(60))) for partition in (0, 1)
+    )
+    estimates = [[one["value"] for one in run.told("a")] for run in (here, there)]
+    equal = sum(one == other for one, other in zip(*estimates, strict=True))
+    assert len(estimates[0]) == 59
+    assert equal <= 1
+    names = [{headers[0] for *_, headers, _ in run.releases} for run in (here, there)]
+    assert len(names[0] | names[1]) == 2 * 59
+
+
+def test_whether_a_number_is_valid_moves_no_time_and_admits_nobody(tmp_path: Path) -> None:
+    """A refused record closes ticks and takes a row, as any other of its person and time."""
+    runs = [
+        running(tmp_path, {"stream_time": {"distinct_keys": 2}}).feed(
+            [
+                *readings("abcd", range(3)),
+                *[message("x", second * 1_000, value) for second in (4, 5) for _ in range(2)],
+                *readings("abc", [3, 4, 5, 6]),
+            ]
+        )
+        for value in (70, 10**9, "seventy", None)
+    ]
+    for run in runs[1:]:
+        for user in "abcd":
+            assert run.told(user) == runs[0].told(user)
+        assert len(run.table) == len(runs[0].table)
+    assert [reason for _, reason in runs[2].dead][1:5] == ["wrong_type"] * 4
+
+
+def test_a_stream_that_is_ahead_of_stream_time_says_it_when_time_comes_there(
+    tmp_path: Path,
+) -> None:
+    run = running(tmp_path, {"stream_time": {"distinct_keys": 2}})
+    run.feed([message("a", 0), message("b", 0), message("a", 9_500, 90), message("a", 9_600, 91)])
+    run.feed([message("a", 8_000), message("b", 20_000)])
+    assert [reason for _, reason in run.dead] == ["time_not_begun", "too_far_ahead"]
+    run.feed([message("c", 21_000)])
+    status = {one["second"]: one["status"] for one in run.told("a")}
+    assert status == {10: "measured", **dict.fromkeys(range(11, 21), "predicted")}
+
+
+def test_a_heartbeat_is_nobody_whatever_it_holds(tmp_path: Path) -> None:
+    beats = {"stream_time": {"heartbeats": ["beat"]}}
+    run = running(tmp_path, beats).feed([message("beat", 0, "thump"), *readings("ab", range(9))])
+    assert run.releases == []
+    run.feed([message("beat", 3_000), *readings("b", [1])])
+    assert [one["second"] for one in run.told("a")] == [1, 2, 3]
+    assert run.told("beat") == []
+    assert [reason for _, reason in run.dead] == ["too_far_ahead"] * 14 + ["late"]
+    assert len(run.table) == 2
+
+
+def test_people_who_send_several_ticks_together_lose_none_within_the_grace(tmp_path: Path) -> None:
+    """Records may come as many ticks early as they may come late: three watches, turn by turn."""
+    run = running(tmp_path, {"grace": "4s", "stream_time": {"distinct_keys": 3}})
+    users = "abc"
+    run.feed([message(user, 0) for user in users] * 2)
+    early = len(run.dead)
+    run.feed([message(user, second * 1000) for user in users for second in range(1, 5)])
+    run.feed([message(user, second * 1000) for second in range(5, 12) for user in users])
+    assert run.dead[early:] == []
+    assert all(one["status"] == "measured" for user in users for one in run.told(user))
+    assert {len(run.told(user)) for user in users} == {7}

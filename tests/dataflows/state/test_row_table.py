@@ -194,3 +194,31 @@ def test_changes_after_a_compaction_add_up_to_the_table() -> None:
     for block in blocks:
         restored.apply(block)
     assert restored.take_everything() == table.take_everything()
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 30), st.booleans()), max_size=40))
+def test_rows_that_are_given_to_other_keys_come_back_with_them(
+    steps: list[tuple[int, int, bool]],
+) -> None:
+    table, restored = new_table(), new_table()
+    table.rows_of([b"first"])
+    held = {b"first": 0}
+    for row, name, write in steps:
+        key = b"key %d" % name
+        if key in held:
+            continue
+        if row < len(table):
+            held = {one: place for one, place in held.items() if place != row}
+            table.recycle(row, key)
+            held[key] = row
+        else:
+            held[key] = int(table.rows_of([key])[0])
+        if write:
+            restored.apply(table.take_changes())
+    restored.apply(table.take_changes())
+    for one in (table, restored):
+        assert {key: one.row_of(key) for key in held} == held
+        assert [held[key] for key in one.keys] == list(range(len(one)))
+    again = restored_from(table.take_everything())
+    assert again.keys == table.keys == restored.keys
+    assert again.take_everything() == restored.take_everything()

@@ -54,6 +54,7 @@ class Running:
 
     file: PipelineFile
     max_keys: int = 1_000
+    partition: int = 0
     releases: list[Release] = field(default_factory=list)
     dead: list[Dead] = field(default_factory=list)
     read: int = 0
@@ -84,7 +85,7 @@ class Running:
             part = messages[start : start + at_once]
             offsets = list(range(self.read, self.read + len(part)))
             batch = Batch(
-                0,
+                self.partition,
                 offsets,
                 [7_000 + offset for offset in offsets],
                 [key for key, _ in part],
@@ -99,7 +100,7 @@ class Running:
         """End every epoch as the pipeline file says."""
         operator = self.file.pipeline.operator
         assert isinstance(operator, TemporalOperator)
-        self._publish(self.lift.finish(0, self.table, operator.end))
+        self._publish(self.lift.finish(self.partition, self.table, operator.end))
         return self
 
     def restart(self) -> None:

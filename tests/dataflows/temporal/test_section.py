@@ -8,6 +8,7 @@ import pytest
 from dataflows.config import reading_digest
 from dataflows.errors import ConfigurationError
 from dataflows.mechanisms import configure
+from dataflows.remarks import remarks
 from operators.temporal.backward import BackwardPerturbation
 from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
 from operators.temporal.forward import ForwardPerturbation
@@ -36,9 +37,32 @@ def test_the_other_kinds_are_what_they_are_called(tmp_path: Path) -> None:
     assert isinstance(extended, ExtendedThresholdPerturbation)
     assert extended.acceptance == pytest.approx(0.099923, abs=1e-6)
     assert isinstance(of("backward_perturbation"), BackwardPerturbation)
-    forward = of("forward_perturbation", epsilon=4.0, calibrate="visible")
+    forward = of("forward_perturbation", epsilon=4.0)
     assert isinstance(forward, ForwardPerturbation)
     assert forward.internal_epsilon == pytest.approx(2.0424, abs=1e-4)
+    nominal = of("forward_perturbation", epsilon=4.0, calibrate="nominal", accept_unsound=True)
+    assert nominal.guarantees()[0].epsilon == pytest.approx(6.2061, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["forward_perturbation", "temporal_perturbation"])
+def test_a_nominal_epsilon_is_refused_naming_the_one_that_is_seen(
+    kind: str, tmp_path: Path
+) -> None:
+    operator = {"kind": kind, "window": 20, "epsilon": 4.0, "calibrate": "nominal"}
+    with pytest.raises(ConfigurationError, match=r"have 6\.048 nats, more than the epsilon of 4"):
+        configured(tmp_path, **(NO_THRESHOLD | operator))
+
+
+@pytest.mark.parametrize("require", [[], ["no_repeat"], ["no_empty"]])
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 12.0])
+def test_what_is_promised_is_never_more_than_what_is_declared(
+    epsilon: float, require: list[str], tmp_path: Path
+) -> None:
+    free = {"missing": 0.0, "empty": 0.0}
+    for costs in ({}, free, free | {"repeated": 0.0}):
+        operator = AUTO | {"epsilon": epsilon, "require": require, "costs": costs}
+        [promise] = configured(tmp_path, **operator).guarantees()
+        assert promise.epsilon <= epsilon + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -60,9 +84,9 @@ def test_costs_and_constraints_choose_the_kind(
 @pytest.mark.parametrize(
     ("operator", "reason"),
     [
-        ({"window": 2}, "k: must be a whole number of ticks, 3 to 1000"),
+        ({"window": 2}, "window: must be a whole number of ticks, 3 to 1000"),
         ({"window": 1}, "operator.window: "),
-        ({"threshold": 5}, "c0: must be a whole number, 2 to k - 1, not 5"),
+        ({"threshold": 5}, "threshold: must be a whole number, 2 to window - 1, not 5"),
         ({"epsilon": 1.0}, "is above 1"),
         ({"epsilon": 0.0}, "operator.epsilon: "),
         ({"calibrate": "visible"}, "calibrate: threshold_perturbation does not have it"),
@@ -87,7 +111,7 @@ def test_what_does_not_go_is_refused(operator: dict[str, Any], reason: str, tmp_
 
 
 def test_an_epsilon_that_no_threshold_has_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"which is 4\.31711.*k can be 8 at most"):
+    with pytest.raises(ConfigurationError, match=r"which is 4\.31711.*window can be 8 at most"):
         configured(tmp_path, **(AUTO | {"epsilon": 3.0, "require": ["no_missing"]}))
 
 
@@ -120,3 +144,11 @@ def test_what_is_too_far_ahead_may_be_changed_and_nothing_else_about_ticks(tmp_p
     assert digest(max_jump=7) == digest(max_jump=7_000) == digest()
     others = [digest(), digest(width="2m"), digest(grace="6s"), digest(several="list")]
     assert len(set(others)) == len(others)
+
+
+def test_warnings_name_the_keys_of_the_file(tmp_path: Path) -> None:
+    extended = {"kind": "extended_threshold_perturbation", "window": 10, "threshold": None}
+    file = pipeline_file(tmp_path, {}, extended | {"epsilon": 1.0})
+    warned = " ".join(remarks(file, configure(file).mechanism))
+    assert "its window can be" in warned
+    assert " k " not in warned

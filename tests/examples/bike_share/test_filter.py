@@ -15,6 +15,7 @@ from operators.secret import Secret
 
 @pytest.mark.parametrize(("epsilon", "kept"), [(3.0, 0.92), (0.5, 0.49)])
 def test_the_filter_gains_most_where_noise_is_large(epsilon: float, kept: float) -> None:
+    """On average over twenty secrets, of which one alone errs by 10 percent more or less."""
     counts = Riders(RIDERS).counts()[:312]
     release = RealTimeRelease(
         bins=counts.shape[1],
@@ -24,12 +25,14 @@ def test_the_filter_gains_most_where_noise_is_large(epsilon: float, kept: float)
         delta=1e-6,
         horizon=len(counts),
     )
-    state = release.start(1)
+    runs = 20
+    state = release.start(runs)
     scope = DrawScope(Secret(bytes(32)), "bikes", "release", 1, release.law_digest())
     errors = []
     for tick, truth in enumerate(counts):
-        draws = scope.draws([b"bikes"], [tick_position("bikes", tick)])
-        state, releases = release.step(state, Inputs(truth[None]), draws)
-        errors.append(np.abs(releases.values[0] - truth).mean())
+        keys = [b"bikes %d" % run for run in range(runs)]
+        draws = scope.draws(keys, [tick_position("bikes", tick)] * runs)
+        state, releases = release.step(state, Inputs(np.tile(truth, (runs, 1))), draws)
+        errors.append(np.abs(releases.values - truth).mean())
     noise = release.noise_deviation * sqrt(2.0 / pi)
     assert float(np.mean(errors)) == pytest.approx(kept * noise, rel=0.06)

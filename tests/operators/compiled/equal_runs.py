@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from operators.mechanism import Array, Floats, Inputs
+from operators.mechanism import Array, Floats, Inputs, Integers
 from operators.randomness import DrawScope, record_positions
 from operators.runs import run_in_rounds
 from operators.secret import Secret
@@ -56,6 +56,7 @@ def compare(
     belief: Floats,
     seed: int,
     pays_for: int = 20,
+    predictions: Integers | None = None,
 ) -> int:
     """How many releases both give."""
     rng = np.random.default_rng(seed)
@@ -65,6 +66,8 @@ def compare(
     keys = [b"user %d" % row for row in rows.tolist()]
     draws = scope.draws(keys, record_positions("t", 0, range(POSITIONS)))
     state = {**mechanism.start(ROWS), "belief": belief}
+    if predictions is not None:
+        state["predictions"] = predictions
     total = None if seed % 2 else mechanism.largest_charge * pays_for
     assert mechanism.runs
     run = mechanism.run(state, rows, truth, draws, total)

@@ -5,11 +5,11 @@ import pytest
 
 from operators import compiled
 from operators.mechanism import Floats, Integers
-from operators.nats import exact_exp, exact_expm1
 from operators.sip.batches import cheapest_targets as search
 from operators.sip.batches.cheapest_targets import cheapest_targets, searched
 from operators.sip.batches.likely_sequences import MOST_KEPT, LikelySequences
 from operators.sip.distances import HAMMING, Distance, Ordered, Points
+from operators.sip.privacy_bound import PrivacyBound
 from tests.operators.compiled.equal_runs import beliefs
 from tests.privacy.chains import random_chain
 
@@ -31,7 +31,8 @@ def found(algorithm: LikelySequences, belief: Floats, by_numpy: bool) -> tuple[I
     table = algorithm.distance.table(algorithm.model.symbols)
     kept = min(MOST_KEPT, len(prior))
     chosen = searched if by_numpy else cheapest_targets
-    return chosen(prior, spread, algorithm.digits, table, kept, algorithm.gain, algorithm.growth)
+    gain, growth = algorithm.bound.gain, algorithm.bound.growth
+    return chosen(prior, spread, algorithm.digits, table, kept, gain, growth)
 
 
 @pytest.mark.parametrize(("symbols", "window"), SHAPES)
@@ -40,7 +41,7 @@ def test_compiled_search_and_one_that_never_ends_early_find_the_same(
 ) -> None:
     rng = np.random.default_rng([symbols, window])
     cases = [
-        (LikelySequences(chain, window, distance, exact_expm1(epsilon), exact_exp(epsilon)), belief)
+        (LikelySequences(chain, window, distance, PrivacyBound.of(epsilon)), belief)
         for chain in [random_chain(rng, symbols)]
         for distance in distances(symbols, rng)
         for epsilon in EPSILONS

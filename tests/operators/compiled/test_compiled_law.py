@@ -6,7 +6,8 @@ import pytest
 from operators import compiled
 from operators.nats import exact_exp, exact_expm1
 from operators.sip.hamming_kernel import HammingKernel
-from operators.sip.release_law import ReleaseLaw
+from operators.sip.integer_law import IntegerLaw
+from operators.sip.privacy_bound import PrivacyBound, doubt
 from operators.sip.stream_model import StreamModels
 from tests.operators.compiled.equal_runs import ROWS, beliefs
 
@@ -19,16 +20,18 @@ def test_compiled_laws_are_those_of_numpy(symbols: int) -> None:
 
     rng = np.random.default_rng(symbols)
     for epsilon in (0.05, 0.5, 1.0, 3.0, 40.0):
-        gain, growth = exact_expm1(epsilon), exact_exp(epsilon)
+        bound, gain, growth = PrivacyBound.of(epsilon), exact_expm1(epsilon), exact_exp(epsilon)
         for rows in beliefs(symbols, rng):
             belief = np.ascontiguousarray(rows.T)
             proposal = HammingKernel(gain, growth).propose(belief)
-            slow = ReleaseLaw.repaired(belief, proposal, gain, growth)
-            fast = CompiledLaw(belief, gain, growth)
-            truth, uniforms = rng.integers(symbols, size=ROWS), rng.random(ROWS)
-            released = slow.sample(truth, uniforms)
-            assert fast.sample(truth, uniforms).tolist() == released.tolist()
-            assert fast.leakage_ratio.tobytes() == slow.leakage_ratio.tobytes()
+            doubts = rng.choice([doubt(0.0, symbols), doubt(0.01, symbols), np.inf], size=ROWS)
+            slow = IntegerLaw.of(belief, proposal, bound, bound.reserve(symbols), doubts)
+            fast = CompiledLaw(belief, bound, doubts)
+            truth = rng.integers(symbols, size=ROWS)
+            words = rng.integers(2**64, size=ROWS, dtype=np.uint64)
+            released = slow.draw(truth, words)
+            assert fast.draw(truth, words).tolist() == released.tolist()
+            assert fast.charge.tobytes() == slow.charge.tobytes()
             posterior = slow.posterior(released)
             assert fast.posterior(released).tobytes() == posterior.tobytes()
             chains = rng.dirichlet(np.ones(symbols), size=(ROWS, symbols))

@@ -10,10 +10,14 @@ import pytest
 from operators.mechanism import Inputs
 from operators.randomness import DrawScope, record_positions
 from operators.secret import Secret
+from operators.sip.adaptive_release import AdaptiveRelease
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from operators.sip.gaps import Gaps
 from operators.sip.kernels import Mode
+from operators.sip.markov_model import MarkovModel
 from tests.operators import fixed_streams
-from tests.operators.compiled.equal_runs import beliefs, compare, dense, sparse
+from tests.operators.compiled.equal_runs import ROWS, beliefs, compare, dense, sparse
+from tests.operators.sip.chains import random_second_order
 
 ALPHABETS = (1, 2, 3, 5, 10, 64, 65, 256, 300)
 
@@ -23,12 +27,53 @@ ALPHABETS = (1, 2, 3, 5, 10, 64, 65, 256, 300)
 def test_compiled_and_numpy_give_the_same_bits(symbols: int, mode: Mode) -> None:
     """More than 100,000 releases over all alphabets."""
     rng, released = np.random.default_rng(symbols), 0
-    for epsilon in (0.001, 0.7, 15.0):
+    for epsilon in (0.001, 0.7, 15.0, 50.0):
         for model in (dense(symbols, rng), sparse(symbols, rng)):
             crr = ConditionalRandomizedResponse(model, epsilon, mode=mode)
             for seed, belief in enumerate(beliefs(symbols, rng)):
                 released += compare(crr, belief, seed)
     assert released > 7_200
+
+
+@pytest.mark.parametrize("epsilon", [0.7, 36.0, 50.0])
+def test_compiled_and_numpy_count_predictions_alike(epsilon: float) -> None:
+    """A chain that all but never moves; some beliefs may be so far off that nothing is released."""
+    rng, symbols = np.random.default_rng(3), 4
+    model = MarkovModel.smoothed(np.full(symbols, 0.25), np.eye(symbols), smoothing=1e-14)
+    for mechanism in (
+        ConditionalRandomizedResponse(model, epsilon),
+        AdaptiveRelease(model, epsilon, epsilon, "steps"),
+    ):
+        counted = rng.integers(2 ** rng.integers(1, 60, size=ROWS))
+        for seed, belief in enumerate(beliefs(symbols, rng)):
+            assert compare(mechanism, belief, seed, predictions=counted) > 0
+
+
+@pytest.mark.parametrize("mode", ["optimal", "full_support"])
+def test_steps_in_time_have_compiled_laws_with_the_bits_of_numpy(mode: Mode) -> None:
+    """With gaps, and with chains of second order, where whole runs are not compiled."""
+    rng = np.random.default_rng(7)
+    for model in (dense(5, rng), random_second_order(3, 5, seed=2).model()):
+        mechanism = ConditionalRandomizedResponse(model, 1.3, mode=mode, gaps=Gaps(1, longest=9))
+        assert not mechanism.runs
+        scope = DrawScope(Secret(bytes(32)), "p", "crr", 1, mechanism.law_digest())
+        fast = slow = mechanism.start(40)
+        for step in range(25):
+            ticks = rng.integers(4 * step, 4 * step + 9, size=40)
+            truth = Inputs(rng.integers(model.symbols, size=40))
+            draws = scope.draws([b"user"] * 40, record_positions("t", step, range(40)))
+            fast, released = mechanism.step(mechanism.elapse(fast, ticks), truth, draws)
+            slow, expected = Interpreted(model, 1.3, mode=mode, gaps=mechanism.gaps).step(
+                mechanism.elapse(slow, ticks), truth, draws
+            )
+            assert released.values.tolist() == expected.values.tolist()
+            assert {n: c.tobytes() for n, c in fast.items()} == {
+                n: c.tobytes() for n, c in slow.items()
+            }
+
+
+class Interpreted(ConditionalRandomizedResponse):
+    """The same without compiled laws."""
 
 
 def test_a_damaged_belief_is_refused_and_nothing_is_done() -> None:

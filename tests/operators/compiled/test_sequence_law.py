@@ -4,15 +4,31 @@ import numpy as np
 import pytest
 
 from operators import compiled
-from operators.nats import exact_exp, exact_expm1
 from operators.sip.batches.likely_sequences import LikelySequences, SequenceLaw
 from operators.sip.distances import HAMMING, Ordered
+from operators.sip.privacy_bound import PrivacyBound
+from operators.sip.shares_law import SharesLaw
 from tests.operators.compiled.equal_runs import ROWS, beliefs, dense
 
 SHAPES = [(1, 2), (2, 1), (2, 5), (3, 3), (10, 2), (5, 3)]
 EPSILONS = (0.1, 1.0, 2.0, 5.0, 40.0)
+DISTANCES = (0.0, 1e-12, 1e-6, 0.01, 0.2)
+"""The last one leaves a constant."""
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
+
+
+def compare_words(fast: SequenceLaw, slow: SharesLaw) -> None:
+    """U and G of every row that is not constant, and which rows are."""
+    from operators.sip.batches.compiled_sequences import CompiledSequenceLaw
+
+    assert isinstance(fast, CompiledSequenceLaw)
+    laws = fast.laws
+    varies = ~slow.constant
+    assert (laws.constants < 0).tolist() == varies.tolist()
+    assert laws.constants[slow.constant].tolist() == slow.top[slow.constant].tolist()
+    assert laws.totals[varies].tolist() == slow.total[varies].tolist()
+    assert laws.commons[varies].tolist() == slow.common.T[varies].tolist()
 
 
 @pytest.mark.parametrize(("symbols", "window"), SHAPES)
@@ -23,17 +39,18 @@ def test_compiled_law_is_that_of_numpy(symbols: int, window: int) -> None:
     model, kept = dense(symbols, rng), set()
     for distance in (HAMMING, Ordered()):
         for epsilon in EPSILONS:
-            gain, growth = exact_expm1(epsilon), exact_exp(epsilon)
-            algorithm = LikelySequences(model, window, distance, gain, growth)
+            algorithm = LikelySequences(model, window, distance, PrivacyBound.of(epsilon))
             for rows in beliefs(symbols, rng):
-                fast = algorithm.law(np.ascontiguousarray(rows.T))
-                slow = SequenceLaw(algorithm, fast.prior, fast.targets, fast.cost)
+                distances = rng.choice(DISTANCES, ROWS)
+                fast = algorithm.law(np.ascontiguousarray(rows.T), distances)
+                slow = SequenceLaw(algorithm, fast.prior, fast.targets, fast.cost, fast.doubts)
                 assert type(fast) is CompiledSequenceLaw
-                kept.update(slow.law.proposal.support.sum(axis=0).tolist())
+                kept.update(slow.law.support.sum(axis=0).tolist())
                 batches = rng.integers(symbols, size=(window, ROWS))
-                uniforms = rng.random((1, ROWS))
-                shown = slow.release(batches, uniforms)
-                assert fast.release(batches, uniforms).tolist() == shown.tolist()
+                words = rng.integers(2**64, size=(1, ROWS), dtype=np.uint64)
+                shown = slow.release(batches, words)
+                assert fast.release(batches, words).tolist() == shown.tolist()
+                compare_words(fast, slow.law)
                 assert fast.charge.tolist() == slow.charge.tolist()
                 assert fast.learned(shown).tobytes() == slow.learned(shown).tobytes()
     assert min(kept) == 1

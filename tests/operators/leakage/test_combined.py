@@ -20,7 +20,7 @@ ONES = [1.0] * 5
 
 
 def test_adding_two_recursions_is_no_bound_for_two_releases_of_one_value() -> None:
-    correlation = TemporalCorrelation.of(A)
+    correlation = TemporalCorrelation.of(A, A)
     together, alone = parallel(correlation, ONES, ONES), correlation.over(ONES)
     assert together.total[-1] == pytest.approx(9.147309, abs=1e-6)
     assert independent_attributes(alone, alone).total[-1] == pytest.approx(8.516261, abs=1e-6)
@@ -53,7 +53,7 @@ def test_a_bit_that_is_released_twice_over_costs_what_enumeration_says() -> None
 
 
 def test_nobody_of_disjoint_users_leaks_more_than_the_larger() -> None:
-    one, other = TemporalCorrelation.of(A).over(ONES), TemporalCorrelation.of(B).over([2.0] * 5)
+    one, other = TemporalCorrelation.of(A, A).over(ONES), TemporalCorrelation.of(B).over([2.0] * 5)
     both = disjoint_users(one, other)
     for name in ("backward", "forward", "total"):
         series = zip(getattr(one, name), getattr(other, name), strict=True)

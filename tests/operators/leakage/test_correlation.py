@@ -24,13 +24,13 @@ from tests.operators.leakage.chains import IDENTITY, UNIFORM, A, B, C, D, with_z
 def test_limits_of_the_specification(
     rows: list[list[float]], limit: float, at_a_tenth: float
 ) -> None:
-    correlation = TemporalCorrelation.of(rows)
+    correlation = TemporalCorrelation.of(rows, rows)
     assert correlation.limit(1.0) == pytest.approx(limit, abs=1e-6)
     assert correlation.limit(0.1) == pytest.approx(at_a_tenth, abs=1e-6)
 
 
 def test_ten_ticks_of_an_absorbing_chain() -> None:
-    leaked = TemporalCorrelation.of(A).over([0.1] * 10)
+    leaked = TemporalCorrelation.of(A, A).over([0.1] * 10)
     backward = [0.1000, 0.1808, 0.2471, 0.3024, 0.3488, 0.3881, 0.4216, 0.4503, 0.4750, 0.4964]
     total = [0.4964, 0.5558, 0.5975, 0.6239, 0.6368, 0.6368, 0.6239, 0.5975, 0.5558, 0.4964]
     assert leaked.backward == pytest.approx(backward, abs=5e-5)
@@ -88,7 +88,7 @@ def allocated(flagged: bool, ticks: int = 30, window: int = 3) -> list[float]:
 def test_a_flag_for_correlation_adds_leakage(
     rows: list[list[float]], table: list[tuple[float, float]]
 ) -> None:
-    correlation = TemporalCorrelation.of(rows)
+    correlation = TemporalCorrelation.of(rows, rows)
     streams = [allocated(flagged=False), allocated(flagged=True), [1.0 / 3.0] * 30]
     for spends, (about_one, about_three) in zip(streams, table, strict=True):
         assert max(correlation.over(spends).total) == pytest.approx(about_one, abs=6e-4)

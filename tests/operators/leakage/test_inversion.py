@@ -29,7 +29,7 @@ TABLE = [
 def test_the_table_of_the_specification(
     rows: list[list[float]], about_one: float, ends: float, about_ten: float
 ) -> None:
-    correlation = TemporalCorrelation.of(rows)
+    correlation = TemporalCorrelation.of(rows, rows)
     assert largest_epsilon(correlation, 1.0) == pytest.approx(about_one, abs=6e-9)
     assert largest_epsilon(correlation, 1.0, window=10) == pytest.approx(about_ten, abs=6e-9)
     for ticks in (2, 3, 50):
@@ -68,7 +68,7 @@ def test_without_correlation_every_tick_may_spend_alpha() -> None:
 
 @pytest.mark.parametrize("rows", [IDENTITY, [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]])
 def test_where_nothing_suffices_only_an_end_of_the_stream_helps(rows: list[list[float]]) -> None:
-    correlation = TemporalCorrelation.of(rows)
+    correlation = TemporalCorrelation.of(rows, rows)
     with pytest.raises(UnboundedLeakage, match="End the stream after T ticks"):
         largest_epsilon(correlation, 1.0)
     epsilons = epsilons_for(correlation, 1.0, ticks=40)

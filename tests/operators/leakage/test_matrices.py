@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from operators.leakage.correlation import TemporalCorrelation
-from operators.leakage.matrices import backward_rows, long_run_law, transition_matrix
+from operators.leakage.matrices import (
+    backward_rows,
+    long_run_law,
+    read_backwards,
+    transition_matrix,
+)
 from tests.operators.leakage.chains import IDENTITY, A, B, with_zeros
 
 
@@ -67,6 +72,25 @@ def test_without_ways_from_everywhere_to_everywhere_there_is_no_long_run_law(
     assert long_run_law(np.array(rows)) is None
 
 
+def test_a_chain_that_falls_apart_is_read_backwards_part_by_part() -> None:
+    cycle = [[0.1, 0.9, 0.0], [0.0, 0.1, 0.9], [0.9, 0.0, 0.1]]
+    apart = np.kron(np.eye(2), np.array(cycle))
+    turned = read_backwards(apart)
+    assert turned is not None
+    assert turned == pytest.approx(np.kron(np.eye(2), np.array(cycle).T), abs=1e-15)
+    assert read_backwards(IDENTITY) is not None
+    two = read_backwards(B)
+    assert two is not None
+    assert two.tolist() == B, "two values look the same both ways"
+
+
+@pytest.mark.parametrize("rows", [A, [[0.5, 0.5, 0], [0.5, 0.5, 0], [0.1, 0.1, 0.8]]])
+def test_nothing_says_what_came_before_where_a_value_is_left_for_good(
+    rows: list[list[float]],
+) -> None:
+    assert read_backwards(rows) is None
+
+
 def test_small_shares_keep_their_digits() -> None:
     law = long_run_law(np.array([[1.0 - 1e-14, 1e-14], [1.0, 0.0]]))
     assert law is not None
@@ -91,3 +115,10 @@ def test_zeros_stay_zeros_backwards() -> None:
         law = long_run_law(forward)
         if law is not None:
             assert ((backward_rows(forward, law) == 0.0) == (forward.T == 0.0)).all()
+
+
+def test_what_doubles_lose_the_digits_of_is_not_read_backwards() -> None:
+    """The exact row is [5/8, 3/8, 0]; in doubles it came out as [.5, .5, 0]."""
+    least = 5e-324
+    forward = [[0.5, 0.5, 5 * least], [0.5, 0.5, 3 * least], [0.5, 0.5, 0.0]]
+    assert read_backwards(forward) is None

@@ -29,7 +29,7 @@ def test_it_follows_the_recursion_from_above() -> None:
     rng = np.random.default_rng(8)
     for _ in range(20):
         rows = with_zeros(rng, int(rng.integers(2, 5)))
-        online = OnlineLeakage(TemporalCorrelation.of(rows))
+        online = OnlineLeakage(TemporalCorrelation.of(rows, rows))
         spends = rng.choice([0.0, 0.1, 0.75], size=12).tolist()
         exact = 0.0
         for spent, state in zip(spends, advanced(online, [[s] for s in spends]), strict=True):
@@ -76,7 +76,7 @@ def test_what_is_still_to_come_is_bounded_and_attained() -> None:
 
 
 def test_without_a_bound_ahead_there_is_none() -> None:
-    online = OnlineLeakage(TemporalCorrelation.of(A))
+    online = OnlineLeakage(TemporalCorrelation.of(A, A))
     assert online.at_most(online.start(1), largest_epsilon=0.3).tolist() == [inf]
     assert online.at_most(online.start(1), largest_epsilon=0.2)[0] < 2.5
 

@@ -12,11 +12,11 @@ from operators.mechanism import Integers
 from operators.noise import discrete_gaussian
 from operators.noise.discrete_gaussian import (
     LARGEST,
-    TOTAL_VARIATION,
     WORDS_PER_DRAW,
     sample,
     table,
 )
+from operators.noise.gaussian_precision import TAUS, UNITS
 from operators.randomness import DrawScope, record_positions
 from operators.secret import Secret
 from tests.operators.noise import derivation
@@ -90,8 +90,8 @@ def test_the_total_variation_is_within_what_is_stated(probabilities: list[Decima
         beyond = 1 - sum(probabilities)
         distance = (distance + beyond + 1 / WORD) / 2
         stated = Decimal(ENTRIES) / 2 / WORD + beyond
-    assert distance < stated < Decimal(TOTAL_VARIATION)
-    assert TOTAL_VARIATION < 2.0**-47.6
+    assert distance < stated
+    assert abs(Decimal(TAUS[0]) / UNITS / distance - 1) < Decimal("1e-10")
     assert log2(beyond) < -75
 
 

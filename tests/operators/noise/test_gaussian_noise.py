@@ -6,8 +6,8 @@ from math import exp, fsum, inf, log, nan
 import pytest
 
 from operators.noise.additive import BudgetBelowResolution
-from operators.noise.discrete_gaussian import TOTAL_VARIATION
 from operators.noise.gaussian import GaussianNoise
+from operators.noise.gaussian_precision import delta_of_draw
 
 
 def noise(deviation: float, coordinates: int = 1, sensitivity: int = 1000) -> GaussianNoise:
@@ -50,9 +50,8 @@ def test_rho_is_the_renyi_divergence_of_shifted_noise(order: int) -> None:
 
 
 def test_delta_is_stated() -> None:
-    assert noise(500.0, 3).finite_precision_delta(1.0) == pytest.approx(
-        (1 + exp(1.0)) * 3 * TOTAL_VARIATION
-    )
+    each = float(delta_of_draw(noise(500.0, 3).index_sensitivity, 1.0))
+    assert noise(500.0, 3).finite_precision_delta(1.0) == pytest.approx(3 * each)
 
 
 @pytest.mark.parametrize(("coordinates", "steps"), [(1, 1), (2, 3), (10, 5)])

@@ -1,7 +1,7 @@
 """How a sensitivity and an epsilon become a grid and a charge, and what is refused."""
 
 from fractions import Fraction
-from math import exp, inf, nan, sqrt
+from math import expm1, inf, nan, sqrt
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_a_unit_that_is_a_multiple_of_the_step_is_not_rounded() -> None:
 def test_deviation_and_delta_are_stated() -> None:
     ours = noise(0.5, coordinates=3)
     assert ours.standard_deviation == pytest.approx(sqrt(2.0) * 2000, rel=1e-6)
-    assert ours.finite_precision_delta == pytest.approx((1 + exp(0.5)) * 3 * TOTAL_VARIATION)
+    assert ours.finite_precision_delta == pytest.approx((6 + expm1(0.5)) * TOTAL_VARIATION)
     assert noise(20.0).finite_precision_delta < 2e-10
 
 

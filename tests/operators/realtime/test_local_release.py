@@ -40,7 +40,7 @@ def test_it_says_in_ones_what_the_series_says_in_units() -> None:
 def test_the_promise_covers_numbers_and_not_whether_there_is_one() -> None:
     [promise] = LOCAL.guarantees()
     assert (promise.notion, promise.per, promise.window) == ("ldp", "stream", None)
-    assert "by none" not in promise.protects
+    assert promise.neighbours.change == "replaced"
     assert "in which ticks a stream has a value" in promise.not_covered[0]
     period = LocalRealTimeRelease(0, 1000, epsilon=8.0, delta=1e-6, period=20)
     [promise] = period.guarantees()

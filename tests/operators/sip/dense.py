@@ -7,18 +7,19 @@ from operators.sip.conditional_randomized_response import ConditionalRandomizedR
 from operators.sip.markov_model import MarkovModel
 from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
 from operators.sip.release_law import ReleaseLaw
+from operators.sip.symbol_law import SymbolLaw
 from tests.operators.sip.choices import Choices
 
 ANY_MODEL = MarkovModel(np.array([0.5, 0.5]), np.full((2, 2), 0.5))
 """For tests of `law`, which depends on the belief and not on the model."""
 
 
-def bounded_law(belief: Floats, epsilon: float) -> ReleaseLaw:
+def bounded_law(belief: Floats, epsilon: float) -> SymbolLaw:
     """What bounded CRR does at the beliefs `(n, rows)`."""
     return ConditionalRandomizedResponse(ANY_MODEL, epsilon).law(belief)
 
 
-def law_of(choices: Choices, belief: Floats, epsilon: float) -> ReleaseLaw:
+def law_of(choices: Choices, belief: Floats, epsilon: float) -> SymbolLaw:
     """What bounded CRR with another kernel does at the beliefs `(n, rows)`."""
     symbols = len(belief)
     model = MarkovModel.smoothed(
@@ -32,7 +33,7 @@ def paper_law(belief: Floats, epsilon: float) -> ReleaseLaw:
     return PaperConditionalRandomizedResponse(ANY_MODEL, epsilon).law(belief)
 
 
-def matrix(law: ReleaseLaw) -> Floats:
+def matrix(law: SymbolLaw) -> Floats:
     """a[x, y, row] of every input, as the code says."""
     symbols, rows = law.belief.shape
     return np.stack([law.probabilities(np.full(rows, x)) for x in range(symbols)])

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from operators.auditing.enumeration import stream_probabilities
+from operators.budget import Budgeted
 from operators.mechanism import Floats, Inputs, Integers, Kind, Words
-from operators.nats import in_nats
+from operators.nats import in_nats, units_of
 from operators.randomness import DrawScope, record_positions
 from operators.secret import Secret
 from operators.sip.adaptive_release import AdaptiveRelease
@@ -190,3 +191,41 @@ def test_the_audit_writes_the_law_of_small_alphabets_out(symbols: int) -> None:
     assert written == (law.tolist() if symbols == 32 else None)
     repeated = (adaptive.model.start @ law[:, symbols:]).sum()
     assert numbers["first position: probability of a repeated release"] == pytest.approx(repeated)
+
+
+@pytest.mark.parametrize("epsilons", [(1.5, 0.8), (1.0, 0.1), (12.0, 12.0), (36.0, 50.0)])
+def test_without_a_model_the_bit_counts_once_and_the_release_twice(
+    epsilons: tuple[float, float],
+) -> None:
+    """Claimed, audited and computed from all rows; it was claimed as twice both."""
+    decision, release = epsilons
+    adaptive = AdaptiveRelease(MODEL, decision, release)
+    sip, ldp = adaptive.guarantees()
+    assert (sip.epsilon, ldp.epsilon) == (decision + release, decision + 2.0 * release)
+    assert adaptive.audit()["one position to anybody, at most, in nats"] == ldp.epsilon
+    assert {one.delta + one.finite_precision_delta for one in (sip, ldp)} == {0.0}
+    law = adaptive.release_law(adaptive.start(1))[0]
+    shown = law[:, law.max(axis=0) > 0.0]
+    assert np.log(shown.max(axis=0) / shown.min(axis=0)).max() <= ldp.epsilon + 1e-9
+    assert adaptive.largest_charge <= units_of(decision) + units_of(release)
+
+
+def test_under_a_budget_the_figure_without_a_model_is_twice_the_total() -> None:
+    """What was charged for a bit, too, is relative to the model."""
+    for decision, release in ((1.5, 0.8), (1.0, 0.1)):
+        budgeted = Budgeted(AdaptiveRelease(MODEL, decision, release), total=20.0)
+        sip, ldp = budgeted.guarantees()
+        assert ldp.epsilon == 2.0 * sip.epsilon == pytest.approx(40.0)
+
+
+def test_the_audit_prints_what_bit_and_release_leak() -> None:
+    adaptive = AdaptiveRelease(MODEL, 12.0, 12.0)
+    audit, state = adaptive.audit(), adaptive.start(1)
+    law, belief = adaptive.release_law(state)[0], state["belief"][0]
+    repeats = law[:, MODEL.symbols :].sum(axis=1)
+    bits = [np.abs(np.log(bit / (belief @ bit))).max() for bit in (repeats, 1.0 - repeats)]
+    assert audit["first position: actual leakage of the bit in nats"] == pytest.approx(max(bits))
+    both = np.abs(np.log(law[:, : MODEL.symbols] / (belief @ law[:, : MODEL.symbols]))).max()
+    printed = audit["first position: actual leakage with a fresh release in nats"]
+    assert isinstance(printed, float)
+    assert both - 1e-9 <= printed <= 24.0 + 1e-9

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from operators.sip.markov_model import MarkovModel
+from operators.sip.sparse_rows import SparseRows
 
 HALVES = [0.5, 0.5]
 
@@ -115,3 +116,14 @@ def test_the_chain_forgets_at_least_as_fast_as_it_says() -> None:
         before = np.log(left / right)
         after = np.log((left @ model.transition) / (right @ model.transition))
         assert np.ptp(after) <= (1.0 - 2.0 / (ratio + 1.0)) * np.ptp(before) + 1e-12
+
+
+def test_a_probability_whose_products_leave_the_doubles_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match=r"^transition row 1: has an entry below 1e-100 \(column 0"
+    ):
+        MarkovModel(np.array([0.5, 0.5]), np.array([[0.5, 0.5], [1e-120, 1.0]]))
+    with pytest.raises(ValueError, match=r"^transition row 0, column 1: is below 1e-100"):
+        SparseRows.smoothed([({0: 1.0, 1: 1e-120}, 0.0), ({1: 1.0}, 0.0)], 2, smoothing=0.0)
+    with pytest.raises(ValueError, match=r"^transition row 0: has a zero \(column 1\)"):
+        SparseRows.smoothed([({0: 1.0}, 0.0), ({1: 1.0}, 0.0)], 2, smoothing=1e-110)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from operators.mechanism import Floats
-from operators.nats import in_nats
 from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from operators.sip.second_order_model import SecondOrderModel
 from operators.sip.sparse_rows import SparseRows
@@ -74,18 +73,22 @@ def test_two_steps_forget_at_least_as_much_as_the_chain_says(listed: int) -> Non
     assert tightest > 0.1
 
 
-def test_where_no_bound_is_known_twice_the_leakage_is_charged() -> None:
+def test_where_no_contraction_is_known_predictions_are_counted() -> None:
     """Some rows never restart, and others lead to a pair by restarting only."""
     full = ({0: 0.5, 1: 0.5}, 0.0)
     rows = SparseRows.smoothed([full, ({1: 0.5}, 0.5), full], 2, smoothing=0.0)
     model = SecondOrderModel(HALVES, np.array([[1, 0]]), rows)
     assert model.forgetting_ratio == inf
     mechanism = ConditionalRandomizedResponse(model, epsilon=1.0)
-    assert mechanism.audit()["rounding allowance per release in nats"] is None
-    assert in_nats(mechanism.largest_charge) == pytest.approx(2.0)
+    most = "distance of a belief in doubles from the exact one, at most"
+    assert mechanism.audit()[most] is None
+    assert mechanism.start(1)["predictions"].tolist() == [0]
+    assert mechanism.largest_charge == 2**40
     smoothed = SparseRows.smoothed([full, ({1: 0.5}, 0.5), full], 2, smoothing=0.01)
-    allowance = ConditionalRandomizedResponse(
+    bounded = ConditionalRandomizedResponse(
         SecondOrderModel(HALVES, np.array([[1, 0]]), smoothed), epsilon=1.0
-    ).audit()["rounding allowance per release in nats"]
-    assert isinstance(allowance, float)
-    assert 0.0 < allowance < 1e-8
+    )
+    distance = bounded.audit()[most]
+    assert isinstance(distance, float)
+    assert 0.0 < distance < 1e-8
+    assert "predictions" not in bounded.start(1)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from operators.mechanism import Floats
-from operators.sip.release_law import ReleaseLaw
+from operators.sip.symbol_law import SymbolLaw
 from tests.operators.sip import dense
 from tests.operators.sip.beliefs import uniform, zipf
 
@@ -21,10 +21,10 @@ BELIEFS = {
 }
 
 
-def error(law: ReleaseLaw) -> float:
+def error(law: SymbolLaw) -> float:
     """P(released != true), one explicit row of the law for each releasable symbol."""
     belief = law.belief[:, 0]
-    releasable = np.flatnonzero(law.proposal.support[:, 0])
+    releasable = np.flatnonzero(law.probabilities(np.array([0]))[:, 0])
     return 1.0 - sum(float(belief[x] * law.probabilities(np.array([x]))[x, 0]) for x in releasable)
 
 

@@ -119,3 +119,17 @@ def test_once_needs_a_local_time_and_an_end_after_the_start() -> None:
         Once(GREENWICH, noon, noon)
     with pytest.raises(ValueError, match=r"^start: .* without offset"):
         Once(GREENWICH, noon.astimezone(), noon)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_interval_is_longer_than_is_said(seed: int) -> None:
+    """Where clocks are put back, too."""
+    random = Random(seed)
+    zone, width = random_zone(random, HOUR), random.choice((1000, 60_000, 600_000, 3_600_000))
+    start, end = random.randrange(DAY), random.randrange(DAY + 1)
+    calendar = Calendar(zone, EVERY_DAY, start, end)
+    for first, last in islice(calendar.intervals(0, width), 1000):
+        assert last - first + 1 <= calendar.longest(width)
+    once = Once(zone, datetime(2024, 3, 1), datetime(2024, 3, 2, 7))
+    ((first, last),) = once.intervals(0, width)
+    assert last - first + 1 == once.longest(width)

@@ -1,9 +1,12 @@
 """What mechanisms of Swellfish privacy say that they promise, and that they do not."""
 
+from math import expm1
+
 import numpy as np
 import pytest
 
 from operators.mechanism import Guarantee
+from operators.noise.unit_laplace import TOTAL_VARIATION
 from operators.registry.policies import HOUSEHOLD
 from operators.swellfish.strategy import Irrelevant
 from operators.swellfish.ts_uniform import TSUniform
@@ -20,8 +23,7 @@ def promise(irrelevant: Irrelevant = "repeat") -> Guarantee:
 def test_a_single_secret_costs_epsilon_and_c_intervals_cost_c_times_as_much() -> None:
     guarantee = promise()
     assert (guarantee.notion, guarantee.per, guarantee.epsilon) == ("swellfish", "interval", 1.0)
-    assert "every single secret" in guarantee.protects
-    assert "over its whole life" in guarantee.protects
+    assert (guarantee.neighbours.whose, guarantee.neighbours.change) == ("person", "stated")
     assert "c relevance intervals cover is protected with c times epsilon" in guarantee.composition
     assert "all secrets of a stream together without a bound" in guarantee.composition
 
@@ -64,11 +66,11 @@ def test_nothing_is_published_while_an_interval_is_longer_than_the_window(
     assert np.count_nonzero(ran.units("publication")[7:10]) == 3
 
 
-def test_finite_precision_counts_the_decision_and_all_bins_that_can_change() -> None:
+def test_finite_precision_counts_the_decision_all_bins_and_all_ticks_of_an_interval() -> None:
+    """The longest interval of HOUSEHOLD has 4 ticks."""
     deltas = [
         kind(HOUSEHOLD, bins, 1.0).guarantees()[0].finite_precision_delta
         for kind, bins in ((UnicornPS, 1), (Unicorn, 1), (UnicornPS, 2), (UnicornPS, 2**17))
     ]
-    assert deltas[1] == pytest.approx(2 * deltas[0])
-    assert deltas[2] == pytest.approx(2 * deltas[0])
-    assert deltas[3] == pytest.approx(HOUSEHOLD.largest_sensitivity * deltas[0])
+    for delta, draws in zip(deltas, (1, 2, 2, HOUSEHOLD.largest_sensitivity), strict=True):
+        assert delta == pytest.approx((2 * 4 * draws + expm1(1.0)) * TOTAL_VARIATION)

@@ -6,7 +6,7 @@ import numpy as np
 
 from operators.fields import encode_fields
 from operators.mechanism import Inputs, Integers, Releases, State
-from operators.randomness import DrawScope
+from operators.randomness import DrawScope, KeyedDraws
 from operators.secret import Secret
 from operators.temporal.temporal_perturbation import TemporalPerturbation
 
@@ -31,21 +31,29 @@ class Run:
 
     def advance(self, ticks: int, *, none_at: tuple[int, ...] = ()) -> "Run":
         """So many ticks more; those in `none_at` have no value."""
-        scope = DrawScope(
-            Secret(bytes([self.seed] * 32)), "tests", "t", 1, self.mechanism.law_digest()
-        )
-        keys = [b"stream %d" % row for row in range(self.rows)]
         for _ in range(ticks):
             self.ticks += 1
             value = None if self.ticks in none_at else b"%d" % self.ticks
-            draws = scope.draws(keys, [encode_fields(self.ticks)] * self.rows)
             values = np.full(self.rows, value, dtype=object)
-            self.state, releases = self.mechanism.step(self.state, Inputs(values), draws)
+            self.state, releases = self.mechanism.step(self.state, Inputs(values), self.draws)
             self.releases.append(releases)
             self.released.append(numbers(releases))
             waited = self.ticks - self.released[-1]
             self.waited.append(np.where(self.released[-1] > 0, waited, -1))
         return self
+
+    @property
+    def draws(self) -> KeyedDraws:
+        """Those of the last tick, or of an end after it."""
+        scope = DrawScope(
+            Secret(bytes([self.seed] * 32)), "tests", "t", 1, self.mechanism.law_digest()
+        )
+        keys = [b"stream %d" % row for row in range(self.rows)]
+        return scope.draws(keys, [encode_fields(self.ticks)] * self.rows)
+
+    def finish(self) -> tuple[State, tuple[Releases, ...]]:
+        """End the epoch of every stream."""
+        return self.mechanism.finish(self.state, self.draws)
 
     def since(self, tick: int) -> Integers:
         """What was released from a tick on, `(ticks, rows)`."""

@@ -80,14 +80,14 @@ def test_the_audit_of_a_threshold_mechanism_has_the_printed_numbers() -> None:
         "start": "stationary",
         "values_lost_at_most": 6,
     }
-    assert audit["cooldown"] == {"ticks": 9, "pending": 3}
+    assert audit["cooldown"] == {"ticks": 3, "pending": 3}
 
 
 @pytest.mark.parametrize(("k", "nominal", "seen"), [(10, 1.0, 2.91), (20, 5.0, 7.16)])
 def test_the_visible_budget_of_forward_perturbation_is_the_printed_one(
     k: int, nominal: float, seen: float
 ) -> None:
-    forward = ForwardPerturbation(k=k, epsilon=nominal)
+    forward = ForwardPerturbation(k=k, epsilon=nominal, calibrate="nominal")
     assert forward.delay_law_epsilon == pytest.approx(seen, abs=5e-3)
     assert forward.audit()["eps_nominal"] == nominal
     assert any(f"{forward.delay_law_epsilon:.4g} nats" in text for text in forward.warnings)
@@ -97,7 +97,7 @@ def test_the_visible_budget_of_forward_perturbation_is_the_printed_one(
 def test_forward_perturbation_can_be_calibrated_to_what_is_seen(
     k: int, seen: float, internal: float
 ) -> None:
-    forward = ForwardPerturbation(k=k, epsilon=seen, calibrate="visible")
+    forward = ForwardPerturbation(k=k, epsilon=seen)
     assert forward.internal_epsilon == pytest.approx(internal, abs=5e-5)
     assert seen - 1e-9 < forward.delay_law_epsilon <= seen
 
@@ -108,7 +108,7 @@ def test_no_choice_makes_what_is_seen_smaller_than_a_limit(k: int, limit: float)
     assert exact == pytest.approx(limit, abs=5e-3)
     assert visible(k, 1e-9) == pytest.approx(exact, abs=1e-6)
     with pytest.raises(ValueError, match=r"^epsilon: .* whatever the choice has"):
-        ForwardPerturbation(k=k, epsilon=exact - 1e-6, calibrate="visible")
+        ForwardPerturbation(k=k, epsilon=exact - 1e-6)
     assert calibrated(k, exact + 1e-3) > 0.0
 
 
@@ -127,10 +127,12 @@ def test_promises_list_what_they_do_not_cover() -> None:
             "the values themselves",
             "a second release",
             "warm-up",
-            "cool-down",
             "change places",
         ):
             assert open_point in said
+        cools_down = audit["cooldown"] != {"ticks": 0}
+        assert ("cool-down" in said) == cools_down
+        assert ("cool-down" in promise.assumptions[0]) == cools_down
         assert promise.finite_precision_delta < 1e-6
     assert "dropped" in " ".join(MECHANISMS[3].guarantees()[0].not_covered)
 
@@ -149,4 +151,15 @@ def test_whoever_configures_is_warned() -> None:
     assert "its k can be 5 at most" in dropped
     [repeated] = BackwardPerturbation(k=10, epsilon=1.0).warnings
     assert "twice" in repeated
-    assert len(ForwardPerturbation(k=10, epsilon=1.0).warnings) == 2
+    assert len(ForwardPerturbation(k=10, epsilon=4.0).warnings) == 2
+
+
+@pytest.mark.parametrize("epsilon", [None, 0.5])
+def test_an_epsilon_of_0_is_warned_of(epsilon: float | None) -> None:
+    """k = 3: each release tick alone says nothing, and possible outputs still change by ln 2."""
+    [warning] = ThresholdPerturbation(k=3, c0=2, epsilon=epsilon).warnings[:1]
+    assert "can change the likelihood of a possible output by 0.6931 nats" in warning
+    assert "more than epsilon" in warning
+    for k in (4, 5, 10, 50):
+        warnings = [ThresholdPerturbation(k=k, c0=c0).warnings for c0 in range(2, k)]
+        assert set(warnings) == {()}

@@ -46,7 +46,8 @@ TABLE = [
 def test_costs_are_the_printed_ones(
     k: int, epsilon: float, baselines: float, threshold: float, c0: int
 ) -> None:
-    totals = choose(k, epsilon, Costs(float(k), float(k), float(k))).totals
+    costs = Costs(float(k), float(k), float(k))
+    totals = choose(k, epsilon, costs, calibrate="nominal").totals
     assert totals[BPM] == pytest.approx(baselines, abs=5e-4)
     assert totals[FPM] == totals[BPM]
     kind = TM if select(k, epsilon).acceptance == 1.0 else ETM
@@ -68,16 +69,15 @@ def test_costs_are_the_printed_ones(
     ],
 )
 def test_each_cost_weighs_on_who_causes_it(costs: Costs, backward: float, forward: float) -> None:
-    totals = choose(20, 5.0, costs).totals
+    totals = choose(20, 5.0, costs, calibrate="nominal").totals
     assert totals[TM] == 10.0
     assert totals[BPM] == pytest.approx(backward, abs=5e-4)
     assert totals[FPM] == pytest.approx(forward, abs=5e-4)
 
 
 def test_the_parts_of_the_costs_are_the_printed_ones() -> None:
-    backward, forward = (
-        kind(k=20, epsilon=5.0) for kind in (BackwardPerturbation, ForwardPerturbation)
-    )
+    backward = BackwardPerturbation(k=20, epsilon=5.0)
+    forward = ForwardPerturbation(k=20, epsilon=5.0, calibrate="nominal")
     assert backward.none == pytest.approx(0.390684, abs=5e-7)
     assert backward.expected.missing == pytest.approx(0.328008, abs=5e-7)
     assert backward.expected.delay == pytest.approx(2.539757, abs=5e-7)

@@ -43,13 +43,15 @@ def test_each_value_leaves_once_within_its_window_and_the_start_loses_c0_less_1(
     k, c0 = window
     last = 3 * k
     run = Run(ThresholdPerturbation(k=k, c0=c0, warm_up="emit"), ROWS, seed).advance(last)
-    _, cool_down = run.mechanism.finish(run.state)
+    _, cool_down = run.finish()
     released = np.array([*run.released, *(numbers(releases) for releases in cool_down)])
     for row in released.T:
         left = np.flatnonzero(row) + 1
         values = row[left - 1]
         assert sorted(values.tolist()) == list(range(1, last + 1))
-        assert ((left - values >= 0) & (left - values < k)).all()
+        waited = (left - values)[left <= last]
+        assert ((waited >= 0) & (waited < k)).all()
+        assert (left[left > last] == last + np.arange(1, k - c0 + 1)).all()
         assert np.count_nonzero(row[: k - 1]) == c0 - 1
 
 
@@ -101,7 +103,7 @@ def test_a_tick_without_a_value_is_dispatched_like_one(
     run = Run(ThresholdPerturbation(k=k, c0=c0, warm_up="emit"), ROWS, seed)
     run.advance(40, none_at=tuple(none_at))
     assert ((~run.state["occupied"]).sum(axis=1) == c0).all()
-    _, cool_down = run.mechanism.finish(run.state)
+    _, cool_down = run.finish()
     released = np.array([*run.released, *(numbers(releases) for releases in cool_down)])
     for row in released.T.tolist():
         assert sorted(filter(None, row)) == sorted(set(range(1, 41)) - none_at)

@@ -1,12 +1,18 @@
 """Parameters for a budget, mechanisms for costs, and what is said where there are none."""
 
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from math import exp, inf, log, nan
+from typing import Any
 
 import pytest
 
+from operators.temporal.backward import BackwardPerturbation
 from operators.temporal.costs import Costs
 from operators.temporal.dispatch_law import delay_law, derived_budget, late_ratios
 from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from operators.temporal.forward import ForwardPerturbation, calibrated
+from operators.temporal.random_lag import RandomLag
 from operators.temporal.selection import Threshold, choose, select, select_by_cost
 from operators.temporal.threshold import ThresholdPerturbation
 
@@ -99,18 +105,19 @@ def test_the_cheapest_parameters_are_found_among_all(
     [
         (5.0, {}, TM),
         (12.0, {}, BPM),
-        (12.0, {"no_repeat": True}, FPM),
+        (12.0, {"no_repeat": True}, TM),
+        (20.0, {"no_repeat": True}, FPM),
         (12.0, {"no_empty": True}, BPM),
         (12.0, {"no_repeat": True, "no_empty": True}, TM),
         (12.0, {"no_missing": True}, TM),
         (2.5, {}, ETM),
         (2.5, {"no_empty": True}, BPM),
         (1.0, {}, BPM),
-        (1.0, {"no_repeat": True}, FPM),
+        (1.0, {"no_repeat": True}, ETM),
     ],
 )
 def test_the_cheapest_kind_that_keeps_the_constraints_is_chosen(
-    epsilon: float, constraints: dict[str, bool], kind: str
+    epsilon: float, constraints: dict[str, Any], kind: str
 ) -> None:
     costs = Costs(missing=10.0, repeated=10.0, empty=10.0)
     chosen = choose(10, epsilon, costs, **constraints)
@@ -121,16 +128,17 @@ def test_the_cheapest_kind_that_keeps_the_constraints_is_chosen(
 
 def test_two_kinds_of_one_cost_come_in_a_fixed_order() -> None:
     """BPM and FPM cost the same where repeated and empty values do."""
-    totals = choose(10, 12.0, Costs(missing=3.0, repeated=7.0, empty=7.0)).totals
-    assert totals[BPM] == totals[FPM]
-    assert choose(10, 12.0, Costs(missing=3.0, repeated=7.0, empty=7.0)).kind == BPM
+    costs = Costs(missing=3.0, repeated=7.0, empty=7.0)
+    chosen = choose(10, 12.0, costs, calibrate="nominal")
+    assert chosen.totals[BPM] == chosen.totals[FPM]
+    assert chosen.kind == BPM
 
 
 @pytest.mark.parametrize(
     "constraints", [{"no_missing": True}, {"no_repeat": True, "no_empty": True}]
 )
 def test_without_a_candidate_the_smallest_budget_and_the_largest_k_are_named(
-    constraints: dict[str, bool],
+    constraints: dict[str, Any],
 ) -> None:
     said = r"epsilon: 4 nats .* k = 20, which is 4\.31711\. Raise .* smaller k: .* 16 at most"
     with pytest.raises(ValueError, match=said):
@@ -177,3 +185,55 @@ def test_a_c0_whose_law_is_beyond_the_budget_is_refused() -> None:
     with pytest.raises(ValueError, match=r"epsilon: the law"):
         ExtendedThresholdPerturbation(k=10, c0=9, acceptance=0.9, epsilon=5.0)
     assert ThresholdPerturbation(k=10, c0=7, epsilon=derived_budget(10, 7)).c0 == 7
+
+
+def exact_epsilon(mechanism: RandomLag) -> Decimal:
+    """Twice the logarithm of the largest ratio, of the words that are drawn, to 40 digits."""
+    odds = mechanism.odds
+    none, each = (Fraction(words, 2**64) for words in (odds.favoured, odds.each))
+    law = [none, *[each] * (mechanism.k - 1)]
+    if isinstance(mechanism, ForwardPerturbation):
+        law = [none] + [each * (1 - none) * (1 - each) ** j for j in range(mechanism.k - 1)]
+    ratio = max(law) / min(law)
+    with localcontext() as context:
+        context.prec = 40
+        return 2 * (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 2.1, 3.3, 4.0, 7.7, 20.0, 49.9])
+@pytest.mark.parametrize("k", [2, 3, 10, 20, 100])
+def test_the_epsilon_of_the_words_drawn_is_never_above_the_declared_one(
+    k: int, epsilon: float
+) -> None:
+    for mechanism in (
+        BackwardPerturbation(k=k, epsilon=epsilon),
+        ForwardPerturbation(k=k, epsilon=epsilon),
+    ):
+        exact = exact_epsilon(mechanism)
+        assert exact <= Decimal(epsilon)
+        assert float(exact) == pytest.approx(mechanism.delay_law_epsilon, abs=1e-12)
+        assert mechanism.guarantees()[0].epsilon <= epsilon
+        if epsilon < 20.0:
+            assert exact > Decimal(epsilon) - Decimal("1e-9")
+
+
+@pytest.mark.parametrize("constraints", [{}, {"no_repeat": True}, {"no_empty": True}])
+@pytest.mark.parametrize("costs", [Costs(), Costs(20, 20, 20), Costs(0, 0, 0), Costs(0, 90, 0)])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0, 8.0, 16.0])
+@pytest.mark.parametrize("k", [3, 10, 20])
+def test_whatever_is_chosen_has_the_declared_epsilon_at_most(
+    k: int, epsilon: float, costs: Costs, constraints: dict[str, Any]
+) -> None:
+    """k = 20, epsilon 4 and no_repeat once chose a forward perturbation with 6.048 nats."""
+    chosen = choose(k, epsilon, costs, **constraints)
+    for kind in chosen.totals:
+        if kind == BPM:
+            exact = BackwardPerturbation(k=k, epsilon=epsilon).delay_law_epsilon
+        elif kind == FPM:
+            exact = ForwardPerturbation(k=k, epsilon=epsilon).delay_law_epsilon
+            assert calibrated(k, epsilon) < epsilon
+        elif kind == TM:
+            exact = ThresholdPerturbation.for_budget(k, epsilon).delay_law_epsilon
+        else:
+            exact = ExtendedThresholdPerturbation.for_budget(k, epsilon).delay_law_epsilon
+        assert exact <= epsilon + 1e-9

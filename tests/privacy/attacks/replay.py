@@ -2,7 +2,7 @@
 
 from tests.privacy.attacks.pipelines import VICTIMS, Record, Seen, Victim
 
-USERS, EACH = 8, 4
+USERS, EACH = 16, 8
 
 
 def records_of(victim: Victim) -> list[Record]:

@@ -47,7 +47,7 @@ def test_no_promise_claims_tldp_or_any_notion_that_covers_all_outputs() -> None:
             assert promise.notion == "delay-law"
             assert promise.composition.startswith("nothing adds up")
             assert "it is not a bound on" in promise.relative_to
-            told = [in_words(promise), promise.protects, promise.relative_to, promise.proof]
+            told = [in_words(promise), promise.relative_to, promise.proof]
             told += [*promise.assumptions, *promise.not_covered, str(audit["caveats"])]
             assert [claim for text in told for claim in larger_claims(text)] == []
 

@@ -43,8 +43,24 @@ def test_all_outputs_of_the_threshold_mechanism_say_no_more_than_its_law(k: int,
     assert all(len(set(row)) == len(row) for row in paths.released.tolist())
     joint = posteriors(paths.released > 0, k - paths.released[:, k - 1], paths.weight)
     assert joint == pytest.approx(mechanism.delay_law[None], rel=1e-12)
-    audit = mechanism.audit()
-    assert audit["max_posterior_exchangeable"] == pytest.approx(joint.max(), rel=1e-12)
+    assert mechanism.audit()["law_only"] == pytest.approx(joint.max(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("k", "c0", "printed"), [(4, 2, 3 / 7), (5, 3, 0.36), (5, 4, 0.6), (10, 7, 0.45)]
+)
+def test_what_leaves_in_the_cool_down_says_as_much_as_is_printed(
+    k: int, c0: int, printed: float
+) -> None:
+    """In random order, each value that waits is as likely to be that of any release as another one;
+    in the order of slots, the last one was certain to be the last value (1.0)."""
+    mechanism = ThresholdPerturbation(k=k, c0=c0)
+    steady_law = mechanism.delay_law
+    waits = 1.0 - np.cumsum(steady_law)[:-1]
+    ages = waits / (k - c0)
+    assert ages.sum() == pytest.approx(1.0)
+    assert mechanism.audit()["max_posterior_exchangeable"] == pytest.approx(printed, abs=1e-9)
+    assert max(steady_law.max(), ages.max()) == pytest.approx(printed, abs=1e-9)
 
 
 @pytest.mark.parametrize("option", [{"warm_up": "emit"}, {"start_mode": "cold"}])
@@ -119,7 +135,7 @@ def test_repetitions_of_backward_perturbation_say_more_than_its_law(
 
 def test_empty_ticks_of_forward_perturbation_say_more_than_its_law() -> None:
     """k = 4, epsilon = 1; a reader who knows which of two ticks before, three after were empty."""
-    mechanism = ForwardPerturbation(k=4, epsilon=1.0, warm_up="emit")
+    mechanism = ForwardPerturbation(k=4, epsilon=1.0, calibrate="nominal", warm_up="emit")
     paths = Paths(mechanism, mechanism.start(1), np.ones(1), np.zeros((1, 0), dtype=np.int64))
     for tick in range(1, 10):
         paths = paths.after(payloads(tick, tick))

@@ -43,15 +43,15 @@ def test_likelihoods_change_by_nothing_or_by_c0_or_become_impossible(k: int, c0:
     assert ratios <= {0.0, round(log(c0), 9)}
     assert max(ratios) == round(log(c0), 9)
     assert shares[-1] == pytest.approx(1.0)
-    assert_bounded_below(mechanism, shares)
+    assert_stated(mechanism, shares)
 
 
-def assert_bounded_below(mechanism: TemporalPerturbation, shares: list[float]) -> None:
+def assert_stated(mechanism: TemporalPerturbation, shares: list[float]) -> None:
+    """The audit has these shares; it once had a lower bound of them."""
     stated = mechanism.audit()["impossible_share"]
     assert isinstance(stated, dict)
     assert list(stated) == [str(distance) for distance in range(1, mechanism.k)]
-    for share, at_least in zip(shares, stated.values(), strict=True):
-        assert at_least <= share + 1e-12
+    assert list(stated.values()) == pytest.approx(shares, abs=1e-12)
 
 
 def test_an_epsilon_of_0_does_not_make_outputs_alike() -> None:
@@ -76,7 +76,7 @@ def test_shares_of_impossible_outputs_are_the_printed_ones(
     shares = [impossible_share(ThresholdPerturbation(k=k, c0=c0), d) for d in range(1, k)]
     for distance, share in printed.items():
         assert shares[distance - 1] == pytest.approx(share, abs=5e-4)
-    assert_bounded_below(ThresholdPerturbation(k=k, c0=c0), shares)
+    assert_stated(ThresholdPerturbation(k=k, c0=c0), shares)
 
 
 @pytest.mark.parametrize(("k", "c0"), THRESHOLDS)
@@ -116,6 +116,22 @@ def not_before(paths: Paths, ticks: int) -> Paths:
     )
 
 
+@pytest.mark.parametrize(("k", "c0"), [(6, 4), (9, 3), (9, 8), (12, 6), (12, 9)])
+def test_the_audit_has_the_exact_shares_of_larger_windows(k: int, c0: int) -> None:
+    mechanism = ThresholdPerturbation(k=k, c0=c0)
+    assert_stated(mechanism, [impossible_share(mechanism, distance) for distance in range(1, k)])
+
+
+@pytest.mark.parametrize("acceptance", [0.3, 0.9])
+@pytest.mark.parametrize(("k", "c0"), [(3, 2), (4, 2), (4, 3), (5, 2), (5, 3), (5, 4)])
+def test_the_shares_of_the_extended_mechanism_are_exact_too(
+    k: int, c0: int, acceptance: float
+) -> None:
+    mechanism = ExtendedThresholdPerturbation(k=k, c0=c0, acceptance=acceptance)
+    shares, _ = shares_and_ratios(outputs(mechanism), range(1, k))
+    assert_stated(mechanism, shares)
+
+
 @pytest.mark.parametrize(("k", "epsilon"), [(4, 1.0), (5, 1.0), (5, 1.5)])
 def test_an_extended_mechanism_changes_likelihoods_by_c0_times_acceptance(
     k: int, epsilon: float
@@ -125,7 +141,7 @@ def test_an_extended_mechanism_changes_likelihoods_by_c0_times_acceptance(
     bound = abs(log(mechanism.c0 * mechanism.acceptance))
     assert ratios == {0.0, round(bound, 9)}
     assert mechanism.audit()["joint_bound_distinct"] == pytest.approx(bound)
-    assert_bounded_below(mechanism, shares)
+    assert_stated(mechanism, shares)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
@@ -145,7 +161,7 @@ def test_backward_perturbation_makes_a_known_share_impossible(k: int, epsilon: f
 def test_forward_perturbation_changes_likelihoods_by_more_than_its_epsilon(
     k: int, epsilon: float
 ) -> None:
-    mechanism = ForwardPerturbation(k=k, epsilon=epsilon, warm_up="emit")
+    mechanism = ForwardPerturbation(k=k, epsilon=epsilon, calibrate="nominal", warm_up="emit")
     paths = Paths(mechanism, mechanism.start(1), np.ones(1), np.zeros((1, 0), dtype=np.int64))
     found = Outputs.of(paths.after([b"%d" % tick for tick in range(1, 7)]).cooled_down())
     largest = max(

@@ -46,7 +46,7 @@ def live(file: PipelineFile, path: Path, secret: Secret) -> Iterator[list[float]
     law = mechanism.law_digest()
     scope = DrawScope(secret, pipeline.name, operator.kind, pipeline.version, law)
     merge = Merge(mechanism, scope, pipeline.source.topic, 1, operator.group_count)
-    merging = Merging(merge, "log", None)
+    merging = Merging(merge, "log", path.parent, None)
     for start in range(0, len(lines), 7):
         values: list[bytes | None] = [*lines[start : start + 7]]
         offsets = list(range(start + 1, start + 1 + len(values)))

@@ -17,7 +17,7 @@ OPERATOR: dict[str, Any] = {
     "epsilon": 1.0,
     "window": 5,
     "groups": ZONES,
-    "ticks": {"width": "1s", "grace": "500ms", "max_jump": 30},
+    "ticks": {"width": "1s", "grace": "500ms", "max_jump": 30, "stream_time": {"distinct_keys": 1}},
 }
 PIPELINE: dict[str, Any] = {
     "name": "city",

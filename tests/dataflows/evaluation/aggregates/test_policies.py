@@ -62,7 +62,7 @@ def under_policies(directory: Path, **operator: Any) -> PipelineFile:
         "kind": "unicorn",
         "policies": "policies.yaml",
         "irrelevant": "exact",
-        "ticks": {"grace": "500ms", "max_jump": 30},
+        "ticks": {"grace": "500ms", "max_jump": 30, "stream_time": {"distinct_keys": 1}},
     }
     pipeline = PIPELINE | {
         "source": PIPELINE["source"] | {"value": "kw"},

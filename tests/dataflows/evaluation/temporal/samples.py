@@ -11,7 +11,9 @@ from dataflows.mechanisms import configure
 from dataflows.pipeline_file import PipelineFile
 from tests.dataflows.temporal.running import Message
 
-SECONDS: dict[str, Any] = {"width": "1s", "grace": "500ms", "max_jump": 30, "idle": 20}
+SECONDS: dict[str, Any] = {"width": "1s", "grace": "500ms", "max_jump": 30, "idle": 20} | {
+    "stream_time": {"distinct_keys": 1}
+}
 
 
 def numbered(users: int, steps: int) -> list[Message]:

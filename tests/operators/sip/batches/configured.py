@@ -7,7 +7,6 @@ from functools import cached_property, partial
 import numpy as np
 
 from operators.mechanism import Floats
-from operators.nats import exact_exp, exact_expm1
 from operators.sip.batched_release import BatchedRelease
 from operators.sip.batches.batch_law import Algorithm
 from operators.sip.batches.batch_plan import BatchPlan
@@ -21,17 +20,15 @@ Make = Callable[[BatchPlan], Algorithm]
 
 
 def grouped(plan: BatchPlan, search: Search, most: int) -> ClusterSequences:
-    gain, growth = exact_expm1(plan.epsilon), exact_exp(plan.epsilon)
-    return ClusterSequences(plan.model, plan.window, plan.distance, search, gain, growth, most)
+    return ClusterSequences(plan.model, plan.window, plan.distance, search, plan.bound, most)
 
 
 def likely(plan: BatchPlan) -> LikelySequences:
-    gain, growth = exact_expm1(plan.epsilon), exact_exp(plan.epsilon)
-    return LikelySequences(plan.model, plan.window, plan.distance, gain, growth)
+    return LikelySequences(plan.model, plan.window, plan.distance, plan.bound)
 
 
 def single(plan: BatchPlan) -> SymbolBySymbol:
-    return SymbolBySymbol(plan.model, plan.window, plan.distance, plan.epsilon / plan.window)
+    return SymbolBySymbol(plan.model, plan.window, plan.distance, plan.epsilon)
 
 
 ALGORITHMS: dict[str, Make] = {

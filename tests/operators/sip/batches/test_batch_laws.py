@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats, Integers
+from operators.mechanism import Floats, Integers, Words
 from operators.nats import in_nats
 from operators.sip.batches.batch_law import BatchLaw
 from operators.sip.batches.batch_plan import BatchPlan
@@ -17,10 +17,16 @@ from tests.privacy.chains import random_chain
 
 SHAPES = [(1, 3), (2, 1), (2, 2), (2, 3), (3, 2), (4, 2), (3, 3)]
 ROWS = 4
+EXACT = np.zeros(ROWS)
+"""How far beliefs are from the exact ones."""
 
 
 def all_batches(symbols: int, window: int) -> Integers:
     return np.array(list(product(range(symbols), repeat=window))).T
+
+
+def some_words(rng: np.random.Generator, draws: int, rows: int) -> Words:
+    return rng.integers(2**64, size=(draws, rows), dtype=np.uint64)
 
 
 def written_out(algorithm: BatchPlan, belief: Floats) -> Floats:
@@ -29,7 +35,7 @@ def written_out(algorithm: BatchPlan, belief: Floats) -> Floats:
     count = batches.shape[1]
     row, given, released = np.indices((belief.shape[1], count, count)).reshape(3, -1)
     (made,) = algorithm.algorithms
-    law: BatchLaw = made.law(np.ascontiguousarray(belief[:, row]))
+    law: BatchLaw = made.law(np.ascontiguousarray(belief[:, row]), np.zeros(len(row)))
     flat = law.probability(batches[:, given], batches[:, released])
     return flat.reshape(-1, count, count).transpose(1, 2, 0)
 
@@ -61,7 +67,7 @@ def test_law_posterior_and_cost_are_those_of_the_definitions(
     batches = all_batches(symbols, window)
     for plan, belief in cases(name, symbols, window):
         (algorithm,) = plan.algorithms
-        law = algorithm.law(belief)
+        law = algorithm.law(belief, EXACT)
         written = written_out(plan, belief)
         prior = np.stack(
             [batch_probabilities(plan.model, column, window) for column in belief.T], axis=1
@@ -70,9 +76,9 @@ def test_law_posterior_and_cost_are_those_of_the_definitions(
         leaked = dense.leakages(prior, written)
         assert (leaked <= plan.epsilon + 1e-9).all()
         assert (dense.distances(written) <= 2.0 * plan.epsilon + 1e-9).all()
-        charged = np.array([in_nats(int(units)) for units in plan.charge(law)])
+        charged = np.array([in_nats(int(units)) for units in law.charge])
         assert (leaked <= charged + 1e-12).all()
-        assert (charged <= in_nats(plan.largest_charge)).all()
+        assert (charged <= in_nats(plan.bound.charge)).all()
         table = plan.distance.table(symbols)
         apart = table[batches[:, :, None], batches[:, None, :]].sum(axis=0)
         expected = np.einsum("or,oyr,oy->r", prior, written, apart)
@@ -84,7 +90,8 @@ def test_law_posterior_and_cost_are_those_of_the_definitions(
                 joint = prior[:, row] * written[:, released, row]
                 shown = np.tile(batches[:, [released]], (1, ROWS))
                 possible = [r for r in range(ROWS) if written[:, released, r].max() > 0.0]
-                learned = algorithm.law(belief[:, possible]).learned(shown[:, : len(possible)])
+                seen = algorithm.law(belief[:, possible], EXACT[possible])
+                learned = seen.learned(shown[:, : len(possible)])
                 posterior = np.array(
                     [
                         [joint[batches[position] == x].sum() for x in range(symbols)]
@@ -99,16 +106,15 @@ def test_law_posterior_and_cost_are_those_of_the_definitions(
 def test_a_row_has_the_same_bytes_whichever_rows_are_with_it(name: str) -> None:
     for plan, belief in cases(name, 3, 3):
         (algorithm,) = plan.algorithms
-        uniforms = np.random.default_rng(1).random((algorithm.draws, ROWS))
+        words = some_words(np.random.default_rng(1), algorithm.draws, ROWS)
+        distances = np.linspace(0.0, 1e-9, ROWS)
         batches = np.arange(3 * ROWS).reshape(3, ROWS) % 3
-        together = algorithm.law(belief)
-        released = together.release(batches, uniforms)
+        together = algorithm.law(belief, distances)
+        released = together.release(batches, words)
         learned, cost = together.learned(released), together.cost
         for row in range(ROWS):
-            apart = algorithm.law(np.ascontiguousarray(belief[:, [row]]))
-            assert (
-                apart.release(batches[:, [row]], uniforms[:, [row]]) == released[:, [row]]
-            ).all()
+            apart = algorithm.law(np.ascontiguousarray(belief[:, [row]]), distances[[row]])
+            assert (apart.release(batches[:, [row]], words[:, [row]]) == released[:, [row]]).all()
             again = apart.learned(released[:, [row]])
             assert again.tobytes() == np.ascontiguousarray(learned[:, :, [row]]).tobytes()
             assert apart.cost.tobytes() == cost[[row]].tobytes()
@@ -123,8 +129,8 @@ def test_releases_are_as_frequent_as_the_law_says(name: str) -> None:
     batches = all_batches(3, 2)
     rng = np.random.default_rng(5)
     given = batches[:, [5]]
-    law = algorithm.law(np.tile(belief[:, [0]], draws))
-    released = law.release(np.tile(given, draws), rng.random((algorithm.draws, draws)))
+    law = algorithm.law(np.tile(belief[:, [0]], draws), np.zeros(draws))
+    released = law.release(np.tile(given, draws), some_words(rng, algorithm.draws, draws))
     observed = np.bincount(released[0] * 3 + released[1], minlength=9)
     expected = draws * written_out(plan, belief[:, [0]])[5, :, 0]
     possible = expected > 0.0

@@ -23,7 +23,7 @@ WALK = MarkovModel.smoothed(
 
 
 def error_per_symbol(plan: BatchPlan, make: Make) -> float:
-    law = make(plan).law(plan.model.prior[:, None])
+    law = make(plan).law(plan.model.prior[:, None], np.zeros(1))
     return float(law.cost[0]) / plan.window
 
 
@@ -36,7 +36,7 @@ def test_the_exact_program_has_the_error_of_section_8(
 ) -> None:
     plan = BatchPlan(binary(stays, first=0.5), window, epsilon, HAMMING, "linear_program")
     (algorithm,) = plan.algorithms
-    error = float(algorithm.law(plan.model.prior[:, None]).cost[0]) / window
+    error = float(algorithm.law(plan.model.prior[:, None], np.zeros(1)).cost[0]) / window
     assert error == pytest.approx(printed, abs=5.1e-4)
 
 
@@ -77,8 +77,10 @@ def test_two_steps_of_a_random_walk_are_best_released_by_the_exact_program() -> 
 def test_the_plan_takes_the_cheapest_of_its_algorithms(window: int) -> None:
     plan = walk(window)
     belief = np.stack([WALK.prior, WALK.transition[0], WALK.transition[5]], axis=1)
-    least = np.min([algorithm.law(belief).cost for algorithm in plan.algorithms], axis=0)
-    for part in plan.parts(belief):
+    exact = np.zeros(3)
+    costs = [algorithm.law(belief, exact).cost for algorithm in plan.algorithms]
+    least = np.min(costs, axis=0)
+    for part in plan.parts(belief, exact):
         assert part.law.cost == pytest.approx(least[part.rows], abs=1e-12)
 
 

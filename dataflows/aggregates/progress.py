@@ -1,0 +1,72 @@
+"""How far the partitions of an aggregate have told their ticks, and which tick is the next one.
+
+Ticks are released in order once every partition has told them. A partition that has not begun when
+another one has counts as empty until its first tick. None is left out but those that every
+partition skipped: nothing can be in them, wherever.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+_EVER = -(2**62)
+
+
+@dataclass
+class Progress:
+    """`last`: up to which tick every partition that has begun has told all; `beyond`: ticks that it
+    has told further on, and the first of those that each stands for; `skipped`: partition, first
+    and last of ticks that were skipped; `following`: the tick to be released next."""
+
+    last: dict[int, int] = field(default_factory=dict)
+    beyond: dict[tuple[int, int], int] = field(default_factory=dict)
+    skipped: list[tuple[int, int, int]] = field(default_factory=list)
+    following: int | None = None
+
+    def told(self, partition: int, tick: int, skipped: int) -> bool:
+        """Take in that a partition told a tick, and skipped some before; whether that is new."""
+        last, first = self.last, tick - skipped
+        if (partition, tick) in self.beyond or tick <= last.get(partition, first - 1):
+            return False
+        if partition not in last:
+            self.following = first if self.following is None else min(self.following, first)
+            last[partition] = first - 1
+            self.skipped.append((partition, _EVER, first - 1))
+        if skipped:
+            self.skipped.append((partition, first, tick - 1))
+        self.beyond[partition, tick] = first
+        starts = {start: end for (whose, end), start in self.beyond.items() if whose == partition}
+        while (end := starts.get(last[partition] + 1)) is not None:
+            last[partition] = end
+            del self.beyond[partition, end]
+        return True
+
+    def next_of(self, partitions: int) -> int | None:
+        """The tick that every one of these partitions has told, and not every one has skipped."""
+        if len(self.last) < partitions or self.following is None:
+            return None
+        while True:
+            ends = [end for _, first, end in self.skipped if first <= self.following <= end]
+            if len(ends) < partitions:
+                break
+            self.following = min(ends) + 1
+        self.skipped = [one for one in self.skipped if one[2] >= self.following]
+        return self.following if self.following <= min(self.last.values()) else None
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as a header holds it."""
+        return {
+            "last": sorted(self.last.items()),
+            "beyond": sorted([*place, first] for place, first in self.beyond.items()),
+            "skipped": sorted(self.skipped),
+            "following": self.following,
+        }
+
+    @classmethod
+    def of(cls, header: dict[str, Any]) -> "Progress":
+        """Return what `plain` gave."""
+        return cls(
+            dict(header["last"]),
+            {(partition, tick): first for partition, tick, first in header["beyond"]},
+            [(partition, first, last) for partition, first, last in header["skipped"]],
+            header["following"],
+        )

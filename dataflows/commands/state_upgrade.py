@@ -1,0 +1,81 @@
+"""`fugu state upgrade`: go on with the state that the version of Fugu before wrote.
+
+Another version may draw by other laws or keep other columns. Positions that were released stay
+released: the upgrade needs a graceful stop, after which nothing is released again. Only
+fingerprints are exchanged, each one atomically; rows are converted when the pipeline loads them.
+What was spent stays spent.
+"""
+
+from rich.console import Console
+
+from dataflows.commands.state import require_graceful_stop, stopped
+from dataflows.config import Pipeline, reading_digest
+from dataflows.errors import StartRefused
+from dataflows.fingerprint import Fingerprint
+from dataflows.mechanisms import configure
+from dataflows.pipeline_file import PipelineFile
+from dataflows.preparation import layout_of
+from dataflows.state.directory import StateDirectory
+from operators.former_laws import former_implementation, former_law_digest
+from operators.mechanism import Mechanism
+
+
+def upgrade(file: PipelineFile) -> None:
+    """Exchange the fingerprints of all directories; safe to repeat after an interruption."""
+    mechanism = configure(file).mechanism
+    with stopped(file) as directories:
+        stored = {directory: directory.stored() for directory in directories}
+        waiting = {
+            directory: fingerprint
+            for directory, fingerprint in stored.items()
+            if fingerprint is not None and not _is_current(fingerprint, file.pipeline, mechanism)
+        }
+        for directory, fingerprint in waiting.items():
+            _require_the_version_before(directory, fingerprint, file.pipeline, mechanism)
+        for directory, fingerprint in waiting.items():
+            positions = require_graceful_stop(directory)
+            now = _written_by_this_version(fingerprint, file.pipeline, mechanism)
+            directory.replace(now.model_copy(update={"upgraded_at": positions}))
+    Console().print(
+        f"{file.pipeline.name}: {len(waiting)} of {len(stored)} directories were of the version of "
+        f"Fugu before and go on with this one; all budgets stay. Start {file.path}."
+    )
+
+
+def _written_by_this_version(
+    stored: Fingerprint, pipeline: Pipeline, mechanism: Mechanism
+) -> Fingerprint:
+    return stored.model_copy(
+        update={
+            "implementation": mechanism.implementation,
+            "law": mechanism.law_digest().hex(),
+            "layout": layout_of(pipeline),
+            "reading": reading_digest(pipeline),
+        }
+    )
+
+
+def _is_current(stored: Fingerprint, pipeline: Pipeline, mechanism: Mechanism) -> bool:
+    now = _written_by_this_version(stored, pipeline, mechanism)
+    return (stored.implementation, stored.layout) == (now.implementation, now.layout)
+
+
+def _require_the_version_before(
+    directory: StateDirectory, stored: Fingerprint, pipeline: Pipeline, mechanism: Mechanism
+) -> None:
+    """Refuse a state that another pipeline file, or an older version, has left."""
+    before = stored.model_copy(
+        update={
+            "implementation": former_implementation(mechanism),
+            "law": former_law_digest(mechanism).hex(),
+            "layout": 1,
+            "reading": reading_digest(pipeline),
+        }
+    )
+    if stored != before:
+        raise StartRefused(
+            f"{directory.path} was not written for this pipeline file by the version of Fugu "
+            "before this one. Restore the pipeline and model files it was written with, or run "
+            "the version that wrote it. Nothing was changed."
+        )
+    require_graceful_stop(directory)

@@ -1,0 +1,56 @@
+"""Stream time: how far a partition has come in event time, by clocks that may be wrong.
+
+No person is to move it alone, because it decides whose records are late and which ticks close. So
+it is the `distinct_keys`-th latest of the latest times of all keys; or the latest time of declared
+heartbeats, keys that belong to no user. Every record counts whose key and time can be read, also
+one whose value is refused.
+"""
+
+from dataclasses import dataclass
+
+DISTINCT_KEYS = 3
+"""Unless a pipeline file says otherwise."""
+IN_A_ROW = 20
+"""Records beyond what a tick may be ahead that show that a partition was silent."""
+
+
+@dataclass(frozen=True)
+class StreamTime:
+    """Whose records move stream time: of so many people together, or heartbeats, if there are any.
+
+    >>> StreamTime(3).in_words
+    'the latest time that records of 3 people have reached'
+    """
+
+    distinct_keys: int = DISTINCT_KEYS
+    heartbeats: frozenset[bytes] = frozenset()
+
+    @property
+    def in_words(self) -> str:
+        """Return what it is, for people."""
+        if self.heartbeats:
+            return "the latest time of a heartbeat (ticks.stream_time.heartbeats)"
+        if self.distinct_keys == 1:
+            return (
+                "the latest time of any record: ONE PERSON MOVES IT, and so decides whose records "
+                "are late; write ticks.stream_time: {distinct_keys: 3} where there are more"
+            )
+        return f"the latest time that records of {self.distinct_keys} people have reached"
+
+    @property
+    def after_a_silence(self) -> str:
+        """Return how it goes on when everything is too far ahead, for people."""
+        if self.heartbeats:
+            return "the next heartbeat moves stream time there"
+        most = 2 * self.distinct_keys - 1
+        if most == 1:
+            return f"{IN_A_ROW} such records in a row move stream time there"
+        return (
+            f"{IN_A_ROW} such records of {most} people, or {IN_A_ROW * most} of "
+            f"{self.distinct_keys}, and of no two people in time between them, move stream time "
+            "there"
+        )
+
+
+PEOPLE = StreamTime()
+"""Where nothing is declared."""

@@ -1,0 +1,104 @@
+"""What a configured mechanism promises, as data; sentences are written from it elsewhere."""
+
+from dataclasses import dataclass, replace
+from math import inf, nextafter
+from typing import Literal
+
+Notion = Literal[
+    "sip", "ldp", "w-event-dp", "w-event-ldp", "swellfish", "dp", "delay-law", "anonymity"
+]
+
+Per = Literal["release", "window", "period", "interval", "stream"]
+"""What epsilon counts, and so what two inputs that are hard to tell apart may differ in: the record
+of one release, the records of any `window` consecutive ticks, those of one of the aligned periods
+of `window` ticks, what policies say may change within one of their relevance intervals, or all
+records of a stream."""
+
+Change = Literal["replaced", "replaced-or-none", "presence", "believed", "stated", "delayed"]
+"""What happens to any part of what neighbours may differ in: another value takes the place of each;
+another one or none, and the other way round; it is there or not, but no other takes its place; what
+is true, against what was believed of it; what policies state, within their thresholds; the tick of
+each, within `reach`."""
+
+Kept = Literal["presence", "offset", "timestamp"]
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two inputs that are hard to tell apart: in what of one person, or stream, they may differ.
+
+    The extent of it is the `per` of the guarantee. `kept`: what is the same for every record; a
+    record whose presence is not kept may be added or removed.
+    """
+
+    whose: Literal["person", "stream"]
+    what: Literal["contribution", "symbol", "number", "tick"]
+    change: Change
+    kept: tuple[Kept, ...] = ("presence", "offset", "timestamp")
+    reach: int | None = None
+
+    @property
+    def bins(self) -> int:
+        """How many bins of a tick one change moves at most: it takes a person from one to another,
+        unless no contribution takes the place of another one."""
+        return 1 if self.change == "presence" else 2
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a configured mechanism promises, as data.
+
+    `epsilon` is in nats. It and both deltas hold per `per`; `window` counts ticks where that is a
+    window or a period, each of `tick_milliseconds`, aligned to 1970; None: ticks have no length in
+    time. `finite_precision_delta` is the delta that sampling in finite precision adds to `delta`, 0
+    where that includes it; `delta_per_release` is the rest of it, of every release, where their
+    number has no bound. `tick_by_tick`: a release depends on the data of its own tick and on
+    earlier releases only, so that promises, deltas too, add up from one window to the next.
+    """
+
+    notion: Notion
+    epsilon: float
+    delta: float
+    per: Per
+    neighbours: Neighbours
+    relative_to: str
+    composition: str
+    trust: str
+    assumptions: tuple[str, ...]
+    not_covered: tuple[str, ...]
+    proof: str
+    finite_precision_delta: float
+    window: int | None = None
+    tick_milliseconds: int | None = None
+    tick_by_tick: bool = False
+    delta_per_release: float = 0.0
+    sound: bool = True
+
+    @property
+    def total_delta(self) -> float:
+        """The delta to state: with that of finite precision, rounded up."""
+        if self.finite_precision_delta == 0.0:
+            return self.delta
+        return min(1.0, nextafter(self.delta + self.finite_precision_delta, inf))
+
+    def of_releases(self, number: int | None) -> "Guarantee":
+        """The deltas of so many releases instead of one; None: nobody knows of how many."""
+        if number is None:
+            none = replace(self, delta=0.0, finite_precision_delta=0.0)
+            return replace(none, delta_per_release=self.total_delta)
+        return replace(
+            self,
+            delta=_times(number, self.delta),
+            finite_precision_delta=_times(number, self.finite_precision_delta),
+        )
+
+
+def _times(number: int, delta: float) -> float:
+    return min(1.0, nextafter(number * delta, inf)) if delta > 0.0 else 0.0
+
+
+CONTRIBUTIONS = Neighbours("person", "contribution", "replaced-or-none")
+"""What a person contributes may have been anything else."""
+PRESENCE = Neighbours("person", "contribution", "presence")
+"""Where noise is for whether there is a contribution: to replace it by another one is two changes.
+"""

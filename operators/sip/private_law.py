@@ -1,0 +1,34 @@
+"""The integer law of any proposal: of one that stays or fills, or of one with rows of its own."""
+
+from typing import cast
+
+from operators.mechanism import Floats
+from operators.sip.hamming_kernel import HammingKernel
+from operators.sip.identity_kernel import IdentityKernel
+from operators.sip.integer_law import IntegerLaw
+from operators.sip.linear_program_kernel import LinearProgramKernel
+from operators.sip.ordered_kernel import MOST_TARGETS
+from operators.sip.privacy_bound import PrivacyBound
+from operators.sip.proposal import Kernel, Proposal, SharedProposal
+from operators.sip.shares_law import SharesLaw
+from operators.sip.stay_or_fill import StayOrFill
+
+PrivateLaw = IntegerLaw | SharesLaw
+
+
+def private_law(
+    belief: Floats, proposal: Proposal, bound: PrivacyBound, doubt: Floats
+) -> PrivateLaw:
+    """Return the law of the `proposal` that is private whatever the exact belief in `doubt` is."""
+    if isinstance(proposal, StayOrFill):
+        return IntegerLaw.of(belief, proposal, bound, bound.reserve(len(belief)), doubt)
+    return SharesLaw.of(belief, cast(SharedProposal, proposal), bound, doubt)
+
+
+def check_words(bound: PrivacyBound, kernel: Kernel, symbols: int) -> None:
+    """Raise `ValueError` where 64 bits are too few for laws over so many symbols."""
+    bound.reserve(symbols)
+    if isinstance(kernel, HammingKernel | IdentityKernel):
+        return
+    largest_row = symbols if isinstance(kernel, LinearProgramKernel) else MOST_TARGETS
+    bound.reserve_of_rows(symbols, largest_row)

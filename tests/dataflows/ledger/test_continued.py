@@ -1,0 +1,37 @@
+"""An entry that takes the place of an earlier one keeps the deltas of what was released."""
+
+from dataclasses import replace
+
+from dataflows.ledger.continued import continued
+from dataflows.ledger.entries import PipelineEntry
+from operators.guarantee import Guarantee
+from operators.sip.guarantees import crr_guarantees
+
+SIP, LDP = crr_guarantees(epsilon=1.0)
+
+
+def entry(guarantee_id: str, *guarantees: Guarantee) -> PipelineEntry:
+    return PipelineEntry("p", "s", "s-id", "t", "t-id", guarantee_id, guarantees, None)
+
+
+def test_the_deltas_of_earlier_releases_stay() -> None:
+    earlier = replace(LDP, epsilon=2.1, finite_precision_delta=0.025)
+    after = continued(entry("new", SIP, LDP), entry("old", earlier))
+    assert after.guarantees[0] == SIP
+    assert (after.guarantees[1].epsilon, after.guarantees[1].finite_precision_delta) == (2.1, 0.025)
+    assert after.guarantees[1].total_delta >= 0.025
+
+
+def test_the_next_start_adds_nothing_more() -> None:
+    earlier = replace(LDP, finite_precision_delta=0.025)
+    first = continued(entry("new", SIP, LDP), entry("old", earlier))
+    assert continued(entry("new", SIP, LDP), first) == first
+
+
+def test_a_total_over_a_life_goes_on() -> None:
+    now, before = (replace(LDP, per="stream", epsilon=total) for total in (4.0, 6.0))
+    assert continued(entry("new", now), entry("old", before)).guarantees[0].epsilon == 4.0
+
+
+def test_a_first_entry_is_as_it_is() -> None:
+    assert continued(entry("new", SIP, LDP), None) == entry("new", SIP, LDP)
