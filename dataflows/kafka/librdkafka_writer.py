@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, repeat
 from operator import length_hint
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -47,6 +47,7 @@ class LibrdkafkaWriter:
         self._aside: Writer | None = None
         self._own = own
         self._ends: dict[tuple[str, int], int] = {}
+        self._ends_lock = Lock()
         self._closed = False
         Thread(target=self._take_reports, name="reports", daemon=True).start()
 
@@ -168,12 +169,18 @@ class LibrdkafkaWriter:
         return not_acknowledged(error.str() if gap else error.name())
 
     def _note(self, error: KafkaError | None, last: Message) -> None:
-        """Called by librdkafka about the last record of those that were written at once."""
+        """Take librdkafka's report about the last record of those that were written at once.
+
+        Reports of one partition can arrive in another order than their records were written,
+        because two threads serve librdkafka: one report never moves the end back.
+        """
         topic, partition, offset = last.topic(), last.partition(), last.offset()
         if error is not None:
             self._failure = self._failure or error
         elif topic is not None and partition is not None and offset is not None:
-            self._ends[topic, partition] = offset + 1
+            with self._ends_lock:
+                known = self._ends.get((topic, partition), 0)
+                self._ends[topic, partition] = max(known, offset + 1)
 
 
 def _part(outgoing: Outgoing, numbers: Sequence[int]) -> Outgoing:
