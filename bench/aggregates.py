@@ -15,21 +15,21 @@ import orjson
 
 from bench.stream import key_of
 from bench.watched import Stopwatch
-from dataflows.admission import Admission
-from dataflows.aggregates.bounding import Bounding, cells
-from dataflows.aggregates.log_entries import Entry, read_entry
-from dataflows.aggregates.mechanisms import contributions
-from dataflows.aggregates.merging import Merge, MergeState
-from dataflows.aggregates.strategies import aggregate_mechanism
-from dataflows.batches import Batch
-from dataflows.codec.fields import FieldTimestamp
-from dataflows.codec.records import Codec
-from dataflows.codec.symbol_reports import PlainSymbols
-from dataflows.operator_sections import WEventOperator
-from dataflows.state.row_table import RowTable
-from operators.mechanism import Releases
-from operators.randomness import DrawScope
-from operators.secret import Secret
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.kinds import WEventOperator
+from fugu.dataflows.kinds.aggregate_mechanisms import contributions
+from fugu.dataflows.kinds.strategies import aggregate_mechanism
+from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.json_fields import FieldTimestamp
+from fugu.dataflows.records.symbol_reports import PlainSymbols
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.bounding import Bounding, cells
+from fugu.dataflows.stages.log_entries import Entry, read_entry
+from fugu.dataflows.stages.merging import Merge, MergeState
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Releases
+from fugu.operators.randomness import DrawScope
+from fugu.operators.secret import Secret
 
 GROUPS = (10, 1_000, 100_000)
 USERS = 100_000

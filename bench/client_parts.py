@@ -12,8 +12,8 @@ from itertools import cycle
 from types import SimpleNamespace
 
 from bench.stock_loop import MAX_BATCH, StockProducer, consumer_of
-from dataflows.batches import Batch, Outgoing
-from dataflows.kafka.client import Client
+from fugu.dataflows.base.batches import Batch, Outgoing
+from fugu.dataflows.kafka.client import Client
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 import orjson
 
 from bench.stream import key_of
-from dataflows.batches import Batch
-from dataflows.operator_sections import PolicyOperator, WEventOperator
-from dataflows.policies.sections import WEEKDAYS
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.kinds import PolicyOperator, WEventOperator
+from fugu.dataflows.policies.sections import WEEKDAYS
 
 TICK = 900_000
 """Milliseconds."""

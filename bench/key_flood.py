@@ -16,9 +16,9 @@ from bench.child import Measured, measure
 from bench.outcomes import Outcomes, check_outcomes
 from bench.pipeline import Workplace, example_stream
 from bench.stream import key_of
-from dataflows.kafka.topics import find_topics
-from dataflows.pipeline_file import PipelineFile
-from dataflows.state.directory import shard_directories
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.topics import find_topics
+from fugu.dataflows.state.directory import shard_directories
 from tests.kafka.topics import TopicFactory
 
 PERCENT = (10, 20, 30, 40, 60, 80, 100)
@@ -120,7 +120,7 @@ def _measure(
             )
 
         measured = measure(
-            ["-m", "dataflows", "run", str(file.path)],
+            ["-m", "fugu", "run", str(file.path)],
             place.folder / f"{topics.sink.name}.log",
             records,
             published,

@@ -13,21 +13,21 @@ from statistics import median
 import numpy as np
 
 from bench.sip_steps import dense_model
-from dataflows.admission import Admission
-from dataflows.batches import DeadLetters, Decoded
-from dataflows.lift import Lift
-from dataflows.state.row_table import RowTable
-from operators.budget import Budgeted
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.laplace_release import LaplaceRelease
-from operators.mechanism import Array, Integers, Mechanism
-from operators.optimized_unary_encoding import OptimizedUnaryEncoding
-from operators.randomness import DrawScope
-from operators.secret import Secret
-from operators.sip.adaptive_release import AdaptiveRelease
-from operators.sip.batched_release import BatchedRelease
-from operators.sip.cold_start import ColdStart
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.dataflows.base.batches import DeadLetters, Decoded
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.budget import Budgeted
+from fugu.operators.mechanism import Array, Integers, Mechanism
+from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.randomness import DrawScope
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
+from fugu.operators.secret import Secret
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
 SYMBOLS = 10
 RECORDS = 5_000

@@ -6,7 +6,7 @@ from bench.grid import Grid, figures
 from bench.operator_costs import SHAPES, OperatorCost
 from bench.operator_parts import PARTS, STEP, USERS, PartCost
 from bench.page import Page
-from operators import compiled
+from fugu.operators import compiled
 
 
 def operators_page(

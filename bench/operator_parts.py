@@ -17,20 +17,20 @@ from bench.comparison.contestants import FUGU, OPERATORS, Fugu, Place
 from bench.comparison.data import ALPHABET, TICK_MILLISECONDS, stream_of, write_model
 from bench.stream import Stream, key_of
 from bench.watched import Stopwatch
-from dataflows.admission import Admission
-from dataflows.batches import Batch
-from dataflows.lift import Lift
-from dataflows.mechanisms import columns_of, configure, ticks_of
-from dataflows.pipeline_file import PipelineFile
-from dataflows.publish import Pseudonyms, Publisher
-from dataflows.run import collect_garbage_seldom
-from dataflows.series_lift import SeriesLift
-from dataflows.state.row_table import RowTable
-from operators.mechanism import Mechanism
-from operators.randomness import DrawScope
-from operators.realtime.local_release import LocalRealTimeRelease
-from operators.runs import running
-from operators.secret import Secret
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.pipeline.mechanisms import columns_of, configure, ticks_of
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
+from fugu.dataflows.run.run import collect_garbage_seldom
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.series import SeriesLift
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Mechanism
+from fugu.operators.multi_step import running
+from fugu.operators.randomness import DrawScope
+from fugu.operators.realtime.local_release import LocalRealTimeRelease
+from fugu.operators.secret import Secret
 
 DECODE, LIFT, STEP, PUBLISH, STATE = "decode", "lift", "of which step", "publish", "state"
 PARTS = (DECODE, LIFT, STEP, PUBLISH, STATE)

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import orjson
 
-from dataflows.batches import Header, Reason
-from dataflows.flow import Plan
-from dataflows.kafka.client import Reader
-from dataflows.kafka.source import StopFlag
-from dataflows.pipeline_file import PipelineFile
-from dataflows.preparation import Preparation
-from dataflows.prepare import prepare
-from dataflows.publish import RELEASE_HEADER
+from fugu.dataflows.base.batches import Header, Reason
+from fugu.dataflows.flows.flow import Plan
+from fugu.dataflows.flows.preparation import Preparation
+from fugu.dataflows.flows.prepare import prepare
+from fugu.dataflows.kafka.client import Reader
+from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.publishing.envelope import RELEASE_HEADER
 
 
 class WrongOutcomes(RuntimeError):

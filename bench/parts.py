@@ -13,11 +13,11 @@ from typing import Any
 
 from bench import per_record
 from bench.watched import Stopwatch, WatchedMechanism, WatchedTable
-from dataflows.batches import Batch
-from dataflows.flow import Plan
-from dataflows.lift import Lift
-from dataflows.publish import Pseudonyms
-from dataflows.state.row_table import RowTable
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.flows.flow import Plan
+from fugu.dataflows.publishing.envelope import Pseudonyms
+from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.state.row_table import RowTable
 
 DECODE = "codec: decode"
 LIFT = "lift as a whole"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bench.child import Measured, measure
 from bench.pipeline import Workplace
-from dataflows.kafka.topics import find_topics
+from fugu.dataflows.pipeline.topics import find_topics
 from tests.kafka.topics import TopicFactory
 
 
@@ -40,7 +40,7 @@ def _stock(place: Workplace, partitions: int, records: int) -> Measured:
 def _fugu(place: Workplace, partitions: int, records: int, number: int) -> Measured:
     file = place.pipeline(f"fugu-run-{number}")
     sink = find_topics(place.client, file.pipeline).sink.name
-    return _measure(place, sink, partitions, records, ["-m", "dataflows", "run", str(file.path)])
+    return _measure(place, sink, partitions, records, ["-m", "fugu", "run", str(file.path)])
 
 
 def _measure(

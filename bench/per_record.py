@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import orjson
 
-from dataflows.batches import Batch, Sanitized
-from dataflows.codec.records import LARGEST_KEY_BYTES, Codec
-from operators.fields import encode_fields
-from operators.randomness import RELEASE_ID_BYTES, RELEASE_IDS_PER_BLOCK, DrawScope
+from fugu.dataflows.base.batches import Batch, Sanitized
+from fugu.dataflows.records.codec import LARGEST_KEY_BYTES, Codec
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.randomness import RELEASE_ID_BYTES, RELEASE_IDS_PER_BLOCK, DrawScope
 
 
 def decode(codec: Codec, batch: Batch) -> list[tuple[int, int, bytes, object]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bytewax.recovery import init_db_dir
 
-from dataflows.state.recovery import recovery_parts
+from fugu.dataflows.state.recovery import recovery_parts
 
 _INSERT = (
     "INSERT INTO snaps (step_id, state_key, snap_epoch, ser_change) VALUES ('step', 'key', ?, ?)"

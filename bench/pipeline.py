@@ -9,12 +9,12 @@ import yaml
 
 from bench.child import ROOT
 from bench.stream import Stream
-from dataflows.kafka.connection import Connection
-from dataflows.kafka.kafka_python import KafkaPythonClient
-from dataflows.model_file import read_model
-from dataflows.operator_sections import MarkovOperator
-from dataflows.pipeline_file import PipelineFile
-from operators.sip.markov_model import MarkovModel
+from fugu.dataflows.files.model_file import read_model
+from fugu.dataflows.kafka.connection import Connection
+from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
+from fugu.dataflows.kinds import MarkovOperator
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.sip.markov_model import MarkovModel
 
 EXAMPLE = ROOT / "deploy" / "examples" / "heart-zones.yaml"
 _SECRET = "ab" * 32

@@ -18,23 +18,23 @@ from bench.households import (
     without_policies,
 )
 from bench.watched import Stopwatch
-from dataflows.admission import Admission
-from dataflows.aggregates.bounding import Bounding, cells
-from dataflows.aggregates.log_entries import read_entry
-from dataflows.aggregates.mechanisms import contributions, mechanism_of
-from dataflows.aggregates.merging import Merge
-from dataflows.aggregates.partials import Partial
-from dataflows.codec.fields import FieldTimestamp
-from dataflows.codec.numbers import Numbers
-from dataflows.codec.records import Codec
-from dataflows.operator_sections import PolicyOperator, WEventOperator
-from dataflows.state.row_table import RowTable
-from operators.mechanism import Mechanism, Releases
-from operators.randomness import DrawScope
-from operators.secret import Secret
-from operators.swellfish.relevance import Relevance
-from operators.swellfish.strategy import PolicyStrategy
-from operators.swellfish.timeline import Policies
+from fugu.dataflows.kinds import PolicyOperator, WEventOperator
+from fugu.dataflows.kinds.aggregate_mechanisms import contributions, mechanism_of
+from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.json_fields import FieldTimestamp
+from fugu.dataflows.records.numbers import Numbers
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.bounding import Bounding, cells
+from fugu.dataflows.stages.log_entries import read_entry
+from fugu.dataflows.stages.merging import Merge
+from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Mechanism, Releases
+from fugu.operators.randomness import DrawScope
+from fugu.operators.secret import Secret
+from fugu.operators.swellfish.relevance import Relevance
+from fugu.operators.swellfish.strategy import PolicyStrategy
+from fugu.operators.swellfish.timeline import Policies
 
 KEYS = (100, 1_000, 10_000, 100_000)
 COLLECTIONS = 300

@@ -11,7 +11,7 @@ from bench.child import ChildFailed, measure
 from bench.path_results import Settings
 from bench.pipeline import Workplace, example_stream
 from bench.stream import produce
-from dataflows.kafka.topics import find_topics
+from fugu.dataflows.pipeline.topics import find_topics
 
 CLAIM = 1.7
 """How many times the records/s two processes do, where each has a processor beside the broker."""
@@ -88,7 +88,7 @@ def _records_per_second(place: Workplace, settings: Settings, processes: int, nu
                 busy.append((time.perf_counter(), sum(ends)))
             return sum(ends)
 
-        arguments = ["-m", "dataflows", "run", str(file.path), "--processes", str(processes)]
+        arguments = ["-m", "fugu", "run", str(file.path), "--processes", str(processes)]
         measure(arguments, place.folder / f"{sink}.log", settings.records, published)
     if len(busy) < 2:
         raise ChildFailed("not all partitions were worked on at once: measure more records")

@@ -13,16 +13,16 @@ import numpy as np
 
 from bench.stream import key_of
 from bench.watched import Stopwatch
-from dataflows.batches import Batch
-from dataflows.codec.numbers import Numbers
-from dataflows.codec.records import Codec
-from operators.fields import binding_digest, encode_fields
-from operators.mechanism import Inputs, Releases, Words
-from operators.randomness import DrawScope, KeyedDraws, tick_position
-from operators.realtime import filter as filtering
-from operators.realtime.measurement import Measurement
-from operators.realtime.real_time_release import RealTimeRelease
-from operators.secret import Secret
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.numbers import Numbers
+from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.mechanism import Inputs, Releases, Words
+from fugu.operators.randomness import DrawScope, KeyedDraws, tick_position
+from fugu.operators.realtime import filter as filtering
+from fugu.operators.realtime.measurement import Measurement
+from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.secret import Secret
 
 SHAPES = ((1, 1), (1, 1_000), (1, 100_000), (1_000, 1), (100_000, 1))
 """Rows, and bins of each."""

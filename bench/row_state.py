@@ -15,8 +15,8 @@ import numpy as np
 
 from bench.pickled_state import PickledState, measure_pickled
 from bench.stream import key_of
-from dataflows.state.row_log import RowLog, log_files
-from operators.mechanism import Integers, State
+from fugu.dataflows.state.row_log import RowLog, log_files
+from fugu.operators.mechanism import Integers, State
 
 FLOATS = 10
 PERCENT_CHANGED = (1, 10, 100)

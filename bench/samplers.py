@@ -21,12 +21,12 @@ from rich.console import Console
 
 from bench.grid import Grid, figures
 from bench.page import Page
-from operators.mechanism import Integers
-from operators.noise import discrete_laplace
-from operators.noise.gaussian import GaussianNoise
-from operators.noise.laplace import LaplaceNoise
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
+from fugu.operators.mechanism import Integers
+from fugu.operators.noise import discrete_laplace
+from fugu.operators.noise.gaussian import GaussianNoise
+from fugu.operators.noise.laplace import LaplaceNoise
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
 
 COMMAND = ".venv/bin/python -m bench.samplers"
 VALUES_PER_CALL = 1_000

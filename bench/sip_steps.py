@@ -11,14 +11,14 @@ import numpy as np
 
 from bench.grid import Grid, figures
 from bench.page import Page
-from operators.mechanism import Floats, Inputs, State
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
-from operators.sip.chain import Chain
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
-from operators.sip.sparse_markov_model import SparseMarkovModel
-from operators.sip.sparse_rows import SparseRows
+from fugu.operators.mechanism import Floats, Inputs, State
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
+from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.operators.sip.sparse_rows import SparseRows
 
 SYMBOLS = (10, 100, 1_000, 10_000)
 ENTRIES = 10

@@ -12,11 +12,11 @@ import numpy as np
 
 from bench.pipeline import example_stream
 from bench.stream import key_of
-from dataflows.batches import Batch
-from operators.mechanism import Inputs, State
-from operators.randomness import DrawScope, record_positions
-from operators.temporal.dispatch_law import smallest_budget
-from operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.dataflows.base.batches import Batch
+from fugu.operators.mechanism import Inputs, State
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.temporal.dispatch_law import smallest_budget
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 from tests.dataflows.temporal.running import SECRET, Running, pipeline_file
 
 EPSILON = 2.0

@@ -11,9 +11,9 @@ from time import time
 
 import orjson
 
-from dataflows.batches import Batch, Outgoing
-from dataflows.kafka.client import Client
-from operators.sip.markov_model import MarkovModel
+from fugu.dataflows.base.batches import Batch, Outgoing
+from fugu.dataflows.kafka.client import Client
+from fugu.operators.sip.markov_model import MarkovModel
 
 _SEED = 20240601
 _WRITE_SIZE = 1_000

@@ -17,9 +17,9 @@ from bench.path import Round, measure_path
 from bench.pipeline import Workplace, example_stream
 from bench.steady_streams import FIELDS, KINDS, TICKS, operator_of, seconds_of, steady_run
 from bench.stream import produce
-from dataflows.batches import Batch, Decoded
-from operators.mechanism import Array, Releases
-from operators.temporal.payloads import is_there
+from fugu.dataflows.base.batches import Batch, Decoded
+from fugu.operators.mechanism import Array, Releases
+from fugu.operators.temporal.payloads import is_there
 from tests.dataflows.temporal.running import Running
 from tests.kafka.topics import TopicFactory
 

@@ -15,12 +15,12 @@ from bench.path import measure_path
 from bench.path_results import Results, Settings
 from bench.pipeline import Workplace, example_stream
 from bench.stream import produce
-from dataflows.batches import Batch
-from dataflows.flow import Plan
-from dataflows.kafka.source import StopFlag
-from dataflows.preparation import Preparation
-from dataflows.prepare import prepare
-from dataflows.state.row_table import RowTable
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.flows.flow import Plan
+from fugu.dataflows.flows.preparation import Preparation
+from fugu.dataflows.flows.prepare import prepare
+from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.state.row_table import RowTable
 from tests.kafka.topics import TopicFactory
 
 _RECORDS_FOR_PARTS = 20_000

@@ -7,8 +7,8 @@ from statistics import mean
 
 from bench.households import PARTITIONS, START, Meters, under_policies
 from bench.policies import STEP, TIMELINE, UNDER_POLICIES, WEEK, Town, measure_rounds
-from operators.swellfish.admission import Admitted
-from operators.swellfish.timeline import Policies
+from fugu.operators.swellfish.occurrences import Admitted
+from fugu.operators.swellfish.timeline import Policies
 
 COLLECTIONS = (1, 10, 100, 300, 1_000)
 _SAMPLED = 29

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from dataflows.state.row_table import RowTable
-from operators.mechanism import Integers, Mechanism, State
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Integers, Mechanism, State
 
 
 @dataclass(frozen=True)

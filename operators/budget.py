@@ -20,10 +20,10 @@ epsilon is the number of releases although each charge is rounded up; `window` i
 `suppress` the release, or `stop` the pipeline. All are free. Input, release and errors are those of
 the mechanism inside; releases carry a `Kind`.
 
->>> from operators.randomness import DrawScope, record_positions
->>> from operators.secret import Secret
->>> from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
->>> from operators.sip.markov_model import MarkovModel
+>>> from fugu.operators.randomness import DrawScope, record_positions
+>>> from fugu.operators.secret import Secret
+>>> from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+>>> from fugu.operators.sip.markov_model import MarkovModel
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], smoothing=0.0)
 >>> budgeted = Budgeted(ConditionalRandomizedResponse(model, epsilon=1.0), total=2.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "crr", 1, budgeted.law_digest())
@@ -49,12 +49,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.budget_runs import BudgetRun
-from operators.declared import take_whole_numbers
-from operators.fields import encode_fields
-from operators.guarantee import Guarantee
-from operators.independent_releases import IndependentReleases
-from operators.mechanism import (
+from fugu.operators.budget_runs import BudgetRun
+from fugu.operators.budget_units import LARGEST_SPENT, UNITS_PER_NAT, in_nats
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.independent_releases import IndependentReleases
+from fugu.operators.mechanism import (
     AT_THE_END,
     Array,
     ChargingMechanism,
@@ -73,7 +74,6 @@ from operators.mechanism import (
     State,
     TimedMechanism,
 )
-from operators.nats import LARGEST_SPENT, UNITS_PER_NAT, in_nats
 
 WhenExhausted = Literal["repeat", "constant", "suppress", "stop"]
 

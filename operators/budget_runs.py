@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import (
+from fugu.operators.mechanism import (
     Array,
     ChargingRunningMechanism,
     Draws,
@@ -19,7 +19,7 @@ from operators.mechanism import (
     Run,
     State,
 )
-from operators.randomness import draws_of
+from fugu.operators.randomness import draws_of
 
 
 @dataclass(frozen=True)

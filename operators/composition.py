@@ -4,7 +4,7 @@ Claim. `advanced`: with probability at least 1 - delta, releases of one stream b
 Information Privacy (SIP) mechanism, with epsilons fixed in advance, leak at most the result,
 relative to the model only. `largest_window_sum`: no `window` consecutive positions cost more.
 `delta_of_zcdp` and `epsilon_of_zcdp`: whatever is rho-zCDP is (epsilon, delta)-DP; values of rho
-add up beforehand. Sums of promises are in `operators.sums`.
+add up beforehand. Sums of promises are in `fugu.operators.sums`.
 
 Parameters: epsilons and rho in nats; a window counts positions. Bounds in doubles are rounded up,
 with an allowance for their own rounding: a relative 1e-12 for `advanced`, and below a relative 1e-9
@@ -24,7 +24,7 @@ section 5; Canonne, Kamath and Steinke 2020, Proposition 12.
 from collections.abc import Callable, Sequence
 from math import exp, fsum, inf, isfinite, log, log1p, nextafter, sqrt, tanh
 
-from operators.nats import in_nats, units_of
+from fugu.operators.budget_units import in_nats, units_of
 
 _ADVANCED_ROUNDING = 1e-12
 _ZCDP_ROUNDING = 2.0**-48

@@ -6,7 +6,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.mechanism import Integers
+from fugu.operators.mechanism import Integers
 
 LARGEST_FIRST = np.dtype(">i8")
 """How integers are written into fields."""

@@ -13,22 +13,22 @@ that were meant for counts (`fast`, `rescue_dp`).
 from functools import singledispatch
 from hashlib import blake2b
 
-from operators.budget import Budgeted
-from operators.fields import encode_fields
-from operators.mechanism import Mechanism
-from operators.realtime.local_release import LocalRealTimeRelease
-from operators.realtime.real_time_release import RealTimeRelease
-from operators.realtime.zcdp import units_of_rho
-from operators.sip.adaptive_release import AdaptiveRelease
-from operators.sip.batched_release import BatchedRelease
-from operators.sip.cold_start import ColdStart
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.temporal.temporal_perturbation import TemporalPerturbation
-from operators.wevent.fast import Fast
-from operators.wevent.quantified import Quantified
-from operators.wevent.rescue_dp import RescueDp
-from operators.wevent.strategy import Strategy
-from operators.wevent.watched import Watched
+from fugu.operators.budget import Budgeted
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.mechanism import Mechanism
+from fugu.operators.realtime.local_release import LocalRealTimeRelease
+from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.realtime.zcdp import units_of_rho
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.operators.wevent.fast import Fast
+from fugu.operators.wevent.quantified import Quantified
+from fugu.operators.wevent.rescue_dp import RescueDp
+from fugu.operators.wevent.strategy import Strategy
+from fugu.operators.wevent.watched import Watched
 
 Identity = tuple[str | int | bytes, ...]
 
@@ -37,7 +37,9 @@ Identity = tuple[str | int | bytes, ...]
 def former_implementation(mechanism: Mechanism) -> int:
     """Return the implementation whose states this one can continue; the same, if none came since.
 
-    >>> from operators.generalized_randomized_response import GeneralizedRandomizedResponse
+    >>> from fugu.operators.responses.generalized_randomized_response import (
+    ...     GeneralizedRandomizedResponse,
+    ... )
     >>> grr = GeneralizedRandomizedResponse(symbols=2, epsilon=1.0)
     >>> former_implementation(grr), former_law_digest(grr) == grr.law_digest()
     (1, True)

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from operators.mechanism import Array, Draws, Inputs, Integers, Releases, Run, State
-from operators.nats import LARGEST_SPENT, add_spent
-from operators.runs import occurrences
+from fugu.operators.budget_units import LARGEST_SPENT, add_spent
+from fugu.operators.mechanism import Array, Draws, Inputs, Integers, Releases, Run, State
+from fugu.operators.multi_step import occurrences
 
 
 class IndependentReleases(ABC):

@@ -16,7 +16,7 @@ Source: noise specification, section 5 (ratchet); design, section 4.5.
 
 from dataclasses import dataclass
 
-from operators.secret import Secret
+from fugu.operators.secret import Secret
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.guarantee import Guarantee as Guarantee
-from operators.guarantee import Notion as Notion
-from operators.guarantee import Per as Per
+from fugu.operators.guarantee import Guarantee as Guarantee
+from fugu.operators.guarantee import Notion as Notion
+from fugu.operators.guarantee import Per as Per
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -75,7 +75,7 @@ class Draws(Protocol):
         """Uniform 64-bit words, shape `(rows, coordinates, count)`.
 
         `purpose` separates draws of one step; `binding` holds, per row, a digest of the exact data
-        that the draw is applied to (`operators.randomness.binding_digest`).
+        that the draw is applied to (`fugu.operators.randomness.binding_digest`).
         """
         ...
 
@@ -272,7 +272,7 @@ class EnumerableMechanism(Mechanism, Protocol):
     """A mechanism whose inputs and releases are indices, few enough to write its law down.
 
     Audits follow every sequence of releases with it (`operators.auditing.enumeration`) and compare
-    it with what `step` draws (`operators.auditing.step_check`).
+    it with what `step` draws (`fugu.operators.auditing.step_check`).
     """
 
     @property

@@ -18,7 +18,7 @@ Privacy is therefore computational: whoever holds the secret can repeat every dr
 Source: noise specification section 5; the field list is the one of the design, section 4.1, plus
 the law digest, so that a changed law never meets a draw of the law before it.
 
->>> from operators.fields import binding_digest
+>>> from fugu.operators.byte_fields import binding_digest
 >>> secret = Secret(bytes(range(32)))
 >>> secret
 Secret(hidden)
@@ -40,14 +40,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from operators import compiled
-from operators.equal_parts import EqualParts, column_of
-from operators.fields import Field, encode_each, encode_field, encode_fields
-from operators.mechanism import Draws, Integers, Words
-from operators.secret import Secret
+from fugu.operators import compiled
+from fugu.operators.byte_fields import Field, encode_each, encode_field, encode_fields
+from fugu.operators.equal_parts import EqualParts, column_of
+from fugu.operators.mechanism import Draws, Integers, Words
+from fugu.operators.secret import Secret
 
 if TYPE_CHECKING:
-    from operators.compiled.keyed_words import Absorbed, Joined
+    from fugu.operators.compiled.keyed_words import Absorbed, Joined
 
 WORDS_PER_BLOCK = 8
 RELEASE_IDS_PER_BLOCK = 4
@@ -74,15 +74,15 @@ class KeyedPrefix:
 
     @cached_property
     def compiled(self) -> "Absorbed":
-        """The same for `operators.compiled`."""
-        from operators.compiled.keyed_words import Absorbed
+        """The same for `fugu.operators.compiled`."""
+        from fugu.operators.compiled.keyed_words import Absorbed
 
         return Absorbed.of(self._secret.reveal(), encode_fields(*self._fields))
 
     def digests_of(self, contents: Sequence[bytes]) -> bytes:
         """The digest of the prefix and one more field, 64 bytes each."""
         if len(contents) >= WORTH_COMPILING and compiled.available():
-            from operators.compiled.keyed_words import Joined, draw_digests
+            from fugu.operators.compiled.keyed_words import Joined, draw_digests
 
             return draw_digests(self.compiled, Joined.of(contents)).tobytes()
         digests = []
@@ -211,15 +211,15 @@ class KeyedDraws:
 
     @cached_property
     def joined(self) -> "tuple[Joined, Joined]":
-        """Keys and positions for `operators.compiled`."""
-        from operators.compiled.keyed_words import Joined
+        """Keys and positions for `fugu.operators.compiled`."""
+        from fugu.operators.compiled.keyed_words import Joined
 
         return Joined.of(self.stream_keys), Joined.of(self.positions)
 
     def _compiled_words(
         self, purpose: str, binding: Sequence[bytes], coordinates: int, blocks: int
     ) -> Words:
-        from operators.compiled.keyed_words import Joined, draw_words
+        from fugu.operators.compiled.keyed_words import Joined, draw_words
 
         purpose_field, bindings = encode_field(purpose), Joined.of(binding)
         prefix, columns = self.prefix.compiled, self.joined

@@ -2,7 +2,7 @@
 
 from hashlib import blake2b
 
-from operators.fields import Field, encode_fields
+from fugu.operators.byte_fields import Field, encode_fields
 
 SECRET_BYTES = 32
 

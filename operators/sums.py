@@ -23,8 +23,8 @@ epsilon leak ln(1 + 2 e^(2 epsilon) - 2 e^epsilon), which is more than 2 epsilon
 
 Epsilon counts units of 2^-40 nat, rounded up, as ledgers do; sums are exact.
 
->>> from operators.nats import in_nats
->>> from operators.wevent.uniform import Uniform
+>>> from fugu.operators.budget_units import in_nats
+>>> from fugu.operators.wevent.uniform import Uniform
 >>> quarter, day = 15 * 60_000, 24 * 3_600_000
 >>> def spend(tick: int) -> Spend:
 ...     return Spend.of(Uniform(1, 10, 1.0, 1, tick_milliseconds=tick).guarantees()[0])
@@ -43,9 +43,9 @@ from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from math import isfinite
 
-from operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee, Neighbours, Notion, Per
-from operators.nats import UNITS_PER_NAT, units_of
-from operators.stretches import periods_touched, windows_touched
+from fugu.operators.budget_units import UNITS_PER_NAT, units_of
+from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee, Neighbours, Notion, Per
+from fugu.operators.stretches import periods_touched, windows_touched
 
 _OF_WINDOWS: dict[Notion, Notion] = {"dp": "w-event-dp", "ldp": "w-event-ldp"}
 """What a promise about a whole stream promises about every window."""

@@ -100,7 +100,7 @@ class Fugu(Contestant):
         (place.folder / "secret.hex").write_text(_SECRET)
         path = place.folder / "pipeline.yaml"
         path.write_text(yaml.safe_dump(document, sort_keys=False))
-        return [str(python), "-m", "dataflows", "run", str(path)]
+        return [str(python), "-m", "fugu", "run", str(path)]
 
 
 _FAST = {"client": "librdkafka"}

@@ -12,8 +12,8 @@ import orjson
 from confluent_kafka import Producer
 
 from bench.stream import Stream, key_of
-from operators.mechanism import Integers
-from operators.sip.markov_model import MarkovModel
+from fugu.operators.mechanism import Integers
+from fugu.operators.sip.markov_model import MarkovModel
 
 EPSILON = 1.0
 SMOOTHING = 0.001

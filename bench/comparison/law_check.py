@@ -14,8 +14,8 @@ import orjson
 
 from bench.comparison.data import Truth
 from bench.comparison.topics import Topics
-from operators.mechanism import Floats, Integers
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
 LARGEST_Z = 5.0
 ROUNDS = 20

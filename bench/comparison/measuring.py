@@ -18,8 +18,8 @@ from bench.comparison.law_check import Checked, check_output
 from bench.comparison.topics import Topics
 from bench.comparison.watched import Speed, Watched, speed
 from bench.stream import key_of
-from operators.mechanism import Floats, Integers
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
 _SETTLE_SECONDS = 3.0
 _FIRST = 200

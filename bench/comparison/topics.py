@@ -11,7 +11,7 @@ from kafka import TopicPartition as StockPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from bench.child import ChildFailed
-from operators.mechanism import Integers
+from fugu.operators.mechanism import Integers
 from tests.kafka.topics import TopicFactory
 
 _READ_AT_ONCE = 10_000

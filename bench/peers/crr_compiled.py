@@ -2,7 +2,7 @@
 
 Sorted by belief, the most likely symbols are kept, the next one may be kept in part, and all others
 move to the kept ones; then the repair makes it private. Specification: the modules
-`operators.sip.hamming_kernel` and `operators.sip.release_law`, whose names are used here.
+`fugu.operators.sip.hamming_kernel` and `fugu.operators.sip.release_law`, whose names are used here.
 
 `chain` is the transition matrix. `scratch` is `(8, symbols)`, of which the first row begins with
 e^eps - 1 and e^eps; only one call at a time may use it.

@@ -10,7 +10,7 @@ import orjson
 
 from bench.comparison.data import ALPHABET, STAYS, model_document
 from bench.stream import key_of
-from operators.mechanism import Integers
+from fugu.operators.mechanism import Integers
 
 Skew = Literal["uniform", "Zipf(1.2)", "half under one key"]
 ZIPF = 1.2

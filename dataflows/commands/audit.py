@@ -7,17 +7,17 @@ from pathlib import Path
 import orjson
 from rich.console import Console
 
-from dataflows.commands.pictures import require_picture
-from dataflows.commands.progress import progress
-from dataflows.errors import FuguError
-from dataflows.mechanisms import configure
-from dataflows.operator_sections import (
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.commands.pictures import require_picture
+from fugu.dataflows.commands.progress import progress
+from fugu.dataflows.kinds import (
     AggregateOperator,
     LocalRealTimeOperator,
     Operator,
     TemporalOperator,
 )
-from dataflows.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class Options:
 def audit(file: PipelineFile, options: Options) -> bool:
     """Print what was found; true if no claim broke. Neither Kafka nor the secret is needed."""
     _check(options)
-    from dataflows.auditing.attacks import Effort, carried_out, planned, sources
-    from dataflows.auditing.exact import exhaustive
-    from dataflows.auditing.report import Report
-    from dataflows.auditing.streams import GuessedStreams, KnownStreams, Streams
-    from dataflows.auditing.subject import Subject
-    from dataflows.auditing.tables import print_report
+    from fugu.dataflows.offline.auditing.attacks import Effort, carried_out, planned, sources
+    from fugu.dataflows.offline.auditing.exact import exhaustive
+    from fugu.dataflows.offline.auditing.report import Report
+    from fugu.dataflows.offline.auditing.streams import GuessedStreams, KnownStreams, Streams
+    from fugu.dataflows.offline.auditing.subject import Subject
+    from fugu.dataflows.offline.auditing.tables import print_report
 
     mechanism = configure(file).mechanism
     operator = file.pipeline.operator
@@ -73,7 +73,7 @@ def audit(file: PipelineFile, options: Options) -> bool:
         findings=findings,
     )
     if options.plot is not None:
-        from dataflows.auditing.plot import save
+        from fugu.dataflows.offline.auditing.plot import save
 
         save(report, options.plot)
     if options.as_json:

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 import orjson
 from rich.console import Console
 
-from dataflows.commands.pictures import require_picture
-from dataflows.commands.progress import progress
-from dataflows.errors import FuguError
-from dataflows.mechanisms import configure
-from dataflows.operator_sections import (
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.commands.pictures import require_picture
+from fugu.dataflows.commands.progress import progress
+from fugu.dataflows.kinds import (
     AggregateOperator,
     LocalRealTimeOperator,
     RealTimeOperator,
     TemporalOperator,
     WEventOperator,
 )
-from dataflows.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 if TYPE_CHECKING:
-    from dataflows.evaluation.report import Report
-    from dataflows.evaluation.sample import Sample
+    from fugu.dataflows.offline.evaluation.report import Report
+    from fugu.dataflows.offline.evaluation.sample import Sample
 
 
 Advance = Callable[[int], None]
@@ -53,8 +53,8 @@ def evaluate(file: PipelineFile, options: Options) -> None:
     """Print what was measured. Neither Kafka nor the secret is needed."""
     require_picture(options.plot)
     _check_fitting(file, options)
-    from dataflows.evaluation.sample import Sample
-    from dataflows.evaluation.tables import print_report
+    from fugu.dataflows.offline.evaluation.sample import Sample
+    from fugu.dataflows.offline.evaluation.tables import print_report
 
     sample = Sample.read(options.sample, options.key_field, configure(file).codec)
     console = Console()
@@ -75,20 +75,20 @@ def _planned(
 ) -> tuple[int, Callable[[Advance], "Report"]]:
     """How long a run of everything is, in records or in ticks, and what measures it."""
     if isinstance(file.pipeline.operator, RealTimeOperator):
-        from dataflows.evaluation.aggregates.real_time import RealTimeEvaluation
+        from fugu.dataflows.offline.evaluation.aggregates.real_time import RealTimeEvaluation
 
         real_time = RealTimeEvaluation.planned(file, sample, options.epsilons, options.rivals)
         return real_time.steps, partial(real_time.report, options.runs, options.seed)
     if isinstance(file.pipeline.operator, AggregateOperator):
-        from dataflows.evaluation.aggregates.evaluation import AggregateEvaluation
+        from fugu.dataflows.offline.evaluation.aggregates.evaluation import AggregateEvaluation
 
         aggregate = AggregateEvaluation.planned(
             file, sample, options.epsilons, options.windows, options.rivals
         )
         return aggregate.steps, partial(aggregate.report, options.runs, options.seed)
     if isinstance(file.pipeline.operator, TemporalOperator):
-        from dataflows.evaluation.temporal.evaluation import TemporalEvaluation
-        from dataflows.evaluation.temporal.numbers import Reading
+        from fugu.dataflows.offline.evaluation.temporal.evaluation import TemporalEvaluation
+        from fugu.dataflows.offline.evaluation.temporal.numbers import Reading
 
         reading = Reading.of(options.average, options.count_above, options.value_range)
         temporal = TemporalEvaluation.planned(
@@ -96,7 +96,7 @@ def _planned(
         )
         records = len(temporal.candidates) * sample.records
         return records, partial(temporal.report, options.runs, options.seed)
-    from dataflows.evaluation.evaluation import evaluated, planned
+    from fugu.dataflows.offline.evaluation.evaluation import evaluated, planned
 
     grid = planned(file, sample, options.epsilons, options.rivals)
     measured = partial(evaluated, file, grid, sample, options.runs, options.seed)

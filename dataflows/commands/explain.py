@@ -8,18 +8,22 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from dataflows.aggregates.correlation import TemporalLeakage, temporal_leakage
-from dataflows.commands.explain_together import check_budgets, print_together, together_documents
-from dataflows.config import Pipeline
-from dataflows.errors import ConfigurationError
-from dataflows.guarantee_text import guarantee_id, in_words, pipeline_not_covered
-from dataflows.mechanisms import configure
-from dataflows.neighbours_text import protected_in_words
-from dataflows.operator_sections import AggregateOperator, AlphabetOperator, WEventOperator
-from dataflows.pipeline_file import PipelineFile
-from dataflows.remarks import remarks
-from dataflows.source_budget import Promises
-from operators.mechanism import Mechanism
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.explain_together import (
+    check_budgets,
+    print_together,
+    together_documents,
+)
+from fugu.dataflows.kinds import AggregateOperator, AlphabetOperator, WEventOperator
+from fugu.dataflows.kinds.aggregate_correlation import TemporalLeakage, temporal_leakage
+from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.pipeline.guarantee_text import guarantee_id, in_words, pipeline_not_covered
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.neighbours_text import protected_in_words
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.remarks import remarks
+from fugu.dataflows.pipeline.source_budget import Promises
+from fugu.operators.mechanism import Mechanism
 
 LARGEST_SHOWN = 36
 """Numbers that are printed one by one; of more there is a summary, and all of them with --json."""

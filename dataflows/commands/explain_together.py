@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dataflows.errors import StartRefused
-from dataflows.guarantee_text import notion_in_words, stated
-from dataflows.neighbours_text import protected_in_words
-from dataflows.source_budget import Promises, Sum, check, smallest_budget, sums
-from operators.mechanism import Guarantee
-from operators.nats import in_nats
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.pipeline.guarantee_text import notion_in_words, stated
+from fugu.dataflows.pipeline.neighbours_text import protected_in_words
+from fugu.dataflows.pipeline.source_budget import Promises, Sum, check, smallest_budget, sums
+from fugu.operators.budget_units import in_nats
+from fugu.operators.mechanism import Guarantee
 
 BySource = Mapping[str, Sequence[Promises]]
 

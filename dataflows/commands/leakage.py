@@ -6,11 +6,11 @@ from pathlib import Path
 import orjson
 from rich.console import Console
 
-from dataflows.commands.pictures import require_picture
-from dataflows.errors import ConfigurationError
-from dataflows.leakage.matrix_file import read_matrix
-from dataflows.leakage.report import report
-from dataflows.leakage.tables import print_report
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.pictures import require_picture
+from fugu.dataflows.files.matrix_file import read_matrix
+from fugu.dataflows.offline.leakage.report import report
+from fugu.dataflows.offline.leakage.tables import print_report
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def leakage(path: Path, options: Options) -> None:
     except ValueError as error:
         raise ConfigurationError(f"--{error}") from None
     if options.plot is not None:
-        from dataflows.leakage.plot import save
+        from fugu.dataflows.offline.leakage.plot import save
 
         save(found, path.name, options.plot)
     if options.as_json:

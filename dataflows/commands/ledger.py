@@ -6,12 +6,12 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from dataflows.errors import ConfigurationError
-from dataflows.guarantee_text import in_words
-from dataflows.kafka.clients import client_of
-from dataflows.ledger.entries import PipelineEntry, StreamEntry
-from dataflows.ledger.topic import find_ledger, read_ledger
-from dataflows.pipeline_file import PipelineFile
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.publishing.entries import PipelineEntry, StreamEntry
+from fugu.dataflows.publishing.ledger_topic import find_ledger, read_ledger
 
 
 def ledger(file: PipelineFile, streams: int, as_json: bool) -> None:

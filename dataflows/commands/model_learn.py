@@ -6,21 +6,21 @@ from pathlib import Path
 
 from rich.console import Console
 
-from dataflows.codec.records import Codec
-from dataflows.codec.symbols import Symbols
-from dataflows.commands.progress import progress
-from dataflows.commands.published import published_symbols
-from dataflows.errors import ConfigurationError, KafkaUnavailable
-from dataflows.history import Alphabet, History, Symbol
-from dataflows.kafka.clients import client_of
-from dataflows.mechanisms import configure
-from dataflows.model_file import read_model_file
-from dataflows.model_writing import written
-from dataflows.operator_sections import MarkovOperator, RandomizedResponseOperator
-from dataflows.pipeline_file import PipelineFile
-from operators.budget import without_budget
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.sip.learning import Counts, Learned, learned, learned_from_responses
+from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable
+from fugu.dataflows.commands.progress import progress
+from fugu.dataflows.commands.published import published_symbols
+from fugu.dataflows.files.model_file import read_model_file
+from fugu.dataflows.files.model_writing import written
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.kinds import MarkovOperator, RandomizedResponseOperator
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.symbols import Symbols
+from fugu.dataflows.records.training_history import Alphabet, History, Symbol
+from fugu.operators.budget import without_budget
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.sip.learning import Counts, Learned, learned, learned_from_responses
 
 _LARGEST_DENSE = 64
 _LARGEST_POOLED = 2_000

@@ -6,11 +6,11 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from dataflows.errors import ConfigurationError
-from dataflows.model_file import ModelFile, read_model, read_model_file
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.long_run import Model, entropy_rate, simulate, stationary, strongest
-from operators.sip.second_order_model import SecondOrderModel
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.files.model_file import ModelFile, read_model, read_model_file
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.long_run import Model, entropy_rate, simulate, stationary, strongest
+from fugu.operators.sip.second_order_model import SecondOrderModel
 
 _NATS_TO_BITS = 1.4426950408889634
 

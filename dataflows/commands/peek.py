@@ -6,11 +6,11 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from dataflows.errors import KafkaUnavailable
-from dataflows.kafka.client import Client
-from dataflows.kafka.clients import client_of
-from dataflows.pipeline_file import PipelineFile
-from dataflows.publish import GUARANTEE_HEADER, RELEASE_HEADER
+from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.publishing.envelope import GUARANTEE_HEADER, RELEASE_HEADER
 
 Record = dict[str, object]
 

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from dataflows.errors import FuguError
+from fugu.dataflows.base.errors import FuguError
 
 _PICTURES = (".png", ".svg")
 

@@ -9,12 +9,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from dataflows.policies.course import Course, first_day
-from dataflows.policies.document import PolicyDocument
-from dataflows.policies.remarks import Remark, remarks
-from dataflows.policies.sections import AppliesTo, CollectionSection
-from dataflows.policies.wording import amount, counted, duration, in_unit, when
-from operators.swellfish.policy import Collection
+from fugu.dataflows.policies.course import Course, first_day
+from fugu.dataflows.policies.document import PolicyDocument
+from fugu.dataflows.policies.remarks import Remark, remarks
+from fugu.dataflows.policies.sections import AppliesTo, CollectionSection
+from fugu.dataflows.policies.wording import amount, counted, duration, in_unit, when
+from fugu.operators.swellfish.policy import Collection
 
 _WEEK, _YEAR = 7, 366
 _NAME_WIDTH, _HOURS_WIDTH = 12, 30

@@ -7,14 +7,14 @@ from pathlib import Path
 import orjson
 from rich.console import Console
 
-from dataflows.commands.pictures import require_picture
-from dataflows.errors import ConfigurationError
-from dataflows.policies.course import Course, Hidden, Stretch, first_day
-from dataflows.policies.document import PolicyDocument
-from dataflows.policies.fields import require_known
-from dataflows.policies.tables import print_course, print_improvement
-from dataflows.policies.wording import amount
-from operators.swellfish.improvement import Improvement, improvement
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.pictures import require_picture
+from fugu.dataflows.policies.course import Course, Hidden, Stretch, first_day
+from fugu.dataflows.policies.document import PolicyDocument
+from fugu.dataflows.policies.fields import require_known
+from fugu.dataflows.policies.tables import print_course, print_improvement
+from fugu.dataflows.policies.wording import amount
+from fugu.operators.swellfish.improvement import Improvement, improvement
 
 _WEEK = 7
 _MOST_TICKS = 1_000_000
@@ -37,7 +37,7 @@ def show(path: Path, options: Options) -> None:
     course = _course(PolicyDocument.read(path), options)
     found = _improvement(course)
     if options.plot is not None:
-        from dataflows.policies.plot import save
+        from fugu.dataflows.policies.plot import save
 
         save(course, path.name, options.plot)
     if options.as_json:

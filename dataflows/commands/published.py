@@ -7,17 +7,17 @@ from contextlib import closing
 import orjson
 from rich.console import Console
 
-from dataflows.batches import Header
-from dataflows.codec.alphabet import Alphabet
-from dataflows.codec.fields import Refused
-from dataflows.commands.progress import progress
-from dataflows.errors import FuguError, KafkaUnavailable
-from dataflows.guarantee_text import guarantee_id
-from dataflows.kafka.client import Client
-from dataflows.operator_sections import RandomizedResponseOperator
-from dataflows.pipeline_file import PipelineFile
-from dataflows.publish import GUARANTEE_HEADER, RELEASE_HEADER
-from operators.mechanism import Mechanism
+from fugu.dataflows.base.batches import Header
+from fugu.dataflows.base.errors import FuguError, KafkaUnavailable
+from fugu.dataflows.commands.progress import progress
+from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.kinds import RandomizedResponseOperator
+from fugu.dataflows.pipeline.guarantee_text import guarantee_id
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.publishing.envelope import GUARANTEE_HEADER, RELEASE_HEADER
+from fugu.dataflows.records.alphabet import Alphabet
+from fugu.dataflows.records.json_fields import Refused
+from fugu.operators.mechanism import Mechanism
 
 Streams = dict[bytes, "array[int]"]
 """Indices of released symbols, oldest first, by the key under which they were published."""

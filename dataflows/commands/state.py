@@ -14,20 +14,20 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from dataflows.errors import ConfigurationError, StartRefused
-from dataflows.fingerprint import Fingerprint
-from dataflows.former_stages import former_rows
-from dataflows.lift import exhaustible
-from dataflows.mechanisms import columns_of, configure
-from dataflows.operator_sections import LocalRealTimeOperator
-from dataflows.pipeline_file import PipelineFile
-from dataflows.secrets import read_keys, write_keys
-from dataflows.state.directory import StateDirectory, all_directories
-from dataflows.state.row_block import read
-from dataflows.state.row_log import blocks, generation_of, log_files, read_rows
-from dataflows.state.row_table import RowTable
-from operators.mechanism import Mechanism
-from operators.nats import in_nats
+from fugu.dataflows.base.errors import ConfigurationError, StartRefused
+from fugu.dataflows.flows.former_stages import former_rows
+from fugu.dataflows.kinds import LocalRealTimeOperator
+from fugu.dataflows.pipeline.mechanisms import columns_of, configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.secrets import read_keys, write_keys
+from fugu.dataflows.stages.per_record import exhaustible
+from fugu.dataflows.state.directory import StateDirectory, all_directories
+from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.dataflows.state.row_block import read
+from fugu.dataflows.state.row_log import blocks, generation_of, log_files, read_rows
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.budget_units import in_nats
+from fugu.operators.mechanism import Mechanism
 
 
 @dataclass(frozen=True)

@@ -14,28 +14,28 @@ from shutil import rmtree
 import numpy as np
 from rich.console import Console
 
-from dataflows.commands.published import Streams, published_symbols
-from dataflows.commands.state import newest_table, require_graceful_stop, stopped
-from dataflows.config import reading_digest
-from dataflows.errors import NEW_PIPELINE, ConfigurationError, StartRefused
-from dataflows.fingerprint import Fingerprint
-from dataflows.kafka.client import Client
-from dataflows.kafka.clients import client_of
-from dataflows.kafka.topics import bounds_of, find_topics
-from dataflows.ledger.topic import find_ledger
-from dataflows.lift import exhaustible
-from dataflows.mechanisms import columns_of, configure
-from dataflows.pipeline_file import PipelineFile
-from dataflows.preparation import own_begin
-from dataflows.publish import Pseudonyms
-from dataflows.secrets import read_keys
-from dataflows.state.directory import StateDirectory, shard_directories
-from dataflows.state.row_log import RowLog, generation_of, log_files
-from operators.budget import Budgeted, without_budget
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.mechanism import Mechanism, State
-from operators.sip.after_responses import after_responses
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.dataflows.base.errors import NEW_PIPELINE, ConfigurationError, StartRefused
+from fugu.dataflows.commands.published import Streams, published_symbols
+from fugu.dataflows.commands.state import newest_table, require_graceful_stop, stopped
+from fugu.dataflows.flows.preparation import own_begin
+from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.pipeline.config import reading_digest
+from fugu.dataflows.pipeline.mechanisms import columns_of, configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.secrets import read_keys
+from fugu.dataflows.pipeline.topics import bounds_of, find_topics
+from fugu.dataflows.publishing.envelope import Pseudonyms
+from fugu.dataflows.publishing.ledger_topic import find_ledger
+from fugu.dataflows.stages.per_record import exhaustible
+from fugu.dataflows.state.directory import StateDirectory, shard_directories
+from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.dataflows.state.row_log import RowLog, generation_of, log_files
+from fugu.operators.budget import Budgeted, without_budget
+from fugu.operators.mechanism import Mechanism, State
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.sip.after_responses import after_responses
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
 
 @dataclass(frozen=True)

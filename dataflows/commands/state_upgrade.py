@@ -8,16 +8,16 @@ What was spent stays spent.
 
 from rich.console import Console
 
-from dataflows.commands.state import require_graceful_stop, stopped
-from dataflows.config import Pipeline, reading_digest
-from dataflows.errors import StartRefused
-from dataflows.fingerprint import Fingerprint
-from dataflows.mechanisms import configure
-from dataflows.pipeline_file import PipelineFile
-from dataflows.preparation import layout_of
-from dataflows.state.directory import StateDirectory
-from operators.former_laws import former_implementation, former_law_digest
-from operators.mechanism import Mechanism
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.commands.state import require_graceful_stop, stopped
+from fugu.dataflows.flows.preparation import layout_of
+from fugu.dataflows.pipeline.config import Pipeline, reading_digest
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.operators.former_laws import former_implementation, former_law_digest
+from fugu.operators.mechanism import Mechanism
 
 
 def upgrade(file: PipelineFile) -> None:

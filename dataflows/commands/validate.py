@@ -4,25 +4,25 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from dataflows.config import Ledger
-from dataflows.errors import FuguError
-from dataflows.guarantee_text import in_words
-from dataflows.kafka.client import Client, Topic
-from dataflows.kafka.clients import client_of
-from dataflows.kafka.connection import Connection
-from dataflows.kafka.topics import (
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.kafka.connection import Connection
+from fugu.dataflows.kinds import AggregateOperator
+from fugu.dataflows.pipeline.config import Ledger
+from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.dataflows.pipeline.mechanisms import configure, state_megabytes
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.remarks import remarks
+from fugu.dataflows.pipeline.secrets import read_keys
+from fugu.dataflows.pipeline.topics import (
     policies_problem,
     single_partition_problems,
     single_partition_topics,
     sink_problems,
     source_problems,
 )
-from dataflows.ledger.topic import ledger_problem
-from dataflows.mechanisms import configure, state_megabytes
-from dataflows.operator_sections import AggregateOperator
-from dataflows.pipeline_file import PipelineFile
-from dataflows.remarks import remarks
-from dataflows.secrets import read_keys
+from fugu.dataflows.publishing.ledger_topic import ledger_problem
 
 _SMALL_RECORD_BYTES = 4096
 _DAY_MS = 24 * 60 * 60 * 1000

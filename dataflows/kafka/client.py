@@ -2,14 +2,14 @@
 
 Another client is some more files with these classes; source, sink and topic checks never change. An
 implementation uses its library's public calls only and publishes the same bytes as every other.
-Failures are `dataflows.errors`, whose texts hold coordinates and never values.
+Failures are `fugu.dataflows.base.errors`, whose texts hold coordinates and never values.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from dataflows.batches import Batch, Outgoing
+from fugu.dataflows.base.batches import Batch, Outgoing
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from importlib.util import find_spec
 
-from dataflows.errors import ConfigurationError
-from dataflows.kafka.client import Client
-from dataflows.kafka.connection import Connection
-from dataflows.kafka.kafka_python import KafkaPythonClient
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.kafka.connection import Connection
+from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
 
 
 def client_of(connection: Connection, generation: int = 0) -> Client:
@@ -23,6 +23,6 @@ def client_of(connection: Connection, generation: int = 0) -> Client:
         )
     if connection.client == "kafka-python" or not installed:
         return KafkaPythonClient(connection, generation)
-    from dataflows.kafka.librdkafka import LibrdkafkaClient
+    from fugu.dataflows.kafka.librdkafka import LibrdkafkaClient
 
     return LibrdkafkaClient(connection, generation)

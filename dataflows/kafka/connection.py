@@ -10,9 +10,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from dataflows.kafka.password import Password, Resolve
-from dataflows.kafka.tls import ClientCertificate, Tls
-from dataflows.section import Section
+from fugu.dataflows.base.section import Section
+from fugu.dataflows.kafka.password import Password, Resolve
+from fugu.dataflows.kafka.tls import ClientCertificate, Tls
 
 Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 Mechanism = Literal["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"]

@@ -4,8 +4,8 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 
-from dataflows.batches import Batch
-from dataflows.errors import NEW_PIPELINE, DeliveryFailed, KafkaUnavailable, StartRefused
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.errors import NEW_PIPELINE, DeliveryFailed, KafkaUnavailable, StartRefused
 
 SILENCE_SECONDS = 5
 _GIVE_UP_SECONDS = 120

@@ -18,11 +18,11 @@ from kafka.errors import (
     for_code,
 )
 
-from dataflows.batches import Batch, Outgoing
-from dataflows.errors import KafkaUnavailable
-from dataflows.kafka.client import Bounds, Topic
-from dataflows.kafka.connection import Connection
-from dataflows.kafka.failures import (
+from fugu.dataflows.base.batches import Batch, Outgoing
+from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.kafka.client import Bounds, Topic
+from fugu.dataflows.kafka.connection import Connection
+from fugu.dataflows.kafka.failures import (
     SILENCE_SECONDS,
     Silence,
     not_acknowledged,
@@ -32,9 +32,9 @@ from dataflows.kafka.failures import (
     scan,
     topic_unreadable,
 )
-from dataflows.kafka.kafka_python_reach import reach
-from dataflows.kafka.kafka_python_refusals import right_missing
-from dataflows.kafka.kafka_python_settings import settings_of
+from fugu.dataflows.kafka.kafka_python_reach import reach
+from fugu.dataflows.kafka.kafka_python_refusals import right_missing
+from fugu.dataflows.kafka.kafka_python_settings import settings_of
 
 Made = TypeVar("Made")
 _UNACKNOWLEDGED_RECORDS = 20_000

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
 
-from dataflows.errors import KafkaUnavailable
-from dataflows.kafka.connection import Connection
-from dataflows.kafka.kafka_python_refusals import hangs_up, refusal
+from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.kafka.connection import Connection
+from fugu.dataflows.kafka.kafka_python_refusals import hangs_up, refusal
 
 Made = TypeVar("Made")
 _REACH_SECONDS = 15.0

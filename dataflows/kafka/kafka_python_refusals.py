@@ -14,8 +14,8 @@ from kafka.errors import (
     UnsupportedSaslMechanismError,
 )
 
-from dataflows.errors import KafkaUnavailable
-from dataflows.kafka.connection import Connection
+from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.kafka.connection import Connection
 
 _OTHER_NAME = {62, 64}
 """OpenSSL's verify codes for a host name and for an address that the certificate does not list."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 from threading import Timer
 from typing import Any
 
-from dataflows.kafka.connection import Connection, Credentials
+from fugu.dataflows.kafka.connection import Connection, Credentials
 
 HANDSHAKE_SECONDS = 5
 _EMBEDDED_API = (2, 3)

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from confluent_kafka import Consumer, libversion
 from confluent_kafka import __version__ as library_version
 
-from dataflows.kafka.client import Topic
-from dataflows.kafka.connection import Connection
-from dataflows.kafka.kafka_python import KafkaPythonClient
-from dataflows.kafka.librdkafka_reader import LibrdkafkaReader
-from dataflows.kafka.librdkafka_settings import READING, WRITING, settings_of
-from dataflows.kafka.librdkafka_transactions import TransactionalWriter
-from dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
+from fugu.dataflows.kafka.client import Topic
+from fugu.dataflows.kafka.connection import Connection
+from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
+from fugu.dataflows.kafka.librdkafka_reader import LibrdkafkaReader
+from fugu.dataflows.kafka.librdkafka_settings import READING, WRITING, settings_of
+from fugu.dataflows.kafka.librdkafka_transactions import TransactionalWriter
+from fugu.dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
 
 
 class LibrdkafkaClient:

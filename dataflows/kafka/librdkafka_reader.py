@@ -11,11 +11,11 @@ import numpy as np
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from kafka.errors import TopicAuthorizationFailedError
 
-from dataflows.batches import Batch, Header
-from dataflows.errors import FuguError
-from dataflows.kafka.client import Bounds
-from dataflows.kafka.failures import offset_gone, offsets_unreadable, scan, topic_unreadable
-from dataflows.kafka.kafka_python_refusals import right_missing
+from fugu.dataflows.base.batches import Batch, Header
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.kafka.client import Bounds
+from fugu.dataflows.kafka.failures import offset_gone, offsets_unreadable, scan, topic_unreadable
+from fugu.dataflows.kafka.kafka_python_refusals import right_missing
 
 _PATIENCE_SECONDS = 30.0
 _PAUSE_SECONDS = 0.05

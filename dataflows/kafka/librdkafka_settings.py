@@ -8,8 +8,8 @@ from typing import Any
 
 from confluent_kafka import KafkaError
 
-from dataflows.kafka.connection import Connection, Credentials
-from dataflows.kafka.tls import Tls
+from fugu.dataflows.kafka.connection import Connection, Credentials
+from fugu.dataflows.kafka.tls import Tls
 
 Settings = dict[str, Any]
 

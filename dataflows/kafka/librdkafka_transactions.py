@@ -5,12 +5,12 @@ from contextlib import suppress
 
 from confluent_kafka import KafkaError, KafkaException
 
-from dataflows.batches import Outgoing
-from dataflows.errors import DeliveryFailed
-from dataflows.kafka.client import Writer
-from dataflows.kafka.failures import Silence, not_acknowledged
-from dataflows.kafka.librdkafka_settings import TRANSACTIONS, Settings
-from dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
+from fugu.dataflows.base.batches import Outgoing
+from fugu.dataflows.base.errors import DeliveryFailed
+from fugu.dataflows.kafka.client import Writer
+from fugu.dataflows.kafka.failures import Silence, not_acknowledged
+from fugu.dataflows.kafka.librdkafka_settings import TRANSACTIONS, Settings
+from fugu.dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
 
 _STEP_SECONDS = 5.0
 _ABORT_SECONDS = 10.0

@@ -11,11 +11,11 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from dataflows.batches import Outgoing
-from dataflows.errors import DeliveryFailed
-from dataflows.kafka.client import Writer
-from dataflows.kafka.failures import Silence, not_acknowledged, not_written
-from dataflows.kafka.librdkafka_settings import Settings
+from fugu.dataflows.base.batches import Outgoing
+from fugu.dataflows.base.errors import DeliveryFailed
+from fugu.dataflows.kafka.client import Writer
+from fugu.dataflows.kafka.failures import Silence, not_acknowledged, not_written
+from fugu.dataflows.kafka.librdkafka_settings import Settings
 
 _STEP_SECONDS = 1.0
 _REPORT_SECONDS = 0.05

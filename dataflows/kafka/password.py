@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, SecretStr
 
-from dataflows.errors import UnusableField
-from dataflows.section import Section
+from fugu.dataflows.base.errors import UnusableField
+from fugu.dataflows.base.section import Section
 
 Resolve = Callable[[str], Path]
 """From a path in the pipeline file to where it is."""

@@ -3,8 +3,8 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from dataflows.batches import Batch
-from dataflows.kafka.client import Reader
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.kafka.client import Reader
 
 
 @dataclass

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 
 from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
 
-from dataflows.batches import Header, Outgoing
-from dataflows.errors import NEW_PIPELINE, ReleaseMismatch, StartRefused
-from dataflows.kafka.client import Client, Writer
-from dataflows.kafka.source import part_names
-from dataflows.monitoring.metrics import RECORDS_OUT, REPLAYED, Metrics
-from dataflows.publish import RELEASE_HEADER, record_digest
+from fugu.dataflows.base.batches import Header, Outgoing
+from fugu.dataflows.base.errors import NEW_PIPELINE, ReleaseMismatch, StartRefused
+from fugu.dataflows.base.metrics import RECORDS_OUT, REPLAYED, Metrics
+from fugu.dataflows.kafka.client import Client, Writer
+from fugu.dataflows.kafka.source import part_names
+from fugu.dataflows.publishing.envelope import RELEASE_HEADER, record_digest
 
 log = logging.getLogger(__name__)
 

@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 
 from bytewax.inputs import FixedPartitionedSource, StatefulSourcePartition
 
-from dataflows.batches import Batch
-from dataflows.errors import NEW_PIPELINE, StartRefused
-from dataflows.kafka.client import Reader
-from dataflows.kafka.shared_reader import SharedReader
-from dataflows.monitoring.metrics import RECORDS_IN, SNAPSHOT_AGE, Metrics
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
+from fugu.dataflows.base.metrics import RECORDS_IN, SNAPSHOT_AGE, Metrics
+from fugu.dataflows.kafka.client import Reader
+from fugu.dataflows.kafka.shared_reader import SharedReader
 
 _IDLE = timedelta(milliseconds=20)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from dataflows.errors import UnusableField
+from fugu.dataflows.base.errors import UnusableField
 
 
 @dataclass(frozen=True)

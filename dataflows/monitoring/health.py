@@ -3,9 +3,9 @@
 import time
 from dataclasses import dataclass
 
-from dataflows.kafka.source import StopFlag
-from dataflows.monitoring.metrics import SNAPSHOT_AGE, Metrics
-from dataflows.monitoring.source_watch import SourceWatch
+from fugu.dataflows.base.metrics import SNAPSHOT_AGE, Metrics
+from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.monitoring.source_watch import SourceWatch
 
 _SNAPSHOTS_MISSED = 10
 _SNAPSHOT_SECONDS = 10.0

@@ -10,14 +10,14 @@ from typing import Self
 
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from dataflows.monitoring.health import Health
-from dataflows.monitoring.metrics import REFUSED_STARTS, Metrics
-from dataflows.monitoring.refused_starts import RefusedStarts
-from dataflows.monitoring.report import Report
-from dataflows.monitoring.server import MetricsServer, Page, verdict
-from dataflows.monitoring.source_watch import SourceWatch
-from dataflows.pipeline_file import PipelineFile
-from dataflows.plans import AnyPlan, partitions_of
+from fugu.dataflows.base.metrics import REFUSED_STARTS, Metrics
+from fugu.dataflows.flows.plans import AnyPlan, partitions_of
+from fugu.dataflows.monitoring.health import Health
+from fugu.dataflows.monitoring.refused_starts import RefusedStarts
+from fugu.dataflows.monitoring.report import Report
+from fugu.dataflows.monitoring.server import MetricsServer, Page, verdict
+from fugu.dataflows.monitoring.source_watch import SourceWatch
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 
 class Monitor:

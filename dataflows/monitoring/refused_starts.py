@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataflows.errors import StartRefused
+from fugu.dataflows.base.errors import StartRefused
 
 _FILE = "refused-starts"
 

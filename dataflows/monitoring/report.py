@@ -5,7 +5,7 @@ from typing import Self
 
 import orjson
 
-from dataflows.monitoring.metrics import Numbers
+from fugu.dataflows.base.metrics import Numbers
 
 
 @dataclass(frozen=True)

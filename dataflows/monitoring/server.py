@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from dataflows.errors import ConfigurationError
+from fugu.dataflows.base.errors import ConfigurationError
 
 _CLIENT_SECONDS = 5
 _POLL_SECONDS = 0.1

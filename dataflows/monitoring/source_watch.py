@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from threading import Event, Thread
 
-from dataflows.kafka.client import Reader
-from dataflows.monitoring.metrics import LAG, Metrics
+from fugu.dataflows.base.metrics import LAG, Metrics
+from fugu.dataflows.kafka.client import Reader
 
 LOOK_SECONDS = 3.0
 _OPENING_SECONDS = 0.2

@@ -6,9 +6,9 @@
 from datetime import datetime, time, timedelta
 from itertools import islice
 
-from dataflows.errors import UnusableField
-from dataflows.policies.fields import Threshold
-from dataflows.policies.sections import (
+from fugu.dataflows.base.errors import UnusableField
+from fugu.dataflows.policies.fields import Threshold
+from fugu.dataflows.policies.sections import (
     MOST_TICKS,
     WEEKDAYS,
     CalendarSection,
@@ -18,10 +18,10 @@ from dataflows.policies.sections import (
     PolicySection,
     QuerySection,
 )
-from dataflows.policies.zones import zone, zone_info
-from operators.swellfish.calendar import Calendar, Once, When
-from operators.swellfish.policy import Policy
-from operators.swellfish.temporal_sensitivity import Query
+from fugu.dataflows.policies.zones import zone, zone_info
+from fugu.operators.swellfish.calendar import Calendar, Once, When
+from fugu.operators.swellfish.policy import Policy
+from fugu.operators.swellfish.temporal_sensitivity import Query
 
 _INTERVALS_LOOKED_AT = 7
 

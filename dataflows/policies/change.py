@@ -16,14 +16,14 @@ from typing import Literal, Self
 import orjson
 from pydantic import ValidationError, model_validator
 
-from dataflows.errors import FuguError, UnusableField
-from dataflows.policies import building
-from dataflows.policies.document import PolicyDocument
-from dataflows.policies.fields import TickOrMoment
-from dataflows.policies.sections import PolicySection
-from dataflows.problems import problems
-from dataflows.section import Section
-from operators.swellfish.change import Change
+from fugu.dataflows.base.errors import FuguError, UnusableField
+from fugu.dataflows.base.problems import problems
+from fugu.dataflows.base.section import Section
+from fugu.dataflows.policies import building
+from fugu.dataflows.policies.document import PolicyDocument
+from fugu.dataflows.policies.fields import TickOrMoment
+from fugu.dataflows.policies.sections import PolicySection
+from fugu.operators.swellfish.change import Change
 
 
 class UnusableChange(FuguError):

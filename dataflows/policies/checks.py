@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from dataflows.policies.sections import DocumentSection
-from dataflows.policies.zones import zone
-from dataflows.problems import Location
+from fugu.dataflows.base.problems import Location
+from fugu.dataflows.policies.sections import DocumentSection
+from fugu.dataflows.policies.zones import zone
 
 
 def problems(document: DocumentSection) -> Iterator[tuple[Location, str]]:

@@ -6,11 +6,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from itertools import pairwise
 
-from dataflows.policies.document import PolicyDocument
-from operators.swellfish.calendar import Once
-from operators.swellfish.occurrence import Occurrence
-from operators.swellfish.policy import Policy
-from operators.swellfish.relevance import Interval, Relevance
+from fugu.dataflows.policies.document import PolicyDocument
+from fugu.operators.swellfish.calendar import Once
+from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.policy import Policy
+from fugu.operators.swellfish.relevance import Interval, Relevance
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from dataflows.errors import ConfigurationError, UnusableField
-from dataflows.policies import building
-from dataflows.policies.checks import problems
-from dataflows.policies.sections import DocumentSection
-from dataflows.policies.zones import zone_info
-from dataflows.yaml_file import YamlFile
-from operators.swellfish.policy import Collection, Policy
-from operators.swellfish.timeline import Policies
+from fugu.dataflows.base.errors import ConfigurationError, UnusableField
+from fugu.dataflows.files.yaml_file import YamlFile
+from fugu.dataflows.policies import building
+from fugu.dataflows.policies.checks import problems
+from fugu.dataflows.policies.sections import DocumentSection
+from fugu.dataflows.policies.zones import zone_info
+from fugu.operators.swellfish.policy import Collection, Policy
+from fugu.operators.swellfish.timeline import Policies
 
 
 class PolicyDocument:

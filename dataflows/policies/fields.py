@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, StringConstraints
 
-from dataflows.policies.zones import FIRST_YEAR, LAST_YEAR
+from fugu.dataflows.policies.zones import FIRST_YEAR, LAST_YEAR
 
 _TIME = re.compile(r"^\d\d:\d\d(:\d\d)?$")
 _THRESHOLD = re.compile(r"^(?P<number>-?\d{1,30}(\.\d{1,30})?)\s*(?P<unit>[^\s\d.].*)?$")

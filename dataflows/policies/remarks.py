@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from dataflows.policies.building import local, ticks
-from dataflows.policies.course import Course
-from dataflows.policies.sections import PolicySection
-from dataflows.policies.wording import counted, in_unit
-from operators.swellfish.policy import Policy
+from fugu.dataflows.policies.building import local, ticks
+from fugu.dataflows.policies.course import Course
+from fugu.dataflows.policies.sections import PolicySection
+from fugu.dataflows.policies.wording import counted, in_unit
+from fugu.operators.swellfish.policy import Policy
 
 
 @dataclass(frozen=True)

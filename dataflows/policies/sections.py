@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
-from dataflows.durations import between
-from dataflows.policies.fields import Day, Identifier, Moment, Threshold, Thresholds, TimeOfDay
-from dataflows.section import Epsilon, Exact, Section
-from operators.wevent.strategy import LARGEST_EPSILON
+from fugu.dataflows.base.durations import between
+from fugu.dataflows.base.section import Epsilon, Exact, Section
+from fugu.dataflows.policies.fields import Day, Identifier, Moment, Threshold, Thresholds, TimeOfDay
+from fugu.operators.wevent.strategy import LARGEST_EPSILON
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WEEKDAYS = get_args(Weekday)

@@ -8,9 +8,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from dataflows.policies.course import Course, Stretch
-from dataflows.policies.wording import counted, duration, in_unit
-from operators.swellfish.improvement import Improvement
+from fugu.dataflows.policies.course import Course, Stretch
+from fugu.dataflows.policies.wording import counted, duration, in_unit
+from fugu.operators.swellfish.improvement import Improvement
 
 _MOST_DAYS = 31
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from dataflows.policies.sections import WEEKDAYS, PolicySection, QuerySection
+from fugu.dataflows.policies.sections import WEEKDAYS, PolicySection, QuerySection
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 

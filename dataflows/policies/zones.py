@@ -5,7 +5,7 @@ from functools import cache
 from itertools import pairwise
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from operators.swellfish.zone import Zone
+from fugu.operators.swellfish.zone import Zone
 
 FIRST_YEAR, LAST_YEAR = 1970, 2100
 _FIRST, _LAST = (

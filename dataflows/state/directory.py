@@ -18,12 +18,12 @@ from shutil import rmtree
 import orjson
 from pydantic import ValidationError
 
-from dataflows.errors import NEW_PIPELINE, FuguError, StartRefused, StateInUse
-from dataflows.fingerprint import FORMAT, Fingerprint
-from dataflows.operator_sections import AggregateOperator
-from dataflows.pipeline_file import PipelineFile
-from dataflows.state.recovery import create_store, recovery_parts
-from operators.temporal.temporal_perturbation import End
+from fugu.dataflows.base.errors import NEW_PIPELINE, FuguError, StartRefused, StateInUse
+from fugu.dataflows.kinds import AggregateOperator
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.state.fingerprint import FORMAT, Fingerprint
+from fugu.dataflows.state.recovery import create_store, recovery_parts
+from fugu.operators.temporal.temporal_perturbation import End
 
 _FILE = "fingerprint.json"
 _RECOVERY = "recovery"

@@ -8,9 +8,9 @@ written in between, so a crash leaves the log as it was, and the next start conv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from dataflows.state.row_block import described, read
-from dataflows.state.row_table import RowTable
-from operators.mechanism import ExhaustibleMechanism, State
+from fugu.dataflows.state.row_block import described, read
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import ExhaustibleMechanism, State
 
 Start = Callable[[int], State]
 """Makes the columns of fresh rows."""

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from bytewax.recovery import init_db_dir
 
-from dataflows.errors import NEW_PIPELINE, StartRefused
-from dataflows.native_stderr import native_stderr_hidden
+from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
+from fugu.dataflows.base.native_stderr import native_stderr_hidden
 
 _FORGET = """
     DELETE FROM snaps WHERE snap_epoch >= (

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import orjson
 
-from dataflows.errors import StartRefused
-from operators.mechanism import Array, State
+from fugu.dataflows.base.errors import StartRefused
+from fugu.operators.mechanism import Array, State
 
 BLOCK_FORMAT = 2
 _MAGIC = b"FUGUROWS"

@@ -19,10 +19,10 @@ from typing import Generic, Protocol, TypeVar
 
 import orjson
 
-from dataflows.errors import FuguError, StartRefused
-from dataflows.state.former_rows import FormerRows, wrote
-from dataflows.state.row_table import RowTable
-from operators.mechanism import ExhaustibleMechanism, State
+from fugu.dataflows.base.errors import FuguError, StartRefused
+from fugu.dataflows.state.former_rows import FormerRows, wrote
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import ExhaustibleMechanism, State
 
 _KEPT_POINTERS = 3
 _GROWTH = 2

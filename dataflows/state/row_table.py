@@ -14,10 +14,10 @@ from itertools import islice
 
 import numpy as np
 
-from dataflows.errors import StartRefused
-from dataflows.state.row_block import column_bytes, described, payloads_of, read, written
-from dataflows.state.spent_rows import DIGEST_BYTES, SpentRows
-from operators.mechanism import Array, ExhaustibleMechanism, Integers, State
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.state.row_block import column_bytes, described, payloads_of, read, written
+from fugu.dataflows.state.spent_rows import DIGEST_BYTES, SpentRows
+from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, State
 
 _FIRST_CAPACITY = 64
 _BYTES_PER_KEY = 200

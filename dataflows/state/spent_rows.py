@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from operators.mechanism import Array, Integers, State
+from fugu.operators.mechanism import Array, Integers, State
 
 DIGEST_BYTES = 16
 """Two of 10^9 keys share a digest with probability 10^-21; the second one would be exhausted."""

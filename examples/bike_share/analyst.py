@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 from kafka import KafkaConsumer, TopicPartition
 
-from operators.mechanism import Array, Floats
+from fugu.operators.mechanism import Array, Floats
 
 BARS_95 = 1.96
 

@@ -6,16 +6,16 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.progress import Progress
 
-from dataflows.demo.embedded_broker import EmbeddedBroker
-from dataflows.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
-from dataflows.guarantee_text import in_words
-from dataflows.kafka.clients import client_of
-from dataflows.kafka.kafka_python_settings import settings_of
-from dataflows.mechanisms import configure
-from dataflows.pipeline_file import PipelineFile
 from examples.bike_share.analyst import read_topic
 from examples.bike_share.report import Released, budget_line, table
 from examples.bike_share.riders import DAYS, DISTRICTS, TICKS, Riders
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.kafka.kafka_python_settings import settings_of
+from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
+from fugu.dataflows.offline.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
+from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 PIPELINE = Path(__file__).with_name("pipeline.yaml")
 RIDERS = 20_000

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from examples.bike_share.example import PIPELINE
-from operators.realtime.real_time_release import RealTimeRelease
-from operators.realtime.zcdp import units_of_rho
+from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.realtime.zcdp import units_of_rho
 
 HOURS = {7: "every other day", 28: "twice a day", 84: "six times a day", 312: "every hour"}
 _HALVINGS = 12

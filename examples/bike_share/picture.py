@@ -9,7 +9,7 @@ from matplotlib.ticker import MultipleLocator, PercentFormatter
 
 from examples.bike_share.report import Released
 from examples.bike_share.riders import DISTRICTS, PER_DAY, TICKS
-from operators.mechanism import Floats, Integers
+from fugu.operators.mechanism import Floats, Integers
 
 _TRUE, _RELEASED, _BAND, _RIVAL, _SPENT = "#2b2b2b", "#1f6f8b", "#bcdbe5", "#c8553d", "#f5ead6"
 _NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

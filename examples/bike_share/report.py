@@ -10,9 +10,9 @@ from rich.table import Table
 
 from examples.bike_share.analyst import Figures
 from examples.bike_share.riders import DISTRICTS
-from operators.mechanism import Array, Floats, Integers
-from operators.realtime.accountants import paper_total
-from operators.realtime.rivals import laplace, normal
+from fugu.operators.mechanism import Array, Floats, Integers
+from fugu.operators.realtime.accountants import paper_total
+from fugu.operators.realtime.rivals import laplace, normal
 
 _CHANGED = 2
 """Districts of an hour in which counts change where one rental moves, by 1 each."""

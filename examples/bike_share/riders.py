@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 import orjson
 
-from dataflows.demo.raw_records import RawRecord
-from operators.mechanism import Floats, Integers
+from fugu.dataflows.offline.demo.raw_records import RawRecord
+from fugu.operators.mechanism import Floats, Integers
 
 DAYS, PER_DAY, WIDTH_MS = 14, 24, 60 * 60 * 1_000
 TICKS = DAYS * PER_DAY

@@ -9,16 +9,16 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.progress import Progress
 
-from dataflows.demo.embedded_broker import EmbeddedBroker
-from dataflows.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
-from dataflows.guarantee_text import in_words
-from dataflows.kafka.clients import client_of
-from dataflows.kafka.kafka_python_settings import settings_of
-from dataflows.mechanisms import configure
-from dataflows.pipeline_file import PipelineFile
 from examples.city.analyst import Figures, read_topic
 from examples.city.people import TICKS, WIDTH_MS, ZONES, People
 from examples.city.report import Released, table
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.kafka.kafka_python_settings import settings_of
+from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
+from fugu.dataflows.offline.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
+from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 STRATEGIES = ("sample", "budget_distribution")
 _PEOPLE = 3_000

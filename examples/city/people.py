@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 import orjson
 
-from dataflows.demo.raw_records import RawRecord
-from operators.mechanism import Integers
+from fugu.dataflows.offline.demo.raw_records import RawRecord
+from fugu.operators.mechanism import Integers
 
 TICKS, WIDTH_MS = 96, 15 * 60 * 1_000
 """A day of quarters of an hour."""

@@ -10,7 +10,7 @@ from matplotlib.ticker import MultipleLocator
 from examples.city.analyst import Figures
 from examples.city.people import TICKS, ZONES
 from examples.city.report import Released
-from operators.mechanism import Integers
+from fugu.operators.mechanism import Integers
 
 SHOWN = ("centre", "riverside")
 _TRUE, _RELEASED, _BAND = "#2b2b2b", "#1f6f8b", "#bcdbe5"

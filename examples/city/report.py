@@ -7,7 +7,7 @@ from rich.table import Table
 
 from examples.city.analyst import Figures
 from examples.city.people import ZONES
-from operators.mechanism import Array, Integers
+from fugu.operators.mechanism import Array, Integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ from rich.table import Table
 
 from examples.city.example import STRATEGIES
 from examples.city.people import People
-from operators.mechanism import Inputs, Integers
-from operators.randomness import DrawScope, tick_position
-from operators.secret import Secret
-from operators.wevent.budget_distribution import BudgetDistribution
-from operators.wevent.sample import Sample
-from operators.wevent.strategy import Strategy
+from fugu.operators.mechanism import Inputs, Integers
+from fugu.operators.randomness import DrawScope, tick_position
+from fugu.operators.secret import Secret
+from fugu.operators.wevent.budget_distribution import BudgetDistribution
+from fugu.operators.wevent.sample import Sample
+from fugu.operators.wevent.strategy import Strategy
 
 WINDOWS = {4: "an hour", 24: "six hours", 96: "a day"}
 _KINDS: dict[str, type[Strategy]] = {kind.kind: kind for kind in (Sample, BudgetDistribution)}

@@ -12,11 +12,11 @@ import numpy as np
 import orjson
 from kafka import KafkaConsumer, TopicPartition
 
-from dataflows.model_file import read_model_file
-from operators.frequency_estimates import FrequencyEstimate
-from operators.mechanism import Floats, Integers, Kind, Releases
-from operators.reading import DifferenceReader, ShareReader
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.dataflows.files.model_file import read_model_file
+from fugu.operators.mechanism import Floats, Integers, Kind, Releases
+from fugu.operators.responses.frequency_estimates import FrequencyEstimate
+from fugu.operators.responses.share_estimators import DifferenceReader, ShareReader
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
 _THREADS = 2
 _NUMBERS_AT_ONCE = 80_000

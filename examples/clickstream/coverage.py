@@ -19,13 +19,13 @@ from examples.clickstream.analyst import estimated_shares, users_at_once
 from examples.clickstream.example import PUBLIC_VISITORS, VISITORS
 from examples.clickstream.report import SMALLEST_SHARE
 from examples.clickstream.site import Click, Site
-from operators.frequency_estimates import FrequencyEstimate
-from operators.mechanism import Floats, Inputs, Integers
-from operators.randomness import DrawScope, record_positions
-from operators.reading import DifferenceReader, PosteriorReader, ShareReader
-from operators.secret import Secret
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.learning import Counts, learned
+from fugu.operators.mechanism import Floats, Inputs, Integers
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.responses.frequency_estimates import FrequencyEstimate
+from fugu.operators.responses.share_estimators import DifferenceReader, PosteriorReader, ShareReader
+from fugu.operators.secret import Secret
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.learning import Counts, learned
 
 _EPSILON = 4.0
 _TASTES = (0.0, 0.3)

@@ -10,20 +10,20 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.progress import Progress
 
-from dataflows.commands.model_learn import Options, learn
-from dataflows.demo.embedded_broker import EmbeddedBroker
-from dataflows.demo.raw_records import RawRecord
-from dataflows.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
-from dataflows.guarantee_text import in_words
-from dataflows.kafka.clients import client_of
-from dataflows.kafka.kafka_python_settings import settings_of
-from dataflows.mechanisms import configure
-from dataflows.operator_sections import MarkovOperator
-from dataflows.pipeline_file import PipelineFile
 from examples.clickstream.analyst import estimated_shares, read_topic, reader_of
 from examples.clickstream.report import Shares, table
 from examples.clickstream.site import Click, Site
-from operators.mechanism import Floats, Integers
+from fugu.dataflows.commands.model_learn import Options, learn
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.kafka.kafka_python_settings import settings_of
+from fugu.dataflows.kinds import MarkovOperator
+from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
+from fugu.dataflows.offline.demo.raw_records import RawRecord
+from fugu.dataflows.offline.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
+from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.mechanism import Floats, Integers
 
 VISITORS, PRIVATE_SEED = 2_000, 2
 PUBLIC_VISITORS, PUBLIC_SEED = 15_000, 3

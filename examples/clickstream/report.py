@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
-from operators.frequency_estimates import FrequencyEstimate
-from operators.mechanism import Floats, Integers
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.responses.frequency_estimates import FrequencyEstimate
 
 SMALLEST_SHARE = 0.002
 """Of pages whose bars are counted: below it, few clicks stand behind a share."""

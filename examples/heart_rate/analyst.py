@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 from kafka import KafkaConsumer
 
-from operators.mechanism import Floats, Integers
+from fugu.operators.mechanism import Floats, Integers
 
 ZONES = ("rest", "light", "moderate", "vigorous")
 _LIMITS = (90, 120, 150)

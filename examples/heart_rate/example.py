@@ -10,20 +10,20 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.progress import Progress
 
-from dataflows.demo.embedded_broker import EmbeddedBroker
-from dataflows.demo.raw_records import RawRecord, partition_of
-from dataflows.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
-from dataflows.guarantee_text import in_words
-from dataflows.kafka.clients import client_of
-from dataflows.kafka.kafka_python_settings import settings_of
-from dataflows.mechanisms import configure, ticks_of
-from dataflows.pipeline_file import PipelineFile
-from dataflows.ticks import Ticks
 from examples.heart_rate.analyst import by_tick, read_topic
 from examples.heart_rate.report import Recovered, errors_table, zones_table
 from examples.heart_rate.watches import MINUTE_MS, MINUTES, Watches
-from operators.mechanism import Floats
-from operators.temporal.threshold import ThresholdPerturbation
+from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.kafka.kafka_python_settings import settings_of
+from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
+from fugu.dataflows.offline.demo.raw_records import RawRecord, partition_of
+from fugu.dataflows.offline.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
+from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.dataflows.pipeline.mechanisms import configure, ticks_of
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.mechanism import Floats
+from fugu.operators.temporal.threshold import ThresholdPerturbation
 
 _PEOPLE = 100
 _NOISE_SEED = 11

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from examples.heart_rate.analyst import moving_average
 from examples.heart_rate.report import Recovered
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 _TRUE, _RECOVERED, _NOISY = "#2b2b2b", "#d1495b", "#c3ced9"
 _MARKED, _MOVED = "#f6ebd2", "#9a9a9a"

@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 
 from examples.heart_rate.analyst import ZONES, moving_average, ticks_in_zones
-from operators.mechanism import Array, Floats
+from fugu.operators.mechanism import Array, Floats
 
 _HOUR = 60
 _SHOWN = 4

@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 import orjson
 
-from dataflows.demo.raw_records import RawRecord
-from operators.mechanism import Floats, Integers
+from fugu.dataflows.offline.demo.raw_records import RawRecord
+from fugu.operators.mechanism import Floats, Integers
 
 MINUTES = 24 * 60
 MINUTE_MS = 60_000

@@ -13,7 +13,7 @@ import numpy as np
 import orjson
 from kafka import KafkaConsumer, TopicPartition
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 BARS_95 = log(20.0) / sqrt(2.0)
 

@@ -12,17 +12,6 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.progress import Progress
 
-from dataflows.batches import Outgoing
-from dataflows.demo.embedded_broker import EmbeddedBroker
-from dataflows.demo.running import Running
-from dataflows.demo.whole_path import pipeline_on, produce, shown_progress
-from dataflows.guarantee_text import in_words
-from dataflows.kafka.client import Client
-from dataflows.kafka.clients import client_of
-from dataflows.kafka.kafka_python_settings import settings_of
-from dataflows.mechanisms import configure
-from dataflows.pipeline_file import PipelineFile
-from dataflows.policies.document import PolicyDocument
 from examples.household.analyst import read_topic
 from examples.household.meters import (
     BEGIN_MS,
@@ -35,7 +24,18 @@ from examples.household.meters import (
 )
 from examples.household.protected import protected
 from examples.household.report import Released, errors_table, protected_table
-from operators.swellfish.improvement import improvement
+from fugu.dataflows.base.batches import Outgoing
+from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.kafka.kafka_python_settings import settings_of
+from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
+from fugu.dataflows.offline.demo.running import Running
+from fugu.dataflows.offline.demo.whole_path import pipeline_on, produce, shown_progress
+from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.policies.document import PolicyDocument
+from fugu.operators.swellfish.improvement import improvement
 
 CHANGE_KEY = b"household/sauna"
 CHANGE = orjson.dumps(

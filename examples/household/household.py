@@ -24,13 +24,13 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from examples.household.zones import TICKS
-from operators.mechanism import Floats
-from operators.swellfish.calendar import Once
-from operators.swellfish.occurrence import Occurrence
-from operators.swellfish.policy import Collection, Policy
-from operators.swellfish.temporal_sensitivity import Query
-from operators.swellfish.timeline import Policies
-from operators.swellfish.zone import Zone
+from fugu.operators.mechanism import Floats
+from fugu.operators.swellfish.calendar import Once
+from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.policy import Collection, Policy
+from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.timeline import Policies
+from fugu.operators.swellfish.zone import Zone
 
 HOUR_MS = 3_600_000
 DAYS = TICKS // 24

@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import orjson
 
-from dataflows.demo.raw_records import RawRecord
-from operators.mechanism import Floats, Integers
+from fugu.dataflows.offline.demo.raw_records import RawRecord
+from fugu.operators.mechanism import Floats, Integers
 
 DAYS, PER_DAY, WIDTH_MS = 3, 144, 600_000
 TICKS = DAYS * PER_DAY

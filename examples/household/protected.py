@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from dataflows.policies.change import change
-from dataflows.policies.document import PolicyDocument
-from dataflows.policies.wording import in_unit
 from examples.household.meters import FIRST_TICK, TICKS
-from operators.swellfish.occurrence import Occurrence
+from fugu.dataflows.policies.change import change
+from fugu.dataflows.policies.document import PolicyDocument
+from fugu.dataflows.policies.wording import in_unit
+from fugu.operators.swellfish.occurrence import Occurrence
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from rich.table import Table
 from examples.household.analyst import Figures
 from examples.household.meters import PER_DAY
 from examples.household.protected import Protected
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 _HOURS = 24 / PER_DAY
 

@@ -18,22 +18,22 @@ import numpy as np
 
 from examples.household.household import LARGEST_LOAD, Household
 from examples.household.zones import UNITS_PER_KW
-from operators.mechanism import Floats, Inputs, Integers, Mechanism
-from operators.randomness import DrawScope, tick_position
-from operators.secret import Secret
-from operators.swellfish.tinar_uniform import TINARUniform
-from operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
-from operators.swellfish.ts_budget_distribution import TSBudgetDistribution
-from operators.swellfish.ts_sample import TSSample
-from operators.swellfish.ts_uniform import TSUniform
-from operators.swellfish.unicorn import Unicorn
-from operators.swellfish.unicorn_is import UnicornIS
-from operators.swellfish.unicorn_ps import UnicornPS
-from operators.wevent.budget_absorption import BudgetAbsorption
-from operators.wevent.budget_distribution import BudgetDistribution
-from operators.wevent.sample import Sample
-from operators.wevent.strategy import Strategy
-from operators.wevent.uniform import Uniform
+from fugu.operators.mechanism import Floats, Inputs, Integers, Mechanism
+from fugu.operators.randomness import DrawScope, tick_position
+from fugu.operators.secret import Secret
+from fugu.operators.swellfish.tinar_uniform import TINARUniform
+from fugu.operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
+from fugu.operators.swellfish.ts_budget_distribution import TSBudgetDistribution
+from fugu.operators.swellfish.ts_sample import TSSample
+from fugu.operators.swellfish.ts_uniform import TSUniform
+from fugu.operators.swellfish.unicorn import Unicorn
+from fugu.operators.swellfish.unicorn_is import UnicornIS
+from fugu.operators.swellfish.unicorn_ps import UnicornPS
+from fugu.operators.wevent.budget_absorption import BudgetAbsorption
+from fugu.operators.wevent.budget_distribution import BudgetDistribution
+from fugu.operators.wevent.sample import Sample
+from fugu.operators.wevent.strategy import Strategy
+from fugu.operators.wevent.uniform import Uniform
 
 EPSILON = 1.0
 ABSOLUTE, RELATIVE = 0, 1

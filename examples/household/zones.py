@@ -12,7 +12,7 @@ Source: Swellfish specification, section 7.
 
 import numpy as np
 
-from operators.mechanism import Integers
+from fugu.operators.mechanism import Integers
 
 TICKS = 4_368
 MEANS_MW = (

@@ -2,11 +2,11 @@
 
 From the mechanism this takes the law at a state and how a release moves the state, ledger included.
 The joint law of truths and releases it adds up by itself, so that a wrong belief shows as leakage.
-(`operators.auditing.step_check` compares the law with what `step` draws.) Figures are natural
+(`fugu.operators.auditing.step_check` compares the law with what `step` draws.) Figures are natural
 logarithms of ratios of probabilities, the worst over all truths, one per sequence of releases.
 
->>> from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
->>> from operators.sip.markov_model import MarkovModel
+>>> from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+>>> from fugu.operators.sip.markov_model import MarkovModel
 >>> model = MarkovModel(np.array([0.1, 0.9]), np.array([[0.9, 0.1], [0.1, 0.9]]))
 >>> for paths in sequences(ConditionalRandomizedResponse(model, epsilon=1.0), steps=4):
 ...     leaked = paths.about_truth(stream_probabilities(model, paths.steps))
@@ -22,9 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import EnumerableMechanism, Floats, State
-from operators.nats import UNITS_PER_NAT
-from operators.sip.chain import Chain
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.mechanism import EnumerableMechanism, Floats, State
+from fugu.operators.sip.chain import Chain
 
 
 @dataclass(frozen=True, eq=False)

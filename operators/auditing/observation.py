@@ -1,6 +1,6 @@
 """What a reader sees of chosen streams: the real `step`, with keyed draws, nothing known about it.
 
->>> from operators.registry import KINDS
+>>> from fugu.operators.registry import KINDS
 >>> crr = KINDS["crr"].examples()[0].mechanism
 >>> observe(crr, np.array([[0, 1], [1, 1]]), Secret(bytes(32))).round(2).tolist()
 [[0.0, 0.0, 0.82, 0.0, 1.0, 0.67], [0.0, 1.0, 0.82, 0.0, 0.0, 0.67]]
@@ -8,9 +8,9 @@
 
 import numpy as np
 
-from operators.mechanism import Array, Floats, Inputs, Kind, Mechanism, Releases
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
+from fugu.operators.mechanism import Array, Floats, Inputs, Kind, Mechanism, Releases
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
 
 
 def observe(mechanism: Mechanism, truths: Array, secret: Secret) -> Floats:

@@ -9,7 +9,7 @@ one and the same other release.)
 A step may draw one word a row for each of two purposes. Then the first word is halved into pieces
 in which all words do the same to what some second words give, and in each piece the second word is.
 
->>> from operators.registry import KINDS
+>>> from fugu.operators.registry import KINDS
 >>> crr = KINDS["crr"].examples()[2].mechanism
 >>> check = check_step(crr, crr.start(1))
 >>> check.distance < 1e-14, check.follows, check.public
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from operators.mechanism import (
+from fugu.operators.mechanism import (
     Array,
     EnumerableMechanism,
     Floats,

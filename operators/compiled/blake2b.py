@@ -9,8 +9,8 @@ Source: RFC 7693.
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.compiled.compiling import entry_point, part
-from operators.mechanism import Words
+from fugu.operators.compiled.compiling import entry_point, part
+from fugu.operators.mechanism import Words
 
 Bytes = NDArray[np.uint8]
 

@@ -1,12 +1,10 @@
-"""Charges and histories of one release, as `operators.nats` and `operators.history` count them."""
+"""Charges and digests of one release, as `budget_units` and `release_digest` count them."""
 
 import math
 
 import numpy as np
 
-from operators.compiled.compiling import inlined
-from operators.history import FIRST, GOLDEN, SECOND
-from operators.nats import (
+from fugu.operators.budget_units import (
     LARGEST_CHARGE,
     LARGEST_SPENT,
     LN_2_REMAINDER,
@@ -16,6 +14,8 @@ from operators.nats import (
     SQUARE_ROOT_OF_HALF,
     UNITS_PER_NAT,
 )
+from fugu.operators.compiled.compiling import inlined
+from fugu.operators.release_digest import FIRST, GOLDEN, SECOND
 
 _ODD_PARTS = np.array([1.0 / (2 * term + 1) for term in range(SERIES_TERMS + 1)])
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.compiled.blake2b import (
+from fugu.operators.compiled.blake2b import (
     BLOCK_BYTES,
     BLOCK_WORDS,
     DIGEST_WORDS,
@@ -17,9 +17,9 @@ from operators.compiled.blake2b import (
     finish,
     fresh_state,
 )
-from operators.compiled.compiling import entry_point, part
-from operators.equal_parts import EqualParts
-from operators.mechanism import Integers, Words
+from fugu.operators.compiled.compiling import entry_point, part
+from fugu.operators.equal_parts import EqualParts
+from fugu.operators.mechanism import Integers, Words
 
 HISTORY_BYTES = 8
 _FIXED_BYTES = 64

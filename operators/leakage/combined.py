@@ -25,8 +25,8 @@ Source: budget allocation specification, section 7.
 from collections.abc import Callable, Sequence
 from math import exp, log1p
 
-from operators.leakage.correlation import LeakageOverTime, TemporalCorrelation, up
-from operators.leakage.leakage_function import ROUNDING
+from fugu.operators.leakage.correlation import LeakageOverTime, TemporalCorrelation, up
+from fugu.operators.leakage.leakage_function import ROUNDING
 
 
 def parallel(

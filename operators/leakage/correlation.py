@@ -36,8 +36,8 @@ from math import fsum, inf, isfinite, nextafter
 
 import numpy as np
 
-from operators.leakage.leakage_function import LeakageFunction
-from operators.leakage.matrices import Matrix, read_backwards, transition_matrix
+from fugu.operators.leakage.leakage_function import LeakageFunction
+from fugu.operators.leakage.matrices import Matrix, read_backwards, transition_matrix
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,16 @@ suffices.
 [0.770296, 0.540592, 0.540592, 0.770296]
 >>> largest_epsilon(TemporalCorrelation.of([[1.0, 0.0], [0.0, 1.0]]), alpha=1.0)
 Traceback (most recent call last):
-operators.leakage.inversion.UnboundedLeakage: no budget above 0 keeps the leakage of an endless \
-stream below a limit: two values never lead to the same one. End the stream after T ticks and \
-spend alpha/T on each
+fugu.operators.leakage.inversion.UnboundedLeakage: no budget above 0 keeps the leakage of an \
+endless stream below a limit: two values never lead to the same one. End the stream after T ticks \
+and spend alpha/T on each
 
 Source: budget allocation specification, section 6 (inversion, finite horizon, guard).
 """
 
 from math import isfinite, nextafter
 
-from operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.leakage.correlation import TemporalCorrelation
 
 _HALVINGS = 200
 

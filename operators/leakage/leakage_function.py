@@ -25,8 +25,8 @@ from math import exp, inf, log, nextafter
 
 import numpy as np
 
-from operators.leakage.matrices import Matrix, distributions
-from operators.mechanism import Floats
+from fugu.operators.leakage.matrices import Matrix, distributions
+from fugu.operators.mechanism import Floats
 
 ROUNDING = 2.0**-48
 """Nats that a result is rounded up by, for each nat and one: far above the error of doubles."""

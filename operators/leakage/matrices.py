@@ -18,7 +18,7 @@ from math import fsum, isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 SUM_TOLERANCE = 1e-9
 _SMALLEST = 1e-290

@@ -12,7 +12,7 @@ alpha_F needs releases that are still to come; `at_most` bounds what they can ad
 
 Parameters: spends in units of 2^-40 nat, under a change of the value. Rows are streams.
 
->>> from operators.nats import units_of
+>>> from fugu.operators.budget_units import units_of
 >>> online = OnlineLeakage(TemporalCorrelation.of([[0.6, 0.4], [0.1, 0.9]]))
 >>> state = online.start(rows=1)
 >>> for _ in range(2):
@@ -30,9 +30,15 @@ from math import inf
 
 import numpy as np
 
-from operators.leakage.correlation import TemporalCorrelation, require_epsilon
-from operators.mechanism import Floats, Integers
-from operators.nats import LARGEST_CHARGE, UNITS_PER_NAT, charge_of_ratio, exact_exp, in_nats
+from fugu.operators.budget_units import (
+    LARGEST_CHARGE,
+    UNITS_PER_NAT,
+    charge_of_ratio,
+    exact_exp,
+    in_nats,
+)
+from fugu.operators.leakage.correlation import TemporalCorrelation, require_epsilon
+from fugu.operators.mechanism import Floats, Integers
 
 _ROUNDED_DOWN = 1.0 - 2.0**-48
 _SMALLEST = 2.0**-1000

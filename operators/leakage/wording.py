@@ -17,7 +17,7 @@ from decimal import ROUND_CEILING, Decimal
 from math import inf
 from typing import Literal
 
-from operators.leakage.matrices import Matrix, read_backwards
+from fugu.operators.leakage.matrices import Matrix, read_backwards
 
 _SHOWN = Decimal("0.0001")
 _UNSEEN = Decimal("1e-9")

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from hashlib import blake2b
 from math import inf, nextafter, prod
 
-from operators.fields import encode_each, encode_fields
-from operators.mechanism import Array, Draws, Integers, Words
-from operators.nats import exact_exp
-from operators.noise.grid import Grid
+from fugu.operators.budget_units import exact_exp
+from fugu.operators.byte_fields import encode_each, encode_fields
+from fugu.operators.mechanism import Array, Draws, Integers, Words
+from fugu.operators.noise.grid import Grid
 
 COMFORTABLE = 100
 """With fewer grid steps (per coordinate) in the sensitivity, rounding may cost over 1 percent."""

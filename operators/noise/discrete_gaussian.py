@@ -24,7 +24,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from operators.mechanism import Integers, Words
+from fugu.operators.mechanism import Integers, Words
 
 PRECISION = 14
 """The deviation is 2^14 grid steps."""

@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from operators.mechanism import Integers, Words
+from fugu.operators.mechanism import Integers, Words
 
 PRECISION = 24
 """M: the scale of the noise is 2^M grid steps."""

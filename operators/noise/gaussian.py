@@ -17,18 +17,18 @@ from fractions import Fraction
 from functools import cached_property
 from math import floor, inf, isfinite, isqrt, nextafter
 
-from operators.declared import take_whole_numbers
-from operators.fields import encode_fields
-from operators.mechanism import Array, Draws, Integers
-from operators.noise import discrete_gaussian as sampler
-from operators.noise.additive import (
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.mechanism import Array, Draws, Integers
+from fugu.operators.noise import discrete_gaussian as sampler
+from fugu.operators.noise.additive import (
     COMFORTABLE,
     LARGEST_SENSITIVITY,
     BudgetBelowResolution,
     add_noise,
 )
-from operators.noise.gaussian_precision import delta_of_draw
-from operators.noise.grid import Grid
+from fugu.operators.noise.gaussian_precision import delta_of_draw
+from fugu.operators.noise.grid import Grid
 
 _DEVIATION = 1 << sampler.PRECISION
 _LARGEST_RATIO = 10

@@ -25,7 +25,7 @@ from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
-from operators.noise.discrete_gaussian import PRECISION
+from fugu.operators.noise.discrete_gaussian import PRECISION
 
 PER_DEVIATION = 32
 UNITS = 2**100

@@ -21,7 +21,7 @@ from math import ceil
 
 import numpy as np
 
-from operators.mechanism import Array, Floats, Integers
+from fugu.operators.mechanism import Array, Floats, Integers
 
 LARGEST_POINT = 2**62
 """Index and noise together stay below this."""

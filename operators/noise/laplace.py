@@ -19,19 +19,19 @@ from fractions import Fraction
 from functools import cached_property
 from math import floor, isfinite, sqrt
 
-from operators.declared import take_whole_numbers
-from operators.fields import encode_fields
-from operators.mechanism import Array, Draws, Integers
-from operators.nats import UNITS_PER_NAT
-from operators.noise import discrete_laplace as sampler
-from operators.noise.additive import (
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.mechanism import Array, Draws, Integers
+from fugu.operators.noise import discrete_laplace as sampler
+from fugu.operators.noise.additive import (
     COMFORTABLE,
     LARGEST_SENSITIVITY,
     BudgetBelowResolution,
     add_noise,
     finite_precision_delta,
 )
-from operators.noise.grid import Grid
+from fugu.operators.noise.grid import Grid
 
 LARGEST_EPSILON = 20.0
 """Beyond it the finite precision of the sampler would show, as a delta above 2e-10."""

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
-from operators.noise.grid import EXACT_DOUBLE, multiplied
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.noise.grid import EXACT_DOUBLE, multiplied
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,8 @@ geometric noise).
 
 import numpy as np
 
-from operators.mechanism import Integers, Words
-from operators.noise.discrete_laplace import SAMPLER
+from fugu.operators.mechanism import Integers, Words
+from fugu.operators.noise.discrete_laplace import SAMPLER
 
 LARGEST = 2**46
 """No draw is farther from zero, at any price."""

@@ -6,7 +6,7 @@ reserved, the rest becomes rho, and the part is raised until it covers the value
 for. Then the delta that is declared holds in full. Arithmetic is exact, or decimal: the same on
 every machine.
 
->>> from operators.realtime.schedule import constant
+>>> from fugu.operators.realtime.schedule import constant
 >>> account = account_of(1.0, 1e-6, changed=1, share=lambda units: constant(units, 1, 100))
 >>> account.values, account.schedule.first, f"{float(account.reserved):.2g}"
 (100, 361, '2.6e-13')
@@ -22,10 +22,10 @@ from math import nextafter
 
 import numpy as np
 
-from operators.noise.additive import BudgetBelowResolution
-from operators.noise.gaussian_precision import delta_of_draw
-from operators.realtime.schedule import Schedule
-from operators.realtime.zcdp import units_of_rho
+from fugu.operators.noise.additive import BudgetBelowResolution
+from fugu.operators.noise.gaussian_precision import delta_of_draw
+from fugu.operators.realtime.schedule import Schedule
+from fugu.operators.realtime.zcdp import units_of_rho
 
 _ATTEMPTS = 50
 _MARGIN = Fraction(65, 64)

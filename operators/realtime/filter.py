@@ -54,8 +54,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.mechanism import Floats, State
-from operators.realtime.moments import Moments
+from fugu.operators.mechanism import Floats, State
+from fugu.operators.realtime.moments import Moments
 
 Booleans = NDArray[np.bool_]
 

@@ -3,8 +3,8 @@
 Source: real-time release specification, section 5.
 """
 
-from operators.guarantee import Guarantee, Neighbours
-from operators.wevent.guarantees import CORRELATION, beyond
+from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.wevent.guarantees import CORRELATION, beyond
 
 _PROOF = (
     "real-time release specification, sections 2 (the filter is post-processing) and 5; Canonne, "

@@ -13,8 +13,8 @@ Parameters: `lower` and `upper`, the declared range as integers in fixed-point u
 Input: integers `(rows,)` that count units; those outside the range are clamped to it. Release:
 doubles `(rows,)`, as are annotations. State: that of `RealTimeRelease`.
 
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
 >>> release = LocalRealTimeRelease(lower=400, upper=2000, epsilon=5.0, delta=1e-6, horizon=10)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "real", 1, release.law_digest())
 >>> state = release.start(1)
@@ -35,15 +35,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from operators.declared import take_whole_numbers
-from operators.fields import encode_fields
-from operators.guarantee import Guarantee, Neighbours
-from operators.laplace_release import LARGEST_UNITS_PER_ONE
-from operators.mechanism import Draws, Inputs, Releases, State
-from operators.noise.grid import counted
-from operators.realtime.real_time_release import Presentation, RealTimeRelease
-from operators.wevent.guarantees import CORRELATION
-from operators.wevent.strategy import LARGEST_VALUE
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.mechanism import Draws, Inputs, Releases, State
+from fugu.operators.noise.grid import counted
+from fugu.operators.noise.laplace_release import LARGEST_UNITS_PER_ONE
+from fugu.operators.realtime.real_time_release import Presentation, RealTimeRelease
+from fugu.operators.wevent.guarantees import CORRELATION
+from fugu.operators.wevent.strategy import LARGEST_VALUE
 
 _NUMBERS = Neighbours("stream", "number", "replaced")
 _NOT_COVERED = (

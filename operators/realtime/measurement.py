@@ -4,8 +4,8 @@ Precision is the number s of grid steps that the sensitivity has: one changed bi
 exactly, whatever its values are, so nothing is lost by rounding, and `changed` bins cost
 changed * s^2 / 2^29 of rho. The noise has a deviation of 2^14 steps.
 
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "real", 1, bytes(32))
 >>> draws = scope.draws([b"zones"], [tick_position("vitals", 1)])
 >>> coarse = Measurement(sensitivity=1)
@@ -24,14 +24,14 @@ from math import nextafter
 
 import numpy as np
 
-from operators.fields import encode_each, encode_field, encode_fields
-from operators.mechanism import Draws, Floats, Integers
-from operators.noise import discrete_gaussian as sampler
-from operators.noise.discrete_gaussian import PRECISION
-from operators.noise.gaussian import GaussianNoise
-from operators.noise.row_grids import RowGrids
-from operators.randomness import draws_of
-from operators.wevent.strategy import LARGEST_VALUE
+from fugu.operators.byte_fields import encode_each, encode_field, encode_fields
+from fugu.operators.mechanism import Draws, Floats, Integers
+from fugu.operators.noise import discrete_gaussian as sampler
+from fugu.operators.noise.discrete_gaussian import PRECISION
+from fugu.operators.noise.gaussian import GaussianNoise
+from fugu.operators.noise.row_grids import RowGrids
+from fugu.operators.randomness import draws_of
+from fugu.operators.wevent.strategy import LARGEST_VALUE
 
 _INNER = encode_fields(1, PRECISION)
 """One coordinate of a draw, and the precision of the sampler."""

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
+from fugu.operators.mechanism import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)

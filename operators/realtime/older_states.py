@@ -1,6 +1,6 @@
 """States of implementation 1 of real-time release, which had nothing that forecasts need.
 
->>> from operators.realtime import filter as filtering
+>>> from fugu.operators.realtime import filter as filtering
 >>> old = {name: column for name, column in filtering.start(1, 2).items() if name not in ADDED}
 >>> sorted(continued(old).keys() - old.keys())
 ['drift', 'known', 'rising', 'steps_ahead']
@@ -8,7 +8,7 @@
 
 import numpy as np
 
-from operators.mechanism import State
+from fugu.operators.mechanism import State
 
 ADDED = ("steps_ahead", "known", "drift", "rising")
 

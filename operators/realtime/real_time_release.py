@@ -34,8 +34,8 @@ holds for series that go back to their mean, wander or go on as they did (of gen
 and ramps, 90 % and more, or 77 % where noise hides a trend). NaN: nothing is known. State: the
 filter, O(1) per bin, and `spent` in units of rho.
 
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
 >>> release = RealTimeRelease(
 ...     bins=1, sensitivity=1, changed_bins=1, epsilon=5.0, delta=1e-6, horizon=100
 ... )
@@ -61,18 +61,18 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from operators.declared import take_whole_numbers
-from operators.fields import encode_fields
-from operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
-from operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
-from operators.nats import UNITS_PER_NAT, in_nats
-from operators.realtime import filter as filtering
-from operators.realtime.account import Account, account_of
-from operators.realtime.accountants import gaussian_total, paper_total
-from operators.realtime.guarantees import real_time_guarantee
-from operators.realtime.measurement import Measurement
-from operators.realtime.schedule import Schedule, constant, decaying, in_shares
-from operators.wevent.strategy import (
+from fugu.operators.budget_units import UNITS_PER_NAT, in_nats
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
+from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
+from fugu.operators.realtime import filter as filtering
+from fugu.operators.realtime.account import Account, account_of
+from fugu.operators.realtime.accountants import gaussian_total, paper_total
+from fugu.operators.realtime.guarantees import real_time_guarantee
+from fugu.operators.realtime.measurement import Measurement
+from fugu.operators.realtime.schedule import Schedule, constant, decaying, in_shares
+from fugu.operators.wevent.strategy import (
     LARGEST_BINS,
     LARGEST_EPSILON,
     LARGEST_VALUE,

@@ -21,7 +21,7 @@ from math import sqrt
 
 import numpy as np
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 
 def laplace(

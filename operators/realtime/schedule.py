@@ -28,9 +28,9 @@ from math import isqrt
 
 import numpy as np
 
-from operators.mechanism import Integers
-from operators.nats import UNITS_PER_NAT
-from operators.noise.discrete_gaussian import PRECISION
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.mechanism import Integers
+from fugu.operators.noise.discrete_gaussian import PRECISION
 
 RHO_OF_STEP = UNITS_PER_NAT >> 2 * PRECISION + 1
 """What a sensitivity of one step costs."""

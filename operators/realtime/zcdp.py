@@ -19,7 +19,7 @@ Proposition 12.
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from functools import lru_cache
 
-from operators.nats import UNITS_PER_NAT
+from fugu.operators.budget_units import UNITS_PER_NAT
 
 _DIGITS = 50
 _HALVINGS = 90

@@ -13,8 +13,8 @@ which values its parameters must refuse.
 from collections.abc import Mapping
 from typing import Any
 
-from operators.registry import aggregates, numbers, payloads, policies, series, symbols
-from operators.registry.example import Example, Kind
+from fugu.operators.registry import aggregates, numbers, payloads, policies, series, symbols
+from fugu.operators.registry.example import Example, Kind
 
 _FAMILIES = (symbols, numbers, payloads, aggregates, policies, series)
 

@@ -6,22 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from operators.leakage.correlation import TemporalCorrelation
-from operators.nats import UNITS_PER_NAT
-from operators.registry.example import EPSILONS, Example, Kind
-from operators.wevent.binary_tree import BinaryTree
-from operators.wevent.budget_absorption import BudgetAbsorption
-from operators.wevent.budget_distribution import BudgetDistribution
-from operators.wevent.cap import Cap
-from operators.wevent.fast import Fast
-from operators.wevent.flags import Flags, Markov, Released, Schedule
-from operators.wevent.pba import PrivacyBudgetAllocation
-from operators.wevent.quantified import Quantified
-from operators.wevent.rescue_dp import RescueDp
-from operators.wevent.sample import Sample
-from operators.wevent.strategy import Strategy
-from operators.wevent.uniform import Uniform
-from operators.wevent.watched import Watched
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.registry.example import EPSILONS, Example, Kind
+from fugu.operators.wevent.binary_tree import BinaryTree
+from fugu.operators.wevent.budget_absorption import BudgetAbsorption
+from fugu.operators.wevent.budget_distribution import BudgetDistribution
+from fugu.operators.wevent.cap import Cap
+from fugu.operators.wevent.fast import Fast
+from fugu.operators.wevent.flags import Flags, Markov, Released, Schedule
+from fugu.operators.wevent.pba import PrivacyBudgetAllocation
+from fugu.operators.wevent.quantified import Quantified
+from fugu.operators.wevent.rescue_dp import RescueDp
+from fugu.operators.wevent.sample import Sample
+from fugu.operators.wevent.strategy import Strategy
+from fugu.operators.wevent.uniform import Uniform
+from fugu.operators.wevent.watched import Watched
 
 _OFTEN = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
 _COUNTS = np.array([[0, 0, 0], [120, 7, 300], [121, 7, 300], [3, 3, 3]])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import inf, nan
 from typing import Any
 
-from operators.mechanism import Array, Mechanism
+from fugu.operators.mechanism import Array, Mechanism
 
 EPSILONS = (0.0, -1.0, nan, inf)
 """No epsilon is one of these."""

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from operators.budget import Budgeted
-from operators.laplace_release import LaplaceRelease
-from operators.registry.example import EPSILONS, Example, Kind
+from fugu.operators.budget import Budgeted
+from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.registry.example import EPSILONS, Example, Kind
 
 
 def _laplace_examples(kind: type[LaplaceRelease]) -> tuple[Example, ...]:

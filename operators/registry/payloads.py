@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from operators.registry.example import EPSILONS, Example, Kind
-from operators.temporal.backward import BackwardPerturbation
-from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from operators.temporal.forward import ForwardPerturbation
-from operators.temporal.random_lag import RandomLag
-from operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.registry.example import EPSILONS, Example, Kind
+from fugu.operators.temporal.backward import BackwardPerturbation
+from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.random_lag import RandomLag
+from fugu.operators.temporal.threshold import ThresholdPerturbation
 
 _PAYLOADS = np.array([b"72", None, b"", b'{"rate":72,"zone":"light"}'], dtype=object)
 

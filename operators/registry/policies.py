@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from operators.registry.example import EPSILONS, Example, Kind
-from operators.swellfish.calendar import Calendar, Once
-from operators.swellfish.policy import Collection, Policy
-from operators.swellfish.strategy import PolicyStrategy
-from operators.swellfish.temporal_sensitivity import Query
-from operators.swellfish.timeline import Policies
-from operators.swellfish.tinar_sample import TINARSample
-from operators.swellfish.tinar_uniform import TINARUniform
-from operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
-from operators.swellfish.ts_budget_distribution import TSBudgetDistribution
-from operators.swellfish.ts_sample import TSSample
-from operators.swellfish.ts_uniform import TSUniform
-from operators.swellfish.unicorn import Unicorn
-from operators.swellfish.unicorn_is import UnicornIS
-from operators.swellfish.unicorn_ps import UnicornPS
-from operators.swellfish.window_strategy import WindowStrategy
-from operators.swellfish.zone import Zone
+from fugu.operators.registry.example import EPSILONS, Example, Kind
+from fugu.operators.swellfish.calendar import Calendar, Once
+from fugu.operators.swellfish.policy import Collection, Policy
+from fugu.operators.swellfish.strategy import PolicyStrategy
+from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.timeline import Policies
+from fugu.operators.swellfish.tinar_sample import TINARSample
+from fugu.operators.swellfish.tinar_uniform import TINARUniform
+from fugu.operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
+from fugu.operators.swellfish.ts_budget_distribution import TSBudgetDistribution
+from fugu.operators.swellfish.ts_sample import TSSample
+from fugu.operators.swellfish.ts_uniform import TSUniform
+from fugu.operators.swellfish.unicorn import Unicorn
+from fugu.operators.swellfish.unicorn_is import UnicornIS
+from fugu.operators.swellfish.unicorn_ps import UnicornPS
+from fugu.operators.swellfish.window_strategy import WindowStrategy
+from fugu.operators.swellfish.zone import Zone
 
 _UTC, _HOUR = Zone("UTC", ((0, 0),)), 3_600_000
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from operators.laplace_release import LARGEST_UNITS_PER_ONE
-from operators.realtime.local_release import LocalRealTimeRelease
-from operators.realtime.real_time_release import RealTimeRelease
-from operators.registry.example import EPSILONS, Example, Kind
+from fugu.operators.noise.laplace_release import LARGEST_UNITS_PER_ONE
+from fugu.operators.realtime.local_release import LocalRealTimeRelease
+from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.registry.example import EPSILONS, Example, Kind
 
 _COUNTS = np.array([[0, 0, 0], [120, 7, 300], [121, 7, 300], [3, 3, 3]])
 

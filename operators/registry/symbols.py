@@ -6,23 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from operators.budget import Budgeted
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.mechanism import Mechanism
-from operators.optimized_unary_encoding import OptimizedUnaryEncoding
-from operators.randomized_response import LARGEST_ALPHABET
-from operators.registry.example import EPSILONS, Example, Kind
-from operators.sip.adaptive_release import AdaptiveRelease
-from operators.sip.batched_release import BatchedRelease
-from operators.sip.cold_start import ColdStart
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.distances import Ordered, Points
-from operators.sip.gaps import Gaps
-from operators.sip.markov_model import MarkovModel
-from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
-from operators.sip.second_order_model import SecondOrderModel
-from operators.sip.sparse_markov_model import SparseMarkovModel
-from operators.sip.sparse_rows import SparseRows
+from fugu.operators.budget import Budgeted
+from fugu.operators.mechanism import Mechanism
+from fugu.operators.registry.example import EPSILONS, Example, Kind
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
+from fugu.operators.responses.randomized_response import LARGEST_ALPHABET
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.distances import Ordered, Points
+from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.paper_conditional_randomized_response import (
+    PaperConditionalRandomizedResponse,
+)
+from fugu.operators.sip.second_order_model import SecondOrderModel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.operators.sip.sparse_rows import SparseRows
 
 
 def _sticky() -> MarkovModel:

@@ -26,9 +26,9 @@ symbol. State: `belief (rows, states of the chain)`, `previous (rows,)`, `spent 
 where they are counted (`belief_radius`). In audits release y is
 number y if it is fresh and n + y if it is repeated. No private value is in the state.
 
->>> from operators.randomness import DrawScope, record_positions
->>> from operators.secret import Secret
->>> from operators.sip.markov_model import MarkovModel
+>>> from fugu.operators.randomness import DrawScope, record_positions
+>>> from fugu.operators.secret import Secret
+>>> from fugu.operators.sip.markov_model import MarkovModel
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
 >>> adaptive = AdaptiveRelease(model, decision_epsilon=2.0, release_epsilon=1.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "adaptive_crr", 1, adaptive.law_digest())
@@ -52,10 +52,10 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
-from operators.declared import take_whole_numbers
-from operators.fields import binding_digest, encode_fields
-from operators.history import extended
-from operators.mechanism import (
+from fugu.operators.budget_units import add_spent
+from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.mechanism import (
     Array,
     Draws,
     Floats,
@@ -66,27 +66,27 @@ from operators.mechanism import (
     Releases,
     State,
 )
-from operators.nats import add_spent
-from operators.randomized_response import Odds
-from operators.sip.belief_radius import Radius
-from operators.sip.beliefs import checked_belief
-from operators.sip.chain import Chain
-from operators.sip.compiled_release import compiled_adaptive_step
-from operators.sip.conditional_randomized_response import (
+from fugu.operators.release_digest import extended
+from fugu.operators.responses.randomized_response import Odds
+from fugu.operators.sip.belief_radius import Radius
+from fugu.operators.sip.beliefs import checked_belief
+from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.compiled_release import compiled_adaptive_step
+from fugu.operators.sip.conditional_randomized_response import (
     LARGEST_SHOWN,
     ConditionalRandomizedResponse,
 )
-from operators.sip.guarantees import adaptive_guarantees
-from operators.sip.integer_law import FORMAT
-from operators.sip.privacy_bound import LARGEST_EPSILON
-from operators.sip.proposal import Mask
-from operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
-from operators.sip.symbol_inputs import bound_to, checked_symbols
-from operators.sip.symbol_law import SymbolLaw
-from operators.sip.symbol_releases import SymbolReleases
+from fugu.operators.sip.guarantees import adaptive_guarantees
+from fugu.operators.sip.integer_law import FORMAT
+from fugu.operators.sip.privacy_bound import LARGEST_EPSILON
+from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
+from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
+from fugu.operators.sip.symbol_law import SymbolLaw
+from fugu.operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:
-    from operators.compiled.adaptive_crr import CompiledAdaptiveStep
+    from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep
 
 _ANSWER_ROUNDINGS = 8
 """What correcting a belief by an answer, too, adds to the roundings of a step."""

@@ -7,7 +7,7 @@ ledger continues with what they cost. So leakages go on adding up, relative to t
 cold start: GRR leaks no more than its epsilon under any prior. For any prior and without the model,
 an early release counts its epsilon and a later one twice as much.
 
->>> from operators.sip.markov_model import MarkovModel
+>>> from fugu.operators.sip.markov_model import MarkovModel
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.0)
 >>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
 >>> grr = GeneralizedRandomizedResponse(symbols=2, epsilon=1.0)
@@ -22,11 +22,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.history import extended
-from operators.mechanism import Integers, State
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import normalised
+from fugu.operators.mechanism import Integers, State
+from fugu.operators.release_digest import extended
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import normalised
 
 
 def after_responses(

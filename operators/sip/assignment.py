@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers, Words
-from operators.sip.integer_shares import FewShares, added
-from operators.sip.proposal import Mask
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.integer_shares import FewShares, added
+from fugu.operators.sip.proposal import Mask
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,8 @@ was released, to which draws are bound, and `predictions (rows,)` where the radi
 depends on how many there were (`belief_radius`). **`pending` holds true symbols: this state is
 private**, in memory and wherever it is stored. They are erased with the release.
 
->>> from operators.randomness import DrawScope, record_positions
->>> from operators.secret import Secret
+>>> from fugu.operators.randomness import DrawScope, record_positions
+>>> from fugu.operators.secret import Secret
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
 >>> batched = BatchedRelease(model, window=2, epsilon_per_batch=epsilon_for(2, 1.0))
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "batched_crr", 1, batched.law_digest())
@@ -49,10 +49,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.declared import take_whole_numbers
-from operators.fields import binding_digest, encode_fields
-from operators.history import extended
-from operators.mechanism import (
+from fugu.operators.budget_units import add_spent
+from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.mechanism import (
     Array,
     Draws,
     Floats,
@@ -64,17 +64,17 @@ from operators.mechanism import (
     State,
     Words,
 )
-from operators.nats import add_spent
-from operators.sip.batches.batch_plan import BatchPlan
-from operators.sip.batches.likely_sequences import MOST_BATCHES
-from operators.sip.belief_radius import PREDICTIONS, Radius
-from operators.sip.beliefs import checked_belief
-from operators.sip.distances import HAMMING, Distance, Points
-from operators.sip.guarantees import crr_guarantees
-from operators.sip.kernels import Search
-from operators.sip.markov_model import MarkovModel
-from operators.sip.privacy_bound import LARGEST_EPSILON
-from operators.sip.symbol_inputs import bound_to, checked_symbols
+from fugu.operators.release_digest import extended
+from fugu.operators.sip.batches.batch_plan import BatchPlan
+from fugu.operators.sip.batches.likely_sequences import MOST_BATCHES
+from fugu.operators.sip.belief_radius import PREDICTIONS, Radius
+from fugu.operators.sip.beliefs import checked_belief
+from fugu.operators.sip.distances import HAMMING, Distance, Points
+from fugu.operators.sip.guarantees import crr_guarantees
+from fugu.operators.sip.kernels import Search
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.privacy_bound import LARGEST_EPSILON
+from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
 
 LARGEST_WINDOW = 32
 

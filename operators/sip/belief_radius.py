@@ -18,8 +18,8 @@ from math import inf
 import numpy as np
 from numpy.typing import ArrayLike
 
-from operators.mechanism import Floats, Integers, State
-from operators.sip.privacy_bound import LARGEST_DISTANCE, UNIT_ROUNDOFF, doubt
+from fugu.operators.mechanism import Floats, Integers, State
+from fugu.operators.sip.privacy_bound import LARGEST_DISTANCE, UNIT_ROUNDOFF, doubt
 
 BIT_LENGTHS = 65
 PREDICTIONS = "predictions"

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from operators.mechanism import Floats
-from operators.sip.markov_model import SUM_TOLERANCE, ordered_sum
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.markov_model import SUM_TOLERANCE, ordered_sum
 
 
 def checked_belief(rows: Floats) -> Floats:

@@ -11,7 +11,7 @@ a fixed order, so that one row alone and in a batch has the same bits.
 
 from typing import Protocol
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 
 class Chain(Protocol):

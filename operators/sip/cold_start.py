@@ -28,8 +28,8 @@ may be off by depends on it (`belief_radius`). No private value is in it. A row 
 8 n^2 + 8 n + 32 bytes at most, and one byte for each of the first positions, which the belief under
 a model that is known only afterwards cannot do without: it depends on the order of all of them.
 
->>> from operators.randomness import DrawScope, record_positions
->>> from operators.secret import Secret
+>>> from fugu.operators.randomness import DrawScope, record_positions
+>>> from fugu.operators.secret import Secret
 >>> cold = ColdStart(symbols=2, epsilon=1.0, positions=3, when_short="accept")
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "cold_start_crr", 1, cold.law_digest())
 >>> state, confidences = cold.start(1), []
@@ -53,11 +53,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
-from operators import compiled
-from operators.declared import take_whole_numbers
-from operators.fields import binding_digest, encode_fields
-from operators.history import extended
-from operators.mechanism import (
+from fugu.operators import compiled
+from fugu.operators.budget_units import add_spent, exact_exp, exact_expm1, in_nats
+from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.mechanism import (
     Array,
     Draws,
     Floats,
@@ -68,20 +68,20 @@ from operators.mechanism import (
     State,
     Words,
 )
-from operators.nats import add_spent, exact_exp, exact_expm1, in_nats
-from operators.randomized_response import WORDS, Odds
-from operators.sip.belief_radius import Radius
-from operators.sip.beliefs import checked_belief
-from operators.sip.guarantees import cold_start_guarantees
-from operators.sip.hamming_kernel import HammingKernel
-from operators.sip.integer_law import FORMAT, IntegerLaw
-from operators.sip.privacy_bound import UNIT_ROUNDOFF, PrivacyBound
-from operators.sip.proposal import Mask
-from operators.sip.stream_model import StreamModels
-from operators.sip.symbol_inputs import bound_to, checked_symbols
+from fugu.operators.release_digest import extended
+from fugu.operators.responses.randomized_response import WORDS, Odds
+from fugu.operators.sip.belief_radius import Radius
+from fugu.operators.sip.beliefs import checked_belief
+from fugu.operators.sip.guarantees import cold_start_guarantees
+from fugu.operators.sip.hamming_kernel import HammingKernel
+from fugu.operators.sip.integer_law import FORMAT, IntegerLaw
+from fugu.operators.sip.privacy_bound import UNIT_ROUNDOFF, PrivacyBound
+from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.stream_model import StreamModels
+from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
 
 if TYPE_CHECKING:
-    from operators.sip.compiled_law import CompiledLaw
+    from fugu.operators.sip.compiled_law import CompiledLaw
 
 LARGEST_ALPHABET = 16
 MOST_POSITIONS = 2**20
@@ -300,7 +300,7 @@ class ColdStart:
         """The same, compiled where that is possible."""
         if not compiled.available():
             return self._law(state, warm)
-        from operators.sip.compiled_law import CompiledLaw
+        from fugu.operators.sip.compiled_law import CompiledLaw
 
         belief = checked_belief(state["belief"][warm])
         doubt = self.radius.doubt(state, self._doubts)[warm]
@@ -356,7 +356,7 @@ class ColdStart:
 def _predicted(posterior: Floats, transitions: Floats) -> Floats:
     """`(rows, n)`, from posteriors `(n, rows)` and a chain for each row `(rows, n, n)`."""
     if compiled.available():
-        from operators.sip.compiled_law import predicted
+        from fugu.operators.sip.compiled_law import predicted
 
         return predicted(posterior, transitions)
     frozen = StreamModels(np.empty(0), np.moveaxis(transitions, 0, -1))

@@ -5,12 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from operators.compiled import hamming_laws
-from operators.compiled.hamming_law import Room
-from operators.compiled.hamming_laws import Laws
-from operators.compiled.integer_law import Limits
-from operators.mechanism import Floats, Integers, Words
-from operators.sip.privacy_bound import PrivacyBound
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip import compiled_hamming_laws as hamming_laws
+from fugu.operators.sip.compiled_hamming_law import Room
+from fugu.operators.sip.compiled_hamming_laws import Laws
+from fugu.operators.sip.compiled_integer_law import Limits
+from fugu.operators.sip.privacy_bound import PrivacyBound
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,21 +5,21 @@ First-order chains, dense or sparse, with the kernels for 0/1 distance, where ti
 
 from typing import TYPE_CHECKING
 
-from operators import compiled
-from operators.mechanism import Floats
-from operators.randomized_response import WORDS, Odds
-from operators.sip.chain import Chain
-from operators.sip.hamming_kernel import HammingKernel
-from operators.sip.identity_kernel import IdentityKernel
-from operators.sip.markov_model import MarkovModel
-from operators.sip.privacy_bound import PrivacyBound
-from operators.sip.proposal import Kernel
-from operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.operators import compiled
+from fugu.operators.mechanism import Floats
+from fugu.operators.responses.randomized_response import WORDS, Odds
+from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.hamming_kernel import HammingKernel
+from fugu.operators.sip.identity_kernel import IdentityKernel
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.privacy_bound import PrivacyBound
+from fugu.operators.sip.proposal import Kernel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
 
 if TYPE_CHECKING:
-    from operators.compiled.adaptive_crr import CompiledAdaptiveStep
-    from operators.compiled.crr import CompiledStep
-    from operators.compiled.markov_step import CompiledChain
+    from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep
+    from fugu.operators.sip.compiled_conditional_randomized_response import CompiledStep
+    from fugu.operators.sip.compiled_markov_step import CompiledChain
 
 
 def compiled_step(
@@ -35,8 +35,8 @@ def compiled_step(
     chain = _compiled_chain(model)
     if chain is None:
         return None
-    from operators.compiled.crr import CompiledStep
-    from operators.compiled.integer_law import Limits
+    from fugu.operators.sip.compiled_conditional_randomized_response import CompiledStep
+    from fugu.operators.sip.compiled_integer_law import Limits
 
     limits = Limits.of(bound, model.symbols, isinstance(kernel, IdentityKernel))
     return CompiledStep(chain, limits, doubts, b"".join(digests))
@@ -60,8 +60,8 @@ def compiled_adaptive_step(
     chain = _compiled_chain(model)
     if chain is None:
         return None
-    from operators.compiled.adaptive_crr import CompiledAdaptiveStep
-    from operators.compiled.integer_law import Limits
+    from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep
+    from fugu.operators.sip.compiled_integer_law import Limits
 
     return CompiledAdaptiveStep(
         chain=chain,
@@ -80,7 +80,7 @@ def compiled_adaptive_step(
 def _compiled_chain(model: Chain) -> "CompiledChain | None":
     if type(model) not in (MarkovModel, SparseMarkovModel) or not compiled.available():
         return None
-    from operators.compiled.markov_step import CompiledChain
+    from fugu.operators.sip.compiled_markov_step import CompiledChain
 
     if isinstance(model, SparseMarkovModel):
         rows = model.rows

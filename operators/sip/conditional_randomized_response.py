@@ -25,9 +25,9 @@ belief in doubles may be off by depends on it, `predictions (rows,)` counts rele
 The claim is about what is drawn: laws are whole numbers of 64-bit words (`integer_law`), made for
 every belief that the exact one may be, so there is no delta and no charge for rounding.
 
->>> from operators.randomness import DrawScope, record_positions
->>> from operators.secret import Secret
->>> from operators.sip.markov_model import MarkovModel
+>>> from fugu.operators.randomness import DrawScope, record_positions
+>>> from fugu.operators.secret import Secret
+>>> from fugu.operators.sip.markov_model import MarkovModel
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
 >>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "crr", 1, crr.law_digest())
@@ -50,10 +50,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from operators.declared import take_whole_numbers
-from operators.fields import encode_fields
-from operators.history import extended
-from operators.mechanism import (
+from fugu.operators.budget_units import add_spent, exact_exp, exact_expm1
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.mechanism import (
     Draws,
     Floats,
     Guarantee,
@@ -62,26 +62,26 @@ from operators.mechanism import (
     Releases,
     State,
 )
-from operators.nats import add_spent, exact_exp, exact_expm1
-from operators.sip.belief_radius import Radius
-from operators.sip.beliefs import checked_belief
-from operators.sip.chain import Chain
-from operators.sip.compiled_release import compiled_step, has_compiled_law
-from operators.sip.distances import HAMMING, Distance
-from operators.sip.gaps import Gaps
-from operators.sip.guarantees import crr_guarantees, with_gaps
-from operators.sip.integer_law import FORMAT
-from operators.sip.kernels import Mode, Search, choose_kernel
-from operators.sip.privacy_bound import PrivacyBound
-from operators.sip.private_law import check_words, private_law
-from operators.sip.proposal import Kernel
-from operators.sip.symbol_inputs import bound_to, checked_symbols
-from operators.sip.symbol_law import SymbolLaw
-from operators.sip.symbol_releases import SymbolReleases
+from fugu.operators.release_digest import extended
+from fugu.operators.sip.belief_radius import Radius
+from fugu.operators.sip.beliefs import checked_belief
+from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.compiled_release import compiled_step, has_compiled_law
+from fugu.operators.sip.distances import HAMMING, Distance
+from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.guarantees import crr_guarantees, with_gaps
+from fugu.operators.sip.integer_law import FORMAT
+from fugu.operators.sip.kernels import Mode, Search, choose_kernel
+from fugu.operators.sip.privacy_bound import PrivacyBound
+from fugu.operators.sip.private_law import check_words, private_law
+from fugu.operators.sip.proposal import Kernel
+from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
+from fugu.operators.sip.symbol_law import SymbolLaw
+from fugu.operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:
-    from operators.compiled.crr import CompiledStep
-    from operators.sip.compiled_law import CompiledLaw
+    from fugu.operators.sip.compiled_conditional_randomized_response import CompiledStep
+    from fugu.operators.sip.compiled_law import CompiledLaw
 
 LARGEST_SHOWN = 32
 """The whole law is written out for so many symbols."""
@@ -276,7 +276,7 @@ class ConditionalRandomizedResponse(SymbolReleases):
         own = type(self) is ConditionalRandomizedResponse
         if self.runs or not own or not has_compiled_law(self._chosen):
             return self._law_at(state)
-        from operators.sip.compiled_law import CompiledLaw
+        from fugu.operators.sip.compiled_law import CompiledLaw
 
         doubt = self.radius.doubt(state, self.doubts)
         full_support = self.mode == "full_support"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
+from fugu.operators.mechanism import Floats, Integers
 
 
 @dataclass(frozen=True)

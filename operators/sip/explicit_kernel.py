@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers, Words
-from operators.sip.integer_shares import MatrixShares
-from operators.sip.markov_model import ordered_sum
-from operators.sip.proposal import Mask
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.integer_shares import MatrixShares
+from fugu.operators.sip.markov_model import ordered_sum
+from fugu.operators.sip.proposal import Mask
 
 
 @dataclass(frozen=True, eq=False)

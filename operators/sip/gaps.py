@@ -22,11 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.history import extended
-from operators.mechanism import Floats, Integers, State
-from operators.sip.belief_radius import Radius
-from operators.sip.beliefs import checked_belief
-from operators.sip.chain import Chain
+from fugu.operators.mechanism import Floats, Integers, State
+from fugu.operators.release_digest import extended
+from fugu.operators.sip.belief_radius import Radius
+from fugu.operators.sip.beliefs import checked_belief
+from fugu.operators.sip.chain import Chain
 
 LONGEST_GAP = 10_000
 NEVER = np.iinfo(np.int64).min

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from operators.guarantee import Guarantee, Neighbours
+from fugu.operators.guarantee import Guarantee, Neighbours
 
 _NOT_COVERED = (
     "when records arrive, how many there are, and which key they carry (a pseudonym at most)",

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
-from operators.sip.markov_model import ordered_sum
-from operators.sip.proposal import Mask
-from operators.sip.stay_or_fill import StayOrFill
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.markov_model import ordered_sum
+from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.stay_or_fill import StayOrFill
 
 TIE = 1e-12
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Floats
-from operators.sip.stay_or_fill import StayOrFill
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.stay_or_fill import StayOrFill
 
 
 @dataclass(frozen=True)

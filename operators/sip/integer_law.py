@@ -25,11 +25,11 @@ from functools import cached_property
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers, Words
-from operators.nats import charge_of_ratio
-from operators.sip.markov_model import normalised, ordered_sum
-from operators.sip.privacy_bound import UP, WORDS, PrivacyBound
-from operators.sip.stay_or_fill import StayOrFill
+from fugu.operators.budget_units import charge_of_ratio
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.markov_model import normalised, ordered_sum
+from fugu.operators.sip.privacy_bound import UP, WORDS, PrivacyBound
+from fugu.operators.sip.stay_or_fill import StayOrFill
 
 FORMAT = ("integer", 1)
 """What law digests say of this way to make and draw laws."""

@@ -21,9 +21,9 @@ from typing import Protocol
 
 import numpy as np
 
-from operators.mechanism import Array, Floats, Integers, Words
-from operators.sip.markov_model import ordered_sum
-from operators.sip.privacy_bound import PART_DOWN
+from fugu.operators.mechanism import Array, Floats, Integers, Words
+from fugu.operators.sip.markov_model import ordered_sum
+from fugu.operators.sip.privacy_bound import PART_DOWN
 
 
 class Shares(Protocol):

@@ -2,13 +2,13 @@
 
 from typing import Literal, get_args
 
-from operators.sip.distances import Distance, Hamming, Ordered, Points
-from operators.sip.hamming_kernel import HammingKernel
-from operators.sip.identity_kernel import IdentityKernel
-from operators.sip.linear_program_kernel import LinearProgramKernel
-from operators.sip.metric_kernel import MetricKernel
-from operators.sip.ordered_kernel import OrderedKernel
-from operators.sip.proposal import Kernel
+from fugu.operators.sip.distances import Distance, Hamming, Ordered, Points
+from fugu.operators.sip.hamming_kernel import HammingKernel
+from fugu.operators.sip.identity_kernel import IdentityKernel
+from fugu.operators.sip.linear_program_kernel import LinearProgramKernel
+from fugu.operators.sip.metric_kernel import MetricKernel
+from fugu.operators.sip.ordered_kernel import OrderedKernel
+from fugu.operators.sip.proposal import Kernel
 
 Mode = Literal["optimal", "full_support"]
 """As close to the truth as the kernel can, or with every symbol always releasable."""

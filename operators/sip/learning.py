@@ -21,12 +21,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
-from operators.nats import exact_exp
-from operators.sip.markov_model import MarkovModel, ordered_sum
-from operators.sip.second_order_model import SecondOrderModel
-from operators.sip.sparse_markov_model import SparseMarkovModel
-from operators.sip.sparse_rows import SparseRows
+from fugu.operators.budget_units import exact_exp
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.markov_model import MarkovModel, ordered_sum
+from fugu.operators.sip.second_order_model import SecondOrderModel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.operators.sip.sparse_rows import SparseRows
 
 Memory = tuple[int, ...]
 """The last symbol, or the last two."""

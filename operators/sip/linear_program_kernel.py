@@ -30,12 +30,12 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
-from operators.sip.distances import Distance
-from operators.sip.explicit_kernel import ExplicitKernel
-from operators.sip.markov_model import ordered_sum
-from operators.sip.proposal import Kernel, Proposal
-from operators.sip.release_law import ReleaseLaw
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.distances import Distance
+from fugu.operators.sip.explicit_kernel import ExplicitKernel
+from fugu.operators.sip.markov_model import ordered_sum
+from fugu.operators.sip.proposal import Kernel, Proposal
+from fugu.operators.sip.release_law import ReleaseLaw
 
 LARGEST_ALPHABET = 32
 TIE = 1e-12

@@ -18,7 +18,7 @@ from math import fsum, isfinite
 
 import numpy as np
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 SUM_TOLERANCE = 1e-6
 SMALLEST_ENTRY = 1e-100

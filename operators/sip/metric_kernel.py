@@ -16,9 +16,9 @@ from math import inf
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
-from operators.sip.assignment import Assignment
-from operators.sip.distances import Points
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.assignment import Assignment
+from fugu.operators.sip.distances import Points
 
 TIE = 1e-12
 _SHARES = (inf, 1.0, 0.6, 0.3)

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
-from operators.sip.proposal import Mask
-from operators.sip.running_sums import RunningSums, at
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.running_sums import RunningSums, at
 
 
 def grouped(sums: RunningSums, gain: float, growth: float, shares: Sequence[float]) -> Integers:

@@ -21,13 +21,13 @@ from math import ceil
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
-from operators.sip.assignment import Assignment
-from operators.sip.markov_model import ordered_sum
-from operators.sip.ordered_groups import grouped, median_level, nearest
-from operators.sip.proposal import Mask
-from operators.sip.release_law import ReleaseLaw
-from operators.sip.running_sums import RunningSums, at
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.assignment import Assignment
+from fugu.operators.sip.markov_model import ordered_sum
+from fugu.operators.sip.ordered_groups import grouped, median_level, nearest
+from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.release_law import ReleaseLaw
+from fugu.operators.sip.running_sums import RunningSums, at
 
 TIE = 1e-12
 MOST_CLUSTERS = 64

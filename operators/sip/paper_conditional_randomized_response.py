@@ -25,13 +25,13 @@ from functools import cached_property
 from math import inf
 from typing import ClassVar
 
-from operators.mechanism import Floats, Guarantee
-from operators.nats import LARGEST_CHARGE
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.distances import HAMMING
-from operators.sip.identity_kernel import IdentityKernel
-from operators.sip.markov_model import MarkovModel
-from operators.sip.release_law import ReleaseLaw
+from fugu.operators.budget_units import LARGEST_CHARGE
+from fugu.operators.mechanism import Floats, Guarantee
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.distances import HAMMING
+from fugu.operators.sip.identity_kernel import IdentityKernel
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.release_law import ReleaseLaw
 
 __all__ = ["MarkovModel", "PaperConditionalRandomizedResponse"]
 

@@ -20,7 +20,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import isfinite, nextafter
 
-from operators.nats import units_of
+from fugu.operators.budget_units import units_of
 
 WORDS = 2.0**64
 """How many words there are, as a double."""

@@ -2,16 +2,16 @@
 
 from typing import cast
 
-from operators.mechanism import Floats
-from operators.sip.hamming_kernel import HammingKernel
-from operators.sip.identity_kernel import IdentityKernel
-from operators.sip.integer_law import IntegerLaw
-from operators.sip.linear_program_kernel import LinearProgramKernel
-from operators.sip.ordered_kernel import MOST_TARGETS
-from operators.sip.privacy_bound import PrivacyBound
-from operators.sip.proposal import Kernel, Proposal, SharedProposal
-from operators.sip.shares_law import SharesLaw
-from operators.sip.stay_or_fill import StayOrFill
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.hamming_kernel import HammingKernel
+from fugu.operators.sip.identity_kernel import IdentityKernel
+from fugu.operators.sip.integer_law import IntegerLaw
+from fugu.operators.sip.linear_program_kernel import LinearProgramKernel
+from fugu.operators.sip.ordered_kernel import MOST_TARGETS
+from fugu.operators.sip.privacy_bound import PrivacyBound
+from fugu.operators.sip.proposal import Kernel, Proposal, SharedProposal
+from fugu.operators.sip.shares_law import SharesLaw
+from fugu.operators.sip.stay_or_fill import StayOrFill
 
 PrivateLaw = IntegerLaw | SharesLaw
 

@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.mechanism import Floats, Integers, Words
-from operators.sip.integer_shares import Shares
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.integer_shares import Shares
 
 Mask = NDArray[np.bool_]
 

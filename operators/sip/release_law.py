@@ -20,11 +20,11 @@ from functools import cached_property
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers, Words
-from operators.nats import charge_of_ratio
-from operators.randomness import unit_interval
-from operators.sip.markov_model import normalised, ordered_sum
-from operators.sip.proposal import Proposal
+from fugu.operators.budget_units import charge_of_ratio
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.randomness import unit_interval
+from fugu.operators.sip.markov_model import normalised, ordered_sum
+from fugu.operators.sip.proposal import Proposal
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,13 +18,13 @@ from typing import Literal
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers, Words
-from operators.nats import charge_of_ratio
-from operators.randomized_response import WORDS, Odds
-from operators.sip.integer_law import RATIO_UP
-from operators.sip.markov_model import normalised, ordered_sum
-from operators.sip.proposal import Mask
-from operators.sip.symbol_law import SymbolLaw
+from fugu.operators.budget_units import charge_of_ratio
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.responses.randomized_response import WORDS, Odds
+from fugu.operators.sip.integer_law import RATIO_UP
+from fugu.operators.sip.markov_model import normalised, ordered_sum
+from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.symbol_law import SymbolLaw
 
 Distance = Literal["symbol", "steps"]
 

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from operators.mechanism import Array, Floats, Integers
+from fugu.operators.mechanism import Array, Floats, Integers
 
 _FEW_SYMBOLS = 24
 """Up to here they are counted sooner than searched."""

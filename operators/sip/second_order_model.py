@@ -27,9 +27,9 @@ from math import inf, sqrt
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
-from operators.sip.markov_model import check_distribution, excess, normalised
-from operators.sip.sparse_rows import SparseRows, gathered
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.markov_model import check_distribution, excess, normalised
+from fugu.operators.sip.sparse_rows import SparseRows, gathered
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ released: what is constant is a function of public data.
 A release takes one word, all of it: exactly W(y|x) words give y. Everything is `(n, rows)`: one
 column per stream. Source: symbol sampling specification, sections 2 to 5 ("Any other proposal").
 
->>> from operators.sip.assignment import Assignment
+>>> from fugu.operators.sip.assignment import Assignment
 >>> belief, itself = np.array([[0.9], [0.1]]), Assignment.to(np.array([[0], [1]]))
 >>> law = SharesLaw.of(belief, itself, PrivacyBound.of(1.0), np.zeros(1))
 >>> weights = law.weights(np.array([0]))[:, 0].tolist()
@@ -26,13 +26,13 @@ from functools import cached_property
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers, Words
-from operators.nats import charge_of_ratio
-from operators.sip.integer_law import LEAST_ROOM, MASS_UP, MOST_WORDS, RATIO_UP
-from operators.sip.integer_shares import Shares
-from operators.sip.markov_model import normalised, ordered_sum
-from operators.sip.privacy_bound import PART_DOWN, UP, WORDS, PrivacyBound
-from operators.sip.proposal import Mask, SharedProposal
+from fugu.operators.budget_units import charge_of_ratio
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.integer_law import LEAST_ROOM, MASS_UP, MOST_WORDS, RATIO_UP
+from fugu.operators.sip.integer_shares import Shares
+from fugu.operators.sip.markov_model import normalised, ordered_sum
+from fugu.operators.sip.privacy_bound import PART_DOWN, UP, WORDS, PrivacyBound
+from fugu.operators.sip.proposal import Mask, SharedProposal
 
 
 @dataclass(frozen=True, eq=False)

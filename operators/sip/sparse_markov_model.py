@@ -16,9 +16,9 @@ from functools import cached_property
 
 import numpy as np
 
-from operators.mechanism import Floats
-from operators.sip.markov_model import check_distribution, excess, normalised
-from operators.sip.sparse_rows import SparseRows
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.markov_model import check_distribution, excess, normalised
+from fugu.operators.sip.sparse_rows import SparseRows
 
 
 @dataclass(frozen=True, eq=False)

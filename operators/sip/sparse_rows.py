@@ -20,8 +20,8 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.mechanism import Array, Floats, Integers
-from operators.sip.markov_model import (
+from fugu.operators.mechanism import Array, Floats, Integers
+from fugu.operators.sip.markov_model import (
     ROUNDED_SUM,
     SMALLEST_ENTRY,
     check_entries,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
-from operators.sip.markov_model import ordered_sum
-from operators.sip.proposal import Mask
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.markov_model import ordered_sum
+from fugu.operators.sip.proposal import Mask
 
 
 @dataclass(frozen=True, eq=False)

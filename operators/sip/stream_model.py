@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Array, Floats, Integers
-from operators.randomized_response import WORDS, Odds
-from operators.sip.markov_model import normalised, ordered_sum
+from fugu.operators.mechanism import Array, Floats, Integers
+from fugu.operators.responses.randomized_response import WORDS, Odds
+from fugu.operators.sip.markov_model import normalised, ordered_sum
 
 
 @dataclass(frozen=True, eq=False)

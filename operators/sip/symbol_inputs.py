@@ -1,6 +1,6 @@
 """Symbols that come in: are they of the alphabet, and what are the draws for them bound to?"""
 
-from operators.mechanism import Inputs, Integers, Words
+from fugu.operators.mechanism import Inputs, Integers, Words
 
 
 def checked_symbols(inputs: Inputs, symbols: int) -> Integers:

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from operators.mechanism import Floats, Integers, Words
+from fugu.operators.mechanism import Floats, Integers, Words
 
 
 class SymbolLaw(Protocol):

@@ -6,19 +6,19 @@ from typing import Protocol
 
 import numpy as np
 
-from operators.fields import binding_digest
-from operators.history import extended
-from operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, Run, State
-from operators.randomness import KeyedDraws
-from operators.runs import run_in_rounds
-from operators.sip.belief_radius import Radius
-from operators.sip.beliefs import checked_belief
-from operators.sip.chain import Chain
-from operators.sip.symbol_inputs import checked_symbols
+from fugu.operators.byte_fields import binding_digest
+from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, Run, State
+from fugu.operators.multi_step import run_in_rounds
+from fugu.operators.randomness import KeyedDraws
+from fugu.operators.release_digest import extended
+from fugu.operators.sip.belief_radius import Radius
+from fugu.operators.sip.beliefs import checked_belief
+from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.symbol_inputs import checked_symbols
 
 
 class CompiledRun(Protocol):
-    """What `operators.compiled` makes of a mechanism."""
+    """What `fugu.operators.compiled` makes of a mechanism."""
 
     def run(
         self, state: State, rows: Integers, symbols: Integers, draws: KeyedDraws, total: int | None

@@ -14,7 +14,7 @@ Source: Swellfish specification, section 4.
 
 from collections.abc import Iterable
 
-from operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.occurrence import Occurrence
 
 
 def affected_ticks(start: int, end: int, occurrences: Iterable[Occurrence]) -> int:

@@ -21,8 +21,8 @@ from datetime import date, datetime
 from itertools import count
 from typing import Any
 
-from operators.swellfish.plain_data import integer, items, members, text
-from operators.swellfish.zone import DAY, Zone
+from fugu.operators.swellfish.plain_data import integer, items, members, text
+from fugu.operators.swellfish.zone import DAY, Zone
 
 _EPOCH = datetime(1970, 1, 1)
 _FIRST_DATE = _EPOCH.date()

@@ -8,8 +8,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from operators.swellfish.plain_data import integer, members, plain_json, text
-from operators.swellfish.policy import Policy
+from fugu.operators.swellfish.plain_data import integer, members, plain_json, text
+from fugu.operators.swellfish.policy import Policy
 
 
 @dataclass(frozen=True)

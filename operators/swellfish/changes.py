@@ -7,11 +7,11 @@ for any sensitivity, or for any delta(J) that can still be asked for. A configur
 removed is remembered, since it is configured for ever.
 
 >>> from datetime import datetime
->>> from operators.swellfish.calendar import Once
->>> from operators.swellfish.change import Change
->>> from operators.swellfish.temporal_sensitivity import Query
->>> from operators.swellfish.timeline import Policies
->>> from operators.swellfish.zone import Zone
+>>> from fugu.operators.swellfish.calendar import Once
+>>> from fugu.operators.swellfish.change import Change
+>>> from fugu.operators.swellfish.temporal_sensitivity import Query
+>>> from fugu.operators.swellfish.timeline import Policies
+>>> from fugu.operators.swellfish.zone import Zone
 >>> timeline = Policies(3_600_000, Query("count", 1), (Collection("home", ()),))
 >>> span = Once(Zone("UTC", ((0, 0),)), datetime(1970, 1, 1, 2), datetime(1970, 1, 1, 6))
 >>> tea = Change("home", 0, removes=None, adds=Policy("tea", span, 1, (1,)))
@@ -28,10 +28,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from operators.swellfish.admission import FOR_EVER, Admitted, open_spans
-from operators.swellfish.plain_data import plain_json
-from operators.swellfish.policy import Collection, Policy
-from operators.swellfish.zone import Zone
+from fugu.operators.swellfish.occurrences import FOR_EVER, Admitted, open_spans
+from fugu.operators.swellfish.plain_data import plain_json
+from fugu.operators.swellfish.policy import Collection, Policy
+from fugu.operators.swellfish.zone import Zone
 
 Admissions = Mapping[str, tuple[Admitted, ...]]
 """The policies of every collection."""

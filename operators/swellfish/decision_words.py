@@ -1,6 +1,6 @@
 """What was decided on a change of policies, in words for those who run the pipeline.
 
->>> from operators.swellfish.admission import Decision
+>>> from fugu.operators.swellfish.occurrences import Decision
 >>> gone = Change("family", effective=3, removes="sauna", adds=None)
 >>> in_words(gone, Decision(effective=3, first=None, waits_for=None, runs_out=(2, 4)), 3_600_000)
 'family/sauna is removed from 1970-01-01T03:00Z on; what has begun is protected until \
@@ -10,8 +10,8 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from operators.swellfish.admission import Decision
-from operators.swellfish.change import Change
+from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.occurrences import Decision
 
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 

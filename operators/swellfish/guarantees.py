@@ -3,10 +3,10 @@
 Source: Swellfish specification, section 1.2 (guarantee, corrected; what users must be told).
 """
 
-from operators.guarantee import Guarantee, Neighbours
-from operators.noise.additive import finite_precision_delta
-from operators.noise.unit_laplace import TOTAL_VARIATION
-from operators.wevent.guarantees import CORRELATION
+from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.noise.additive import finite_precision_delta
+from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
+from fugu.operators.wevent.guarantees import CORRELATION
 
 _PUBLISHED = {
     "repeat": "the last release is repeated",

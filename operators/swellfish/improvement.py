@@ -15,11 +15,11 @@ only if w is at least max |J|; the paper also takes w = max delta(J), with which
 paper prints the scale as Delta_Q epsilon / w.
 
 >>> from datetime import datetime
->>> from operators.swellfish.calendar import Once
->>> from operators.swellfish.policy import Collection, Policy
->>> from operators.swellfish.temporal_sensitivity import Query
->>> from operators.swellfish.timeline import Policies
->>> from operators.swellfish.zone import Zone
+>>> from fugu.operators.swellfish.calendar import Once
+>>> from fugu.operators.swellfish.policy import Collection, Policy
+>>> from fugu.operators.swellfish.temporal_sensitivity import Query
+>>> from fugu.operators.swellfish.timeline import Policies
+>>> from fugu.operators.swellfish.zone import Zone
 >>> span = Once(Zone("UTC", ((0, 0),)), datetime(1970, 1, 1, 2), datetime(1970, 1, 1, 6))
 >>> tea = Collection("home", (Policy("tea", span, length=1, thresholds=(25,)),))
 >>> found = improvement(Policies(3_600_000, Query("sum", 100), (tea,)), 0, 7)
@@ -31,7 +31,7 @@ Source: Swellfish specification, section 6.
 
 from dataclasses import dataclass
 
-from operators.swellfish.relevance import Timeline
+from fugu.operators.swellfish.relevance import Timeline
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from functools import cache
 
 import numpy as np
 
-from operators.mechanism import Integers, State
-from operators.swellfish.ledger import Ledger, decoded, encoded, opened
-from operators.swellfish.relevance import Relevance
-from operators.swellfish.strategy import PolicyStrategy, objects
-from operators.wevent.allocation import Offer
+from fugu.operators.mechanism import Integers, State
+from fugu.operators.swellfish.ledger import Ledger, decoded, encoded, opened
+from fugu.operators.swellfish.relevance import Relevance
+from fugu.operators.swellfish.strategy import PolicyStrategy, objects
+from fugu.operators.wevent.allocation import Offer
 
 Ledgers = Sequence[Ledger]
 

@@ -30,7 +30,7 @@ from itertools import chain, groupby, repeat
 
 import numpy as np
 
-from operators.swellfish.relevance import Interval
+from fugu.operators.swellfish.relevance import Interval
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ threshold just stays what it is.
 >>> cut_to(2, (1, 5, 2)), cut_to(2, (7, 7, 7)), cut_to(4, (1, 5, 2))
 ((5, 5), (7, 7), (1, 5, 2))
 >>> from datetime import datetime
->>> from operators.swellfish.calendar import Once
->>> from operators.swellfish.zone import Zone
+>>> from fugu.operators.swellfish.calendar import Once
+>>> from fugu.operators.swellfish.zone import Zone
 >>> night = Once(Zone("UTC", ((0, 0),)), datetime(1970, 1, 1, 22), datetime(1970, 1, 2, 2))
 >>> sauna = Policy("sauna", night, length=2, thresholds=(60,), activities=("sauna",))
 >>> list(sauna.occurrences(0, 3_600_000))
@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from operators.swellfish.calendar import When, when_from_data
-from operators.swellfish.occurrence import Occurrence
-from operators.swellfish.plain_data import integer, items, members, named, text
+from fugu.operators.swellfish.calendar import When, when_from_data
+from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.plain_data import integer, items, members, named, text
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 A row is a stream of vectors of integers, which count units, one vector per tick. Policies say how
 far the statistic of the tick may change, its `sensitivity` D, and which relevance intervals are
 open; both are public. A strategy offers a budget e2 for publishing, and perhaps e1 for the noisy
-decision whether to (`operators.wevent.strategy`). What is published has noise of scale D / e2.
+decision whether to (`fugu.operators.wevent.strategy`). What is published has noise of scale D / e2.
 
     sampled     the true vector with noise, charged to all open intervals
     repeated    the last release again
@@ -26,11 +26,11 @@ from typing import ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
-from operators.declared import take_whole_numbers
-from operators.fields import encode_fields
-from operators.guarantee import Guarantee
-from operators.history import extended
-from operators.mechanism import (
+from fugu.operators.budget_units import UNITS_PER_NAT, in_nats
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.mechanism import (
     Array,
     Draws,
     Inputs,
@@ -39,11 +39,11 @@ from operators.mechanism import (
     Releases,
     State,
 )
-from operators.nats import UNITS_PER_NAT, in_nats
-from operators.swellfish.guarantees import interval_guarantee
-from operators.swellfish.relevance import Relevance, Timeline
-from operators.wevent.allocation import Booleans, Offer
-from operators.wevent.strategy import (
+from fugu.operators.release_digest import extended
+from fugu.operators.swellfish.guarantees import interval_guarantee
+from fugu.operators.swellfish.relevance import Relevance, Timeline
+from fugu.operators.wevent.allocation import Booleans, Offer
+from fugu.operators.wevent.strategy import (
     LARGEST_BINS,
     LARGEST_VALUE,
     Tick,

@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
 
-from operators.swellfish.admission import FOR_EVER, SINCE_EVER, Admitted, Span
-from operators.swellfish.affected_ticks import affected_ticks
-from operators.swellfish.occurrence import Occurrence
-from operators.swellfish.relevance import Interval, Relevance
-from operators.swellfish.temporal_sensitivity import Query
-from operators.swellfish.zone import DAY
+from fugu.operators.swellfish.affected_ticks import affected_ticks
+from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.occurrences import FOR_EVER, SINCE_EVER, Admitted, Span
+from fugu.operators.swellfish.relevance import Interval, Relevance
+from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.zone import DAY
 
 Value = TypeVar("Value")
 

@@ -10,8 +10,8 @@ within an interval J of either, the person has some of the occurrences of that c
 others: Delta_t and delta(J) are at most those of the collection, which are asked for anyway.
 
 >>> from datetime import datetime
->>> from operators.swellfish.calendar import Once
->>> from operators.swellfish.zone import Zone
+>>> from fugu.operators.swellfish.calendar import Once
+>>> from fugu.operators.swellfish.zone import Zone
 >>> def policy(name: str, hours: tuple[int, int], length: int, threshold: int) -> Policy:
 ...     span = (datetime(1970, 1, 1, hour) for hour in hours)
 ...     return Policy(name, Once(Zone("UTC", ((0, 0),)), *span), length, (threshold,))
@@ -32,15 +32,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from operators.swellfish.admission import Decision, admit, first_free, open_spans
-from operators.swellfish.change import Change
-from operators.swellfish.changes import Admissions, decoded, encoded, policy_data, still_needed
-from operators.swellfish.decision_words import in_words
-from operators.swellfish.plain_data import plain_json
-from operators.swellfish.policy import Collection, Policy
-from operators.swellfish.relevance import Relevance
-from operators.swellfish.sweep import CollectionSweep, Sweep
-from operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.changes import Admissions, decoded, encoded, policy_data, still_needed
+from fugu.operators.swellfish.decision_words import in_words
+from fugu.operators.swellfish.occurrences import Decision, admit, first_free, open_spans
+from fugu.operators.swellfish.plain_data import plain_json
+from fugu.operators.swellfish.policy import Collection, Policy
+from fugu.operators.swellfish.relevance import Relevance
+from fugu.operators.swellfish.sweep import CollectionSweep, Sweep
+from fugu.operators.swellfish.temporal_sensitivity import Query
 
 LARGEST_CHANGES = 2**20
 """Bytes; a policy that would make them more is not added."""

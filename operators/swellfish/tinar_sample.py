@@ -9,10 +9,10 @@ open.
 Parameters: those of `unicorn_is`. Input and release: as for `tinar_uniform`.
 
 >>> import numpy as np
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
->>> from operators.registry.policies import HOUSEHOLD
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
+>>> from fugu.operators.registry.policies import HOUSEHOLD
 >>> sample = TINARSample(HOUSEHOLD, bins=1, epsilon=1.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "sample", 1, sample.law_digest())
 >>> state, charged = sample.start(1), []
@@ -29,7 +29,7 @@ Source: Swellfish specification, sections 5.1 and 6.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from operators.swellfish.unicorn_is import UnicornIS
+from fugu.operators.swellfish.unicorn_is import UnicornIS
 
 
 @dataclass(frozen=True, eq=False)

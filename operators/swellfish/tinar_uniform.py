@@ -10,10 +10,10 @@ Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`; the a
 `sensitivity` is the one that noise is drawn for.
 
 >>> import numpy as np
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
->>> from operators.registry.policies import HOUSEHOLD
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
+>>> from fugu.operators.registry.policies import HOUSEHOLD
 >>> even = TINARUniform(HOUSEHOLD, bins=1, epsilon=1.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "uniform", 1, even.law_digest())
 >>> state, charged = even.start(1), []
@@ -30,7 +30,7 @@ Source: Swellfish specification, section 6.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from operators.swellfish.interval_strategy import IntervalStrategy, Ledgers
+from fugu.operators.swellfish.interval_strategy import IntervalStrategy, Ledgers
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,10 @@ Parameters: those of `unicorn_is`, and `window` in ticks, as many as the longest
 has: while a longer one is open, nothing is published. Input and release: as for `unicorn_is`.
 
 >>> import numpy as np
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
->>> from operators.registry.policies import HOUSEHOLD
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
+>>> from fugu.operators.registry.policies import HOUSEHOLD
 >>> absorption = TSBudgetAbsorption(HOUSEHOLD, bins=1, epsilon=1.0, window=4)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "ba", 1, absorption.law_digest())
 >>> state, charged = absorption.start(1), []
@@ -31,8 +31,8 @@ Source: Swellfish specification, section 6; Kellaris et al. 2014.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from operators.swellfish.window_strategy import WindowStrategy
-from operators.wevent import allocation
+from fugu.operators.swellfish.window_strategy import WindowStrategy
+from fugu.operators.wevent import allocation
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,11 @@ release there is nothing to compare with: it is sampled without a decision.
 Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`.
 
 >>> import numpy as np
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
->>> from operators.registry.policies import HOUSEHOLD
->>> from operators.swellfish.strategy import Status
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
+>>> from fugu.operators.registry.policies import HOUSEHOLD
+>>> from fugu.operators.swellfish.strategy import Status
 >>> unicorn = Unicorn(HOUSEHOLD, bins=1, epsilon=10.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "unicorn", 1, unicorn.law_digest())
 >>> state, became = unicorn.start(1), []
@@ -33,8 +33,8 @@ epsilon on to Algorithm 3, and not the half that decisions leave.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from operators.swellfish.interval_strategy import Ledgers
-from operators.swellfish.unicorn_ps import UnicornPS
+from fugu.operators.swellfish.interval_strategy import Ledgers
+from fugu.operators.swellfish.unicorn_ps import UnicornPS
 
 
 @dataclass(frozen=True, eq=False)

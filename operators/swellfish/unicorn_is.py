@@ -14,11 +14,11 @@ Release: integers `(rows, bins)`, noisy or repeated, annotated with their `statu
 in units, and the `sensitivity` of the tick, in units.
 
 >>> import numpy as np
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
->>> from operators.registry.policies import HOUSEHOLD
->>> from operators.swellfish.strategy import Status
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
+>>> from fugu.operators.registry.policies import HOUSEHOLD
+>>> from fugu.operators.swellfish.strategy import Status
 >>> once = UnicornIS(HOUSEHOLD, bins=1, epsilon=1.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "is", 1, once.law_digest())
 >>> state = once.start(1)
@@ -44,7 +44,7 @@ tick is sampled with epsilon once the first ones have ended.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from operators.swellfish.interval_strategy import IntervalStrategy, Ledgers
+from fugu.operators.swellfish.interval_strategy import IntervalStrategy, Ledgers
 
 
 @dataclass(frozen=True, eq=False)

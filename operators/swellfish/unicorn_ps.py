@@ -9,10 +9,10 @@ proposes an even share of epsilon, or of what is left if that is more; the least
 Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`.
 
 >>> import numpy as np
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
->>> from operators.registry.policies import HOUSEHOLD
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
+>>> from fugu.operators.registry.policies import HOUSEHOLD
 >>> always = UnicornPS(HOUSEHOLD, bins=1, epsilon=1.0, irrelevant="exact")
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "ps", 1, always.law_digest())
 >>> state = always.start(1)
@@ -38,7 +38,7 @@ of people.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from operators.swellfish.interval_strategy import IntervalStrategy, Ledgers
+from fugu.operators.swellfish.interval_strategy import IntervalStrategy, Ledgers
 
 
 @dataclass(frozen=True, eq=False)

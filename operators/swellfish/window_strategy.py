@@ -19,12 +19,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from operators.fields import encode_fields
-from operators.mechanism import State
-from operators.swellfish.relevance import Relevance
-from operators.swellfish.strategy import PolicyStrategy
-from operators.wevent.allocation import Offer, Rule
-from operators.wevent.strategy import LARGEST_WINDOW, require_size
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.mechanism import State
+from fugu.operators.swellfish.relevance import Relevance
+from fugu.operators.swellfish.strategy import PolicyStrategy
+from fugu.operators.wevent.allocation import Offer, Rule
+from fugu.operators.wevent.strategy import LARGEST_WINDOW, require_size
 
 _PREFIX = "rule_"
 _COVERED = "covered"

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
 
-from operators.swellfish.plain_data import integer, items, members, text
+from fugu.operators.swellfish.plain_data import integer, items, members, text
 
 DAY = 86_400
 

@@ -8,8 +8,8 @@ from dataclasses import asdict
 
 import numpy as np
 
-from operators.mechanism import Array, Floats
-from operators.temporal.costs import Expected
+from fugu.operators.mechanism import Array, Floats
+from fugu.operators.temporal.costs import Expected
 
 
 def audit_object(

@@ -10,9 +10,9 @@ ticks 1..k-1 of an epoch.
 Input, release and state: `temporal_perturbation`. Nothing is ever pending, so an epoch ends without
 a cool-down.
 
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, record_positions
->>> from operators.secret import Secret
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, record_positions
+>>> from fugu.operators.secret import Secret
 >>> backward = BackwardPerturbation(k=3, epsilon=2.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "bpm", 1, backward.law_digest())
 >>> state, published = backward.start(1), []
@@ -33,12 +33,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from operators.mechanism import Array, Floats, Guarantee, Integers, State, Words
-from operators.temporal import costs
-from operators.temporal.audit import by_distance
-from operators.temporal.costs import Expected
-from operators.temporal.guarantees import REPEATS, delay_guarantee
-from operators.temporal.random_lag import RandomLag
+from fugu.operators.mechanism import Array, Floats, Guarantee, Integers, State, Words
+from fugu.operators.temporal import costs
+from fugu.operators.temporal.audit import by_distance
+from fugu.operators.temporal.costs import Expected
+from fugu.operators.temporal.guarantees import REPEATS, delay_guarantee
+from fugu.operators.temporal.random_lag import RandomLag
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

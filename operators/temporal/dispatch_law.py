@@ -32,8 +32,8 @@ from math import inf, log
 
 import numpy as np
 
-from operators.mechanism import Floats
-from operators.nats import exact_exp
+from fugu.operators.budget_units import exact_exp
+from fugu.operators.mechanism import Floats
 
 SMALLEST_K, LARGEST_K = 3, 1000
 TOLERANCE = 1e-9

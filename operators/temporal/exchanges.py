@@ -23,8 +23,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from operators.mechanism import Floats
-from operators.temporal.dispatch_law import free_chances
+from fugu.operators.mechanism import Floats
+from fugu.operators.temporal.dispatch_law import free_chances
 
 
 @lru_cache(maxsize=8)

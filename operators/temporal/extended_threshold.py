@@ -23,12 +23,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from operators.declared import take_whole_numbers
-from operators.mechanism import Array, Words
-from operators.randomized_response import WORDS
-from operators.temporal.guarantees import EMPTY_IS_DROPPED
-from operators.temporal.selection import select, smaller_k_is_better
-from operators.temporal.threshold_dispatch import ThresholdDispatch
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.mechanism import Array, Words
+from fugu.operators.responses.randomized_response import WORDS
+from fugu.operators.temporal.guarantees import EMPTY_IS_DROPPED
+from fugu.operators.temporal.selection import select, smaller_k_is_better
+from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -26,11 +26,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from operators.mechanism import Array, Floats, Guarantee, State, Words
-from operators.temporal import costs
-from operators.temporal.costs import Expected
-from operators.temporal.guarantees import EMPTY_IS_UNCHOSEN, delay_guarantee
-from operators.temporal.random_lag import RandomLag, lag_law
+from fugu.operators.mechanism import Array, Floats, Guarantee, State, Words
+from fugu.operators.temporal import costs
+from fugu.operators.temporal.costs import Expected
+from fugu.operators.temporal.guarantees import EMPTY_IS_UNCHOSEN, delay_guarantee
+from fugu.operators.temporal.random_lag import RandomLag, lag_law
 
 Calibrate = Literal["nominal", "visible"]
 

@@ -3,8 +3,8 @@
 Source: TLDP specification, section 6.
 """
 
-from operators.guarantee import Guarantee, Neighbours
-from operators.nats import exact_exp
+from fugu.operators.budget_units import exact_exp
+from fugu.operators.guarantee import Guarantee, Neighbours
 
 NOT_A_SWAP = (
     "two values that change places: some releases are then impossible, so that no epsilon bounds "

@@ -10,7 +10,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.mechanism import Array, Words
+from fugu.operators.mechanism import Array, Words
 
 _DIGEST_BYTES = 32
 _NOTHING = np.array(None, dtype=object)

@@ -12,9 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from operators.mechanism import Integers, Words
-from operators.randomized_response import LARGEST_EPSILON, WORDS, Odds
-from operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.operators.mechanism import Integers, Words
+from fugu.operators.responses.randomized_response import LARGEST_EPSILON, WORDS, Odds
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -17,10 +17,10 @@ from math import isfinite
 
 import numpy as np
 
-from operators.nats import exact_exp
-from operators.temporal import costs as expected
-from operators.temporal.costs import Costs
-from operators.temporal.dispatch_law import (
+from fugu.operators.budget_units import exact_exp
+from fugu.operators.temporal import costs as expected
+from fugu.operators.temporal.costs import Costs
+from fugu.operators.temporal.dispatch_law import (
     LARGEST_K,
     SMALLEST_K,
     delay_law,
@@ -30,8 +30,8 @@ from operators.temporal.dispatch_law import (
     late_ratios,
     smallest_budget,
 )
-from operators.temporal.forward import Calibrate, calibrated, can_be_calibrated
-from operators.temporal.random_lag import lag_law
+from fugu.operators.temporal.forward import Calibrate, calibrated, can_be_calibrated
+from fugu.operators.temporal.random_lag import lag_law
 
 PREFERENCE = (
     "threshold_perturbation",

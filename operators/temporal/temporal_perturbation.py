@@ -21,10 +21,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from operators.declared import take_whole_numbers
-from operators.fields import encode_fields
-from operators.history import extended
-from operators.mechanism import (
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.mechanism import (
     Array,
     Draws,
     Floats,
@@ -36,10 +35,11 @@ from operators.mechanism import (
     State,
     Words,
 )
-from operators.temporal.audit import audit_object
-from operators.temporal.costs import Expected
-from operators.temporal.dispatch_law import LARGEST_K
-from operators.temporal.payloads import bound_to, checked, is_there
+from fugu.operators.release_digest import extended
+from fugu.operators.temporal.audit import audit_object
+from fugu.operators.temporal.costs import Expected
+from fugu.operators.temporal.dispatch_law import LARGEST_K
+from fugu.operators.temporal.payloads import bound_to, checked, is_there
 
 WarmUp = Literal["suppress", "emit"]
 Empty = Literal["emit", "skip"]

@@ -11,9 +11,9 @@ None; `start_mode`: "stationary", or "cold" as in the paper, which breaks the cl
 suppress or emit ticks 1..k-1 of an epoch.
 Input, release and state: `temporal_perturbation` and `threshold_dispatch`.
 
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, record_positions
->>> from operators.secret import Secret
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, record_positions
+>>> from fugu.operators.secret import Secret
 >>> threshold = ThresholdPerturbation.for_budget(k=5, epsilon=2.0)
 >>> threshold.c0, round(threshold.delay_law_epsilon, 3)
 (3, 1.695)
@@ -35,10 +35,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from operators.mechanism import Array, Words
-from operators.temporal.dispatch_law import derived_budget
-from operators.temporal.selection import infeasible, select
-from operators.temporal.threshold_dispatch import ThresholdDispatch
+from fugu.operators.mechanism import Array, Words
+from fugu.operators.temporal.dispatch_law import derived_budget
+from fugu.operators.temporal.selection import infeasible, select
+from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -23,8 +23,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from operators.fields import binding_digest
-from operators.mechanism import (
+from fugu.operators.byte_fields import binding_digest
+from fugu.operators.mechanism import (
     Array,
     Draws,
     Floats,
@@ -34,11 +34,11 @@ from operators.mechanism import (
     State,
     Words,
 )
-from operators.randomness import draws_of, integers_below, unit_interval
-from operators.temporal import costs
-from operators.temporal.audit import by_distance
-from operators.temporal.costs import Expected
-from operators.temporal.dispatch_law import (
+from fugu.operators.randomness import draws_of, integers_below, unit_interval
+from fugu.operators.temporal import costs
+from fugu.operators.temporal.audit import by_distance
+from fugu.operators.temporal.costs import Expected
+from fugu.operators.temporal.dispatch_law import (
     ROUNDING,
     SMALLEST_K,
     TOLERANCE,
@@ -46,9 +46,9 @@ from operators.temporal.dispatch_law import (
     derived_budget,
     free_chances,
 )
-from operators.temporal.exchanges import impossible_shares
-from operators.temporal.guarantees import KNOWN_SLOTS, delay_guarantee, delta_of
-from operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.operators.temporal.exchanges import impossible_shares
+from fugu.operators.temporal.guarantees import KNOWN_SLOTS, delay_guarantee, delta_of
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 StartMode = Literal["stationary", "cold"]
 

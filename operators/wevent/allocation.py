@@ -26,9 +26,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.mechanism import Array, Integers, State
-from operators.nats import add_spent
-from operators.wevent.cap import Cap
+from fugu.operators.budget_units import add_spent
+from fugu.operators.mechanism import Array, Integers, State
+from fugu.operators.wevent.cap import Cap
 
 Booleans = NDArray[np.bool_]
 

@@ -16,9 +16,9 @@ per tick. Release: integers `(rows, bins)`, the totals of all ticks so far, unbi
 and `noisy`, one open block per level.
 
 >>> import numpy as np
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
 >>> tree = BinaryTree(bins=1, window=1, epsilon=1.0, sensitivity=1, horizon=3)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "tree", 1, tree.law_digest())
 >>> state, totals = tree.start(1), []
@@ -39,16 +39,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from operators.declared import take_whole_numbers
-from operators.fields import encode_fields
-from operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
-from operators.history import extended
-from operators.mechanism import Draws, Inputs, Integers, Releases, State
-from operators.nats import UNITS_PER_NAT, add_spent, in_nats
-from operators.noise.additive import finite_precision_delta
-from operators.noise.unit_laplace import TOTAL_VARIATION
-from operators.wevent.guarantees import window_guarantee
-from operators.wevent.strategy import (
+from fugu.operators.budget_units import UNITS_PER_NAT, add_spent, in_nats
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
+from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
+from fugu.operators.noise.additive import finite_precision_delta
+from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
+from fugu.operators.release_digest import extended
+from fugu.operators.wevent.guarantees import window_guarantee
+from fugu.operators.wevent.strategy import (
     LARGEST_BINS,
     LARGEST_VALUE,
     Tick,

@@ -10,9 +10,9 @@ Parameters: those of `uniform`. Input and release: as for `uniform`. State: also
 the last publication, and `multiple`: of how many ticks it had the part.
 
 >>> import numpy as np
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
 >>> absorption = BudgetAbsorption(bins=2, window=2, epsilon=1.0, sensitivity=1)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "ba", 1, absorption.law_digest())
 >>> state, published = absorption.start(1), []
@@ -29,8 +29,8 @@ Source: PBA specification, section 4; Kellaris et al. 2014.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from operators.wevent import allocation
-from operators.wevent.strategy import Strategy
+from fugu.operators.wevent import allocation
+from fugu.operators.wevent.strategy import Strategy
 
 
 @dataclass(frozen=True, eq=False)

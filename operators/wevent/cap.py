@@ -6,7 +6,7 @@ Source: PBA specification, section 6 (guard).
 from dataclasses import dataclass
 from fractions import Fraction
 
-from operators.nats import UNITS_PER_NAT
+from fugu.operators.budget_units import UNITS_PER_NAT
 
 
 @dataclass(frozen=True)

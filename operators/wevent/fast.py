@@ -22,9 +22,9 @@ the estimate, rounded, and repeated until the next sample. State: the filter (`e
 `variance`), the controller (`errors`, `interval`), and `due`, the next tick to sample.
 
 >>> import numpy as np
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
 >>> fast = Fast(bins=1, window=8, epsilon=1.0, sensitivity=1, samples=3)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "fast", 1, fast.law_digest())
 >>> state, published = fast.start(1), []
@@ -47,12 +47,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from operators.fields import encode_fields
-from operators.mechanism import Floats, Integers, State
-from operators.wevent import allocation
-from operators.wevent.allocation import Booleans, Offer
-from operators.wevent.filtered import FilteredStrategy
-from operators.wevent.strategy import require_size
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.mechanism import Floats, Integers, State
+from fugu.operators.wevent import allocation
+from fugu.operators.wevent.allocation import Booleans, Offer
+from fugu.operators.wevent.filtered import FilteredStrategy
+from fugu.operators.wevent.strategy import require_size
 
 SAMPLED_SHARE = 40, 3
 """3 samples in 40 ticks."""

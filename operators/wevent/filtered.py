@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers, State
-from operators.wevent.strategy import LARGEST_VALUE, Strategy, require_size
+from fugu.operators.mechanism import Floats, Integers, State
+from fugu.operators.wevent.strategy import LARGEST_VALUE, Strategy, require_size
 
 
 @dataclass(frozen=True, eq=False)

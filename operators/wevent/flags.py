@@ -24,10 +24,10 @@ from typing import Protocol
 
 import numpy as np
 
-from operators.declared import take_whole_numbers
-from operators.fields import encode_fields
-from operators.mechanism import Integers, State
-from operators.wevent.allocation import Booleans
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.mechanism import Integers, State
+from fugu.operators.wevent.allocation import Booleans
 
 _ROW_SUM = 1e-9
 """How far the sum of a row may be from 1."""

@@ -3,9 +3,9 @@
 Source: PBA specification, sections 1 (neighbours, streaming rules) and 6 (required wording).
 """
 
-from operators.guarantee import Guarantee, Neighbours
-from operators.noise.additive import finite_precision_delta
-from operators.noise.unit_laplace import TOTAL_VARIATION
+from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.noise.additive import finite_precision_delta
+from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
 
 CORRELATION = (
     "an attacker who knows how the ticks of one person depend on each other, for example by a "

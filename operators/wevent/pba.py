@@ -12,10 +12,10 @@ Parameters: those of `uniform`, and `flags`, a provider from `operators.wevent.f
 release: as for `uniform`. State: also `shares`, and what the provider remembers.
 
 >>> import numpy as np
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
->>> from operators.wevent.flags import Schedule
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
+>>> from fugu.operators.wevent.flags import Schedule
 >>> pba = PrivacyBudgetAllocation(2, 2, 1.0, 1, flags=Schedule((False, True)))
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "pba", 1, pba.law_digest())
 >>> state, published = pba.start(1), []
@@ -32,10 +32,10 @@ Source: PBA specification, section 2; Hemkumar 2021, chapter 5, corrected.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from operators.mechanism import Integers, State
-from operators.wevent import allocation
-from operators.wevent.flags import NEVER, Flags
-from operators.wevent.strategy import Strategy
+from fugu.operators.mechanism import Integers, State
+from fugu.operators.wevent import allocation
+from fugu.operators.wevent.flags import NEVER, Flags
+from fugu.operators.wevent.strategy import Strategy
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,14 +27,14 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from operators.fields import encode_fields
-from operators.leakage.correlation import TemporalCorrelation
-from operators.leakage.inversion import epsilons_for, largest_epsilon
-from operators.mechanism import State
-from operators.nats import UNITS_PER_NAT
-from operators.wevent import allocation
-from operators.wevent.allocation import Booleans, Offer
-from operators.wevent.strategy import Strategy
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.leakage.inversion import epsilons_for, largest_epsilon
+from fugu.operators.mechanism import State
+from fugu.operators.wevent import allocation
+from fugu.operators.wevent.allocation import Booleans, Offer
+from fugu.operators.wevent.strategy import Strategy
 
 
 @dataclass(frozen=True)

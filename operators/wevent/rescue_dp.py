@@ -26,7 +26,7 @@ down; where less than a grid step is left for it, the first tick samples that ha
 codes streamdp-benchmark has all these numbers; where it has one region, it limits e as it is done
 here, and where it has many, e is the whole rest, as in DynamicWEventCode, whose theta is 2, phi and
 p_max are 0.5, and whose I is rounded down. K_d is 0: there is no term for how fast E changes. I is
-counted in 2^-20 ticks and p in 2^-18, and the logarithm is that of `operators/nats.py`: the same
+counted in 2^-20 ticks and p in 2^-18, and the logarithm is that of `budget_units`: the same
 budgets on every machine.
 
 Parameters: those of `uniform`; `contribution`, see `filtered`, in whose squares the first variance
@@ -38,9 +38,9 @@ sample. State: the filter (`estimate`, `variance`), the controller (`errors`, `s
 `interval`), and `due`, the next tick to sample.
 
 >>> import numpy as np
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
 >>> rescue = RescueDp(bins=1, window=8, epsilon=1.0, sensitivity=1)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "rescue_dp", 1, rescue.law_digest())
 >>> state, spent = rescue.start(1), []
@@ -60,12 +60,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from operators.fields import encode_fields
-from operators.mechanism import Floats, Integers, State
-from operators.nats import UNITS_PER_NAT, charge_of_ratio
-from operators.wevent import allocation
-from operators.wevent.allocation import Booleans, Offer, pushed
-from operators.wevent.filtered import FilteredStrategy
+from fugu.operators.budget_units import UNITS_PER_NAT, charge_of_ratio
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.mechanism import Floats, Integers, State
+from fugu.operators.wevent import allocation
+from fugu.operators.wevent.allocation import Booleans, Offer, pushed
+from fugu.operators.wevent.filtered import FilteredStrategy
 
 SHARE_BITS = 18
 """A share times 20 nats fits 64 bits."""

@@ -7,9 +7,9 @@ are published with noise of scale sensitivity / epsilon, and repeated in between
 Parameters: those of `uniform`. Input and release: as for `uniform`.
 
 >>> import numpy as np
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
 >>> sample = Sample(bins=2, window=2, epsilon=1.0, sensitivity=1)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "sample", 1, sample.law_digest())
 >>> state, published = sample.start(1), []
@@ -26,8 +26,8 @@ Source: PBA specification, section 4; Kellaris et al. 2014.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from operators.wevent import allocation
-from operators.wevent.strategy import Strategy
+from fugu.operators.wevent import allocation
+from fugu.operators.wevent.strategy import Strategy
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,11 +24,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from operators.declared import take_whole_numbers
-from operators.fields import binding_digest, encode_fields
-from operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
-from operators.history import extended
-from operators.mechanism import (
+from fugu.operators.budget_units import UNITS_PER_NAT, in_nats
+from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
+from fugu.operators.mechanism import (
     Array,
     Draws,
     Floats,
@@ -38,13 +38,13 @@ from operators.mechanism import (
     Releases,
     State,
 )
-from operators.nats import UNITS_PER_NAT, in_nats
-from operators.noise.grid import counted
-from operators.noise.unit_laplace import WORDS_PER_DRAW, sample
-from operators.randomness import draws_of
-from operators.wevent.allocation import Booleans, Offer, Rule, window_spend
-from operators.wevent.cap import Cap
-from operators.wevent.guarantees import window_guarantee
+from fugu.operators.noise.grid import counted
+from fugu.operators.noise.unit_laplace import WORDS_PER_DRAW, sample
+from fugu.operators.randomness import draws_of
+from fugu.operators.release_digest import extended
+from fugu.operators.wevent.allocation import Booleans, Offer, Rule, window_spend
+from fugu.operators.wevent.cap import Cap
+from fugu.operators.wevent.guarantees import window_guarantee
 
 LARGEST_BINS = 2**17
 LARGEST_WINDOW = 100_000

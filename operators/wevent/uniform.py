@@ -10,9 +10,9 @@ go, 2 if it can change the bin); `cap` on a tick, if any.
 Input: integers `(rows, bins)`. Release: integers `(rows, bins)`, unbiased. State: see `strategy`.
 
 >>> import numpy as np
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
 >>> uniform = Uniform(bins=3, window=10, epsilon=1.0, sensitivity=1)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "uniform", 1, uniform.law_digest())
 >>> draws = scope.draws([b"zones"], [tick_position("vitals", 7)])
@@ -26,8 +26,8 @@ Source: PBA specification, section 4; Kellaris et al. 2014.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from operators.wevent import allocation
-from operators.wevent.strategy import Strategy
+from fugu.operators.wevent import allocation
+from fugu.operators.wevent.strategy import Strategy
 
 
 @dataclass(frozen=True, eq=False)

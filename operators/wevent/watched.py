@@ -8,10 +8,10 @@ Parameters: `strategy`; `correlation`, the matrices; `factor`, how many times wh
 leaks: 2 if noise is for users who come or go, else 1. State: also `leakage (rows,)`.
 
 >>> import numpy as np
->>> from operators.mechanism import Inputs
->>> from operators.randomness import DrawScope, tick_position
->>> from operators.secret import Secret
->>> from operators.wevent.uniform import Uniform
+>>> from fugu.operators.mechanism import Inputs
+>>> from fugu.operators.randomness import DrawScope, tick_position
+>>> from fugu.operators.secret import Secret
+>>> from fugu.operators.wevent.uniform import Uniform
 >>> often = TemporalCorrelation.of([[0.6, 0.4], [0.1, 0.9]])
 >>> watched = Watched(Uniform(bins=1, window=2, epsilon=2.0, sensitivity=1), often)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "uniform", 1, watched.law_digest())
@@ -34,12 +34,12 @@ from math import inf
 
 import numpy as np
 
-from operators.fields import encode_fields
-from operators.leakage.correlation import TemporalCorrelation
-from operators.leakage.online import OnlineLeakage
-from operators.mechanism import Draws, Guarantee, Inputs, Releases, State
-from operators.nats import LARGEST_CHARGE, UNITS_PER_NAT
-from operators.wevent.strategy import Strategy
+from fugu.operators.budget_units import LARGEST_CHARGE, UNITS_PER_NAT
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.leakage.online import OnlineLeakage
+from fugu.operators.mechanism import Draws, Guarantee, Inputs, Releases, State
+from fugu.operators.wevent.strategy import Strategy
 
 _LEAKAGE = "leakage"
 _SHOWN = 1e6

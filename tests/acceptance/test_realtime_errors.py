@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
-from operators.realtime.accountants import paper_total
+from fugu.operators.mechanism import Floats
+from fugu.operators.realtime.accountants import paper_total
 from tests.operators.realtime import printed
 from tests.operators.realtime.series import (
     DELTA,

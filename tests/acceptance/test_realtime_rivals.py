@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats, Inputs, Mechanism
-from operators.realtime import rivals
-from operators.realtime.accountants import paper_total
-from operators.wevent.binary_tree import BinaryTree
-from operators.wevent.budget_absorption import BudgetAbsorption
-from operators.wevent.budget_distribution import BudgetDistribution
+from fugu.operators.mechanism import Floats, Inputs, Mechanism
+from fugu.operators.realtime import rivals
+from fugu.operators.realtime.accountants import paper_total
+from fugu.operators.wevent.binary_tree import BinaryTree
+from fugu.operators.wevent.budget_absorption import BudgetAbsorption
+from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.realtime import printed
 from tests.operators.realtime.series import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.forward import ForwardPerturbation
 from tests.dataflows.evaluation.temporal.section_nine import (
     EPSILONS,
     PENDING,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
 
 PEERS = Path(__file__).parents[2] / "bench" / "peers"
 SMOOTHING = 0.001

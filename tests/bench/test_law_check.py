@@ -11,8 +11,8 @@ import pytest
 
 from bench.comparison.data import ALPHABET, EPSILON, model_document, model_of
 from bench.comparison.law_check import Checked, WrongOutput, compare_with_law
-from operators.mechanism import Floats, Integers
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
 PEERS = Path(__file__).parents[2] / "bench" / "peers"
 USERS, RECORDS = 200, 12

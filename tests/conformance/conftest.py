@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from operators.registry import KINDS, Example
+from fugu.operators.registry import KINDS, Example
 
 EXAMPLES = [
     (kind, number) for kind, entry in KINDS.items() for number in range(len(entry.examples()))

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dataflows.state.row_block import Body, column_bytes
-from operators.mechanism import Array, Draws, Inputs, Integers, State, TimedMechanism, Words
-from operators.randomness import DrawScope, record_positions
-from operators.registry import Example
-from operators.secret import Secret
+from fugu.dataflows.state.row_block import Body, column_bytes
+from fugu.operators.mechanism import Array, Draws, Inputs, Integers, State, TimedMechanism, Words
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.registry import Example
+from fugu.operators.secret import Secret
 
 Bytes = dict[str, bytes]
 

@@ -10,8 +10,8 @@ import numpy as np
 import orjson
 import pytest
 
-from operators.mechanism import Mechanism, Notion, Per
-from operators.registry import KINDS, UNUSABLE, Example
+from fugu.operators.mechanism import Mechanism, Notion, Per
+from fugu.operators.registry import KINDS, UNUSABLE, Example
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,15 +6,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from operators.mechanism import (
+from fugu.operators.mechanism import (
     AT_THE_END,
     ExhaustibleMechanism,
     Inputs,
     Integers,
     TimedMechanism,
 )
-from operators.randomness import record_positions
-from operators.registry import Example
+from fugu.operators.randomness import record_positions
+from fugu.operators.registry import Example
 from tests.conformance.streams import Stored, Streams, WatchedDraws
 
 ROWS, STEPS = 5, 12

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operators.mechanism import ExhaustibleMechanism, Inputs, Integers, RunningMechanism
-from operators.randomness import record_positions
-from operators.registry import KINDS, Example
-from operators.runs import running
+from fugu.operators.mechanism import ExhaustibleMechanism, Inputs, Integers, RunningMechanism
+from fugu.operators.multi_step import running
+from fugu.operators.randomness import record_positions
+from fugu.operators.registry import KINDS, Example
 from tests.conformance.conftest import EXAMPLES
 from tests.conformance.streams import Stored, Streams
 

@@ -1,6 +1,6 @@
 """Records that a pipeline over the field `zone` must refuse, why, and the field to blame."""
 
-from dataflows.batches import Reason
+from fugu.dataflows.base.batches import Reason
 from tests.dataflows.columns import Message
 
 CANARY = "canary-7f3a"

@@ -9,8 +9,8 @@ from random import Random
 
 import numpy as np
 
-from dataflows.state.row_table import RowTable
-from operators.mechanism import Mechanism
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Mechanism
 from tests.dataflows.columns import (
     ALPHABET,
     CRR,

@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
-from dataflows.admission import Admission
-from dataflows.batches import Batch, Outgoing, Sanitized
-from dataflows.codec.fields import FieldTimestamp
-from dataflows.codec.records import Codec
-from dataflows.codec.symbols import Symbols
-from dataflows.deduplication import Deduplication
-from dataflows.lift import Lift
-from dataflows.publish import KeyPolicy, Pseudonyms, Publisher
-from dataflows.state.row_table import RowTable
-from operators.mechanism import Mechanism
-from operators.randomness import DrawScope
-from operators.secret import Secret
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
+from fugu.dataflows.base.batches import Batch, Outgoing, Sanitized
+from fugu.dataflows.publishing.envelope import KeyPolicy, Pseudonyms, Publisher
+from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.deduplication import Deduplication
+from fugu.dataflows.records.json_fields import FieldTimestamp
+from fugu.dataflows.records.symbols import Symbols
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Mechanism
+from fugu.operators.randomness import DrawScope
+from fugu.operators.secret import Secret
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
 
 ALPHABET = ["rest", "light", "vigorous"]
 SOURCE = "topic-id-of-the-source"

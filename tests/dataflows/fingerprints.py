@@ -1,6 +1,6 @@
 """A fingerprint with a value of its own in every field."""
 
-from dataflows.fingerprint import Fingerprint
+from fugu.dataflows.state.fingerprint import Fingerprint
 
 FINGERPRINT = Fingerprint(
     pipeline="heart-zones",

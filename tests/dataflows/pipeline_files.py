@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
-from dataflows.errors import ConfigurationError
-from dataflows.mechanisms import Configured, configure
-from dataflows.pipeline_file import PipelineFile
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.pipeline.mechanisms import Configured, configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 PIPELINE = """\
 name: heart-zones

@@ -6,14 +6,14 @@ import numpy as np
 import orjson
 import pytest
 
-from dataflows.codec.symbols import Symbols
-from dataflows.commands.explain import explain
-from dataflows.mechanisms import configure
-from operators.budget import Budgeted
-from operators.mechanism import Inputs, Kind
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
-from operators.sip.adaptive_release import AdaptiveRelease
+from fugu.dataflows.commands.explain import explain
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.records.symbols import Symbols
+from fugu.operators.budget import Budgeted
+from fugu.operators.mechanism import Inputs, Kind
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from tests.dataflows.pipeline_files import MODEL, PIPELINE, read, read_error
 
 ADAPTIVE = PIPELINE.replace("kind: crr", "kind: adaptive_crr\n  decision_epsilon: 2.5")

@@ -5,8 +5,8 @@ from zlib import crc32
 import pytest
 from kafka.partitioner.default import murmur2
 
-from dataflows.admission import Admission, Partitioner
-from dataflows.batches import Reason
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.stages.admission import Admission, Partitioner
 from tests.dataflows.columns import batch_of, codec, lift, new_table
 
 VALUE = b'{"zone": "rest"}'

@@ -5,14 +5,14 @@ from pathlib import Path
 import orjson
 import pytest
 
-from dataflows.commands.explain import explain
-from dataflows.config import reading_digest
-from dataflows.errors import StartRefused
-from dataflows.fingerprint import check_same
-from dataflows.mechanisms import configure
-from dataflows.operator_sections import AlphabetOperator
-from dataflows.operator_sections.alphabets import in_short
-from dataflows.pipeline_file import PipelineFile
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.commands.explain import explain
+from fugu.dataflows.kinds import AlphabetOperator
+from fugu.dataflows.kinds.alphabets import in_short
+from fugu.dataflows.pipeline.config import reading_digest
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.state.fingerprint import check_same
 from tests.dataflows.fingerprints import FINGERPRINT
 from tests.dataflows.pipeline_files import MODEL, PIPELINE, configured, read, read_error
 

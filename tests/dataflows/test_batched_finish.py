@@ -6,12 +6,12 @@ from pathlib import Path
 import orjson
 import pytest
 
-from dataflows.batches import Sanitized
-from dataflows.lift import Lift
-from dataflows.mechanisms import Configured
-from dataflows.publish import Pseudonyms, Publisher
-from dataflows.state.row_table import RowTable
-from operators.nats import units_of
+from fugu.dataflows.base.batches import Sanitized
+from fugu.dataflows.pipeline.mechanisms import Configured
+from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
+from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.budget_units import units_of
 from tests.dataflows.columns import EVERYBODY, SCOPE, SECRET, SOURCE, batch_of
 from tests.dataflows.pipeline_files import configured
 from tests.dataflows.test_batched_section import pipeline

@@ -5,12 +5,12 @@ from pathlib import Path
 import orjson
 import pytest
 
-from dataflows.lift import Lift
-from dataflows.mechanisms import configure
-from dataflows.state.row_table import RowTable
-from operators.budget import Budgeted
-from operators.sip.batched_release import BatchedRelease
-from operators.sip.distances import HAMMING, Points
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.budget import Budgeted
+from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.distances import HAMMING, Points
 from tests.dataflows.columns import EVERYBODY, SCOPE, SOURCE, batch_of
 from tests.dataflows.pipeline_files import MODEL, PIPELINE, configured, read, read_error
 

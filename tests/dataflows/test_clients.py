@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.errors import ConfigurationError
-from dataflows.kafka.clients import client_of
-from dataflows.kafka.connection import Connection, Library
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.kafka.connection import Connection, Library
 from tests.dataflows.pipeline_files import read, read_error, with_change
 
 ADDRESS = 'bootstrap: "localhost:9092"'
@@ -18,7 +18,7 @@ def kafka(lines: str) -> str:
 
 @pytest.fixture
 def without_librdkafka(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dataflows.kafka.clients.find_spec", lambda name: None)
+    monkeypatch.setattr("fugu.dataflows.kafka.clients.find_spec", lambda name: None)
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dataflows.aggregates.contributions import Contributions, SetContributions, YesOrNo
-from dataflows.batches import Batch, Decoded
-from dataflows.codec.alphabet import Alphabet
-from dataflows.codec.fields import FieldTimestamp, Record
-from dataflows.codec.numbers import Numbers
-from dataflows.codec.payloads import Payloads
-from dataflows.codec.records import READ_TOGETHER, Codec, Values
-from dataflows.codec.symbols import Symbols
+from fugu.dataflows.base.batches import Batch, Decoded
+from fugu.dataflows.records.alphabet import Alphabet
+from fugu.dataflows.records.codec import READ_TOGETHER, Codec, Values
+from fugu.dataflows.records.contributions import Contributions, SetContributions, YesOrNo
+from fugu.dataflows.records.json_fields import FieldTimestamp, Record
+from fugu.dataflows.records.numbers import Numbers
+from fugu.dataflows.records.payloads import Payloads
+from fugu.dataflows.records.symbols import Symbols
 from tests.dataflows.bad_records import GOOD, REFUSED
 from tests.dataflows.columns import ALPHABET, Message, batch_of, codec
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataflows.batches import Decoded, Reason
-from dataflows.codec.numbers import Numbers
-from dataflows.codec.records import Codec
-from operators.mechanism import Kind, Releases
+from fugu.dataflows.base.batches import Decoded, Reason
+from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.numbers import Numbers
+from fugu.operators.mechanism import Kind, Releases
 from tests.dataflows.columns import batch_of
 
 TENTHS = Numbers("watts", units_per_one=10)

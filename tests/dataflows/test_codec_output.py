@@ -3,7 +3,7 @@
 import numpy as np
 import orjson
 
-from operators.mechanism import Kind, Releases
+from fugu.operators.mechanism import Kind, Releases
 from tests.dataflows.columns import codec
 
 

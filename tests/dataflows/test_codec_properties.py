@@ -6,7 +6,7 @@ import orjson
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dataflows.codec.fields import FieldTimestamp
+from fugu.dataflows.records.json_fields import FieldTimestamp
 from tests.dataflows.columns import ALPHABET, Message, batch_of, codec
 
 READINGS = [

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dataflows.batches import Reason
-from dataflows.codec.fields import LATEST_TIMESTAMP, FieldTimestamp
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.records.json_fields import LATEST_TIMESTAMP, FieldTimestamp
 from tests.dataflows.bad_records import GOOD, REFUSED
 from tests.dataflows.columns import batch_of, codec
 

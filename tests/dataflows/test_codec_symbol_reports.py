@@ -3,8 +3,8 @@
 import numpy as np
 import orjson
 
-from dataflows.codec.symbol_reports import PlainSymbols, SymbolSets
-from operators.mechanism import Kind, Releases
+from fugu.dataflows.records.symbol_reports import PlainSymbols, SymbolSets
+from fugu.operators.mechanism import Kind, Releases
 
 ALPHABET = ["rest", "light", "vigorous"]
 KINDS = np.array([Kind.FRESH, Kind.REPEATED])

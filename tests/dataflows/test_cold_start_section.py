@@ -6,14 +6,14 @@ import numpy as np
 import orjson
 import pytest
 
-from dataflows.codec.symbols import Symbols
-from dataflows.commands.explain import explain
-from dataflows.errors import ConfigurationError
-from dataflows.mechanisms import configure
-from operators.mechanism import Inputs
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
-from operators.sip.cold_start import ColdStart
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.explain import explain
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.records.symbols import Symbols
+from fugu.operators.mechanism import Inputs
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
+from fugu.operators.sip.cold_start import ColdStart
 from tests.dataflows.pipeline_files import PIPELINE, read, read_error
 
 COLD = PIPELINE.replace("kind: crr", "kind: cold_start_crr").replace("  model: model.json\n", "")

@@ -8,12 +8,12 @@ from kafka import KafkaConsumer
 from kafka.errors import KafkaError, SaslAuthenticationFailedError, UnsupportedSaslMechanismError
 from pydantic import SecretStr
 
-from dataflows.errors import KafkaUnavailable
-from dataflows.kafka import kafka_python_reach
-from dataflows.kafka.connection import Connection, Credentials
-from dataflows.kafka.kafka_python_reach import reach
-from dataflows.kafka.kafka_python_refusals import refusal
-from dataflows.kafka.kafka_python_settings import settings_of
+from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.kafka import kafka_python_reach
+from fugu.dataflows.kafka.connection import Connection, Credentials
+from fugu.dataflows.kafka.kafka_python_reach import reach
+from fugu.dataflows.kafka.kafka_python_refusals import refusal
+from fugu.dataflows.kafka.kafka_python_settings import settings_of
 
 CREDENTIALS = Credentials("SCRAM-SHA-256", "fugu", SecretStr("canary"))
 

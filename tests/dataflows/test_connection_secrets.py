@@ -10,12 +10,12 @@ import pytest
 from kafka.errors import SaslAuthenticationFailedError
 from pydantic import SecretStr
 
-from dataflows.errors import ConfigurationError
-from dataflows.kafka import kafka_python_settings
-from dataflows.kafka.connection import Connection, Credentials
-from dataflows.kafka.kafka_python_reach import Ears
-from dataflows.kafka.kafka_python_settings import settings_of
-from dataflows.kafka.tls import Tls
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.kafka import kafka_python_settings
+from fugu.dataflows.kafka.connection import Connection, Credentials
+from fugu.dataflows.kafka.kafka_python_reach import Ears
+from fugu.dataflows.kafka.kafka_python_settings import settings_of
+from fugu.dataflows.kafka.tls import Tls
 from tests.dataflows.pipeline_files import read
 from tests.dataflows.test_connection_section import CANARY, SASL, secured
 from tests.kafka.certificates import make_authority, make_certificate

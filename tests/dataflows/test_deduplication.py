@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from dataflows.batches import Reason, Sanitized
-from dataflows.deduplication import Deduplication, event_digest
-from dataflows.lift import row_columns
-from dataflows.state.row_table import RowTable
-from operators.budget import Budgeted
-from operators.mechanism import Kind
+from fugu.dataflows.base.batches import Reason, Sanitized
+from fugu.dataflows.records.deduplication import Deduplication, event_digest
+from fugu.dataflows.stages.per_record import row_columns
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.budget import Budgeted
+from fugu.operators.mechanism import Kind
 from tests.dataflows.columns import CRR, Message, batch_of, codec, lift
 
 DEDUPE = Deduplication(remember=3)

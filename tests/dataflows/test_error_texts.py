@@ -6,18 +6,18 @@ from traceback import format_exception
 
 import pytest
 
-from dataflows.admission import Admission
-from dataflows.codec.numbers import Numbers
-from dataflows.codec.records import Codec
-from dataflows.errors import FuguError, StartRefused, without_values
-from dataflows.monitoring.metrics import Metrics
-from dataflows.sanitize import Sanitize
-from dataflows.series_lift import SeriesLift
-from dataflows.ticks import Ticks
-from operators.mechanism import Draws, Inputs, Releases, State
-from operators.randomness import DrawScope
-from operators.realtime.local_release import LocalRealTimeRelease
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.dataflows.base.errors import FuguError, StartRefused, without_values
+from fugu.dataflows.base.metrics import Metrics
+from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.numbers import Numbers
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.series import SeriesLift
+from fugu.dataflows.stages.stateful_step import Sanitize
+from fugu.operators.mechanism import Draws, Inputs, Releases, State
+from fugu.operators.randomness import DrawScope
+from fugu.operators.realtime.local_release import LocalRealTimeRelease
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.dataflows.bad_records import CANARY
 from tests.dataflows.columns import CRR, SCOPE, SECRET, batch_of, codec, lift, new_table
 

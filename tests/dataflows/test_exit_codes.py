@@ -2,7 +2,7 @@
 
 import pytest
 
-from dataflows.errors import (
+from fugu.dataflows.base.errors import (
     NO_RESTART_HELPS,
     BudgetExhausted,
     ConfigurationError,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from dataflows.errors import StartRefused
-from dataflows.fingerprint import Fingerprint, check_same
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.state.fingerprint import Fingerprint, check_same
 from tests.dataflows.fingerprints import FINGERPRINT
 
 CHANGES: dict[str, tuple[Any, str]] = {

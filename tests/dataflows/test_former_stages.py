@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from dataflows.former_stages import former_records
-from dataflows.lift import row_columns
-from dataflows.state.row_log import RowLog
-from operators.budget import Budgeted
-from operators.sip.belief_radius import PREDICTIONS
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
+from fugu.dataflows.flows.former_stages import former_records
+from fugu.dataflows.stages.per_record import row_columns
+from fugu.dataflows.state.row_log import RowLog
+from fugu.operators.budget import Budgeted
+from fugu.operators.sip.belief_radius import PREDICTIONS
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
 
 STICKY = MarkovModel.smoothed([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], smoothing=1e-12)
 COUNTED = Budgeted(ConditionalRandomizedResponse(STICKY, epsilon=1.0), total=9.0)

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
-from dataflows.guarantee_text import guarantee_id, in_words
-from operators.registry.policies import HOUSEHOLD
-from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
-from operators.swellfish.unicorn_ps import UnicornPS
-from operators.temporal.threshold import ThresholdPerturbation
+from fugu.dataflows.pipeline.guarantee_text import guarantee_id, in_words
+from fugu.operators.registry.policies import HOUSEHOLD
+from fugu.operators.sip.paper_conditional_randomized_response import (
+    PaperConditionalRandomizedResponse,
+)
+from fugu.operators.swellfish.unicorn_ps import UnicornPS
+from fugu.operators.temporal.threshold import ThresholdPerturbation
 from tests.dataflows.columns import CRR
 
 SIP, LDP = CRR.guarantees()

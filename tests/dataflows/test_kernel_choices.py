@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
-from dataflows.errors import ConfigurationError
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.distances import HAMMING, Ordered, Points
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.distances import HAMMING, Ordered, Points
 from tests.dataflows.pipeline_files import configured, read, read_error, with_change
 
 POINTS = [[0, 0], [0.5, 1], [2, 2]]

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.codec.numbers import Numbers
-from dataflows.config import reading_digest
-from dataflows.errors import ConfigurationError
-from dataflows.mechanisms import configure
-from operators.laplace_release import LaplaceRelease
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.pipeline.config import reading_digest
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.records.numbers import Numbers
+from fugu.operators.noise.laplace_release import LaplaceRelease
 from tests.dataflows.pipeline_files import PIPELINE, read, read_error
 
 CRR = PIPELINE[PIPELINE.index("operator:") : PIPELINE.index("sink:")]

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataflows.lift import Lift
-from dataflows.state.row_table import RowTable
-from operators.runs import rounds_of_distinct_rows
+from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.multi_step import rounds_of_distinct_rows
 from tests.dataflows.columns import batch_of, codec, lift, new_table
 
 

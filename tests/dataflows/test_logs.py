@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
-from dataflows import logs
+from fugu.dataflows.base import logs
 
 CANARY = "canary-value"
 
 
 @pytest.fixture(autouse=True)
 def _logging_as_before() -> Iterator[None]:
-    root, package = logging.getLogger(), logging.getLogger("dataflows")
+    root, package = logging.getLogger(), logging.getLogger("fugu")
     before = root.handlers[:], root.level, package.level
     yield
     root.handlers[:] = before[0]
@@ -34,7 +34,7 @@ def test_json_line_has_time_level_message_and_coordinates(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     logs.configure("json")
-    log = logging.getLogger("dataflows.kafka.sink")
+    log = logging.getLogger("fugu.dataflows.kafka.sink")
     log.warning("read %d", 3, extra={"topic": "raw", "partition": 2, "offset": 17, "key": CANARY})
     line = orjson.loads(capsys.readouterr().err)
     assert line.pop("time").endswith("Z")
@@ -51,12 +51,12 @@ def test_every_line_says_which_of_several_processes_it_is_from(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     logs.configure("json", 1)
-    logging.getLogger("dataflows.run").info("stopped")
+    logging.getLogger("fugu.dataflows.run.run").info("stopped")
     logs.report("cannot go on")
     lines = [orjson.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [line["process"] for line in lines] == [1, 1]
     logs.configure("plain", 1)
-    logging.getLogger("dataflows.run").info("stopped")
+    logging.getLogger("fugu.dataflows.run.run").info("stopped")
     logs.report("cannot go on")
     first, second = capsys.readouterr().err.splitlines()
     assert first.endswith("INFO process 1: stopped")
@@ -78,7 +78,7 @@ def test_exception_is_a_type_and_a_place(
 def test_configuring_again_replaces_the_format(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("plain")
     logs.configure("json")
-    logging.getLogger("dataflows").info("once")
+    logging.getLogger("fugu").info("once")
     assert orjson.loads(capsys.readouterr().err)["message"] == "once"
 
 

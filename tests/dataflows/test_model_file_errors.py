@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflows.errors import ConfigurationError
-from operators.sip.second_order_model import SecondOrderModel
-from operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.operators.sip.second_order_model import SecondOrderModel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
 from tests.dataflows.pipeline_files import MODEL, configured, with_change
 from tests.dataflows.sparse_models import AFTER_TWO, LIGHT, REST, SPARSE, VIGOROUS
 

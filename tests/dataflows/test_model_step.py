@@ -8,18 +8,18 @@ import numpy as np
 import orjson
 import pytest
 
-from dataflows.batches import Sanitized
-from dataflows.commands.explain import explain
-from dataflows.errors import FuguError
-from dataflows.evaluation.candidates import candidates
-from dataflows.evaluation.evaluation import evaluated, planned
-from dataflows.evaluation.sample import Sample
-from dataflows.lift import Lift
-from dataflows.mechanisms import Configured, configure
-from dataflows.operator_sections import MarkovOperator
-from dataflows.state.row_table import RowTable
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.gaps import Gaps
+from fugu.dataflows.base.batches import Sanitized
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.commands.explain import explain
+from fugu.dataflows.kinds import MarkovOperator
+from fugu.dataflows.offline.evaluation.candidates import candidates
+from fugu.dataflows.offline.evaluation.evaluation import evaluated, planned
+from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.mechanisms import Configured, configure
+from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.gaps import Gaps
 from tests.dataflows.columns import ALPHABET, EVERYBODY, SCOPE, SOURCE, Message, batch_of
 from tests.dataflows.pipeline_files import MODEL, PIPELINE, configured, read, read_error
 

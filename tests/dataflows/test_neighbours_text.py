@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from dataflows.neighbours_text import duration, per_in_words, protected_in_words
-from operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee, Neighbours, Per
-from operators.registry import KINDS
+from fugu.dataflows.pipeline.neighbours_text import duration, per_in_words, protected_in_words
+from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee, Neighbours, Per
+from fugu.operators.registry import KINDS
 
 UNIFORM = KINDS["uniform"].examples()[0].mechanism.guarantees()[0]
 KEPT = "while every record keeps its place and its timestamp"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.config import TimestampField
-from dataflows.errors import ConfigurationError
-from dataflows.operator_sections import MarkovOperator
-from dataflows.pipeline_file import PipelineFile
-from dataflows.yaml_file import LARGEST_FILE
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.files.yaml_file import LARGEST_FILE
+from fugu.dataflows.kinds import MarkovOperator
+from fugu.dataflows.pipeline.config import TimestampField
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.pipeline_files import PIPELINE, read, read_error, with_change
 
 ALPHABET = "[rest, light, vigorous]"

@@ -5,10 +5,10 @@ import re
 import orjson
 import pytest
 
-from dataflows.batches import Reason
-from dataflows.publish import KeyPolicy, Pseudonyms, record_digest
-from operators.fields import encode_fields
-from operators.secret import Secret
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.publishing.envelope import KeyPolicy, Pseudonyms, record_digest
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.secret import Secret
 from tests.dataflows.columns import SECRET, Message, publisher, sanitized
 
 MESSAGES: list[Message] = [

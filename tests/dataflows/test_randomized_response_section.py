@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.codec.symbol_reports import PlainSymbols, SymbolSets
-from dataflows.commands.explain import explain
-from dataflows.errors import ConfigurationError
-from dataflows.mechanisms import configure
-from dataflows.pipeline_file import PipelineFile
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.optimized_unary_encoding import OptimizedUnaryEncoding
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.explain import explain
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.records.symbol_reports import PlainSymbols, SymbolSets
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
 from tests.dataflows.pipeline_files import PIPELINE, read, read_error
 
 CRR = PIPELINE[PIPELINE.index("operator:") : PIPELINE.index("sink:")]

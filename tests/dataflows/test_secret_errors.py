@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.errors import ConfigurationError
-from dataflows.secrets import read_keys
-from operators.secret import Secret
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.pipeline.secrets import read_keys
+from fugu.operators.secret import Secret
 from tests.dataflows.pipeline_files import read, with_change
 
 VARIABLE = "FUGU_TEST_SECRET"

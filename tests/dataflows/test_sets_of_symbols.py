@@ -2,11 +2,11 @@
 
 import orjson
 
-from dataflows.codec.records import Codec
-from dataflows.codec.symbol_reports import SymbolSets
-from dataflows.state.row_table import RowTable
-from operators.budget import Budgeted
-from operators.optimized_unary_encoding import OptimizedUnaryEncoding
+from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.symbol_reports import SymbolSets
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.budget import Budgeted
+from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
 from tests.dataflows.columns import ALPHABET, batch_of, lift
 
 BUDGETED = Budgeted(OptimizedUnaryEncoding(len(ALPHABET), epsilon=1.0), total=2.0)

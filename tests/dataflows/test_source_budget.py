@@ -4,15 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from dataflows.errors import StartRefused
-from dataflows.source_budget import Promises, check, smallest_budget, sums
-from operators.budget import Budgeted
-from operators.mechanism import Guarantee, Mechanism
-from operators.nats import in_nats
-from operators.realtime.real_time_release import RealTimeRelease
-from operators.registry import KINDS
-from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
-from operators.wevent.uniform import Uniform
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.pipeline.source_budget import Promises, check, smallest_budget, sums
+from fugu.operators.budget import Budgeted
+from fugu.operators.budget_units import in_nats
+from fugu.operators.mechanism import Guarantee, Mechanism
+from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.registry import KINDS
+from fugu.operators.sip.paper_conditional_randomized_response import (
+    PaperConditionalRandomizedResponse,
+)
+from fugu.operators.wevent.uniform import Uniform
 from tests.dataflows.columns import CRR
 
 ROUNDING = 1e-6

@@ -1,9 +1,9 @@
 """Which streams appear in the ledger, and when: each tenth of a budget once, and the end."""
 
-from dataflows.lift import row_columns
-from dataflows.state.row_table import RowTable
-from operators.budget import Budgeted
-from operators.mechanism import AT_THE_END
+from fugu.dataflows.stages.per_record import row_columns
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.budget import Budgeted
+from fugu.operators.mechanism import AT_THE_END
 from tests.dataflows.columns import CRR, batch_of, codec, lift
 
 RECORDS = [(b"alice", b'{"zone": "light"}'), (b"bob", b'{"zone": "rest"}')] * 20

@@ -7,10 +7,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from dataflows.batches import DeadLetters, Decoded
-from dataflows.passage import Passage, Records
-from dataflows.stream_time import IN_A_ROW, StreamTime
-from dataflows.ticks import CLOSED, TIME, Clock, Ticks
+from fugu.dataflows.base.batches import DeadLetters, Decoded
+from fugu.dataflows.base.stream_time import IN_A_ROW, StreamTime
+from fugu.dataflows.base.ticks import CLOSED, TIME, Clock, Ticks
+from fugu.dataflows.stages.passage import Passage, Records
 
 Seen = list[tuple[int, bytes]]
 """Times and keys of records."""

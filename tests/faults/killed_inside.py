@@ -15,11 +15,11 @@ from random import Random
 from threading import Timer
 from typing import Any
 
-from dataflows.cli import main
-from dataflows.kafka.sink import KafkaSinkPart
-from dataflows.state import row_log
-from dataflows.state.directory import StateDirectory
-from dataflows.state.row_log import RowLog, log_files
+from fugu.dataflows.commands.cli import main
+from fugu.dataflows.kafka.sink import KafkaSinkPart
+from fugu.dataflows.state import row_log
+from fugu.dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.row_log import RowLog, log_files
 
 EARLY_GENERATION_BYTES = 4_096
 

@@ -9,10 +9,10 @@ import numpy as np
 import orjson
 from kafka import KafkaConsumer
 
-from dataflows.model_file import read_model
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.sip.after_responses import after_responses
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.dataflows.files.model_file import read_model
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.sip.after_responses import after_responses
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.faults.feeding import document_with_topics
 from tests.faults.test_state_moves import killed_inside
 from tests.kafka.pipelines import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import orjson
 
-from dataflows.errors import NO_RESTART_HELPS
+from fugu.dataflows.base.errors import NO_RESTART_HELPS
 from tests.faults.feeding import PARTITIONS, PacedFeed, document_with_topics, paced_feed, stream
 from tests.faults.outcomes import check_one_outcome_each, published
 from tests.faults.supervised import process_ids

@@ -7,8 +7,8 @@ from random import Random
 import orjson
 import pytest
 
-from operators.nats import in_nats
-from operators.realtime.zcdp import units_of_rho
+from fugu.operators.budget_units import in_nats
+from fugu.operators.realtime.zcdp import units_of_rho
 from tests.faults.feeding import PARTITIONS
 from tests.faults.killed_shards import Whole, killed_and_undisturbed
 from tests.kafka.records import NOW, Placed, Record, read_topic

@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 from kafka import KafkaConsumer
 
-from dataflows.mechanisms import configure
-from dataflows.pipeline_file import PipelineFile
-from operators.realtime.local_release import LocalRealTimeRelease
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from tests.faults.feeding import document_with_topics
 from tests.faults.outcomes import Topic, published
 from tests.kafka.pipelines import Document, RunningPipeline, running, write_pipeline

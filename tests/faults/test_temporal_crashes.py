@@ -17,7 +17,7 @@ import orjson
 import pytest
 from kafka import KafkaConsumer
 
-from dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.directory import StateDirectory
 from tests.faults.feeding import document_with_topics
 from tests.faults.outcomes import Topic, published
 from tests.kafka.pipelines import (

@@ -5,9 +5,9 @@ from typing import Any, get_args
 
 import pytest
 
-from dataflows.kafka.client import Client
-from dataflows.kafka.clients import client_of
-from dataflows.kafka.connection import Connection, Library
+from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.kafka.connection import Connection, Library
 
 CHOSEN: Any = os.environ.get("FUGU_TEST_CLIENT", "auto")
 BOTH: list[Any] = [name for name in get_args(Library) if name != "auto"]

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 import yaml
 
-from dataflows.errors import NO_RESTART_HELPS
+from fugu.dataflows.base.errors import NO_RESTART_HELPS
 from tests.kafka.clients import kafka_section
 
 FUGU = Path(sys.executable).with_name("fugu")

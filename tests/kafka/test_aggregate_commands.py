@@ -8,11 +8,11 @@ import orjson
 import pytest
 from kafka import KafkaConsumer
 
-from dataflows.commands.peek import peek
-from dataflows.commands.state import show
-from dataflows.commands.validate import validate
-from dataflows.errors import KafkaUnavailable, StartRefused
-from dataflows.pipeline_file import PipelineFile
+from fugu.dataflows.base.errors import KafkaUnavailable, StartRefused
+from fugu.dataflows.commands.peek import peek
+from fugu.dataflows.commands.state import show
+from fugu.dataflows.commands.validate import validate
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.faults.killed_shards import aggregate_document
 from tests.kafka.pipelines import (
     SECRET,

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from kafka import KafkaConsumer
 from kafka.codec import has_lz4, has_snappy, has_zstd
 
-from dataflows.kafka.connection import Library
+from fugu.dataflows.kafka.connection import Library
 from tests.kafka.clients import BOTH, kafka_section
 from tests.kafka.compaction import compact
 from tests.kafka.pipelines import pipeline_document, running, write_pipeline

@@ -6,8 +6,8 @@ from pathlib import Path
 import orjson
 from kafka import KafkaConsumer
 
-from dataflows.model_file import read_model
-from operators.sip.second_order_model import SecondOrderModel
+from fugu.dataflows.files.model_file import read_model
+from fugu.operators.sip.second_order_model import SecondOrderModel
 from tests.kafka.pipelines import ALPHABET, fugu, pipeline_document, running, write_pipeline
 from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_topic
 from tests.kafka.topics import TopicFactory

@@ -8,10 +8,10 @@ from confluent_kafka import Producer
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.codec import has_lz4
 
-from dataflows.batches import Batch
-from dataflows.errors import KafkaUnavailable, StartRefused
-from dataflows.kafka.client import Bounds, Reader
-from dataflows.kafka.connection import Library
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.errors import KafkaUnavailable, StartRefused
+from fugu.dataflows.kafka.client import Bounds, Reader
+from fugu.dataflows.kafka.connection import Library
 from tests.kafka.clients import BOTH, both, connected
 from tests.kafka.compaction import compact
 from tests.kafka.records import Placed, Record, produce

@@ -7,7 +7,7 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 
-from dataflows.kafka.connection import Library
+from fugu.dataflows.kafka.connection import Library
 from tests.kafka.clients import both, connected
 from tests.kafka.pipelines import (
     RunningPipeline,

@@ -9,10 +9,10 @@ import orjson
 import pytest
 from kafka import KafkaConsumer
 
-from operators.frequency_estimates import FrequencyEstimate, estimated_shares
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.mechanism import Floats
-from operators.optimized_unary_encoding import OptimizedUnaryEncoding
+from fugu.operators.mechanism import Floats
+from fugu.operators.responses.frequency_estimates import FrequencyEstimate, estimated_shares
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
 from tests.kafka.pipelines import ALPHABET, pipeline_document, running, write_pipeline
 from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_topic
 from tests.kafka.topics import TopicFactory

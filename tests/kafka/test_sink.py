@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 from kafka import KafkaAdminClient, TopicPartition
 
-from dataflows.batches import Outgoing, Sanitized
-from dataflows.errors import ReleaseMismatch, StartRefused
-from dataflows.kafka.client import Writer
-from dataflows.kafka.connection import Library
-from dataflows.kafka.sink import KafkaSink, KafkaSinkPart
-from dataflows.publish import Publisher
-from operators.randomness import DrawScope
-from operators.secret import Secret
+from fugu.dataflows.base.batches import Outgoing, Sanitized
+from fugu.dataflows.base.errors import ReleaseMismatch, StartRefused
+from fugu.dataflows.kafka.client import Writer
+from fugu.dataflows.kafka.connection import Library
+from fugu.dataflows.kafka.sink import KafkaSink, KafkaSinkPart
+from fugu.dataflows.publishing.envelope import Publisher
+from fugu.operators.randomness import DrawScope
+from fugu.operators.secret import Secret
 from tests.dataflows.columns import batch_of, codec, lift, new_table, publisher
 from tests.kafka.clients import BOTH, connected
 from tests.kafka.records import Placed, Record, produce, read_topic

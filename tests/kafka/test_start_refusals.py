@@ -11,8 +11,8 @@ import orjson
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
-from dataflows.fingerprint import FORMAT
-from dataflows.state.row_block import BLOCK_FORMAT
+from fugu.dataflows.state.fingerprint import FORMAT
+from fugu.dataflows.state.row_block import BLOCK_FORMAT
 from tests.kafka.established import (
     RECORDS,
     Established,

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 import pytest
 from kafka import KafkaAdminClient
 
-from dataflows.config import Pipeline
-from dataflows.errors import KafkaUnavailable
-from dataflows.kafka.connection import Connection
-from dataflows.kafka.kafka_python import KafkaPythonClient
-from dataflows.kafka.topics import find_topics
+from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.kafka.connection import Connection
+from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
+from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.pipeline.topics import find_topics
 from tests.kafka.pipelines import pipeline_document
 from tests.kafka.topics import TopicFactory
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.batches import Outgoing
-from dataflows.errors import DeliveryFailed
-from dataflows.kafka.client import Client, Writer
-from dataflows.kafka.clients import client_of
-from dataflows.kafka.connection import Connection
+from fugu.dataflows.base.batches import Outgoing
+from fugu.dataflows.base.errors import DeliveryFailed
+from fugu.dataflows.kafka.client import Client, Writer
+from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.kafka.connection import Connection
 from tests.faults.feeding import PARTITIONS, document_with_topics, paced_feed, stream
 from tests.faults.outcomes import check_one_outcome_each, published
 from tests.kafka.pipelines import running, write_pipeline

@@ -7,12 +7,12 @@ from typing import cast
 import pytest
 from confluent_kafka import Message
 
-from dataflows.batches import Outgoing
-from dataflows.errors import DeliveryFailed
-from dataflows.kafka import librdkafka_settings
-from dataflows.kafka.client import Writer
-from dataflows.kafka.connection import Library
-from dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
+from fugu.dataflows.base.batches import Outgoing
+from fugu.dataflows.base.errors import DeliveryFailed
+from fugu.dataflows.kafka import librdkafka_settings
+from fugu.dataflows.kafka.client import Writer
+from fugu.dataflows.kafka.connection import Library
+from fugu.dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
 from tests.kafka.clients import BOTH, both, connected
 from tests.kafka.records import Record, read_topic
 from tests.kafka.topics import TopicFactory
@@ -62,7 +62,7 @@ def test_a_report_that_comes_late_does_not_move_the_end_back(topics: TopicFactor
             return self.number
 
     topic = topics("writer")
-    writer = connected(topics.bootstrap, "confluent-kafka").writer()
+    writer = connected(topics.bootstrap, "librdkafka").writer()
     assert isinstance(writer, LibrdkafkaWriter)
     for number in (4, 9, 6):
         writer._note(None, cast(Message, Report(number)))

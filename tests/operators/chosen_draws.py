@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Integers, Words
-from operators.sip.integer_law import IntegerLaw
-from operators.sip.shares_law import SharesLaw
-from operators.sip.symbol_law import SymbolLaw
+from fugu.operators.mechanism import Integers, Words
+from fugu.operators.sip.integer_law import IntegerLaw
+from fugu.operators.sip.shares_law import SharesLaw
+from fugu.operators.sip.symbol_law import SymbolLaw
 
 
 @dataclass(frozen=True)

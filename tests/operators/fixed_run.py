@@ -12,16 +12,18 @@ from math import fsum
 
 import numpy as np
 
-from operators.mechanism import Inputs
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.distances import Ordered, Points
-from operators.sip.markov_model import MarkovModel
-from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
-from operators.sip.second_order_model import SecondOrderModel
-from operators.sip.sparse_markov_model import SparseMarkovModel
-from operators.sip.sparse_rows import SparseRows
+from fugu.operators.mechanism import Inputs
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.distances import Ordered, Points
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.paper_conditional_randomized_response import (
+    PaperConditionalRandomizedResponse,
+)
+from fugu.operators.sip.second_order_model import SecondOrderModel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.operators.sip.sparse_rows import SparseRows
 
 ROWS, FEW_ROWS, STEPS = 67, 9, 8
 

@@ -5,11 +5,11 @@ from hashlib import blake2b
 
 import numpy as np
 
-from dataflows.state.row_block import column_bytes
-from operators.mechanism import Inputs
-from operators.randomness import DrawScope, record_positions
-from operators.registry import KINDS
-from operators.secret import Secret
+from fugu.dataflows.state.row_block import column_bytes
+from fugu.operators.mechanism import Inputs
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.registry import KINDS
+from fugu.operators.secret import Secret
 
 ROWS, STEPS = 67, 10
 

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from operators.budget import Budgeted, WhenExhausted
-from operators.composition import largest_window_sum
-from operators.mechanism import Array, Inputs, Integers, Kind
-from operators.nats import UNITS_PER_NAT, units_of
-from operators.optimized_unary_encoding import OptimizedUnaryEncoding
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
-from operators.sip.adaptive_release import AdaptiveRelease
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
+from fugu.operators.budget import Budgeted, WhenExhausted
+from fugu.operators.budget_units import UNITS_PER_NAT, units_of
+from fugu.operators.composition import largest_window_sum
+from fugu.operators.mechanism import Array, Inputs, Integers, Kind
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
+from fugu.operators.secret import Secret
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
 
 MODEL = MarkovModel.smoothed(
     [0.5, 0.3, 0.2], [[0.5, 0.3, 0.2], [0.3, 0.5, 0.2], [0.2, 0.4, 0.4]], smoothing=0.01

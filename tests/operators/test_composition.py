@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from operators.composition import (
+from fugu.operators.budget_units import in_nats, units_of
+from fugu.operators.composition import (
     advanced,
     delta_of_zcdp,
     epsilon_of_zcdp,
     largest_window_sum,
 )
-from operators.nats import in_nats, units_of
 
 
 def test_a_thousand_releases_leak_far_less_than_their_sum_with_high_probability() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from operators.registry import KINDS
+from fugu.operators.registry import KINDS
 from tests.operators import fixed_streams
 from tests.operators.fixed_run import dispatched_features
 

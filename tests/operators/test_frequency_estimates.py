@@ -9,15 +9,15 @@ from math import exp, expm1
 import numpy as np
 import pytest
 
-from operators.frequency_estimates import (
+from fugu.operators.mechanism import Floats, Inputs, Integers
+from fugu.operators.responses.frequency_estimates import (
     FrequencyEstimate,
     ReportingLaw,
     estimated_shares,
     standard_errors,
 )
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.mechanism import Floats, Inputs, Integers
-from operators.optimized_unary_encoding import OptimizedUnaryEncoding
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
 from tests.operators.noise.simulated import SimulatedDraws
 
 SHARES = np.array([0.6, 0.3, 0.1, 0.0])

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.fields import encode_fields
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
 
 SECRET = Secret(bytes(range(32)))
 SCOPE = DrawScope(SECRET, "pipeline", "operator", 1, bytes(32))

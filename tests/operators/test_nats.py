@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operators.mechanism import Floats
-from operators.nats import (
+from fugu.operators.budget_units import (
     LARGEST_CHARGE,
     LARGEST_SPENT,
     add_spent,
@@ -21,6 +20,7 @@ from operators.nats import (
     in_nats,
     units_of,
 )
+from fugu.operators.mechanism import Floats
 
 UNIT = Decimal(2) ** -40
 MARGIN = Decimal(2) ** -44

@@ -6,13 +6,18 @@ from math import exp
 import numpy as np
 import pytest
 
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.mechanism import Inputs, Releases
-from operators.nats import units_of
-from operators.optimized_unary_encoding import OptimizedUnaryEncoding
-from operators.randomized_response import LARGEST_ALPHABET, WORDS, Odds, RandomizedResponse
-from operators.randomness import DrawScope, KeyedDraws, record_positions
-from operators.secret import Secret
+from fugu.operators.budget_units import units_of
+from fugu.operators.mechanism import Inputs, Releases
+from fugu.operators.randomness import DrawScope, KeyedDraws, record_positions
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
+from fugu.operators.responses.randomized_response import (
+    LARGEST_ALPHABET,
+    WORDS,
+    Odds,
+    RandomizedResponse,
+)
+from fugu.operators.secret import Secret
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, p_value
 
 ROWS = 40_000

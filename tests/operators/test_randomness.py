@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from operators.fields import binding_digest, encode_fields
-from operators.mechanism import Draws, Words
-from operators.randomness import (
+from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.mechanism import Draws, Words
+from fugu.operators.randomness import (
     DrawScope,
     draws_of,
     integers_below,
     record_positions,
     unit_interval,
 )
-from operators.secret import Secret
+from fugu.operators.secret import Secret
 
 SCOPE = DrawScope(Secret(bytes(range(32))), "pipeline", "operator", 1, bytes(32), key_epoch=0)
 REPEATABLE = settings(derandomize=True, deadline=None, max_examples=300)

@@ -5,24 +5,24 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from operators.budget import Budgeted, WhenExhausted
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.mechanism import Array, Inputs, Kind, Mechanism, Releases, State
-from operators.randomness import DrawScope, record_positions
-from operators.reading import (
+from fugu.operators.budget import Budgeted, WhenExhausted
+from fugu.operators.mechanism import Array, Inputs, Kind, Mechanism, Releases, State
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.registry import KINDS, aggregates, policies, series
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.responses.share_estimators import (
     CountReader,
     DifferenceReader,
     PosteriorReader,
     ShareReader,
     share_reader,
 )
-from operators.registry import KINDS, aggregates, policies, series
-from operators.secret import Secret
-from operators.sip.adaptive_release import AdaptiveRelease
-from operators.sip.batched_release import BatchedRelease
-from operators.sip.cold_start import ColdStart
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
+from fugu.operators.secret import Secret
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
 
 FRESH, REPEATED, SUPPRESSED = Kind.FRESH, Kind.REPEATED, Kind.SUPPRESSED
 STICKY = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)

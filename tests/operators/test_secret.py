@@ -9,8 +9,8 @@ from dataclasses import asdict
 
 import pytest
 
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
 
 KEY = b"canary-key-of-exactly-32-bytes!!"
 SECRET = Secret(KEY)

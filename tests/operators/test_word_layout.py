@@ -1,8 +1,8 @@
 """The layout of words and release ids is a wire format: these values never change."""
 
-from operators.fields import binding_digest, encode_fields
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
+from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
 from tests.operators import word_layout
 
 KEY = bytes(range(32))

@@ -4,7 +4,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 
 def randomized_response(symbols: int, epsilon: float) -> Floats:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.markov_model import MarkovModel
 
 
 def binary(stays: float, first: float) -> MarkovModel:

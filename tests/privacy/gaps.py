@@ -5,8 +5,8 @@ from itertools import product
 
 import numpy as np
 
-from operators.mechanism import Array, Floats, Integers, Releases, State
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.mechanism import Array, Floats, Integers, Releases, State
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.operators.sip.brute_force import Path, TruthLaw
 
 

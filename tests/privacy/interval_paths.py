@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers, State
+from fugu.operators.mechanism import Floats, Integers, State
 from tests.operators.swellfish.running import Strategy
 from tests.privacy.step_laws import states_after, step_law
 

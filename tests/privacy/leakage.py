@@ -1,8 +1,8 @@
 """What releases tell a reader, by enumeration; of one pipeline, and of two over the same stream."""
 
-from operators.auditing.enumeration import Sequences, sequences, stream_probabilities
-from operators.mechanism import EnumerableMechanism, Floats
-from operators.sip.chain import Chain
+from fugu.operators.auditing.enumeration import Sequences, sequences, stream_probabilities
+from fugu.operators.mechanism import EnumerableMechanism, Floats
+from fugu.operators.sip.chain import Chain
 
 ROUNDING = 1e-12
 """Of the doubles that the enumeration adds up; of ledgers, which are rounded up, it is one unit."""

@@ -6,20 +6,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dataflows.advanced import Advanced, picked
-from dataflows.batches import Decoded
-from dataflows.lift import Lift
-from dataflows.state.row_table import RowTable
-from operators.fields import binding_digest
-from operators.laplace_release import LaplaceRelease
-from operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State, Words
-from operators.nats import exact_exp, exact_expm1
-from operators.noise.laplace import LaplaceNoise
-from operators.randomness import unit_interval
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.hamming_kernel import HammingKernel
-from operators.sip.markov_model import ordered_sum
-from operators.sip.release_law import ReleaseLaw
+from fugu.dataflows.base.batches import Decoded
+from fugu.dataflows.stages.batch_result import Advanced, picked
+from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.budget_units import exact_exp, exact_expm1
+from fugu.operators.byte_fields import binding_digest
+from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State, Words
+from fugu.operators.noise.laplace import LaplaceNoise
+from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.randomness import unit_interval
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.hamming_kernel import HammingKernel
+from fugu.operators.sip.markov_model import ordered_sum
+from fugu.operators.sip.release_law import ReleaseLaw
 
 
 class BeliefNotUpdated(ConditionalRandomizedResponse):

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from operators.fields import binding_digest, encode_fields
-from operators.guarantee import Guarantee, Neighbours
-from operators.mechanism import (
+from fugu.operators.budget_units import units_of
+from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.mechanism import (
     Array,
     Draws,
     Floats,
@@ -19,8 +20,7 @@ from operators.mechanism import (
     Releases,
     State,
 )
-from operators.nats import units_of
-from operators.randomness import unit_interval
+from fugu.operators.randomness import unit_interval
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from operators.mechanism import Array, Floats, Inputs, Integers, Kind, Releases, State
-from operators.swellfish.strategy import PolicyStrategy
-from operators.wevent import strategy as wevent
+from fugu.operators.mechanism import Array, Floats, Inputs, Integers, Kind, Releases, State
+from fugu.operators.swellfish.strategy import PolicyStrategy
+from fugu.operators.wevent import strategy as wevent
 from tests.operators.wevent.chosen_noise import chosen
 
 Strategy = wevent.Strategy | PolicyStrategy[Any]

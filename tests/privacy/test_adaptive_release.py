@@ -5,14 +5,14 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from operators.auditing.enumeration import sequences
-from operators.budget import Budgeted
-from operators.history import extended
-from operators.mechanism import Floats
-from operators.nats import in_nats
-from operators.sip.adaptive_release import AdaptiveRelease
-from operators.sip.proposal import Mask
-from operators.sip.repeat_decision import Distance, RepeatDecision
+from fugu.operators.auditing.enumeration import sequences
+from fugu.operators.budget import Budgeted
+from fugu.operators.budget_units import in_nats
+from fugu.operators.mechanism import Floats
+from fugu.operators.release_digest import extended
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.repeat_decision import Distance, RepeatDecision
 from tests.operators.sip.chains import random_second_order
 from tests.privacy.chains import binary, random_chain
 from tests.privacy.leakage import ROUNDING, about_truth, all_sequences

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.mechanism import Floats, Integers, State
-from operators.nats import in_nats
-from operators.sip.after_responses import after_responses
-from operators.sip.chain import Chain
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.kernels import Mode
+from fugu.operators.budget_units import in_nats
+from fugu.operators.mechanism import Floats, Integers, State
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.sip.after_responses import after_responses
+from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.kernels import Mode
 from tests.operators.sip.chains import random_second_order
 from tests.privacy.chains import binary, random_chain
 from tests.privacy.leakage import ROUNDING, about_truth, all_sequences

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from operators.auditing.enumeration import sequences, stream_probabilities
-from operators.auditing.step_check import check_step
-from operators.nats import in_nats
-from operators.sip.batched_release import BatchedRelease
-from operators.sip.distances import HAMMING, Distance, Ordered
+from fugu.operators.auditing.enumeration import sequences, stream_probabilities
+from fugu.operators.auditing.step_check import check_step
+from fugu.operators.budget_units import in_nats
+from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.distances import HAMMING, Distance, Ordered
 from tests.operators.sip.batches.configured import ALGORITHMS, released_by
 from tests.privacy.chains import random_chain
 from tests.privacy.leakage import ROUNDING

@@ -5,11 +5,13 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from operators.auditing.enumeration import sequences
-from operators.budget import Budgeted, WhenExhausted
-from operators.nats import in_nats
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
+from fugu.operators.auditing.enumeration import sequences
+from fugu.operators.budget import Budgeted, WhenExhausted
+from fugu.operators.budget_units import in_nats
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.paper_conditional_randomized_response import (
+    PaperConditionalRandomizedResponse,
+)
 from tests.privacy.chains import binary, random_chain
 from tests.privacy.leakage import ROUNDING, about_truth, all_sequences
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from operators.auditing.enumeration import Sequences, sequences, stream_probabilities
-from operators.budget import Budgeted
-from operators.mechanism import Floats, Integers, State
-from operators.nats import in_nats
-from operators.sip.cold_start import ColdStart
-from operators.sip.markov_model import MarkovModel
-from operators.sip.stream_model import StreamModels
+from fugu.operators.auditing.enumeration import Sequences, sequences, stream_probabilities
+from fugu.operators.budget import Budgeted
+from fugu.operators.budget_units import in_nats
+from fugu.operators.mechanism import Floats, Integers, State
+from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.stream_model import StreamModels
 from tests.privacy.chains import random_chain
 from tests.privacy.leakage import ROUNDING, about_truth, all_sequences
 

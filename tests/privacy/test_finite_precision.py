@@ -10,7 +10,7 @@ from itertools import product
 
 import pytest
 
-from operators.noise.additive import finite_precision_delta
+from fugu.operators.noise.additive import finite_precision_delta
 from tests.operators.noise import derivation
 
 PRECISION = 2

@@ -5,12 +5,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from operators.budget import Budgeted
-from operators.mechanism import Floats
-from operators.nats import in_nats
-from operators.sip.chain import Chain
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.gaps import Gaps
+from fugu.operators.budget import Budgeted
+from fugu.operators.budget_units import in_nats
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.gaps import Gaps
 from tests.operators.sip import dense
 from tests.operators.sip.brute_force import Enumeration, Path, TruthLaw, first_order
 from tests.operators.sip.chains import random_second_order, sparse, truth_law

@@ -12,14 +12,14 @@ from math import log
 import numpy as np
 import pytest
 
-from operators.swellfish.interval_strategy import Ledgers
-from operators.swellfish.occurrence import Occurrence
-from operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
-from operators.swellfish.ts_budget_distribution import TSBudgetDistribution
-from operators.swellfish.unicorn import Unicorn
-from operators.swellfish.unicorn_is import UnicornIS
-from operators.swellfish.unicorn_ps import UnicornPS
-from operators.swellfish.window_strategy import WindowStrategy
+from fugu.operators.swellfish.interval_strategy import Ledgers
+from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
+from fugu.operators.swellfish.ts_budget_distribution import TSBudgetDistribution
+from fugu.operators.swellfish.unicorn import Unicorn
+from fugu.operators.swellfish.unicorn_is import UnicornIS
+from fugu.operators.swellfish.unicorn_ps import UnicornPS
+from fugu.operators.swellfish.window_strategy import WindowStrategy
 from tests.operators.swellfish.fixed_timeline import FixedTimeline, Person, random_timeline
 from tests.operators.swellfish.running import Strategy
 from tests.privacy.interval_paths import Transcripts, follow

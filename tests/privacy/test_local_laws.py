@@ -14,10 +14,10 @@ from math import prod
 import numpy as np
 import pytest
 
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.mechanism import Inputs, Integers, Mechanism, Words
-from operators.nats import UNITS_PER_NAT
-from operators.optimized_unary_encoding import OptimizedUnaryEncoding
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.mechanism import Inputs, Integers, Mechanism, Words
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
 from tests.privacy.word_counts import word_counts
 
 WORDS = 2**64

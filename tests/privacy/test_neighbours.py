@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflows.guarantee_text import in_words
-from dataflows.mechanisms import configure
-from operators.guarantee import Change
-from operators.mechanism import Floats
-from operators.nats import UNITS_PER_NAT
-from operators.realtime.real_time_release import RealTimeRelease
-from operators.wevent.strategy import Strategy
+from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.guarantee import Change
+from fugu.operators.mechanism import Floats
+from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.wevent.strategy import Strategy
 from tests.dataflows.aggregates.test_section import read
 
 EPSILON, TICKS = 2.0, 2

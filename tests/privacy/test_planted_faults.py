@@ -15,13 +15,13 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
-from dataflows import mechanisms
-from dataflows.cli import app
-from dataflows.lift import Lift
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.laplace_release import LaplaceRelease
-from operators.registry import Example
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.dataflows.commands.cli import app
+from fugu.dataflows.pipeline import mechanisms
+from fugu.dataflows.stages.per_record import Lift
+from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.registry import Example
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.conformance import test_mechanisms as conformance
 from tests.dataflows import columns
 from tests.dataflows import test_lift as lifting

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from operators.auditing.enumeration import sequences
-from operators.auditing.step_check import StepCheck, check_step
-from operators.budget import Budgeted
-from operators.mechanism import (
+from fugu.operators.auditing.enumeration import sequences
+from fugu.operators.auditing.step_check import StepCheck, check_step
+from fugu.operators.budget import Budgeted
+from fugu.operators.mechanism import (
     Draws,
     EnumerableMechanism,
     Floats,
@@ -18,8 +18,8 @@ from operators.mechanism import (
     State,
     Words,
 )
-from operators.registry import KINDS
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.registry import KINDS
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.privacy.chains import binary
 from tests.privacy.randomized_response import RandomizedResponse
 

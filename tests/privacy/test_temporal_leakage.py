@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from operators.leakage.correlation import TemporalCorrelation
-from operators.leakage.matrices import backward_rows, long_run_law
-from operators.mechanism import Floats
+from fugu.operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.leakage.matrices import backward_rows, long_run_law
+from fugu.operators.mechanism import Floats
 from tests.privacy.chain_responses import joint_law, randomized_response, told_apart
 
 TICKS = 4

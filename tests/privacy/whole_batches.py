@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from operators.mechanism import (
+from fugu.operators.mechanism import (
     Array,
     Draws,
     Floats,
@@ -21,7 +21,7 @@ from operators.mechanism import (
     Releases,
     State,
 )
-from operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batched_release import BatchedRelease
 
 
 @dataclass(frozen=True, eq=False)

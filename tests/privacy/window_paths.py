@@ -10,8 +10,8 @@ from itertools import product
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
-from operators.wevent.strategy import Strategy
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.wevent.strategy import Strategy
 from tests.privacy.step_laws import states_after, step_law
 
 

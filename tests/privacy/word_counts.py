@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from operators.mechanism import Integers, Words
+from fugu.operators.mechanism import Integers, Words
 
 _CELLS = 64
 _LAST_WORD = 2**64 - 1

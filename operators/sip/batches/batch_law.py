@@ -7,7 +7,7 @@ which alone makes it private.
 
 from typing import Protocol
 
-from operators.mechanism import Floats, Integers, Words
+from fugu.operators.mechanism import Floats, Integers, Words
 
 
 class BatchLaw(Protocol):

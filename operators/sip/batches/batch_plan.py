@@ -12,16 +12,16 @@ from functools import cached_property
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
-from operators.sip.batches.batch_law import Algorithm, BatchLaw
-from operators.sip.batches.cluster_sequences import MOST_SEQUENCES, ClusterSequences
-from operators.sip.batches.likely_sequences import MOST_BATCHES, LikelySequences
-from operators.sip.batches.symbol_by_symbol import SymbolBySymbol
-from operators.sip.distances import Distance
-from operators.sip.integer_law import FORMAT
-from operators.sip.kernels import Search
-from operators.sip.markov_model import MarkovModel
-from operators.sip.privacy_bound import PrivacyBound
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.batches.batch_law import Algorithm, BatchLaw
+from fugu.operators.sip.batches.cluster_sequences import MOST_SEQUENCES, ClusterSequences
+from fugu.operators.sip.batches.likely_sequences import MOST_BATCHES, LikelySequences
+from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol
+from fugu.operators.sip.distances import Distance
+from fugu.operators.sip.integer_law import FORMAT
+from fugu.operators.sip.kernels import Search
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.privacy_bound import PrivacyBound
 
 TIE = 1e-12
 _LARGEST_PART = 2**21

@@ -13,9 +13,9 @@ Where the search ends thus never shows. Everything is `(batches, rows)`.
 
 import numpy as np
 
-from operators import compiled
-from operators.mechanism import Floats, Integers
-from operators.sip.markov_model import ordered_sum
+from fugu.operators import compiled
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.markov_model import ordered_sum
 
 TIE = 1e-12
 SURELY = 1e-6
@@ -33,7 +33,7 @@ def cheapest_targets(
 ) -> tuple[Integers, Floats]:
     """The target of every batch, and what it costs; `spread` is E D(X, r) of every batch r."""
     if compiled.available():
-        from operators.compiled.cheapest_targets import cheapest_targets_compiled
+        from fugu.operators.sip.batches.compiled_cheapest_targets import cheapest_targets_compiled
 
         constants = kept, gain, growth, TIE, SURELY
         return cheapest_targets_compiled(prior, spread, digits, table, *constants)

@@ -23,17 +23,17 @@ from math import inf, prod
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers, Words
-from operators.sip.batches.clusters import clusters, representatives
-from operators.sip.batches.model_error import doubts_of, forward_distance
-from operators.sip.distances import Distance
-from operators.sip.explicit_kernel import ExplicitKernel
-from operators.sip.kernels import Search
-from operators.sip.linear_program_kernel import solved_proposal, solver_version
-from operators.sip.markov_model import MarkovModel, normalised, ordered_sum
-from operators.sip.privacy_bound import PrivacyBound
-from operators.sip.release_law import ReleaseLaw
-from operators.sip.shares_law import SharesLaw
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.batches.clusters import clusters, representatives
+from fugu.operators.sip.batches.model_error import doubts_of, forward_distance
+from fugu.operators.sip.distances import Distance
+from fugu.operators.sip.explicit_kernel import ExplicitKernel
+from fugu.operators.sip.kernels import Search
+from fugu.operators.sip.linear_program_kernel import solved_proposal, solver_version
+from fugu.operators.sip.markov_model import MarkovModel, normalised, ordered_sum
+from fugu.operators.sip.privacy_bound import PrivacyBound
+from fugu.operators.sip.release_law import ReleaseLaw
+from fugu.operators.sip.shares_law import SharesLaw
 
 MOST_SEQUENCES = 36
 TIE = 1e-12

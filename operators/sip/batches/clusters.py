@@ -13,9 +13,9 @@ that depends on public data alone is private. Source: SIP specification section 
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
-from operators.sip.distances import Distance, Hamming, Ordered, Points
-from operators.sip.markov_model import ordered_sum
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.distances import Distance, Hamming, Ordered, Points
+from fugu.operators.sip.markov_model import ordered_sum
 
 
 def clusters(mass: Floats, count: int, distance: Distance) -> Integers:

@@ -5,11 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
-from operators.compiled import sequence_law
-from operators.compiled.sequence_law import Laws, Room
-from operators.mechanism import Floats, Integers, Words
-from operators.nats import charge_of_ratio
-from operators.sip.batches.likely_sequences import SequenceLaw
+from fugu.operators.budget_units import charge_of_ratio
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.batches import compiled_sequence_law as sequence_law
+from fugu.operators.sip.batches.compiled_sequence_law import Laws, Room
+from fugu.operators.sip.batches.likely_sequences import SequenceLaw
 
 
 @dataclass(frozen=True, eq=False)

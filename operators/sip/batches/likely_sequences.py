@@ -15,15 +15,15 @@ from functools import cached_property
 
 import numpy as np
 
-from operators import compiled
-from operators.mechanism import Floats, Integers, Words
-from operators.sip.assignment import Assignment
-from operators.sip.batches.cheapest_targets import cheapest_targets
-from operators.sip.batches.model_error import doubts_of, product_distance
-from operators.sip.distances import Distance
-from operators.sip.markov_model import MarkovModel, normalised, ordered_sum
-from operators.sip.privacy_bound import PrivacyBound
-from operators.sip.shares_law import SharesLaw
+from fugu.operators import compiled
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.assignment import Assignment
+from fugu.operators.sip.batches.cheapest_targets import cheapest_targets
+from fugu.operators.sip.batches.model_error import doubts_of, product_distance
+from fugu.operators.sip.distances import Distance
+from fugu.operators.sip.markov_model import MarkovModel, normalised, ordered_sum
+from fugu.operators.sip.privacy_bound import PrivacyBound
+from fugu.operators.sip.shares_law import SharesLaw
 
 MOST_BATCHES = 10_000
 MOST_KEPT = 64
@@ -171,7 +171,7 @@ def _law_of(
     algorithm: LikelySequences, prior: Floats, targets: Integers, cost: Floats, doubts: Floats
 ) -> SequenceLaw:
     if compiled.available():
-        from operators.sip.batches.compiled_sequences import CompiledSequenceLaw
+        from fugu.operators.sip.batches.compiled_sequences import CompiledSequenceLaw
 
         return CompiledSequenceLaw(algorithm, prior, targets, cost, doubts)
     return SequenceLaw(algorithm, prior, targets, cost, doubts)

@@ -14,9 +14,9 @@ from math import inf
 
 import numpy as np
 
-from operators.mechanism import Floats
-from operators.sip.markov_model import MarkovModel
-from operators.sip.privacy_bound import LARGEST_DISTANCE, UNIT_ROUNDOFF, doubt
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.privacy_bound import LARGEST_DISTANCE, UNIT_ROUNDOFF, doubt
 
 _SLACK = 1.0 + 2.0**-20
 """Covers products of small numbers, which the sums above leave out."""

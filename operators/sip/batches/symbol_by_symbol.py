@@ -17,19 +17,19 @@ from math import nextafter
 
 import numpy as np
 
-from operators import compiled
-from operators.mechanism import Floats, Integers, Words
-from operators.nats import exact_exp, exact_expm1, units_of
-from operators.sip.batches.model_error import doubts_of
-from operators.sip.belief_radius import Radius
-from operators.sip.distances import Distance
-from operators.sip.hamming_kernel import HammingKernel
-from operators.sip.kernels import choose_kernel
-from operators.sip.markov_model import MarkovModel, normalised, ordered_sum
-from operators.sip.privacy_bound import PrivacyBound
-from operators.sip.private_law import PrivateLaw, check_words, private_law
-from operators.sip.proposal import Kernel
-from operators.sip.release_law import ReleaseLaw
+from fugu.operators import compiled
+from fugu.operators.budget_units import exact_exp, exact_expm1, units_of
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.batches.model_error import doubts_of
+from fugu.operators.sip.belief_radius import Radius
+from fugu.operators.sip.distances import Distance
+from fugu.operators.sip.hamming_kernel import HammingKernel
+from fugu.operators.sip.kernels import choose_kernel
+from fugu.operators.sip.markov_model import MarkovModel, normalised, ordered_sum
+from fugu.operators.sip.privacy_bound import PrivacyBound
+from fugu.operators.sip.private_law import PrivateLaw, check_words, private_law
+from fugu.operators.sip.proposal import Kernel
+from fugu.operators.sip.release_law import ReleaseLaw
 
 FOLLOWED = 8
 
@@ -162,7 +162,7 @@ class ProductLaw:
         return np.asarray(self._first.leakage + later)
 
     def _compiled_cost(self) -> Floats:
-        from operators.compiled.symbol_by_symbol import followed_cost
+        from fugu.operators.sip.batches.compiled_symbol_by_symbol import followed_cost
 
         algorithm = self.algorithm
         model, table = algorithm.model, algorithm.table

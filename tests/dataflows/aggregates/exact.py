@@ -6,25 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from dataflows.admission import Admission
-from dataflows.aggregates.bounding import Bounding
-from dataflows.aggregates.contributions import Contributions
-from dataflows.aggregates.log_entries import read_entry
-from dataflows.aggregates.merging import Merge, MergeState
-from dataflows.aggregates.open_ticks import OpenTicks
-from dataflows.aggregates.partials import Partial
-from dataflows.batches import Batch
-from dataflows.codec.alphabet import Alphabet
-from dataflows.codec.fields import FieldTimestamp
-from dataflows.codec.numbers import Numbers
-from dataflows.codec.records import Codec
-from dataflows.evaluation.aggregates.exact import Exact
-from dataflows.state.row_table import RowTable
-from dataflows.stream_time import StreamTime
-from dataflows.ticks import Ticks
-from operators.mechanism import Array
-from operators.randomness import DrawScope
-from operators.secret import Secret
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.stream_time import StreamTime
+from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.offline.evaluation.aggregates.exact import Exact
+from fugu.dataflows.records.alphabet import Alphabet
+from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.contributions import Contributions
+from fugu.dataflows.records.json_fields import FieldTimestamp
+from fugu.dataflows.records.numbers import Numbers
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.bounding import Bounding
+from fugu.dataflows.stages.log_entries import read_entry
+from fugu.dataflows.stages.merging import Merge, MergeState
+from fugu.dataflows.stages.open_ticks import OpenTicks
+from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Array
+from fugu.operators.randomness import DrawScope
+from fugu.operators.secret import Secret
 
 GROUPS = ["north", "south", "west"]
 SECONDS = Ticks(width=1_000, grace=500, max_jump=30, time=StreamTime(1))

@@ -5,8 +5,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from dataflows.admission import Admission
-from dataflows.aggregates.partials import Partial
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.partials import Partial
 from tests.dataflows.aggregates.exact import GROUPS, Aggregate, Message, Placed, figures_of
 
 NOBODY = [0] * len(GROUPS)

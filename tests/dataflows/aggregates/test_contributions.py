@@ -4,14 +4,14 @@ import numpy as np
 import orjson
 import pytest
 
-from dataflows.admission import Admission
-from dataflows.aggregates.bounding import Bounding
-from dataflows.aggregates.contributions import Figures, SetContributions
-from dataflows.batches import Batch, Decoded
-from dataflows.codec.alphabet import Alphabet
-from dataflows.codec.fields import FieldTimestamp
-from dataflows.codec.records import Codec
-from dataflows.state.row_table import RowTable
+from fugu.dataflows.base.batches import Batch, Decoded
+from fugu.dataflows.records.alphabet import Alphabet
+from fugu.dataflows.records.codec import Codec
+from fugu.dataflows.records.contributions import Figures, SetContributions
+from fugu.dataflows.records.json_fields import FieldTimestamp
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.bounding import Bounding
+from fugu.dataflows.state.row_table import RowTable
 from tests.dataflows.aggregates.exact import SECONDS
 
 ROOMS = [f"room {number}" for number in range(63)]

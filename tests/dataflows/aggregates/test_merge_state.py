@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from dataflows.aggregates.merging import Merge
-from dataflows.aggregates.open_ticks import OpenTicks
-from dataflows.aggregates.partials import Partial
-from operators.randomness import DrawScope
-from operators.registry import KINDS, Example
-from operators.registry.aggregates import KINDS as STRATEGIES
-from operators.registry.policies import KINDS as UNDER_POLICIES
-from operators.secret import Secret
+from fugu.dataflows.stages.merging import Merge
+from fugu.dataflows.stages.open_ticks import OpenTicks
+from fugu.dataflows.stages.partials import Partial
+from fugu.operators.randomness import DrawScope
+from fugu.operators.registry import KINDS, Example
+from fugu.operators.registry.aggregates import KINDS as STRATEGIES
+from fugu.operators.registry.policies import KINDS as UNDER_POLICIES
+from fugu.operators.secret import Secret
 
 TICKS = 7
 

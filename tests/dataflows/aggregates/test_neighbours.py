@@ -7,9 +7,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from dataflows.admission import Admission
-from dataflows.aggregates.partials import Partial
-from dataflows.stream_time import StreamTime
+from fugu.dataflows.base.stream_time import StreamTime
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.partials import Partial
 from tests.dataflows.aggregates.exact import GROUPS, SECONDS, Aggregate, Message, differences
 
 REFUSED = "nowhere"

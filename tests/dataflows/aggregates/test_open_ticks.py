@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
-from dataflows.aggregates.flow import Merging
-from dataflows.aggregates.merging import Merge
-from dataflows.aggregates.partials import Partial
-from dataflows.evaluation.aggregates.exact import Exact
-from operators.randomness import DrawScope
-from operators.secret import Secret
+from fugu.dataflows.flows.aggregate_flow import Merging
+from fugu.dataflows.offline.evaluation.aggregates.exact import Exact
+from fugu.dataflows.stages.merging import Merge
+from fugu.dataflows.stages.partials import Partial
+from fugu.operators.randomness import DrawScope
+from fugu.operators.secret import Secret
 
 GROUPS = 10_000
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from dataflows.aggregates.log_entries import read_entry
-from dataflows.aggregates.partials import Partial
-from dataflows.errors import FuguError
-from dataflows.state.row_block import written
-from operators.mechanism import Integers
-from operators.wevent.strategy import LARGEST_BINS
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.stages.log_entries import read_entry
+from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.state.row_block import written
+from fugu.operators.mechanism import Integers
+from fugu.operators.wevent.strategy import LARGEST_BINS
 
 MEGABYTE = 1_000_000
 """A little less than what a topic takes unless it is told otherwise."""

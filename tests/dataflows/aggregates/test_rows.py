@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from dataflows.admission import Admission
-from dataflows.stream_time import StreamTime
+from fugu.dataflows.base.stream_time import StreamTime
+from fugu.dataflows.stages.admission import Admission
 from tests.dataflows.aggregates.exact import SECONDS, Aggregate, Message, Placed
 
 MOST = 30

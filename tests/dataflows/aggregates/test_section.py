@@ -9,23 +9,23 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from dataflows.aggregates.correlation import temporal_leakage
-from dataflows.errors import ConfigurationError
-from dataflows.mechanisms import configure
-from dataflows.operator_sections.aggregates import WEventOperator
-from dataflows.pipeline_file import PipelineFile
-from dataflows.remarks import remarks
-from operators.leakage.correlation import TemporalCorrelation
-from operators.leakage.matrices import long_run_law
-from operators.mechanism import Inputs
-from operators.nats import in_nats, units_of
-from operators.randomness import DrawScope, tick_position
-from operators.secret import Secret
-from operators.wevent.filtered import FilteredStrategy
-from operators.wevent.quantified import Quantified
-from operators.wevent.rescue_dp import RescueDp
-from operators.wevent.strategy import Strategy
-from operators.wevent.watched import Watched
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.kinds.aggregate_correlation import temporal_leakage
+from fugu.dataflows.kinds.aggregates import WEventOperator
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.remarks import remarks
+from fugu.operators.budget_units import in_nats, units_of
+from fugu.operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.leakage.matrices import long_run_law
+from fugu.operators.mechanism import Inputs
+from fugu.operators.randomness import DrawScope, tick_position
+from fugu.operators.secret import Secret
+from fugu.operators.wevent.filtered import FilteredStrategy
+from fugu.operators.wevent.quantified import Quantified
+from fugu.operators.wevent.rescue_dp import RescueDp
+from fugu.operators.wevent.strategy import Strategy
+from fugu.operators.wevent.watched import Watched
 from tests.privacy.chain_responses import joint_law, randomized_response, told_apart
 
 OPERATOR: dict[str, Any] = {

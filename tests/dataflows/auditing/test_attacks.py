@@ -6,16 +6,18 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from dataflows.auditing.attacks import Effort, Finding, carried_out, planned
-from dataflows.auditing.exact import exhaustive
-from dataflows.auditing.streams import GuessedStreams, KnownStreams, Streams
-from dataflows.auditing.subject import Subject
-from operators.budget import Budgeted
-from operators.laplace_release import LaplaceRelease
-from operators.mechanism import Draws, Inputs, Mechanism, Releases, State
-from operators.optimized_unary_encoding import OptimizedUnaryEncoding, Output
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
+from fugu.dataflows.offline.auditing.attacks import Effort, Finding, carried_out, planned
+from fugu.dataflows.offline.auditing.exact import exhaustive
+from fugu.dataflows.offline.auditing.streams import GuessedStreams, KnownStreams, Streams
+from fugu.dataflows.offline.auditing.subject import Subject
+from fugu.operators.budget import Budgeted
+from fugu.operators.mechanism import Draws, Inputs, Mechanism, Releases, State
+from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding, Output
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.paper_conditional_randomized_response import (
+    PaperConditionalRandomizedResponse,
+)
 from tests.privacy.chains import binary
 from tests.privacy.randomized_response import RandomizedResponse
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dataflows.auditing.confidence import leakage_bound, lower_limit, upper_limit
-from operators.mechanism import Floats
+from fugu.dataflows.offline.auditing.confidence import leakage_bound, lower_limit, upper_limit
+from fugu.operators.mechanism import Floats
 
 RUNS = 60
 

@@ -5,9 +5,9 @@ from math import log
 import numpy as np
 import pytest
 
-from dataflows.auditing.confidence import leakage_bound
-from dataflows.auditing.events import likeliest_event
-from operators.mechanism import Floats
+from fugu.dataflows.offline.auditing.confidence import leakage_bound
+from fugu.dataflows.offline.auditing.events import likeliest_event
+from fugu.operators.mechanism import Floats
 
 RUNS, ERROR = 20_000, 1e-4
 

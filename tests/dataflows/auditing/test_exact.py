@@ -5,16 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dataflows.auditing.exact import Exact, exhaustive
-from dataflows.auditing.subject import Subject
-from dataflows.errors import FuguError
-from operators.budget import Budgeted
-from operators.laplace_release import LaplaceRelease
-from operators.mechanism import Draws, Guarantee, Inputs, Mechanism, Releases, State
-from operators.registry import KINDS
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
-from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.offline.auditing.exact import Exact, exhaustive
+from fugu.dataflows.offline.auditing.subject import Subject
+from fugu.operators.budget import Budgeted
+from fugu.operators.mechanism import Draws, Guarantee, Inputs, Mechanism, Releases, State
+from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.registry import KINDS
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.paper_conditional_randomized_response import (
+    PaperConditionalRandomizedResponse,
+)
 from tests.privacy.chains import binary
 from tests.privacy.randomized_response import RandomizedResponse
 

@@ -8,9 +8,9 @@ import orjson
 import pytest
 from typer.testing import CliRunner, Result
 
-from dataflows.auditing.report import SURVIVED
-from dataflows.cli import app
-from dataflows.errors import FuguError
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.commands.cli import app
+from fugu.dataflows.offline.auditing.report import SURVIVED
 from tests.dataflows.pipeline_files import MODEL, PIPELINE
 
 UNSOUND = ("kind: crr", "kind: paper_crr\n  accept_unsound: true")

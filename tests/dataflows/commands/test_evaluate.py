@@ -8,8 +8,8 @@ import orjson
 import pytest
 from typer.testing import CliRunner, Result
 
-from dataflows.cli import app
-from dataflows.errors import FuguError
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.commands.cli import app
 from tests.dataflows.evaluation.live import OPERATORS
 from tests.dataflows.evaluation.samples import POWER
 from tests.dataflows.pipeline_files import MODEL, PIPELINE

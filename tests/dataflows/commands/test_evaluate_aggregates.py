@@ -8,9 +8,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from dataflows.cli import app
-from dataflows.errors import FuguError
-from dataflows.evaluation.aggregates.grid import STRATEGIES
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.commands.cli import app
+from fugu.dataflows.offline.evaluation.aggregates.grid import STRATEGIES
 from tests.dataflows.evaluation.aggregates.samples import (
     KILOWATTS,
     PIPELINE,

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from dataflows.errors import FuguError
+from fugu.dataflows.base.errors import FuguError
 from tests.dataflows.commands.test_evaluate_aggregates import evaluated
 from tests.dataflows.evaluation.aggregates.samples import KILOWATTS, crowd, sample_path, written
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from dataflows.cli import app
-from dataflows.errors import FuguError
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.commands.cli import app
 from tests.dataflows.pipeline_files import MODEL, PIPELINE
 from tests.dataflows.temporal.running import PIPELINE as TEMPORAL
 

@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
-from dataflows.commands.explain import explain
-from dataflows.errors import ConfigurationError, StartRefused
-from dataflows.pipeline_file import PipelineFile
+from fugu.dataflows.base.errors import ConfigurationError, StartRefused
+from fugu.dataflows.commands.explain import explain
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.pipeline_files import MODEL, PIPELINE
 
 LAW = "first release: probabilities (row = truth, column = released)"
@@ -171,7 +171,7 @@ def test_every_source_above_its_budget_is_named(tmp_path: Path) -> None:
 
 def test_the_command_exits_with_1_above_a_budget_after_it_has_explained(tmp_path: Path) -> None:
     paths = [written(tmp_path, "zones", budget(3)), written(tmp_path, "moods")]
-    command = [sys.executable, "-m", "dataflows", "explain", *map(str, paths), "--json"]
+    command = [sys.executable, "-m", "fugu", "explain", *map(str, paths), "--json"]
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 1
     assert len(orjson.loads(done.stdout)["pipelines"]) == 2

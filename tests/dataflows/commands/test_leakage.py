@@ -9,10 +9,10 @@ import orjson
 import pytest
 from typer.testing import CliRunner, Result
 
-from dataflows.cli import app
-from dataflows.errors import FuguError
-from dataflows.leakage.report import correlation_of
-from operators.leakage.matrices import backward_rows, transition_matrix
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.commands.cli import app
+from fugu.dataflows.offline.leakage.report import correlation_of
+from fugu.operators.leakage.matrices import backward_rows, transition_matrix
 
 CYCLE = [[0.1, 0.9, 0.0], [0.0, 0.1, 0.9], [0.9, 0.0, 0.1]]
 MATRICES = {

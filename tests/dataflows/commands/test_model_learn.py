@@ -9,15 +9,15 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
-from dataflows.cli import app
-from dataflows.errors import ConfigurationError
-from dataflows.mechanisms import configure
-from dataflows.model_file import ModelFile, read_model, read_model_file
-from dataflows.pipeline_file import PipelineFile
-from dataflows.remarks import remarks
-from operators.sip.markov_model import MarkovModel
-from operators.sip.second_order_model import SecondOrderModel
-from operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.cli import app
+from fugu.dataflows.files.model_file import ModelFile, read_model, read_model_file
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.remarks import remarks
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.second_order_model import SecondOrderModel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
 from tests.dataflows.pipeline_files import PIPELINE, with_change
 
 Event = tuple[str | int, str | int]

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from dataflows.commands.model_show import show
-from dataflows.errors import ConfigurationError
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.model_show import show
 from tests.dataflows.pipeline_files import MODEL
 from tests.dataflows.sparse_models import SPARSE
 

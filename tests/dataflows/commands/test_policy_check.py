@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 from typer.testing import CliRunner, Result
 
-from dataflows.cli import app
-from dataflows.errors import ConfigurationError
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.cli import app
 from tests.dataflows.policies.documents import DOCUMENT, EXAMPLE, with_change
 
 

@@ -7,8 +7,8 @@ import orjson
 import pytest
 from typer.testing import CliRunner, Result
 
-from dataflows.cli import app
-from dataflows.errors import FuguError
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.commands.cli import app
 from tests.dataflows.policies.documents import EXAMPLE, with_change
 
 

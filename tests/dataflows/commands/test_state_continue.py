@@ -8,14 +8,14 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
-from dataflows.cli import app
-from dataflows.commands.state_continue import change_between
-from dataflows.errors import ConfigurationError, StartRefused
-from dataflows.lift import exhaustible
-from dataflows.mechanisms import columns_of
-from dataflows.pipeline_file import PipelineFile
-from dataflows.state.row_log import RowLog
-from dataflows.state.row_table import RowTable
+from fugu.dataflows.base.errors import ConfigurationError, StartRefused
+from fugu.dataflows.commands.cli import app
+from fugu.dataflows.commands.state_continue import change_between
+from fugu.dataflows.pipeline.mechanisms import columns_of
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.stages.per_record import exhaustible
+from fugu.dataflows.state.row_log import RowLog
+from fugu.dataflows.state.row_table import RowTable
 from tests.dataflows.pipeline_files import MODEL, PIPELINE
 
 GRR = PIPELINE.replace("kind: crr", "kind: grr").replace("  model: model.json\n", "")

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import orjson
 
-from dataflows.admission import Admission
-from dataflows.batches import Batch, Reason
-from dataflows.lift import Lift, exhaustible
-from dataflows.mechanisms import configure, deduplication_of
-from dataflows.pipeline_file import PipelineFile
-from dataflows.publish import Pseudonyms, Publisher
-from dataflows.state.row_table import RowTable
-from operators.randomness import DrawScope
-from operators.secret import Secret
+from fugu.dataflows.base.batches import Batch, Reason
+from fugu.dataflows.pipeline.mechanisms import configure, deduplication_of
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.per_record import Lift, exhaustible
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.randomness import DrawScope
+from fugu.operators.secret import Secret
 from tests.dataflows.batching import stream
 from tests.dataflows.pipeline_files import PIPELINE
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from dataflows.batches import DeadLetters, Decoded
-from dataflows.evaluation.run import Run
-from dataflows.evaluation.sample import Sample
-from dataflows.pipeline_file import PipelineFile
-from operators.mechanism import Kind, Releases
+from fugu.dataflows.base.batches import DeadLetters, Decoded
+from fugu.dataflows.offline.evaluation.run import Run
+from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.mechanism import Kind, Releases
 from tests.dataflows.pipeline_files import MODEL, PIPELINE, read
 
 POWER = """\

@@ -5,18 +5,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dataflows.errors import FuguError
-from dataflows.evaluation.candidates import (
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.offline.evaluation.candidates import (
     candidates,
     default_epsilons,
     default_rivals,
     parse_epsilons,
 )
-from dataflows.evaluation.distances import declared_distance
-from dataflows.mechanisms import configure
-from operators.budget import Budgeted
-from operators.sip.adaptive_release import AdaptiveRelease
-from operators.sip.distances import HAMMING, Distance, Ordered, Points
+from fugu.dataflows.offline.evaluation.distances import declared_distance
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.operators.budget import Budgeted
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
 from tests.dataflows.evaluation.live import OPERATORS
 from tests.dataflows.evaluation.samples import POWER, pipeline
 from tests.dataflows.pipeline_files import PIPELINE, with_change

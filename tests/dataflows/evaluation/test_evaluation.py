@@ -6,13 +6,13 @@ import numpy as np
 import orjson
 import pytest
 
-from dataflows.errors import FuguError
-from dataflows.evaluation.evaluation import evaluated, planned
-from dataflows.evaluation.report import Report
-from dataflows.evaluation.sample import Sample
-from dataflows.evaluation.symbols import SymbolUtility
-from dataflows.mechanisms import configure
-from dataflows.pipeline_file import PipelineFile
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.offline.evaluation.evaluation import evaluated, planned
+from fugu.dataflows.offline.evaluation.report import Report
+from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.offline.evaluation.symbols import SymbolUtility
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.evaluation.live import OPERATORS
 from tests.dataflows.evaluation.samples import pipeline
 from tests.dataflows.pipeline_files import MODEL, PIPELINE, read, with_change

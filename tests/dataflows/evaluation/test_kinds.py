@@ -9,20 +9,20 @@ import numpy as np
 import orjson
 import pytest
 
-from dataflows.evaluation.candidates import Candidate, candidates
-from dataflows.evaluation.equal_nats import nats_per_record
-from dataflows.evaluation.run import released, secret_of
-from dataflows.evaluation.sample import Sample
-from dataflows.evaluation.symbols import SymbolMeasure, SymbolUtility
-from dataflows.mechanisms import configure
-from dataflows.pipeline_file import PipelineFile
-from operators.mechanism import Floats
-from operators.nats import in_nats
-from operators.sip.adaptive_release import AdaptiveRelease
-from operators.sip.batched_release import BatchedRelease
-from operators.sip.cold_start import ColdStart
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.distances import Ordered
+from fugu.dataflows.offline.evaluation.candidates import Candidate, candidates
+from fugu.dataflows.offline.evaluation.equal_nats import nats_per_record
+from fugu.dataflows.offline.evaluation.run import released, secret_of
+from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.offline.evaluation.symbols import SymbolMeasure, SymbolUtility
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.budget_units import in_nats
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.distances import Ordered
 from tests.dataflows.evaluation.live import OPERATORS, live, messages, sample_in
 from tests.dataflows.evaluation.samples import pipeline
 

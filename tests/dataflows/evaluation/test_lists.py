@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from dataflows.evaluation.candidates import Candidate
-from dataflows.evaluation.lists import record_by_record
-from dataflows.evaluation.symbols import SymbolMeasure, SymbolUtility
-from operators.mechanism import Kind
-from operators.sip.batched_release import BatchedRelease
-from operators.sip.markov_model import MarkovModel
+from fugu.dataflows.offline.evaluation.candidates import Candidate
+from fugu.dataflows.offline.evaluation.lists import record_by_record
+from fugu.dataflows.offline.evaluation.symbols import SymbolMeasure, SymbolUtility
+from fugu.operators.mechanism import Kind
+from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.markov_model import MarkovModel
 from tests.dataflows.evaluation.samples import run_of, sample_of
 
 FRESH, REPEATED, NOTHING = Kind.FRESH, Kind.REPEATED, Kind.SUPPRESSED

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.evaluation.candidates import Candidate
-from dataflows.evaluation.evaluation import evaluated, planned
-from dataflows.evaluation.numbers import NumberMeasure, NumberUtility
-from dataflows.evaluation.run import Run
-from dataflows.evaluation.sample import Sample
-from dataflows.mechanisms import configure
-from operators.laplace_release import LaplaceRelease
-from operators.mechanism import Kind
+from fugu.dataflows.offline.evaluation.candidates import Candidate
+from fugu.dataflows.offline.evaluation.evaluation import evaluated, planned
+from fugu.dataflows.offline.evaluation.numbers import NumberMeasure, NumberUtility
+from fugu.dataflows.offline.evaluation.run import Run
+from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.operators.mechanism import Kind
+from fugu.operators.noise.laplace_release import LaplaceRelease
 from tests.dataflows.evaluation.samples import POWER, pipeline, run_of, sample_of
 
 HALVES = LaplaceRelease(lower=0, upper=200, epsilon=1.0, units_per_one=2)

@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dataflows.batches import Reason
-from dataflows.evaluation.candidates import Candidate, candidates
-from dataflows.evaluation.equal_nats import nats_per_record
-from dataflows.evaluation.run import Run, released, secret_of
-from dataflows.evaluation.sample import Sample
-from dataflows.mechanisms import configure
-from dataflows.pipeline_file import PipelineFile
-from operators.mechanism import Kind
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.offline.evaluation.candidates import Candidate, candidates
+from fugu.dataflows.offline.evaluation.equal_nats import nats_per_record
+from fugu.dataflows.offline.evaluation.run import Run, released, secret_of
+from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.mechanism import Kind
 from tests.dataflows.evaluation.live import OPERATORS, RECORDS, live, sample_in
 from tests.dataflows.evaluation.samples import pipeline
 from tests.dataflows.pipeline_files import PIPELINE

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.batches import Reason
-from dataflows.codec.fields import FieldTimestamp
-from dataflows.errors import FuguError
-from dataflows.evaluation.sample import Sample, refused_lines
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.offline.evaluation.sample import Sample, refused_lines
+from fugu.dataflows.records.json_fields import FieldTimestamp
 from tests.dataflows.columns import codec
 
 

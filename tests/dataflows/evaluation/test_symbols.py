@@ -6,18 +6,18 @@ import numpy as np
 import orjson
 import pytest
 
-from dataflows.evaluation.candidates import Candidate
-from dataflows.evaluation.estimates import Estimate
-from dataflows.evaluation.evaluation import evaluated, planned
-from dataflows.evaluation.run import Run
-from dataflows.evaluation.sample import Sample
-from dataflows.evaluation.symbols import SymbolMeasure, SymbolUtility
-from dataflows.mechanisms import configure
-from operators.mechanism import Kind
-from operators.nats import UNITS_PER_NAT
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.distances import HAMMING, Distance, Ordered, Points
-from operators.sip.markov_model import MarkovModel
+from fugu.dataflows.offline.evaluation.candidates import Candidate
+from fugu.dataflows.offline.evaluation.estimates import Estimate
+from fugu.dataflows.offline.evaluation.evaluation import evaluated, planned
+from fugu.dataflows.offline.evaluation.run import Run
+from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.offline.evaluation.symbols import SymbolMeasure, SymbolUtility
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.mechanism import Kind
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
+from fugu.operators.sip.markov_model import MarkovModel
 from tests.dataflows.evaluation.samples import run_of, sample_of
 from tests.dataflows.pipeline_files import read, with_change
 

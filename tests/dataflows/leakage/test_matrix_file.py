@@ -7,8 +7,8 @@ import numpy as np
 import orjson
 import pytest
 
-from dataflows.errors import ConfigurationError
-from dataflows.leakage.matrix_file import MOST_VALUES, read_matrix
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.files.matrix_file import MOST_VALUES, read_matrix
 from tests.dataflows.pipeline_files import MODEL
 from tests.dataflows.sparse_models import SPARSE
 

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from dataflows.ledger.continued import continued
-from dataflows.ledger.entries import PipelineEntry
-from operators.guarantee import Guarantee
-from operators.sip.guarantees import crr_guarantees
+from fugu.dataflows.publishing.continued import continued
+from fugu.dataflows.publishing.entries import PipelineEntry
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.sip.guarantees import crr_guarantees
 
 SIP, LDP = crr_guarantees(epsilon=1.0)
 

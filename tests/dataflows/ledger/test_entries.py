@@ -5,8 +5,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from dataflows.guarantee_text import in_words
-from dataflows.ledger.entries import (
+from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.dataflows.publishing.entries import (
     LaterEntry,
     PipelineEntry,
     StreamEntry,
@@ -15,9 +15,9 @@ from dataflows.ledger.entries import (
     read_entry,
     stream_entry,
 )
-from operators.guarantee import PRESENCE, Guarantee
-from operators.mechanism import AT_THE_END
-from operators.registry import KINDS
+from fugu.operators.guarantee import PRESENCE, Guarantee
+from fugu.operators.mechanism import AT_THE_END
+from fugu.operators.registry import KINDS
 
 FORMAT_1 = Path(__file__).with_name("format_1.jsonl")
 PAPER = KINDS["paper_crr"].examples()[0].mechanism.guarantees()

@@ -4,12 +4,12 @@ import time
 
 import pytest
 
-from dataflows.errors import KafkaUnavailable
-from dataflows.kafka.client import Reader
-from dataflows.kafka.source import StopFlag
-from dataflows.monitoring.health import Health
-from dataflows.monitoring.metrics import LAG, SNAPSHOT_AGE, Metrics
-from dataflows.monitoring.source_watch import SourceWatch
+from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.base.metrics import LAG, SNAPSHOT_AGE, Metrics
+from fugu.dataflows.kafka.client import Reader
+from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.monitoring.health import Health
+from fugu.dataflows.monitoring.source_watch import SourceWatch
 
 
 def away() -> Reader:

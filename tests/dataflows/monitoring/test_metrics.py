@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from dataflows.batches import Reason
-from dataflows.monitoring.metrics import (
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.metrics import (
     DEAD_LETTERS,
     METRICS,
     RECORDS_IN,

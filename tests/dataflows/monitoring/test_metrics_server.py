@@ -6,8 +6,8 @@ from http.client import HTTPConnection, HTTPResponse
 
 import pytest
 
-from dataflows.errors import ConfigurationError
-from dataflows.monitoring.server import MetricsServer, Page
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.monitoring.server import MetricsServer, Page
 
 HOST = "127.0.0.1"
 

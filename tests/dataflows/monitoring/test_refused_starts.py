@@ -3,8 +3,8 @@
 import stat
 from pathlib import Path
 
-from dataflows.errors import KafkaUnavailable, StartRefused
-from dataflows.monitoring.refused_starts import RefusedStarts
+from fugu.dataflows.base.errors import KafkaUnavailable, StartRefused
+from fugu.dataflows.monitoring.refused_starts import RefusedStarts
 
 
 def test_refusals_are_counted_over_processes(tmp_path: Path) -> None:

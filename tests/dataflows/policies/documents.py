@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.errors import ConfigurationError
-from dataflows.policies.document import PolicyDocument
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.policies.document import PolicyDocument
 
 EXAMPLE = Path(__file__).parents[3] / "examples/household/policies.yaml"
 

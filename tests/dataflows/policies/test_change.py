@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
-from dataflows.policies.change import UnusableChange, change
-from dataflows.policies.document import PolicyDocument
-from operators.swellfish.change import Change
+from fugu.dataflows.policies.change import UnusableChange, change
+from fugu.dataflows.policies.document import PolicyDocument
+from fugu.operators.swellfish.change import Change
 from tests.dataflows.policies.documents import read
 
 SAUNA: dict[str, Any] = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.policies.course import Course, first_day
-from dataflows.policies.document import PolicyDocument
+from fugu.dataflows.policies.course import Course, first_day
+from fugu.dataflows.policies.document import PolicyDocument
 from tests.dataflows.policies.documents import EXAMPLE, read, with_change
 
 CALENDAR = '{days: [mon, fri], start: "06:00", end: "09:00"}'

@@ -7,11 +7,11 @@ import orjson
 import pytest
 import yaml
 
-from dataflows.policies.document import PolicyDocument
-from operators.swellfish.calendar import Calendar, Once
-from operators.swellfish.occurrence import Occurrence
-from operators.swellfish.policy import Policy
-from operators.swellfish.temporal_sensitivity import Query
+from fugu.dataflows.policies.document import PolicyDocument
+from fugu.operators.swellfish.calendar import Calendar, Once
+from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.policy import Policy
+from fugu.operators.swellfish.temporal_sensitivity import Query
 from tests.dataflows.policies.documents import DOCUMENT, EXAMPLE, read, read_error, with_change
 
 TEN_MINUTES = 600_000

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.policies.course import Course
-from dataflows.policies.document import PolicyDocument
-from dataflows.policies.remarks import remarks
+from fugu.dataflows.policies.course import Course
+from fugu.dataflows.policies.document import PolicyDocument
+from fugu.dataflows.policies.remarks import remarks
 from tests.dataflows.policies.documents import DOCUMENT, EXAMPLE, read, with_change
 
 HOURS = 'start: "06:00", end: "09:00"'

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from dataflows.policies.zones import zone
-from operators.swellfish.zone import Zone
+from fugu.dataflows.policies.zones import zone
+from fugu.operators.swellfish.zone import Zone
 
 DAY = 86_400
 

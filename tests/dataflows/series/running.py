@@ -8,16 +8,16 @@ from typing import Any
 import orjson
 import yaml
 
-from dataflows.admission import Admission
-from dataflows.batches import Batch
-from dataflows.mechanisms import Configured, columns_of, configure, ticks_of
-from dataflows.pipeline_file import PipelineFile
-from dataflows.publish import Pseudonyms, Publisher
-from dataflows.series_lift import SeriesLift
-from dataflows.state.row_table import RowTable
-from operators.randomness import DrawScope
-from operators.realtime.local_release import LocalRealTimeRelease
-from operators.secret import Secret
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.pipeline.mechanisms import Configured, columns_of, configure, ticks_of
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.series import SeriesLift
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.randomness import DrawScope
+from fugu.operators.realtime.local_release import LocalRealTimeRelease
+from fugu.operators.secret import Secret
 
 SECRET = Secret(bytes(range(32)))
 SECONDS: dict[str, Any] = {

@@ -6,13 +6,13 @@ from typing import Any
 import orjson
 import pytest
 
-from dataflows.commands import audit, evaluate
-from dataflows.commands.explain import explain
-from dataflows.commands.validate import validate
-from dataflows.config import reading_digest
-from dataflows.errors import ConfigurationError, FuguError, StartRefused
-from dataflows.mechanisms import configure
-from dataflows.run import run
+from fugu.dataflows.base.errors import ConfigurationError, FuguError, StartRefused
+from fugu.dataflows.commands import audit, evaluate
+from fugu.dataflows.commands.explain import explain
+from fugu.dataflows.commands.validate import validate
+from fugu.dataflows.pipeline.config import reading_digest
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.run.run import run
 from tests.dataflows.series.running import OPERATOR, PIPELINE, operator, pipeline_file
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from operators.mechanism import Inputs
-from operators.randomness import tick_position
+from fugu.operators.mechanism import Inputs
+from fugu.operators.randomness import tick_position
 from tests.dataflows.series.running import (
     Message,
     Running,

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.errors import StartRefused
-from dataflows.state.directory import StateDirectory
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.state.directory import StateDirectory
 from tests.dataflows.fingerprints import FINGERPRINT
 
 HOLDER = """
 import sys
 from pathlib import Path
-from dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.directory import StateDirectory
 StateDirectory(Path(sys.argv[1])).lock()
 print("locked", flush=True)
 sys.stdin.read()

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dataflows.errors import StartRefused
-from dataflows.state.row_block import Body, column_bytes, described
-from dataflows.state.row_log import RowLog, log_files
-from dataflows.state.row_table import RowTable, estimated_megabytes
-from operators.mechanism import Array, State
-from operators.temporal.threshold import ThresholdPerturbation
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.state.row_block import Body, column_bytes, described
+from fugu.dataflows.state.row_log import RowLog, log_files
+from fugu.dataflows.state.row_table import RowTable, estimated_megabytes
+from fugu.operators.mechanism import Array, State
+from fugu.operators.temporal.threshold import ThresholdPerturbation
 
 THRESHOLD = ThresholdPerturbation(k=6, c0=3)
 KEYS = [b"user-%04d" % number for number in range(500)]

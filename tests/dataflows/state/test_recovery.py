@@ -14,8 +14,8 @@ from bytewax.operators import StatefulBatchLogic
 from bytewax.recovery import RecoveryConfig, init_db_dir
 from bytewax.testing import TestingSink, TestingSource, run_main
 
-from dataflows.errors import StartRefused
-from dataflows.state.recovery import forget_unfinished_epochs
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.state.recovery import forget_unfinished_epochs
 
 Item = tuple[str, int] | TestingSource.ABORT | TestingSource.EOF
 

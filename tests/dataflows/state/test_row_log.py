@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dataflows.errors import FuguError, StartRefused
-from dataflows.state.row_log import RowLog, generation_of, log_files, partition_of
+from fugu.dataflows.base.errors import FuguError, StartRefused
+from fugu.dataflows.state.row_log import RowLog, generation_of, log_files, partition_of
 from tests.dataflows.columns import CRR
 
 KEYS = [b"user-%05d" % number for number in range(2000)]

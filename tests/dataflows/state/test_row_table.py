@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dataflows.deduplication import Deduplication
-from dataflows.errors import StartRefused
-from dataflows.lift import row_columns
-from dataflows.state.row_table import RowTable
-from operators.budget import Budgeted
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.records.deduplication import Deduplication
+from fugu.dataflows.stages.per_record import row_columns
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.budget import Budgeted
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
 from tests.dataflows.columns import CRR, batch_of, codec, lift, new_table
 
 TWO_SYMBOLS = ConditionalRandomizedResponse(

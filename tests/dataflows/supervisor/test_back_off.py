@@ -1,6 +1,6 @@
 """A process that keeps dying is started less and less often."""
 
-from dataflows.supervisor.back_off import BackOff
+from fugu.dataflows.run.back_off import BackOff
 
 
 def test_waits_double_up_to_half_a_minute() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dataflows.errors import ConfigurationError
-from dataflows.supervisor.dealing import deal
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.run.dealing import deal
 
 
 def test_shard_i_runs_in_process_i_mod_n() -> None:

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.supervisor.child import Child
-from dataflows.supervisor.endpoint import Endpoint
+from fugu.dataflows.run.child import Child
+from fugu.dataflows.run.endpoint import Endpoint
 from tests.dataflows.pipeline_files import PIPELINE, read
 from tests.kafka.pages import Pages
 from tests.kafka.ports import free_ports
 
 WELL = """
 import threading
-from dataflows.monitoring.report import Report
-from dataflows.supervisor.link import Link
+from fugu.dataflows.monitoring.report import Report
+from fugu.dataflows.run.link import Link
 stop = threading.Event()
 numbers = {{"fugu_streams": [(("raw", "{partition}"), 3)]}}
 Link(lambda: Report([{partition}], numbers, None, None), stop.set).start()

@@ -5,10 +5,10 @@ from threading import Timer
 
 import pytest
 
-from dataflows.errors import StateInUse
-from dataflows.state.directory import all_directories, root_directory
-from dataflows.supervisor import ownership
-from dataflows.supervisor.ownership import own
+from fugu.dataflows.base.errors import StateInUse
+from fugu.dataflows.run import ownership
+from fugu.dataflows.run.ownership import own
+from fugu.dataflows.state.directory import all_directories, root_directory
 from tests.dataflows.pipeline_files import read
 
 

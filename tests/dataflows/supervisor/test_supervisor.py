@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.errors import NO_RESTART_HELPS
-from dataflows.supervisor import supervisor
-from dataflows.supervisor.child import Child
-from dataflows.supervisor.supervisor import keep_running
+from fugu.dataflows.base.errors import NO_RESTART_HELPS
+from fugu.dataflows.run import supervisor
+from fugu.dataflows.run.child import Child
+from fugu.dataflows.run.supervisor import keep_running
 
 PATIENCE_SECONDS = 60
 GRACEFUL = """
@@ -44,8 +44,8 @@ time.sleep(600)
 """
 LINKED = """
 import threading
-from dataflows.monitoring.report import Report
-from dataflows.supervisor.link import Link
+from fugu.dataflows.monitoring.report import Report
+from fugu.dataflows.run.link import Link
 stop = threading.Event()
 Link(lambda: Report(partitions=[5]), stop.set).start()
 stop.wait()
@@ -53,7 +53,7 @@ open({mark!r}, "w").close()
 """
 SUPERVISOR = """
 import sys, time
-from dataflows.supervisor.child import Child
+from fugu.dataflows.run.child import Child
 child = Child("process 0", [sys.executable, "-c", {script!r}])
 child.start()
 while child.report is None:

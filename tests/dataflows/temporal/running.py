@@ -7,18 +7,18 @@ from typing import Any
 
 import yaml
 
-from dataflows.admission import Admission
-from dataflows.batches import Batch, Sanitized
-from dataflows.lift import Lift
-from dataflows.mechanisms import Configured, columns_of, configure, ticks_of
-from dataflows.operator_sections import TemporalOperator
-from dataflows.pipeline_file import PipelineFile
-from dataflows.publish import Pseudonyms, Publisher
-from dataflows.state.row_table import RowTable
-from dataflows.tick_lift import TickLift
-from operators.randomness import DrawScope
-from operators.secret import Secret
-from operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.dataflows.base.batches import Batch, Sanitized
+from fugu.dataflows.kinds import TemporalOperator
+from fugu.dataflows.pipeline.mechanisms import Configured, columns_of, configure, ticks_of
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.displaced import TickLift
+from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.randomness import DrawScope
+from fugu.operators.secret import Secret
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 SECRET = Secret(bytes(range(32)))
 OPERATOR: dict[str, Any] = {"kind": "threshold_perturbation", "window": 5, "threshold": 3}

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from dataflows.config import reading_digest
-from dataflows.errors import ConfigurationError
-from dataflows.mechanisms import configure
-from dataflows.remarks import remarks
-from operators.temporal.backward import BackwardPerturbation
-from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from operators.temporal.forward import ForwardPerturbation
-from operators.temporal.threshold import ThresholdPerturbation
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.pipeline.config import reading_digest
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.remarks import remarks
+from fugu.operators.temporal.backward import BackwardPerturbation
+from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.threshold import ThresholdPerturbation
 from tests.dataflows.temporal.running import PIPELINE, pipeline_file
 
 AUTO = {"kind": "temporal_perturbation", "threshold": None, "window": 20, "epsilon": 5.0}

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from dataflows.demo.embedded_broker import PARTITIONS, EmbeddedBroker
-from dataflows.demo.raw_records import partition_of
-from dataflows.demo.whole_path import pipeline_on, shown_progress
 from examples.bike_share.example import PIPELINE, counted
 from examples.bike_share.picture import save
 from examples.bike_share.report import budget_line, table
 from examples.bike_share.riders import BEGIN, DISTRICTS, PER_DAY, TICKS, WIDTH_MS, Riders
+from fugu.dataflows.offline.demo.embedded_broker import PARTITIONS, EmbeddedBroker
+from fugu.dataflows.offline.demo.raw_records import partition_of
+from fugu.dataflows.offline.demo.whole_path import pipeline_on, shown_progress
 
 RIDERS, HORIZON = Riders(300), 312
 

@@ -7,10 +7,10 @@ import pytest
 
 from examples.bike_share.example import RIDERS
 from examples.bike_share.riders import Riders
-from operators.mechanism import Inputs
-from operators.randomness import DrawScope, tick_position
-from operators.realtime.real_time_release import RealTimeRelease
-from operators.secret import Secret
+from fugu.operators.mechanism import Inputs
+from fugu.operators.randomness import DrawScope, tick_position
+from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.secret import Secret
 
 
 @pytest.mark.parametrize(("epsilon", "kept"), [(3.0, 0.92), (0.5, 0.49)])

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from dataflows.demo.embedded_broker import PARTITIONS, EmbeddedBroker
-from dataflows.demo.raw_records import partition_of
-from dataflows.demo.whole_path import shown_progress
 from examples.city.example import STRATEGIES, counted, pipelines_on
 from examples.city.people import TICKS, ZONES, People
 from examples.city.picture import save
 from examples.city.report import table
+from fugu.dataflows.offline.demo.embedded_broker import PARTITIONS, EmbeddedBroker
+from fugu.dataflows.offline.demo.raw_records import partition_of
+from fugu.dataflows.offline.demo.whole_path import shown_progress
 
 PEOPLE = People(60)
 

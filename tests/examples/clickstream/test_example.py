@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from dataflows.demo.embedded_broker import EmbeddedBroker
-from dataflows.demo.whole_path import shown_progress
 from examples.clickstream.example import prepared, sanitized_shares
 from examples.clickstream.picture import save
 from examples.clickstream.report import table
 from examples.clickstream.site import Site
+from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
+from fugu.dataflows.offline.demo.whole_path import shown_progress
 
 SITE = Site(pages=60)
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from dataflows.demo.embedded_broker import EmbeddedBroker
-from dataflows.demo.whole_path import pipeline_on, shown_progress
 from examples.heart_rate.example import PIPELINE, displaced
 from examples.heart_rate.picture import save
 from examples.heart_rate.report import errors_table, zones_table
 from examples.heart_rate.watches import Watches
+from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
+from fugu.dataflows.offline.demo.whole_path import pipeline_on, shown_progress
 
 PEOPLE, WINDOW = 2, 10
 

@@ -6,11 +6,6 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from dataflows.demo.embedded_broker import PARTITIONS, EmbeddedBroker
-from dataflows.demo.raw_records import partition_of
-from dataflows.demo.whole_path import shown_progress
-from dataflows.policies.change import change
-from dataflows.policies.document import PolicyDocument
 from examples.household.days_picture import save
 from examples.household.example import (
     CHANGE,
@@ -21,7 +16,12 @@ from examples.household.example import (
 )
 from examples.household.meters import CARS, FIRST_TICK, PER_DAY, SAUNA, TICKS, Meters
 from examples.household.report import errors_table, protected_table
-from operators.mechanism import Floats
+from fugu.dataflows.offline.demo.embedded_broker import PARTITIONS, EmbeddedBroker
+from fugu.dataflows.offline.demo.raw_records import partition_of
+from fugu.dataflows.offline.demo.whole_path import shown_progress
+from fugu.dataflows.policies.change import change
+from fugu.dataflows.policies.document import PolicyDocument
+from fugu.operators.mechanism import Floats
 from tests.dataflows.policies.documents import EXAMPLE
 
 METERS = Meters(30)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from operators import compiled
-from operators.mechanism import Floats, Integers
-from operators.sip.batches import cheapest_targets as search
-from operators.sip.batches.cheapest_targets import cheapest_targets, searched
-from operators.sip.batches.likely_sequences import MOST_KEPT, LikelySequences
-from operators.sip.distances import HAMMING, Distance, Ordered, Points
-from operators.sip.privacy_bound import PrivacyBound
+from fugu.operators import compiled
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.batches import cheapest_targets as search
+from fugu.operators.sip.batches.cheapest_targets import cheapest_targets, searched
+from fugu.operators.sip.batches.likely_sequences import MOST_KEPT, LikelySequences
+from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
+from fugu.operators.sip.privacy_bound import PrivacyBound
 from tests.operators.compiled.equal_runs import beliefs
 from tests.privacy.chains import random_chain
 

@@ -5,12 +5,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from operators import compiled
-from operators.mechanism import Inputs, Kind
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
-from operators.sip.adaptive_release import AdaptiveRelease
-from operators.sip.repeat_decision import Distance
+from fugu.operators import compiled
+from fugu.operators.mechanism import Inputs, Kind
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.repeat_decision import Distance
 from tests.operators.compiled.equal_runs import POSITIONS, beliefs, compare, dense, sparse
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")

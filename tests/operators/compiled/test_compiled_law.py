@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from operators import compiled
-from operators.nats import exact_exp, exact_expm1
-from operators.sip.hamming_kernel import HammingKernel
-from operators.sip.integer_law import IntegerLaw
-from operators.sip.privacy_bound import PrivacyBound, doubt
-from operators.sip.stream_model import StreamModels
+from fugu.operators import compiled
+from fugu.operators.budget_units import exact_exp, exact_expm1
+from fugu.operators.sip.hamming_kernel import HammingKernel
+from fugu.operators.sip.integer_law import IntegerLaw
+from fugu.operators.sip.privacy_bound import PrivacyBound, doubt
+from fugu.operators.sip.stream_model import StreamModels
 from tests.operators.compiled.equal_runs import ROWS, beliefs
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extr
 
 @pytest.mark.parametrize("symbols", [2, 3, 5, 10, 16])
 def test_compiled_laws_are_those_of_numpy(symbols: int) -> None:
-    from operators.sip.compiled_law import CompiledLaw, predicted
+    from fugu.operators.sip.compiled_law import CompiledLaw, predicted
 
     rng = np.random.default_rng(symbols)
     for epsilon in (0.05, 0.5, 1.0, 3.0, 40.0):

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from operators.mechanism import Inputs
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
-from operators.sip.adaptive_release import AdaptiveRelease
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.gaps import Gaps
-from operators.sip.kernels import Mode
-from operators.sip.markov_model import MarkovModel
+from fugu.operators.mechanism import Inputs
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.kernels import Mode
+from fugu.operators.sip.markov_model import MarkovModel
 from tests.operators import fixed_streams
 from tests.operators.compiled.equal_runs import ROWS, beliefs, compare, dense, sparse
 from tests.operators.sip.chains import random_second_order
@@ -98,8 +98,8 @@ def test_a_symbol_outside_the_alphabet_is_refused() -> None:
 WITHOUT_NUMBA = """
 import sys
 sys.modules["numba"] = None
-from operators import compiled
-from operators.registry import KINDS
+from fugu.operators import compiled
+from fugu.operators.registry import KINDS
 from tests.operators import fixed_streams
 kinds = ("adaptive_crr", "crr", "grr", "laplace", "oue")
 assert not compiled.available()

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from operators import compiled
-from operators.mechanism import Floats
+from fugu.operators import compiled
+from fugu.operators.mechanism import Floats
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
 
 
 def test_compiled_code_counts_no_rows_of_tables() -> None:
-    from operators.compiled.compiling import part
+    from fugu.operators.compiled.compiling import part
 
     def total(row: Floats) -> float:
         added = 0.0

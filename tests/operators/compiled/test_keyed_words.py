@@ -5,9 +5,9 @@ from hashlib import blake2b
 import numpy as np
 import pytest
 
-from operators.compiled.keyed_words import Absorbed, Joined, draw_words
-from operators.randomness import WORTH_COMPILING, DrawScope, record_positions
-from operators.secret import Secret
+from fugu.operators.compiled.keyed_words import Absorbed, Joined, draw_words
+from fugu.operators.randomness import WORTH_COMPILING, DrawScope, record_positions
+from fugu.operators.secret import Secret
 from tests.operators.word_layout import sized
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from operators import compiled
-from operators.sip.batches.likely_sequences import LikelySequences, SequenceLaw
-from operators.sip.distances import HAMMING, Ordered
-from operators.sip.privacy_bound import PrivacyBound
-from operators.sip.shares_law import SharesLaw
+from fugu.operators import compiled
+from fugu.operators.sip.batches.likely_sequences import LikelySequences, SequenceLaw
+from fugu.operators.sip.distances import HAMMING, Ordered
+from fugu.operators.sip.privacy_bound import PrivacyBound
+from fugu.operators.sip.shares_law import SharesLaw
 from tests.operators.compiled.equal_runs import ROWS, beliefs, dense
 
 SHAPES = [(1, 2), (2, 1), (2, 5), (3, 3), (10, 2), (5, 3)]
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extr
 
 def compare_words(fast: SequenceLaw, slow: SharesLaw) -> None:
     """U and G of every row that is not constant, and which rows are."""
-    from operators.sip.batches.compiled_sequences import CompiledSequenceLaw
+    from fugu.operators.sip.batches.compiled_sequences import CompiledSequenceLaw
 
     assert isinstance(fast, CompiledSequenceLaw)
     laws = fast.laws
@@ -33,7 +33,7 @@ def compare_words(fast: SequenceLaw, slow: SharesLaw) -> None:
 
 @pytest.mark.parametrize(("symbols", "window"), SHAPES)
 def test_compiled_law_is_that_of_numpy(symbols: int, window: int) -> None:
-    from operators.sip.batches.compiled_sequences import CompiledSequenceLaw
+    from fugu.operators.sip.batches.compiled_sequences import CompiledSequenceLaw
 
     rng = np.random.default_rng([symbols, window])
     model, kept = dense(symbols, rng), set()

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from operators import compiled
-from operators.sip.batches.symbol_by_symbol import SymbolBySymbol
-from operators.sip.distances import HAMMING, Ordered
+from fugu.operators import compiled
+from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol
+from fugu.operators.sip.distances import HAMMING, Ordered
 from tests.operators.compiled.equal_runs import beliefs, dense
 
 SHAPES = [(1, 2), (2, 1), (2, 5), (3, 3), (5, 4), (10, 2), (10, 3)]

@@ -5,7 +5,7 @@ from math import expm1, inf, log1p
 
 import numpy as np
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 
 def over_all_subsets(rows: Floats, alpha: float) -> float:

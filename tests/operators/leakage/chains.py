@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 IDENTITY = [[1.0, 0.0], [0.0, 1.0]]
 A = [[0.8, 0.2], [0.0, 1.0]]

@@ -6,14 +6,14 @@ from itertools import product
 
 import pytest
 
-from operators.leakage.combined import (
+from fugu.operators.leakage.combined import (
     disjoint_users,
     independent_attributes,
     parallel,
     serial,
     serial_bit,
 )
-from operators.leakage.correlation import LeakageOverTime, TemporalCorrelation
+from fugu.operators.leakage.correlation import LeakageOverTime, TemporalCorrelation
 from tests.operators.leakage.chains import UNIFORM, A, B, C
 
 ONES = [1.0] * 5

@@ -5,8 +5,8 @@ from math import inf, log
 import numpy as np
 import pytest
 
-from operators.leakage.correlation import TemporalCorrelation, recursion, user_level
-from operators.leakage.leakage_function import LeakageFunction
+from fugu.operators.leakage.correlation import TemporalCorrelation, recursion, user_level
+from fugu.operators.leakage.leakage_function import LeakageFunction
 from tests.operators.leakage.chains import IDENTITY, UNIFORM, A, B, C, D, with_zeros
 
 

@@ -5,14 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from operators.leakage.correlation import TemporalCorrelation
-from operators.leakage.inversion import (
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.leakage.inversion import (
     UnboundedLeakage,
     epsilons_for,
     largest_epsilon,
 )
-from operators.nats import UNITS_PER_NAT
-from operators.wevent.cap import Cap
+from fugu.operators.wevent.cap import Cap
 from tests.operators.leakage.chains import IDENTITY, UNIFORM, A, B, C, D, with_zeros
 
 ROUNDED_UP = 1e-11

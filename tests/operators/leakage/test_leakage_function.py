@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operators.leakage.correlation import recursion
-from operators.leakage.leakage_function import LeakageFunction
+from fugu.operators.leakage.correlation import recursion
+from fugu.operators.leakage.leakage_function import LeakageFunction
 from tests.operators.leakage.brute_force import by_pruning, over_all_subsets
 from tests.operators.leakage.chains import (
     IDENTITY,

@@ -6,8 +6,8 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from operators.leakage.correlation import TemporalCorrelation
-from operators.leakage.matrices import (
+from fugu.operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.leakage.matrices import (
     backward_rows,
     long_run_law,
     read_backwards,

@@ -5,10 +5,10 @@ from math import inf
 import numpy as np
 import pytest
 
-from operators.leakage.correlation import TemporalCorrelation
-from operators.leakage.online import OnlineLeakage
-from operators.mechanism import Floats
-from operators.nats import LARGEST_CHARGE, in_nats, units_of
+from fugu.operators.budget_units import LARGEST_CHARGE, in_nats, units_of
+from fugu.operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.leakage.online import OnlineLeakage
+from fugu.operators.mechanism import Floats
 from tests.operators.leakage.brute_force import over_all_subsets
 from tests.operators.leakage.chains import IDENTITY, UNIFORM, A, B, with_zeros
 

@@ -6,7 +6,7 @@ Decimals of 100 digits (332 bits), and nothing of what is derived here.
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from operators.noise.discrete_laplace import Thresholds
+from fugu.operators.noise.discrete_laplace import Thresholds
 
 DIGITS = 100
 WORD = 2**64

@@ -8,13 +8,13 @@ from hashlib import blake2b
 
 import numpy as np
 
-from operators.laplace_release import LaplaceRelease
-from operators.mechanism import Inputs
-from operators.noise.gaussian import GaussianNoise
-from operators.noise.laplace import LaplaceNoise
-from operators.randomness import DrawScope, record_positions
-from operators.registry import KINDS
-from operators.secret import Secret
+from fugu.operators.mechanism import Inputs
+from fugu.operators.noise.gaussian import GaussianNoise
+from fugu.operators.noise.laplace import LaplaceNoise
+from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.registry import KINDS
+from fugu.operators.secret import Secret
 from tests.operators.fixed_run import dispatched_features
 
 ROWS, COORDINATES = 67, 3

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from operators.mechanism import Floats, Integers, Words
+from fugu.operators.mechanism import Floats, Integers, Words
 
 SMALLEST_P_VALUE = 1e-4
 

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from operators.fields import binding_digest
-from operators.mechanism import Integers
-from operators.noise import discrete_gaussian
-from operators.noise.discrete_gaussian import (
+from fugu.operators.byte_fields import binding_digest
+from fugu.operators.mechanism import Integers
+from fugu.operators.noise import discrete_gaussian
+from fugu.operators.noise.discrete_gaussian import (
     LARGEST,
     WORDS_PER_DRAW,
     sample,
     table,
 )
-from operators.noise.gaussian_precision import TAUS, UNITS
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
+from fugu.operators.noise.gaussian_precision import TAUS, UNITS
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
 from tests.operators.noise import derivation
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, p_value
 

@@ -9,9 +9,9 @@ from math import exp
 import numpy as np
 import pytest
 
-from operators.noise import discrete_gaussian
-from operators.noise.discrete_gaussian import LARGEST, table
-from operators.noise.gaussian_precision import PER_DEVIATION, TAUS, UNITS, delta_of_draw
+from fugu.operators.noise import discrete_gaussian
+from fugu.operators.noise.discrete_gaussian import LARGEST, table
+from fugu.operators.noise.gaussian_precision import PER_DEVIATION, TAUS, UNITS, delta_of_draw
 from tests.operators.noise.toy_tables import DIGITS, Table, total_of
 
 SIGMA = 2**14

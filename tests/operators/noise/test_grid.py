@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operators.noise.grid import LARGEST_POINT, Grid
+from fugu.operators.noise.grid import LARGEST_POINT, Grid
 
 HALF = Fraction(1, 2)
 steps = st.builds(

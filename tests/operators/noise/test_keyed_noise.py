@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from operators.mechanism import Integers
-from operators.noise.discrete_gaussian import table
-from operators.noise.gaussian import GaussianNoise
-from operators.noise.laplace import LaplaceNoise
-from operators.randomness import DrawScope, KeyedDraws, record_positions
-from operators.secret import Secret
+from fugu.operators.mechanism import Integers
+from fugu.operators.noise.discrete_gaussian import table
+from fugu.operators.noise.gaussian import GaussianNoise
+from fugu.operators.noise.laplace import LaplaceNoise
+from fugu.operators.randomness import DrawScope, KeyedDraws, record_positions
+from fugu.operators.secret import Secret
 from tests.operators import word_layout
 from tests.operators.fixed_run import dispatched_features
 from tests.operators.noise import derivation, fixed_run

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from operators.fields import binding_digest
-from operators.mechanism import Floats, Integers
-from operators.noise.discrete_laplace import PRECISION, SAMPLER, WORDS_PER_DRAW, Thresholds
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
+from fugu.operators.byte_fields import binding_digest
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.noise.discrete_laplace import PRECISION, SAMPLER, WORDS_PER_DRAW, Thresholds
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
 from tests.operators.noise import derivation
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, p_value
 

@@ -5,10 +5,10 @@ from math import expm1, inf, nan, sqrt
 
 import pytest
 
-from operators.nats import UNITS_PER_NAT
-from operators.noise.additive import BudgetBelowResolution
-from operators.noise.discrete_laplace import TOTAL_VARIATION
-from operators.noise.laplace import LaplaceNoise
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.noise.additive import BudgetBelowResolution
+from fugu.operators.noise.discrete_laplace import TOTAL_VARIATION
+from fugu.operators.noise.laplace import LaplaceNoise
 
 RESOLUTION = 2.0**-24
 

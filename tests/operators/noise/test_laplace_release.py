@@ -6,12 +6,12 @@ from math import nan
 import numpy as np
 import pytest
 
-from operators.laplace_release import LaplaceRelease
-from operators.mechanism import Array, Floats, Inputs
-from operators.nats import UNITS_PER_NAT, units_of
-from operators.noise.additive import BudgetBelowResolution
-from operators.randomness import DrawScope, KeyedDraws, record_positions
-from operators.secret import Secret
+from fugu.operators.budget_units import UNITS_PER_NAT, units_of
+from fugu.operators.mechanism import Array, Floats, Inputs
+from fugu.operators.noise.additive import BudgetBelowResolution
+from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.randomness import DrawScope, KeyedDraws, record_positions
+from fugu.operators.secret import Secret
 from tests.operators.noise.simulated import SimulatedDraws
 
 TENTHS = LaplaceRelease(lower=400, upper=2000, epsilon=1.0, units_per_one=10)

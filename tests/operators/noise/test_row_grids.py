@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from operators.noise.grid import Grid
-from operators.noise.row_grids import RowGrids
+from fugu.operators.noise.grid import Grid
+from fugu.operators.noise.row_grids import RowGrids
 
 STEPS = np.array([1, 2, 3, 7, 64, 1000, 16384, 103_600])
 

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from operators.mechanism import Integers
-from operators.noise.gaussian import GaussianNoise
-from operators.noise.laplace import LaplaceNoise
+from fugu.operators.mechanism import Integers
+from fugu.operators.noise.gaussian import GaussianNoise
+from fugu.operators.noise.laplace import LaplaceNoise
 
 FAR = 2**36
 

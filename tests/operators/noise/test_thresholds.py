@@ -8,7 +8,7 @@ from math import exp, log2
 import numpy as np
 import pytest
 
-from operators.noise.discrete_laplace import (
+from fugu.operators.noise.discrete_laplace import (
     LARGEST,
     PRECISION,
     SAMPLER,

@@ -6,9 +6,9 @@ from math import exp, tanh
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
-from operators.noise import unit_laplace
-from operators.noise.unit_laplace import LARGEST, TOTAL_VARIATION, WORDS_PER_DRAW, sample
+from fugu.operators.mechanism import Floats
+from fugu.operators.noise import unit_laplace
+from fugu.operators.noise.unit_laplace import LARGEST, TOTAL_VARIATION, WORDS_PER_DRAW, sample
 from tests.operators.noise import derivation
 from tests.operators.noise.simulated import SMALLEST_P_VALUE, SimulatedDraws, p_value
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from operators.mechanism import Integers, Words
-from operators.noise.discrete_gaussian import table
+from fugu.operators.mechanism import Integers, Words
+from fugu.operators.noise.discrete_gaussian import table
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from functools import cache
 
 import numpy as np
 
-from operators.mechanism import Floats
-from operators.realtime import filter as filtering
-from operators.realtime.accountants import paper_total
+from fugu.operators.mechanism import Floats
+from fugu.operators.realtime import filter as filtering
+from fugu.operators.realtime.accountants import paper_total
 
 TICKS, DELTA = 1000, 1e-7
 EPSILONS = (5, 20, 60, 200)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from operators.noise.additive import BudgetBelowResolution
-from operators.noise.gaussian_precision import delta_of_draw
-from operators.realtime.account import account_of
-from operators.realtime.local_release import LocalRealTimeRelease
-from operators.realtime.real_time_release import RealTimeRelease
-from operators.realtime.schedule import constant, decaying, in_shares
-from operators.realtime.zcdp import units_of_rho
+from fugu.operators.noise.additive import BudgetBelowResolution
+from fugu.operators.noise.gaussian_precision import delta_of_draw
+from fugu.operators.realtime.account import account_of
+from fugu.operators.realtime.local_release import LocalRealTimeRelease
+from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.realtime.schedule import constant, decaying, in_shares
+from fugu.operators.realtime.zcdp import units_of_rho
 
 SHARED: list[dict[str, Any]] = [
     {"horizon": 1},

@@ -9,8 +9,8 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
-from operators.realtime import filter as filtering
+from fugu.operators.mechanism import Floats
+from fugu.operators.realtime import filter as filtering
 from tests.operators.realtime.series import (
     EPSILONS,
     TICKS,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
-from operators.realtime import filter as filtering
+from fugu.operators.mechanism import Floats
+from fugu.operators.realtime import filter as filtering
 from tests.operators.realtime import plain
 from tests.operators.realtime.series import correlated
 

@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 from tests.operators.realtime.series import correlated
 
 TABLE = {

@@ -8,15 +8,15 @@ from math import nextafter
 import numpy as np
 import pytest
 
-from operators.mechanism import Draws, Inputs, Words
-from operators.noise import gaussian
-from operators.noise.gaussian import GaussianNoise
-from operators.randomness import DrawScope, draws_of, tick_position
-from operators.realtime import measurement
-from operators.realtime.measurement import Measurement
-from operators.realtime.real_time_release import RealTimeRelease
-from operators.secret import Secret
-from operators.wevent.strategy import LARGEST_VALUE
+from fugu.operators.mechanism import Draws, Inputs, Words
+from fugu.operators.noise import gaussian
+from fugu.operators.noise.gaussian import GaussianNoise
+from fugu.operators.randomness import DrawScope, draws_of, tick_position
+from fugu.operators.realtime import measurement
+from fugu.operators.realtime.measurement import Measurement
+from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.secret import Secret
+from fugu.operators.wevent.strategy import LARGEST_VALUE
 
 
 def draws(rows: int) -> Draws:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
-from operators.realtime.moments import Moments
+from fugu.operators.mechanism import Floats
+from fugu.operators.realtime.moments import Moments
 
 
 def streamed(values: Floats) -> Moments:

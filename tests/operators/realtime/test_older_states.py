@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from operators.realtime import filter as filtering
-from operators.realtime.older_states import ADDED, continued
+from fugu.operators.realtime import filter as filtering
+from fugu.operators.realtime.older_states import ADDED, continued
 
 
 @pytest.mark.parametrize("ticks", [0, 1, 2, 50])

@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
-from operators.realtime import filter as filtering
+from fugu.operators.mechanism import Floats
+from fugu.operators.realtime import filter as filtering
 from tests.operators.realtime.series import TWO_SIDED, correlated
 
 RUNS, TICKS = 200, 200

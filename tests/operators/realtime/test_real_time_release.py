@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from operators.mechanism import Inputs, Integers, Kind, Releases, State
-from operators.nats import UNITS_PER_NAT
-from operators.noise.additive import BudgetBelowResolution
-from operators.randomness import DrawScope, tick_position
-from operators.realtime.measurement import Measurement
-from operators.realtime.real_time_release import RealTimeRelease
-from operators.secret import Secret
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.mechanism import Inputs, Integers, Kind, Releases, State
+from fugu.operators.noise.additive import BudgetBelowResolution
+from fugu.operators.randomness import DrawScope, tick_position
+from fugu.operators.realtime.measurement import Measurement
+from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.secret import Secret
 from tests.conformance.streams import Stored
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.realtime.chosen_points import ChosenPoints

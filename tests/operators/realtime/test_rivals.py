@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from operators.realtime import rivals
+from fugu.operators.realtime import rivals
 
 TICKS, RUNS = 100, 400
 

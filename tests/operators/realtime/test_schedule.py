@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from operators.nats import UNITS_PER_NAT
-from operators.noise.gaussian import GaussianNoise
-from operators.realtime.schedule import RHO_OF_STEP, Schedule, constant, decaying, in_shares
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.noise.gaussian import GaussianNoise
+from fugu.operators.realtime.schedule import RHO_OF_STEP, Schedule, constant, decaying, in_shares
 
 BUDGET = 10**12
 

@@ -5,16 +5,16 @@ from math import sqrt
 
 import pytest
 
-from operators.composition import delta_of_zcdp, epsilon_of_zcdp
-from operators.nats import UNITS_PER_NAT
-from operators.realtime.accountants import (
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.composition import delta_of_zcdp, epsilon_of_zcdp
+from fugu.operators.realtime.accountants import (
     gaussian_delta,
     gaussian_epsilon,
     gaussian_total,
     paper_epsilon,
     paper_total,
 )
-from operators.realtime.zcdp import units_of_rho
+from fugu.operators.realtime.zcdp import units_of_rho
 
 SAVINGS = {
     (0.1, 1e-5): (2.45, 2.00),

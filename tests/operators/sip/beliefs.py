@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 
 def random_beliefs(rng: np.random.Generator, symbols: int, rows: int) -> Floats:

@@ -6,11 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from operators.mechanism import Inputs, Integers
-from operators.nats import in_nats
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
-from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
+from fugu.operators.budget_units import in_nats
+from fugu.operators.mechanism import Inputs, Integers
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.paper_conditional_randomized_response import (
+    PaperConditionalRandomizedResponse,
+)
 from tests.operators.chosen_draws import simulated
 
 Configure = Callable[[MarkovModel, float], ConditionalRandomizedResponse]

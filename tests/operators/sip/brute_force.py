@@ -6,7 +6,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 Path = tuple[int, ...]
 

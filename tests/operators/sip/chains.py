@@ -7,11 +7,11 @@ from itertools import product
 
 import numpy as np
 
-from operators.mechanism import Floats
-from operators.sip.markov_model import MarkovModel
-from operators.sip.second_order_model import SecondOrderModel
-from operators.sip.sparse_markov_model import SparseMarkovModel
-from operators.sip.sparse_rows import SparseRows
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.second_order_model import SecondOrderModel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.operators.sip.sparse_rows import SparseRows
 from tests.operators.sip.brute_force import Path, TruthLaw, with_restarts
 
 

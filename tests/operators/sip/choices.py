@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.distances import HAMMING, Distance, Ordered, Points
-from operators.sip.kernels import Mode, Search
-from operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
+from fugu.operators.sip.kernels import Mode, Search
+from fugu.operators.sip.markov_model import MarkovModel
 
 
 def scattered(symbols: int) -> Points:

@@ -2,12 +2,14 @@
 
 import numpy as np
 
-from operators.mechanism import Floats
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
-from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
-from operators.sip.release_law import ReleaseLaw
-from operators.sip.symbol_law import SymbolLaw
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.paper_conditional_randomized_response import (
+    PaperConditionalRandomizedResponse,
+)
+from fugu.operators.sip.release_law import ReleaseLaw
+from fugu.operators.sip.symbol_law import SymbolLaw
 from tests.operators.sip.choices import Choices
 
 ANY_MODEL = MarkovModel(np.array([0.5, 0.5]), np.full((2, 2), 0.5))

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from operators.mechanism import Floats, Words
-from operators.nats import in_nats
+from fugu.operators.budget_units import in_nats
+from fugu.operators.mechanism import Floats, Words
 
 DIGITS = 60
 TOTAL = 2**64

@@ -1,7 +1,7 @@
 """Section 3 of the SIP specification as explicit matrices, one belief at a time.
 
 `pi[x, y]` and `a[x, y]` are dense, sums are plain, no closed form is used: slow, obvious and
-independent of `operators.sip`.
+independent of `fugu.operators.sip`.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from math import exp, expm1, inf, log
 
 import numpy as np
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 TIE = 1e-12
 

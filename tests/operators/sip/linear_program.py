@@ -5,7 +5,7 @@ from math import exp
 import numpy as np
 from scipy.optimize import linprog
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 
 def least_error(belief: Floats, epsilon: float) -> float:

@@ -5,7 +5,7 @@ from math import ceil, exp, expm1
 
 import numpy as np
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 
 
 def cost(belief: Floats, proposal: Floats, epsilon: float) -> float:

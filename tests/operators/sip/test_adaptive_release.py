@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from operators.auditing.enumeration import stream_probabilities
-from operators.budget import Budgeted
-from operators.mechanism import Floats, Inputs, Integers, Kind, Words
-from operators.nats import in_nats, units_of
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
-from operators.sip.adaptive_release import AdaptiveRelease
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
-from operators.sip.repeat_decision import Distance, expected_steps, near
+from fugu.operators.auditing.enumeration import stream_probabilities
+from fugu.operators.budget import Budgeted
+from fugu.operators.budget_units import in_nats, units_of
+from fugu.operators.mechanism import Floats, Inputs, Integers, Kind, Words
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.repeat_decision import Distance, expected_steps, near
 from tests.operators.sip import dense
 from tests.operators.sip.beliefs import random_beliefs
 from tests.operators.sip.chains import random_second_order

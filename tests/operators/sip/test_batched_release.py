@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from operators.budget import Budgeted
-from operators.mechanism import AT_THE_END, Inputs, Integers, Kind, Releases, State
-from operators.nats import units_of
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
-from operators.sip.batched_release import BatchedRelease, epsilon_for
-from operators.sip.distances import Points
-from operators.sip.markov_model import MarkovModel
+from fugu.operators.budget import Budgeted
+from fugu.operators.budget_units import units_of
+from fugu.operators.mechanism import AT_THE_END, Inputs, Integers, Kind, Releases, State
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
+from fugu.operators.sip.batched_release import BatchedRelease, epsilon_for
+from fugu.operators.sip.distances import Points
+from fugu.operators.sip.markov_model import MarkovModel
 from tests.conformance.streams import WatchedDraws
 from tests.privacy.chains import binary, random_chain
 

@@ -8,15 +8,15 @@ from operator import mul
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats, Inputs, State
-from operators.nats import UNITS_PER_NAT
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.gaps import Gaps
-from operators.sip.integer_law import IntegerLaw
-from operators.sip.markov_model import MarkovModel
-from operators.sip.second_order_model import SecondOrderModel
-from operators.sip.sparse_markov_model import SparseMarkovModel
-from operators.sip.symbol_law import SymbolLaw
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.mechanism import Floats, Inputs, State
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.integer_law import IntegerLaw
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.second_order_model import SecondOrderModel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.operators.sip.symbol_law import SymbolLaw
 from tests.operators.chosen_draws import simulated, towards
 from tests.operators.sip import dense, explicit_law
 from tests.operators.sip.brute_force import Enumeration, Path, first_order

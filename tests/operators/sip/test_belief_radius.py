@@ -6,16 +6,16 @@ from math import inf
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats, State
-from operators.nats import UNITS_PER_NAT
-from operators.sip.adaptive_release import AdaptiveRelease
-from operators.sip.belief_radius import Radius, bit_lengths
-from operators.sip.cold_start import ColdStart
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.integer_law import IntegerLaw
-from operators.sip.kernels import Mode
-from operators.sip.markov_model import MarkovModel
-from operators.sip.privacy_bound import doubt
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.mechanism import Floats, State
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.belief_radius import Radius, bit_lengths
+from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.integer_law import IntegerLaw
+from fugu.operators.sip.kernels import Mode
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.privacy_bound import doubt
 
 UNIT = 2.0**-53
 STICKY = MarkovModel.smoothed([0.5, 0.5], np.eye(2), smoothing=1e-12)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from operators.generalized_randomized_response import GeneralizedRandomizedResponse
-from operators.mechanism import Inputs, Integers, State
-from operators.nats import in_nats
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
-from operators.sip.cold_start import ColdStart
-from operators.sip.stream_model import StreamModels
+from fugu.operators.budget_units import in_nats
+from fugu.operators.mechanism import Inputs, Integers, State
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.secret import Secret
+from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.sip.stream_model import StreamModels
 from tests.operators.sip.test_sampler import agrees
 
 THREE = ColdStart(symbols=3, epsilon=1.5, positions=4, when_short="accept")

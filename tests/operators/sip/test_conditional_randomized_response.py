@@ -9,14 +9,14 @@ from math import ceil, floor, inf, log, nan
 import numpy as np
 import pytest
 
-from operators.mechanism import Inputs, State, Words
-from operators.nats import UNITS_PER_NAT
-from operators.sip.chain import Chain
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.gaps import Gaps
-from operators.sip.markov_model import MarkovModel
-from operators.sip.sparse_markov_model import SparseMarkovModel
-from operators.sip.sparse_rows import SparseRows
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.mechanism import Inputs, State, Words
+from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.operators.sip.sparse_rows import SparseRows
 from tests.operators.chosen_draws import ChosenWords, simulated, towards
 from tests.operators.sip import explicit_law
 from tests.operators.word_layout import number

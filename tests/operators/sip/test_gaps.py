@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from operators.budget import Budgeted
-from operators.laplace_release import LaplaceRelease
-from operators.mechanism import Array, Inputs, Integers, Kind, State
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
-from operators.sip.chain import Chain
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.gaps import Gaps
-from operators.sip.markov_model import MarkovModel
-from operators.sip.second_order_model import SecondOrderModel
-from operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.operators.budget import Budgeted
+from fugu.operators.mechanism import Array, Inputs, Integers, Kind, State
+from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
+from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.gaps import Gaps
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.second_order_model import SecondOrderModel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
 from tests.conformance.streams import WatchedDraws
 from tests.operators.sip.chains import random_second_order, sparse
 

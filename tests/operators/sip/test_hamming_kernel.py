@@ -5,7 +5,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
+from fugu.operators.mechanism import Floats
 from tests.operators.sip import dense, explicit_law
 from tests.operators.sip.beliefs import random_beliefs, uniform
 from tests.operators.sip.linear_program import least_error

@@ -5,10 +5,10 @@ from math import exp
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats, Integers
-from operators.sip.learning import Counts, learned, learned_from_responses
-from operators.sip.markov_model import MarkovModel
-from operators.sip.second_order_model import SecondOrderModel
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.learning import Counts, learned, learned_from_responses
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.second_order_model import SecondOrderModel
 from tests.operators.sip.binary_chain import CASES
 from tests.operators.sip.chains import random_second_order
 

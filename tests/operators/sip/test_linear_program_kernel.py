@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from operators.mechanism import Floats
-from operators.sip import linear_program_kernel
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.distances import HAMMING, Ordered
-from operators.sip.linear_program_kernel import LinearProgramKernel
-from operators.sip.markov_model import MarkovModel
-from operators.sip.ordered_kernel import OrderedKernel
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip import linear_program_kernel
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.distances import HAMMING, Ordered
+from fugu.operators.sip.linear_program_kernel import LinearProgramKernel
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.ordered_kernel import OrderedKernel
 from tests.operators.sip import dense
 from tests.operators.sip.beliefs import random_beliefs, uniform
 from tests.operators.sip.choices import KERNELS

@@ -5,8 +5,8 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from operators.sip.markov_model import MarkovModel
-from operators.sip.sparse_rows import SparseRows
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.sparse_rows import SparseRows
 
 HALVES = [0.5, 0.5]
 

@@ -5,10 +5,10 @@ from math import exp, expm1
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
-from operators.sip.distances import Points
-from operators.sip.metric_kernel import MetricKernel
-from operators.sip.release_law import ReleaseLaw
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.distances import Points
+from fugu.operators.sip.metric_kernel import MetricKernel
+from fugu.operators.sip.release_law import ReleaseLaw
 from tests.operators.sip import dense
 from tests.operators.sip.choices import HEURISTIC, scattered
 from tests.operators.sip.linear_program import least_cost

@@ -6,10 +6,10 @@ from math import exp, expm1
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
-from operators.sip.distances import Distance, Ordered
-from operators.sip.ordered_kernel import OrderedKernel
-from operators.sip.running_sums import RunningSums
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.distances import Distance, Ordered
+from fugu.operators.sip.ordered_kernel import OrderedKernel
+from fugu.operators.sip.running_sums import RunningSums
 from tests.operators.sip import dense
 from tests.operators.sip import ordered_candidates as candidates
 from tests.operators.sip.beliefs import random_beliefs, uniform

@@ -6,7 +6,7 @@ from math import nextafter
 
 import pytest
 
-from operators.sip.privacy_bound import PrivacyBound, doubt
+from fugu.operators.sip.privacy_bound import PrivacyBound, doubt
 
 SPECIFIED = {
     0.001: ("0x1.0041919b7ee33p+0", "0x1.06466dfb8cc00p-10"),

@@ -6,11 +6,11 @@ from math import exp, expm1
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
-from operators.sip.assignment import Assignment
-from operators.sip.explicit_kernel import ExplicitKernel
-from operators.sip.proposal import Proposal
-from operators.sip.release_law import ReleaseLaw
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.assignment import Assignment
+from fugu.operators.sip.explicit_kernel import ExplicitKernel
+from fugu.operators.sip.proposal import Proposal
+from fugu.operators.sip.release_law import ReleaseLaw
 from tests.operators.sip import dense, explicit_law
 from tests.operators.sip.beliefs import random_beliefs
 

@@ -5,11 +5,11 @@ from math import exp, expm1, inf
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
-from operators.sip.identity_kernel import IdentityKernel
-from operators.sip.release_law import ReleaseLaw
-from operators.sip.stay_or_fill import StayOrFill
-from operators.sip.symbol_law import SymbolLaw
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.identity_kernel import IdentityKernel
+from fugu.operators.sip.release_law import ReleaseLaw
+from fugu.operators.sip.stay_or_fill import StayOrFill
+from fugu.operators.sip.symbol_law import SymbolLaw
 from tests.operators.sip import dense, explicit_law
 from tests.operators.sip.beliefs import many_random_beliefs, random_beliefs
 

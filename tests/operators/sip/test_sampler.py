@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from operators.mechanism import Floats, Inputs, Integers
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
+from fugu.operators.mechanism import Floats, Inputs, Integers
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
 from tests.operators.sip import dense, explicit_law
 
 ROWS = 100_000

@@ -6,10 +6,10 @@ from math import inf
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.second_order_model import SecondOrderModel
-from operators.sip.sparse_rows import SparseRows
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.second_order_model import SecondOrderModel
+from fugu.operators.sip.sparse_rows import SparseRows
 from tests.operators.sip.chains import random_second_order
 
 HALVES = np.full(2, 0.5)

@@ -7,15 +7,15 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats, Words
-from operators.sip.assignment import Assignment
-from operators.sip.distances import Ordered
-from operators.sip.explicit_kernel import ExplicitKernel
-from operators.sip.integer_shares import FewShares
-from operators.sip.kernels import choose_kernel
-from operators.sip.privacy_bound import PrivacyBound, doubt
-from operators.sip.proposal import SharedProposal
-from operators.sip.shares_law import SharesLaw
+from fugu.operators.mechanism import Floats, Words
+from fugu.operators.sip.assignment import Assignment
+from fugu.operators.sip.distances import Ordered
+from fugu.operators.sip.explicit_kernel import ExplicitKernel
+from fugu.operators.sip.integer_shares import FewShares
+from fugu.operators.sip.kernels import choose_kernel
+from fugu.operators.sip.privacy_bound import PrivacyBound, doubt
+from fugu.operators.sip.proposal import SharedProposal
+from fugu.operators.sip.shares_law import SharesLaw
 from tests.operators.sip.beliefs import random_beliefs
 from tests.operators.sip.choices import scattered
 from tests.operators.sip.exact_leakage import ExactLaw

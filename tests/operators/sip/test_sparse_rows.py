@@ -6,10 +6,10 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from operators.mechanism import Integers
-from operators.sip.markov_model import MarkovModel
-from operators.sip.sparse_markov_model import SparseMarkovModel
-from operators.sip.sparse_rows import SparseRows, gathered
+from fugu.operators.mechanism import Integers
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
+from fugu.operators.sip.sparse_rows import SparseRows, gathered
 
 CERTAIN: tuple[dict[int, float], float] = ({0: 1.0}, 0.0)
 

@@ -6,8 +6,8 @@ from math import exp
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats
-from operators.sip.symbol_law import SymbolLaw
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.symbol_law import SymbolLaw
 from tests.operators.sip import dense
 from tests.operators.sip.beliefs import uniform, zipf
 

@@ -5,10 +5,10 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from operators.mechanism import Array, Floats
-from operators.randomized_response import WORDS, Odds
-from operators.sip.learning import learned_from_responses
-from operators.sip.stream_model import StreamModels, pair_counts
+from fugu.operators.mechanism import Array, Floats
+from fugu.operators.responses.randomized_response import WORDS, Odds
+from fugu.operators.sip.learning import learned_from_responses
+from fugu.operators.sip.stream_model import StreamModels, pair_counts
 
 STREAMS = 200
 TABLE = [

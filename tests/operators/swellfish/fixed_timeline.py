@@ -6,8 +6,8 @@ from hashlib import blake2b
 
 import numpy as np
 
-from operators.swellfish.occurrence import Occurrence
-from operators.swellfish.relevance import Interval, Relevance
+from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.relevance import Interval, Relevance
 
 Person = tuple[Occurrence, ...]
 

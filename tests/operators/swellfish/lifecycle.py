@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from operators.swellfish.occurrence import Occurrence
-from operators.swellfish.policy import Policy
+from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.policy import Policy
 from tests.operators.swellfish.zones import HOURLY
 
 BEFORE, AFTER = -1000, 1000

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from operators.mechanism import Array, Draws, Inputs, Integers, Releases, State
-from operators.swellfish.relevance import Interval
-from operators.swellfish.strategy import PolicyStrategy
+from fugu.operators.mechanism import Array, Draws, Inputs, Integers, Releases, State
+from fugu.operators.swellfish.relevance import Interval
+from fugu.operators.swellfish.strategy import PolicyStrategy
 from tests.operators.noise.simulated import SimulatedDraws
 
 Strategy = PolicyStrategy[Any]

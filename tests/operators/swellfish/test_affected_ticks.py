@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from operators.swellfish.affected_ticks import affected_ticks
-from operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.affected_ticks import affected_ticks
+from fugu.operators.swellfish.occurrence import Occurrence
 from tests.operators.swellfish.enumeration import most_affected, random_occurrence
 
 

@@ -5,19 +5,19 @@ from itertools import product
 import numpy as np
 import pytest
 
-from operators.mechanism import Integers
-from operators.swellfish.interval_strategy import Ledgers
-from operators.swellfish.occurrence import Occurrence
-from operators.swellfish.tinar_sample import TINARSample
-from operators.swellfish.tinar_uniform import TINARUniform
-from operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
-from operators.swellfish.ts_budget_distribution import TSBudgetDistribution
-from operators.swellfish.ts_sample import TSSample
-from operators.swellfish.ts_uniform import TSUniform
-from operators.swellfish.unicorn import Unicorn
-from operators.swellfish.unicorn_is import UnicornIS
-from operators.swellfish.unicorn_ps import UnicornPS
-from operators.wevent.strategy import units_below
+from fugu.operators.mechanism import Integers
+from fugu.operators.swellfish.interval_strategy import Ledgers
+from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.tinar_sample import TINARSample
+from fugu.operators.swellfish.tinar_uniform import TINARUniform
+from fugu.operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
+from fugu.operators.swellfish.ts_budget_distribution import TSBudgetDistribution
+from fugu.operators.swellfish.ts_sample import TSSample
+from fugu.operators.swellfish.ts_uniform import TSUniform
+from fugu.operators.swellfish.unicorn import Unicorn
+from fugu.operators.swellfish.unicorn_is import UnicornIS
+from fugu.operators.swellfish.unicorn_ps import UnicornPS
+from fugu.operators.wevent.strategy import units_below
 from tests.operators.swellfish.fixed_timeline import FixedTimeline, Person, random_timeline
 from tests.operators.swellfish.running import (
     UNITS,

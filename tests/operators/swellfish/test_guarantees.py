@@ -5,13 +5,13 @@ from math import expm1
 import numpy as np
 import pytest
 
-from operators.mechanism import Guarantee
-from operators.noise.unit_laplace import TOTAL_VARIATION
-from operators.registry.policies import HOUSEHOLD
-from operators.swellfish.strategy import Irrelevant
-from operators.swellfish.ts_uniform import TSUniform
-from operators.swellfish.unicorn import Unicorn
-from operators.swellfish.unicorn_ps import UnicornPS
+from fugu.operators.mechanism import Guarantee
+from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
+from fugu.operators.registry.policies import HOUSEHOLD
+from fugu.operators.swellfish.strategy import Irrelevant
+from fugu.operators.swellfish.ts_uniform import TSUniform
+from fugu.operators.swellfish.unicorn import Unicorn
+from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from tests.operators.swellfish.running import run, simulated
 
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from operators.swellfish.ledger import Ledger, decoded, encoded, opened
-from operators.swellfish.relevance import Interval
+from fugu.operators.swellfish.ledger import Ledger, decoded, encoded, opened
+from fugu.operators.swellfish.relevance import Interval
 from tests.operators.swellfish.fixed_timeline import FixedTimeline, random_timeline
 
 CAPS = (10**12, 12_347)

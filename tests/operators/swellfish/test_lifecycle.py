@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from operators.swellfish.calendar import Calendar
-from operators.swellfish.change import Change
-from operators.swellfish.policy import Collection, Policy
-from operators.swellfish.temporal_sensitivity import Query
-from operators.swellfish.timeline import Policies
+from fugu.operators.swellfish.calendar import Calendar
+from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.policy import Collection, Policy
+from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.timeline import Policies
 from tests.operators.swellfish.lifecycle import Household
 from tests.operators.swellfish.zones import GREENWICH, HOUR, HOURLY, once
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from operators.swellfish.calendar import Calendar, Once
-from operators.swellfish.policy import Collection, Policy, cut_to
+from fugu.operators.swellfish.calendar import Calendar, Once
+from fugu.operators.swellfish.policy import Collection, Policy, cut_to
 from tests.operators.swellfish.zones import BERLIN, HOUR, HOURLY, once, utc
 
 NIGHT = Policy(

@@ -7,24 +7,24 @@ from math import nan, sqrt
 import numpy as np
 import pytest
 
-from operators.mechanism import Inputs, Integers, Kind
-from operators.registry.policies import HOUSEHOLD
-from operators.swellfish.calendar import Once
-from operators.swellfish.change import Change
-from operators.swellfish.ledger import decoded
-from operators.swellfish.occurrence import Occurrence
-from operators.swellfish.policy import Policy
-from operators.swellfish.strategy import Irrelevant, Status
-from operators.swellfish.tinar_uniform import TINARUniform
-from operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
-from operators.swellfish.ts_budget_distribution import TSBudgetDistribution
-from operators.swellfish.ts_sample import TSSample
-from operators.swellfish.ts_uniform import TSUniform
-from operators.swellfish.unicorn import Unicorn
-from operators.swellfish.unicorn_is import UnicornIS
-from operators.swellfish.unicorn_ps import UnicornPS
-from operators.swellfish.zone import Zone
-from operators.wevent.uniform import Uniform
+from fugu.operators.mechanism import Inputs, Integers, Kind
+from fugu.operators.registry.policies import HOUSEHOLD
+from fugu.operators.swellfish.calendar import Once
+from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.ledger import decoded
+from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.policy import Policy
+from fugu.operators.swellfish.strategy import Irrelevant, Status
+from fugu.operators.swellfish.tinar_uniform import TINARUniform
+from fugu.operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
+from fugu.operators.swellfish.ts_budget_distribution import TSBudgetDistribution
+from fugu.operators.swellfish.ts_sample import TSSample
+from fugu.operators.swellfish.ts_uniform import TSUniform
+from fugu.operators.swellfish.unicorn import Unicorn
+from fugu.operators.swellfish.unicorn_is import UnicornIS
+from fugu.operators.swellfish.unicorn_ps import UnicornPS
+from fugu.operators.swellfish.zone import Zone
+from fugu.operators.wevent.uniform import Uniform
 from tests.conformance.streams import Stored
 from tests.operators.swellfish.fixed_timeline import FixedTimeline, random_timeline
 from tests.operators.swellfish.running import UNITS, Strategy, run, simulated

@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from operators.swellfish.affected_ticks import affected_ticks
-from operators.swellfish.occurrence import Occurrence
-from operators.swellfish.temporal_sensitivity import Query, QueryKind
+from fugu.operators.swellfish.affected_ticks import affected_ticks
+from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.temporal_sensitivity import Query, QueryKind
 from tests.operators.swellfish.enumeration import random_occurrence, windows
 
 TEA, SHOWER = Occurrence(2, 3, (10,)), Occurrence(3, 6, (22, 22))

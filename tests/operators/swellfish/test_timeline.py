@@ -5,13 +5,13 @@ from random import Random
 
 import pytest
 
-from operators.swellfish.admission import SINCE_EVER
-from operators.swellfish.affected_ticks import affected_ticks
-from operators.swellfish.change import Change
-from operators.swellfish.occurrence import Occurrence
-from operators.swellfish.policy import Collection, Policy
-from operators.swellfish.temporal_sensitivity import Query
-from operators.swellfish.timeline import Policies
+from fugu.operators.swellfish.affected_ticks import affected_ticks
+from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.occurrences import SINCE_EVER
+from fugu.operators.swellfish.policy import Collection, Policy
+from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.timeline import Policies
 from tests.operators.swellfish.lifecycle import occurrences
 from tests.operators.swellfish.test_lifecycle import random_policy
 from tests.operators.swellfish.zones import HOURLY, once

@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from operators.swellfish.calendar import Once
-from operators.swellfish.policy import Policy
-from operators.swellfish.zone import Zone
+from fugu.operators.swellfish.calendar import Once
+from fugu.operators.swellfish.policy import Policy
+from fugu.operators.swellfish.zone import Zone
 
 HOUR = 3600
 HOURLY = HOUR * 1000

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from operators.fields import encode_fields
-from operators.mechanism import Inputs, Integers, Releases, State
-from operators.randomness import DrawScope, KeyedDraws
-from operators.secret import Secret
-from operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.mechanism import Inputs, Integers, Releases, State
+from fugu.operators.randomness import DrawScope, KeyedDraws
+from fugu.operators.secret import Secret
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 
 @dataclass(eq=False)

@@ -4,12 +4,12 @@ from math import log, log2
 
 import pytest
 
-from operators.temporal.backward import BackwardPerturbation
-from operators.temporal.dispatch_law import derived_budget
-from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from operators.temporal.forward import ForwardPerturbation, calibrated, visible
-from operators.temporal.temporal_perturbation import TemporalPerturbation
-from operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.backward import BackwardPerturbation
+from fugu.operators.temporal.dispatch_law import derived_budget
+from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from fugu.operators.temporal.forward import ForwardPerturbation, calibrated, visible
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.operators.temporal.threshold import ThresholdPerturbation
 
 MECHANISMS: list[TemporalPerturbation] = [
     BackwardPerturbation(k=10, epsilon=5.0),

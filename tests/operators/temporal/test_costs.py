@@ -2,10 +2,10 @@
 
 import pytest
 
-from operators.temporal.backward import BackwardPerturbation
-from operators.temporal.costs import Costs
-from operators.temporal.forward import ForwardPerturbation
-from operators.temporal.selection import choose, select
+from fugu.operators.temporal.backward import BackwardPerturbation
+from fugu.operators.temporal.costs import Costs
+from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.selection import choose, select
 
 TM, ETM, BPM, FPM = (
     "threshold_perturbation",

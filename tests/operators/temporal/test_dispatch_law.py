@@ -7,7 +7,7 @@ from math import comb, log
 import numpy as np
 import pytest
 
-from operators.temporal.dispatch_law import (
+from fugu.operators.temporal.dispatch_law import (
     delay_law,
     derived_budget,
     early_ratios,

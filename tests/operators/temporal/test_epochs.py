@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from operators.mechanism import Inputs, Kind
-from operators.randomness import DrawScope
-from operators.secret import Secret
-from operators.temporal.backward import BackwardPerturbation
-from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from operators.temporal.forward import ForwardPerturbation
-from operators.temporal.temporal_perturbation import Phase, TemporalPerturbation
-from operators.temporal.threshold import ThresholdPerturbation
-from operators.temporal.threshold_dispatch import ThresholdDispatch
+from fugu.operators.mechanism import Inputs, Kind
+from fugu.operators.randomness import DrawScope
+from fugu.operators.secret import Secret
+from fugu.operators.temporal.backward import BackwardPerturbation
+from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.temporal_perturbation import Phase, TemporalPerturbation
+from fugu.operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
 from tests.operators.chosen_draws import ChosenWords
 from tests.operators.temporal.runs import Run, numbers
 

@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operators.mechanism import Kind
-from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from operators.temporal.payloads import is_there
-from operators.temporal.temporal_perturbation import Phase
-from operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.mechanism import Kind
+from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from fugu.operators.temporal.payloads import is_there
+from fugu.operators.temporal.temporal_perturbation import Phase
+from fugu.operators.temporal.threshold import ThresholdPerturbation
 from tests.operators.temporal.runs import Run, numbers
 
 WINDOWS = st.integers(3, 12).flatmap(lambda k: st.tuples(st.just(k), st.integers(2, k - 1)))

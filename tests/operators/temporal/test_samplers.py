@@ -8,12 +8,12 @@ below 10^-4.
 import numpy as np
 import pytest
 
-from operators.mechanism import Array, Floats
-from operators.temporal.backward import BackwardPerturbation
-from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from operators.temporal.forward import ForwardPerturbation
-from operators.temporal.temporal_perturbation import TemporalPerturbation
-from operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.mechanism import Array, Floats
+from fugu.operators.temporal.backward import BackwardPerturbation
+from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.operators.temporal.threshold import ThresholdPerturbation
 from tests.operators.temporal.runs import Run
 
 ROWS, TICKS = 3000, 100

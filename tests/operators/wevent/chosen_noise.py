@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Integers, Words
-from operators.noise.unit_laplace import WORDS_PER_DRAW
+from fugu.operators.mechanism import Integers, Words
+from fugu.operators.noise.unit_laplace import WORDS_PER_DRAW
 
 _DIGITS = WORDS_PER_DRAW // 2
 

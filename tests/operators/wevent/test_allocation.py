@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operators.mechanism import Array, Integers
-from operators.wevent.allocation import RULES, Allocated, Outcome, Rule, allocate
-from operators.wevent.cap import Cap
+from fugu.operators.mechanism import Array, Integers
+from fugu.operators.wevent.allocation import RULES, Allocated, Outcome, Rule, allocate
+from fugu.operators.wevent.cap import Cap
 
 NAT = 2**40
 EPSILON = 3 * NAT

@@ -5,9 +5,9 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from operators.mechanism import Inputs, Integers, Kind, State
-from operators.nats import UNITS_PER_NAT
-from operators.wevent.binary_tree import BinaryTree
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.mechanism import Inputs, Integers, Kind, State
+from fugu.operators.wevent.binary_tree import BinaryTree
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.wevent.chosen_noise import ChosenNoise
 

@@ -6,9 +6,9 @@ from math import exp, trunc
 import numpy as np
 import pytest
 
-from operators.mechanism import Inputs, Releases
-from operators.nats import UNITS_PER_NAT
-from operators.wevent.fast import Blocks, Fast
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.mechanism import Inputs, Releases
+from fugu.operators.wevent.fast import Blocks, Fast
 from tests.operators.wevent.chosen_noise import ChosenNoise
 from tests.operators.wevent.test_allocation import NAT
 

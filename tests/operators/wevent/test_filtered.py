@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from operators.mechanism import Inputs
-from operators.wevent.fast import Fast
-from operators.wevent.filtered import FilteredStrategy
-from operators.wevent.rescue_dp import RescueDp
+from fugu.operators.mechanism import Inputs
+from fugu.operators.wevent.fast import Fast
+from fugu.operators.wevent.filtered import FilteredStrategy
+from fugu.operators.wevent.rescue_dp import RescueDp
 from tests.operators.wevent.chosen_noise import ChosenNoise
 
 TICKS = 120

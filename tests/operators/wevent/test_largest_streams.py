@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from operators.mechanism import Inputs, Words
-from operators.noise.unit_laplace import LARGEST, WORDS_PER_DRAW, sample
-from operators.wevent.budget_absorption import BudgetAbsorption
-from operators.wevent.strategy import LARGEST_BINS, LARGEST_VALUE, Strategy
+from fugu.operators.mechanism import Inputs, Words
+from fugu.operators.noise.unit_laplace import LARGEST, WORDS_PER_DRAW, sample
+from fugu.operators.wevent.budget_absorption import BudgetAbsorption
+from fugu.operators.wevent.strategy import LARGEST_BINS, LARGEST_VALUE, Strategy
 
 UNIT = 2.0**-40
 NONE = np.uint64(2**64 - 1)

@@ -6,8 +6,8 @@ from math import log
 import numpy as np
 import pytest
 
-from operators.mechanism import Inputs, Integers
-from operators.wevent.rescue_dp import ONE_TICK, RescueDp, Shares
+from fugu.operators.mechanism import Inputs, Integers
+from fugu.operators.wevent.rescue_dp import ONE_TICK, RescueDp, Shares
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.wevent.chosen_noise import ChosenNoise
 from tests.operators.wevent.test_allocation import NAT

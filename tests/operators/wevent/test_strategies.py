@@ -6,17 +6,17 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 
-from operators.mechanism import Array, Floats, Inputs, Integers, Kind, Releases
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
-from operators.wevent.budget_absorption import BudgetAbsorption
-from operators.wevent.budget_distribution import BudgetDistribution
-from operators.wevent.cap import Cap
-from operators.wevent.flags import Released, Schedule
-from operators.wevent.pba import PrivacyBudgetAllocation
-from operators.wevent.sample import Sample
-from operators.wevent.strategy import LARGEST_VALUE, Strategy
-from operators.wevent.uniform import Uniform
+from fugu.operators.mechanism import Array, Floats, Inputs, Integers, Kind, Releases
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
+from fugu.operators.wevent.budget_absorption import BudgetAbsorption
+from fugu.operators.wevent.budget_distribution import BudgetDistribution
+from fugu.operators.wevent.cap import Cap
+from fugu.operators.wevent.flags import Released, Schedule
+from fugu.operators.wevent.pba import PrivacyBudgetAllocation
+from fugu.operators.wevent.sample import Sample
+from fugu.operators.wevent.strategy import LARGEST_VALUE, Strategy
+from fugu.operators.wevent.uniform import Uniform
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.wevent.chosen_noise import chosen
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from operators.mechanism import Words
-from operators.randomness import DrawScope, KeyedDraws
+from fugu.operators.mechanism import Words
+from fugu.operators.randomness import DrawScope, KeyedDraws
 
 UNSAID = bytes(32)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import EnumerableMechanism, Floats, Integers
-from operators.nats import UNITS_PER_NAT
-from operators.sip.markov_model import MarkovModel
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.mechanism import EnumerableMechanism, Floats, Integers
+from fugu.operators.sip.markov_model import MarkovModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dataflows.batches import DeadLetters, Decoded
-from dataflows.lift import Lift
-from dataflows.state.row_table import RowTable
-from operators.laplace_release import LaplaceRelease
-from operators.mechanism import Floats, Mechanism
-from operators.randomness import DrawScope
-from operators.secret import Secret
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.dataflows.base.batches import DeadLetters, Decoded
+from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Floats, Mechanism
+from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.randomness import DrawScope
+from fugu.operators.secret import Secret
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.dataflows.columns import EVERYBODY, SOURCE
 from tests.privacy.chains import binary
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from operators.randomness import DrawScope
+from fugu.operators.randomness import DrawScope
 from tests.privacy.attacks.broken_draws import with_generator
 from tests.privacy.attacks.pipelines import Pipeline, Seen, Victim, share_right
 from tests.privacy.attacks.replay import records_of, replayed

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from operators.randomness import DrawScope
+from fugu.operators.randomness import DrawScope
 from tests.privacy.attacks.broken_draws import with_generator
 from tests.privacy.attacks.pipelines import FIRST, Record, Seen, Victim, share_right
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from operators.mechanism import Floats
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
 from tests.privacy.attacks.pipelines import Record, Victim
 
 USERS = 4000

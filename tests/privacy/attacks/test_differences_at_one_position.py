@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from operators.laplace_release import LaplaceRelease
-from operators.mechanism import Floats
-from operators.randomness import DrawScope
+from fugu.operators.mechanism import Floats
+from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.randomness import DrawScope
 from tests.privacy.attacks.broken_draws import unbound
 from tests.privacy.attacks.pipelines import FIRST, VICTIMS, Record, Victim
 

@@ -10,13 +10,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from operators.auditing.enumeration import sequences
-from operators.mechanism import Floats, Inputs, Integers
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
-from operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from operators.sip.markov_model import MarkovModel
-from operators.sip.paper_conditional_randomized_response import PaperConditionalRandomizedResponse
+from fugu.operators.auditing.enumeration import sequences
+from fugu.operators.mechanism import Floats, Inputs, Integers
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.paper_conditional_randomized_response import (
+    PaperConditionalRandomizedResponse,
+)
 from tests.privacy.attacks.decoder import Public, gains, smoothed
 from tests.privacy.chains import binary, random_chain
 from tests.privacy.leakage import ROUNDING, about_truth

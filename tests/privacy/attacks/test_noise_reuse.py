@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from operators.fields import encode_fields
-from operators.laplace_release import LaplaceRelease
-from operators.mechanism import Floats, Inputs, Words
-from operators.noise.discrete_laplace import PRECISION
-from operators.noise.laplace import LaplaceNoise
-from operators.randomness import DrawScope, record_positions
-from operators.secret import Secret
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.mechanism import Floats, Inputs, Words
+from fugu.operators.noise.discrete_laplace import PRECISION
+from fugu.operators.noise.laplace import LaplaceNoise
+from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
 from tests.privacy.attacks.broken_draws import place_only
 
 SECRET = Secret(bytes(range(32)))

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from dataflows.admission import Admission
-from dataflows.batches import DeadLetters, Decoded, Sanitized
-from dataflows.state.row_table import RowTable
-from dataflows.tick_lift import TickLift
-from dataflows.ticks import Ticks
-from operators.mechanism import Words
-from operators.temporal.temporal_perturbation import End
-from operators.temporal.threshold_dispatch import ThresholdDispatch
+from fugu.dataflows.base.batches import DeadLetters, Decoded, Sanitized
+from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.displaced import TickLift
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Words
+from fugu.operators.temporal.temporal_perturbation import End
+from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
 from tests.privacy.temporal.paths import stationary
 
 CLOCK = b"clock"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.mechanism import Floats, Integers
+from fugu.operators.mechanism import Floats, Integers
 from tests.privacy.temporal.paths import Paths
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dataflows.guarantee_text import in_words
-from operators.mechanism import Mechanism
-from operators.registry import KINDS
+from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.operators.mechanism import Mechanism
+from fugu.operators.registry import KINDS
 
 ROOT = Path(__file__).parents[3]
 TEXTS = [

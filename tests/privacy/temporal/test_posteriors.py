@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from operators.mechanism import Array, Floats, Integers
-from operators.temporal.backward import BackwardPerturbation
-from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from operators.temporal.forward import ForwardPerturbation
-from operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.mechanism import Array, Floats, Integers
+from fugu.operators.temporal.backward import BackwardPerturbation
+from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.threshold import ThresholdPerturbation
 from tests.privacy.temporal.paths import FIRST_OLD, Paths, steady
 
 

@@ -7,12 +7,12 @@ from math import log
 import numpy as np
 import pytest
 
-from operators.temporal.backward import BackwardPerturbation
-from operators.temporal.dispatch_law import largest_ratios
-from operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from operators.temporal.forward import ForwardPerturbation
-from operators.temporal.temporal_perturbation import TemporalPerturbation
-from operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.backward import BackwardPerturbation
+from fugu.operators.temporal.dispatch_law import largest_ratios
+from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.operators.temporal.threshold import ThresholdPerturbation
 from tests.privacy.temporal.outputs import Outputs
 from tests.privacy.temporal.paths import Paths, merged, steady
 

@@ -8,8 +8,8 @@ from collections import defaultdict
 
 import pytest
 
-from operators.temporal.temporal_perturbation import End
-from operators.temporal.threshold import ThresholdPerturbation
+from fugu.operators.temporal.temporal_perturbation import End
+from fugu.operators.temporal.threshold import ThresholdPerturbation
 from tests.privacy.temporal.epoch_paths import EpochPaths
 
 

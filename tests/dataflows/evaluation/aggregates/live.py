@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from dataflows.admission import Admission
-from dataflows.aggregates.bounding import Bounding
-from dataflows.aggregates.flow import Merging
-from dataflows.aggregates.log_entries import read_entry
-from dataflows.aggregates.merging import Merge
-from dataflows.batches import Batch
-from dataflows.evaluation.run import secret_of
-from dataflows.mechanisms import configure
-from dataflows.pipeline_file import PipelineFile
-from dataflows.state.row_table import RowTable
-from operators.randomness import DrawScope
-from operators.secret import Secret
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.flows.aggregate_flow import Merging
+from fugu.dataflows.offline.evaluation.run import secret_of
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.bounding import Bounding
+from fugu.dataflows.stages.log_entries import read_entry
+from fugu.dataflows.stages.merging import Merge
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.randomness import DrawScope
+from fugu.operators.secret import Secret
 from tests.dataflows.evaluation.aggregates.samples import ZONES, Line, line, operator_of
 
 SECRET = secret_of(seed=5, run=1)

@@ -6,10 +6,10 @@ from typing import Any
 import orjson
 import yaml
 
-from dataflows.evaluation.sample import Sample
-from dataflows.mechanisms import configure
-from dataflows.operator_sections import AggregateOperator
-from dataflows.pipeline_file import PipelineFile
+from fugu.dataflows.kinds import AggregateOperator
+from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 ZONES = ["north", "south", "west"]
 OPERATOR: dict[str, Any] = {

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dataflows.evaluation.aggregates.evaluation import AggregateEvaluation
-from dataflows.evaluation.aggregates.utility import Truth
+from fugu.dataflows.offline.evaluation.aggregates.evaluation import AggregateEvaluation
+from fugu.dataflows.offline.evaluation.aggregates.utility import Truth
 from tests.dataflows.evaluation.aggregates.samples import ZONES, crowd, sample_of, written
 
 TICKS, RUNS = 60, 3

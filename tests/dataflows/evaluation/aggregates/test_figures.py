@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflows.batches import Reason
-from dataflows.evaluation.aggregates.figures import Summed
-from dataflows.evaluation.aggregates.grid import STRATEGIES
-from dataflows.mechanisms import configure
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.offline.evaluation.aggregates.figures import Summed
+from fugu.dataflows.offline.evaluation.aggregates.grid import STRATEGIES
+from fugu.dataflows.pipeline.mechanisms import configure
 from tests.dataflows.evaluation.aggregates.live import SECRET, city, live
 from tests.dataflows.evaluation.aggregates.samples import (
     FIRST_TICK,

@@ -10,13 +10,13 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from dataflows.cli import app
-from dataflows.errors import FuguError
-from dataflows.evaluation.aggregates.evaluation import AggregateEvaluation
-from dataflows.evaluation.aggregates.figures import Summed
-from dataflows.evaluation.aggregates.policy_grid import RIVALS, UNDER_POLICIES
-from dataflows.mechanisms import configure
-from dataflows.pipeline_file import PipelineFile
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.commands.cli import app
+from fugu.dataflows.offline.evaluation.aggregates.evaluation import AggregateEvaluation
+from fugu.dataflows.offline.evaluation.aggregates.figures import Summed
+from fugu.dataflows.offline.evaluation.aggregates.policy_grid import RIVALS, UNDER_POLICIES
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.evaluation.aggregates.live import SECRET, city, live
 from tests.dataflows.evaluation.aggregates.samples import (
     FIRST_TICK,

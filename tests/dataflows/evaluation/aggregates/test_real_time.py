@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflows.evaluation.aggregates.figures import Figures, Summed
-from dataflows.evaluation.aggregates.real_time import RealTimeEvaluation
-from dataflows.evaluation.aggregates.real_time_report import RealTimeReport
-from dataflows.evaluation.aggregates.real_time_utility import ESTIMATES, RealTimeUtility
-from dataflows.evaluation.aggregates.simulated import SIMULATED, Promise
-from dataflows.evaluation.aggregates.utility import Truth
-from dataflows.evaluation.run import secret_of
-from dataflows.mechanisms import configure
-from dataflows.operator_sections import RealTimeOperator
-from dataflows.pipeline_file import PipelineFile
-from operators.wevent.binary_tree import BinaryTree
+from fugu.dataflows.kinds import RealTimeOperator
+from fugu.dataflows.offline.evaluation.aggregates.figures import Figures, Summed
+from fugu.dataflows.offline.evaluation.aggregates.real_time import RealTimeEvaluation
+from fugu.dataflows.offline.evaluation.aggregates.real_time_report import RealTimeReport
+from fugu.dataflows.offline.evaluation.aggregates.real_time_utility import (
+    ESTIMATES,
+    RealTimeUtility,
+)
+from fugu.dataflows.offline.evaluation.aggregates.simulated import SIMULATED, Promise
+from fugu.dataflows.offline.evaluation.aggregates.utility import Truth
+from fugu.dataflows.offline.evaluation.run import secret_of
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.wevent.binary_tree import BinaryTree
 from tests.dataflows.evaluation.aggregates.live import SECRET, city, live
 from tests.dataflows.evaluation.aggregates.samples import (
     KILOWATTS,

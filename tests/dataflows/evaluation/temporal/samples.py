@@ -6,9 +6,9 @@ from typing import Any
 
 import orjson
 
-from dataflows.evaluation.sample import Sample
-from dataflows.mechanisms import configure
-from dataflows.pipeline_file import PipelineFile
+from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.temporal.running import Message
 
 SECONDS: dict[str, Any] = {"width": "1s", "grace": "500ms", "max_jump": 30, "idle": 20} | {

@@ -12,20 +12,20 @@ from pathlib import Path
 
 import numpy as np
 
-from dataflows.batches import DeadLetters, Decoded
-from dataflows.evaluation.candidates import Candidate
-from dataflows.evaluation.run import released, secret_of
-from dataflows.evaluation.sample import Sample
-from dataflows.evaluation.temporal.displaced import Displaced, displaced
-from dataflows.evaluation.temporal.grid import grid_of
-from dataflows.evaluation.temporal.measure import TemporalMeasure
-from dataflows.evaluation.temporal.numbers import Numbers, Reading
-from dataflows.evaluation.temporal.utility import ErrorsOfAverage, ErrorsOfCount
-from dataflows.operator_sections import TemporalOperator
-from dataflows.pipeline_file import PipelineFile
-from operators.mechanism import Floats
-from operators.temporal.costs import Costs
-from operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.dataflows.base.batches import DeadLetters, Decoded
+from fugu.dataflows.kinds import TemporalOperator
+from fugu.dataflows.offline.evaluation.candidates import Candidate
+from fugu.dataflows.offline.evaluation.run import released, secret_of
+from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.offline.evaluation.temporal.displaced import Displaced, displaced
+from fugu.dataflows.offline.evaluation.temporal.grid import grid_of
+from fugu.dataflows.offline.evaluation.temporal.measure import TemporalMeasure
+from fugu.dataflows.offline.evaluation.temporal.numbers import Numbers, Reading
+from fugu.dataflows.offline.evaluation.temporal.utility import ErrorsOfAverage, ErrorsOfCount
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.mechanism import Floats
+from fugu.operators.temporal.costs import Costs
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 from tests.dataflows.temporal.running import pipeline_file
 
 WINDOW = 10

@@ -7,10 +7,10 @@ import numpy as np
 import orjson
 import pytest
 
-from dataflows.evaluation.temporal.displaced import Displaced, displaced
-from dataflows.evaluation.temporal.grid import configured_epsilon, grid_of
-from dataflows.operator_sections import TemporalOperator
-from dataflows.pipeline_file import PipelineFile
+from fugu.dataflows.kinds import TemporalOperator
+from fugu.dataflows.offline.evaluation.temporal.displaced import Displaced, displaced
+from fugu.dataflows.offline.evaluation.temporal.grid import configured_epsilon, grid_of
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.evaluation.temporal.samples import SECONDS, numbered, sample_of
 from tests.dataflows.temporal.running import SECRET, Message, Running, pipeline_file
 

@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dataflows.batches import DeadLetters
-from dataflows.evaluation.temporal.displaced import Displaced
-from dataflows.evaluation.temporal.evaluation import TemporalEvaluation
-from dataflows.evaluation.temporal.measure import TemporalMeasure
-from dataflows.evaluation.temporal.numbers import Numbers, Reading
-from dataflows.evaluation.temporal.utility import TemporalUtility
-from operators.temporal.backward import BackwardPerturbation
-from operators.temporal.costs import Costs
+from fugu.dataflows.base.batches import DeadLetters
+from fugu.dataflows.offline.evaluation.temporal.displaced import Displaced
+from fugu.dataflows.offline.evaluation.temporal.evaluation import TemporalEvaluation
+from fugu.dataflows.offline.evaluation.temporal.measure import TemporalMeasure
+from fugu.dataflows.offline.evaluation.temporal.numbers import Numbers, Reading
+from fugu.dataflows.offline.evaluation.temporal.utility import TemporalUtility
+from fugu.operators.temporal.backward import BackwardPerturbation
+from fugu.operators.temporal.costs import Costs
 from tests.dataflows.evaluation.samples import sample_of as plain_sample
 from tests.dataflows.evaluation.temporal.samples import SECONDS, numbered, sample_of
 from tests.dataflows.temporal.running import pipeline_file

@@ -6,15 +6,15 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from operators.mechanism import Floats
-from operators.sip.batched_release import BatchedRelease
-from operators.sip.batches.batch_law import Algorithm
-from operators.sip.batches.batch_plan import BatchPlan
-from operators.sip.batches.cluster_sequences import ClusterSequences
-from operators.sip.batches.likely_sequences import LikelySequences
-from operators.sip.batches.symbol_by_symbol import SymbolBySymbol
-from operators.sip.kernels import Search
-from operators.sip.markov_model import MarkovModel
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batch_law import Algorithm
+from fugu.operators.sip.batches.batch_plan import BatchPlan
+from fugu.operators.sip.batches.cluster_sequences import ClusterSequences
+from fugu.operators.sip.batches.likely_sequences import LikelySequences
+from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol
+from fugu.operators.sip.kernels import Search
+from fugu.operators.sip.markov_model import MarkovModel
 
 Make = Callable[[BatchPlan], Algorithm]
 

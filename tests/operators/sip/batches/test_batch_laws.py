@@ -5,11 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from operators.mechanism import Floats, Integers, Words
-from operators.nats import in_nats
-from operators.sip.batches.batch_law import BatchLaw
-from operators.sip.batches.batch_plan import BatchPlan
-from operators.sip.distances import HAMMING, Distance, Ordered, Points
+from fugu.operators.budget_units import in_nats
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.batches.batch_law import BatchLaw
+from fugu.operators.sip.batches.batch_plan import BatchPlan
+from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
 from tests.operators.sip import dense
 from tests.operators.sip.batches.configured import ALGORITHMS, OneAlgorithm, batch_probabilities
 from tests.operators.sip.beliefs import random_beliefs

@@ -5,15 +5,15 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from operators import compiled
-from operators.mechanism import Floats, Integers, Words
-from operators.sip.batches.batch_plan import BatchPlan
-from operators.sip.batches.cluster_sequences import ClusterLaw
-from operators.sip.batches.likely_sequences import SequenceLaw
-from operators.sip.distances import HAMMING, Distance, Ordered
-from operators.sip.kernels import Search
-from operators.sip.markov_model import MarkovModel
-from operators.sip.shares_law import SharesLaw
+from fugu.operators import compiled
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.batches.batch_plan import BatchPlan
+from fugu.operators.sip.batches.cluster_sequences import ClusterLaw
+from fugu.operators.sip.batches.likely_sequences import SequenceLaw
+from fugu.operators.sip.distances import HAMMING, Distance, Ordered
+from fugu.operators.sip.kernels import Search
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.shares_law import SharesLaw
 from tests.operators.sip.batches.configured import ALGORITHMS, batch_probabilities
 from tests.operators.sip.exact_leakage import ExactLaw
 from tests.privacy.chains import binary, random_chain

@@ -7,13 +7,13 @@ from math import log, prod
 import numpy as np
 import pytest
 
-from operators.sip.batches.batch_plan import BatchPlan
-from operators.sip.batches.cluster_sequences import ClusterLaw
-from operators.sip.batches.likely_sequences import SequenceLaw
-from operators.sip.batches.model_error import doubts_of, forward_distance, product_distance
-from operators.sip.distances import HAMMING
-from operators.sip.markov_model import MarkovModel
-from operators.sip.privacy_bound import UNIT_ROUNDOFF
+from fugu.operators.sip.batches.batch_plan import BatchPlan
+from fugu.operators.sip.batches.cluster_sequences import ClusterLaw
+from fugu.operators.sip.batches.likely_sequences import SequenceLaw
+from fugu.operators.sip.batches.model_error import doubts_of, forward_distance, product_distance
+from fugu.operators.sip.distances import HAMMING
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.privacy_bound import UNIT_ROUNDOFF
 from tests.operators.sip.batches.configured import ALGORITHMS
 from tests.privacy.chains import random_chain
 

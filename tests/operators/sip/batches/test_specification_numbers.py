@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from operators.sip.batches.batch_plan import BatchPlan
-from operators.sip.distances import HAMMING, Ordered
-from operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.batches.batch_plan import BatchPlan
+from fugu.operators.sip.distances import HAMMING, Ordered
+from fugu.operators.sip.markov_model import MarkovModel
 from tests.operators.sip.batches.batched_chain import CELLS, COLUMNS, Cell, measure_batches
 from tests.operators.sip.batches.configured import Make, grouped, likely, single
 from tests.privacy.chains import binary

@@ -1,5 +1,0 @@
-"""`python -m dataflows` is `fugu`."""
-
-from dataflows.cli import main
-
-main()

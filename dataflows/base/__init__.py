@@ -1,0 +1,1 @@
+"""Hold what every floor above uses: errors, batches of records, ticks, durations, logs, metrics."""

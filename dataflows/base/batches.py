@@ -1,0 +1,156 @@
+"""What flows: columns of the records that one fetch returned for one partition.
+
+All lists of one object have the same length; index i is one record.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from fugu.operators.mechanism import Array, Releases
+
+Header = tuple[str, bytes]
+
+
+class Reason(StrEnum):
+    """Why a record became a dead letter."""
+
+    NO_KEY = "no_key"
+    TOMBSTONE = "tombstone"
+    TOO_LARGE = "too_large"
+    NOT_JSON = "not_json"
+    FIELD_MISSING = "field_missing"
+    WRONG_TYPE = "wrong_type"
+    NOT_FINITE = "not_finite"
+    OUTSIDE_DOMAIN = "outside_domain"
+    DUPLICATE = "duplicate"
+    WRONG_PARTITION = "wrong_partition"
+    TOO_MANY_KEYS = "too_many_keys"
+    LATE = "late"
+    TOO_FAR_AHEAD = "too_far_ahead"
+    TIME_NOT_BEGUN = "time_not_begun"
+    SECOND_IN_TICK = "second_in_tick"
+    NO_COLLECTION = "no_collection"
+    BAD_POLICY = "bad_policy"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Records as Kafka has them."""
+
+    partition: int
+    offsets: Sequence[int]
+    timestamps: list[int]
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    headers: list[list[Header]]
+
+    def records(self) -> Iterator[tuple[int, int, bytes | None, bytes | None, list[Header]]]:
+        """Record by record: offset, timestamp, key, value, headers."""
+        return zip(self.offsets, self.timestamps, self.keys, self.values, self.headers, strict=True)
+
+
+@dataclass(frozen=True)
+class DeadLetters:
+    """Coordinates of refused records; `fields` is empty where no field is to blame."""
+
+    offsets: list[int] = field(default_factory=list)
+    timestamps: list[int] = field(default_factory=list)
+    reasons: list[Reason] = field(default_factory=list)
+    fields: list[str] = field(default_factory=list)
+
+    def add(self, offset: int, timestamp: int, reason: Reason, name: str = "") -> None:
+        """Append one refused record."""
+        self.offsets.append(offset)
+        self.timestamps.append(timestamp)
+        self.reasons.append(reason)
+        self.fields.append(name)
+
+    def without(self, offsets: Collection[int]) -> "DeadLetters":
+        """The same but for records at these offsets."""
+        kept = [index for index, offset in enumerate(self.offsets) if offset not in offsets]
+        return self._at(kept)
+
+    def in_order(self) -> "DeadLetters":
+        """The same, by offset: the order in which records were refused never shows."""
+        return self._at(sorted(range(len(self.offsets)), key=self.offsets.__getitem__))
+
+    def _at(self, places: list[int]) -> "DeadLetters":
+        return DeadLetters(
+            [self.offsets[i] for i in places],
+            [self.timestamps[i] for i in places],
+            [self.reasons[i] for i in places],
+            [self.fields[i] for i in places],
+        )
+
+
+@dataclass(frozen=True)
+class RefusedRecords:
+    """Refused records whose key and time can be read: that they were there counts, whatever they
+    hold."""
+
+    offsets: list[int] = field(default_factory=list)
+    timestamps: list[int] = field(default_factory=list)
+    keys: list[bytes] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Accepted records, reduced to what the mechanism reads, and the refused ones.
+
+    `events` holds digests of event ids, where the pipeline removes duplicates by them. `dead` are
+    all refused records, `refused` those whose key and time are known.
+    """
+
+    partition: int
+    offsets: Sequence[int]
+    timestamps: list[int]
+    keys: list[bytes]
+    values: Array
+    events: list[int] | None
+    dead: DeadLetters
+    refused: RefusedRecords = field(default_factory=RefusedRecords)
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Streams that have just spent another tenth of their budget; a function of releases."""
+
+    offsets: list[int] = field(default_factory=list)
+    timestamps: list[int] = field(default_factory=list)
+    keys: list[bytes] = field(default_factory=list)
+    levels: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Sanitized:
+    """Releases in input order, with the public coordinates they are published under.
+
+    Suppressed releases are left out; dead letters and spending are in input order too. Releases of
+    ticks, and not of records, have `epochs`; their `offsets` are the ticks. Those at the end of
+    streams are in epoch 0, and their `offsets` count the releases before them.
+    """
+
+    partition: int
+    offsets: Sequence[int]
+    timestamps: list[int]
+    keys: list[bytes]
+    releases: Releases
+    dead: DeadLetters
+    spending: Spending = field(default_factory=Spending)
+    epochs: list[int] | None = None
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """Records to be published: complete bytes, named by release id.
+
+    `positions` are the source offsets they come from, or their ticks; they are never published.
+    """
+
+    partition: int
+    keys: list[bytes | None]
+    values: list[bytes]
+    headers: list[list[Header]]
+    timestamps: list[int]
+    positions: Sequence[int] = ()

@@ -1,0 +1,91 @@
+"""What is said on stderr: lines for a person, or one JSON object per line for a machine.
+
+A line holds a time, a level, a message and coordinates (`extra={"topic": ..., "partition": ...,
+"offset": ...}` where it is written). An exception is reduced to its type and place, because its
+text may repeat the record that caused it.
+"""
+
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import orjson
+import typer
+
+from fugu.dataflows.base.errors import type_and_place
+
+LogFormat = Literal["plain", "json"]
+
+COORDINATES = ("topic", "partition", "offset")
+_HANDLER = "fugu"
+
+log = logging.getLogger(__name__)
+
+
+class PlainFormatter(logging.Formatter):
+    """Time, level, message; which process it is, if there are several."""
+
+    def __init__(self, process: int | None = None) -> None:
+        self.process = process
+        super().__init__(f"%(asctime)s %(levelname)s {prefix(process)}%(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line, and one more for an exception, whatever another handler made of it before."""
+        record.exc_text = None
+        return super().format(record)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        """Type and place only."""
+        return type_and_place(ei[1])
+
+
+class JsonFormatter(PlainFormatter):
+    """The same, and the coordinates, as one JSON object."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        moment = datetime.fromtimestamp(record.created, UTC)
+        line: dict[str, object] = {
+            "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+        }
+        if self.process is not None:
+            line["process"] = self.process
+        line |= {name: getattr(record, name) for name in COORDINATES if hasattr(record, name)}
+        if record.exc_info and record.exc_info[1]:
+            line["exception"] = type_and_place(record.exc_info[1])
+        return orjson.dumps(line, default=str).decode()
+
+
+def prefix(process: int | None) -> str:
+    """What a line for a person begins with, after time and level."""
+    return "" if process is None else f"process {process}: "
+
+
+def configure(log_format: LogFormat, process: int | None = None) -> None:
+    """Log to stderr in this format from now on, as one of several processes or as the only one."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.set_name(_HANDLER)
+    handler.setFormatter((JsonFormatter if log_format == "json" else PlainFormatter)(process))
+    root = logging.getLogger()
+    for earlier in [h for h in root.handlers if h.get_name() == _HANDLER]:
+        root.removeHandler(earlier)
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
+    logging.getLogger("fugu").setLevel(logging.INFO)
+    logging.captureWarnings(True)
+
+
+def report(failure: str) -> None:
+    """Say why the command failed: as a line of the log where that is JSON."""
+    formatters = [handler.formatter for handler in logging.getLogger().handlers]
+    process = None
+    for formatter in formatters:
+        if isinstance(formatter, JsonFormatter):
+            log.error("%s", failure)
+            return
+        if isinstance(formatter, PlainFormatter):
+            process = formatter.process
+    typer.secho(f"fugu: {prefix(process)}{failure}", err=True, fg=typer.colors.RED)

@@ -1,0 +1,132 @@
+"""Ticks: intervals of event time that every stream of a partition goes through in step.
+
+A tick closes when stream time has come to its end plus `grace`; ticks close in order. None is left
+out, but those of a silence: where stream time goes on further than any record may be ahead of it,
+ticks are skipped in which there can be nothing. No clock on a wall is looked at, so the same
+records always close the same ticks.
+"""
+
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from typing import Literal
+
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.stream_time import PEOPLE, StreamTime
+from fugu.operators.mechanism import Integers
+
+TIME = "stream time"
+"""Its name in the clock of a partition."""
+CLOSED = "closed tick"
+
+Clock = MutableMapping[str, int]
+"""Where a partition stands: stream time, the last tick that is closed, and whose records have come
+how far; empty at first.
+
+Without stream time, at first and after an end, it begins anew; closed ticks stay closed.
+"""
+
+Several = Literal["last", "first", "list", "error"]
+NO_TICK = -(2**63)
+
+
+@dataclass(frozen=True)
+class Passed:
+    """Ticks that are closed now, and those after them that are skipped."""
+
+    closed: range
+    skipped: range
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """`width` and `grace` in milliseconds; tick 0 begins at 1970-01-01 00:00 UTC.
+
+    A record more than `max_jump` ticks ahead of those that are open is refused. Where
+    a tick has `several` records of a stream, one counts, or all as a list, or the first, and the
+    others are refused. A stream that released nothing in `idle` ticks in a row ends its epoch.
+
+    >>> minutes = Ticks(width=60_000, grace=5_000, max_jump=100, idle=40)
+    >>> minutes.of(119_999), minutes.closed(124_999), minutes.closed(125_000), minutes.open
+    (1, 0, 1, 3)
+    """
+
+    width: int
+    grace: int
+    max_jump: int
+    idle: int = 0
+    several: Several = "last"
+    time: StreamTime = PEOPLE
+
+    def of(self, timestamp: int) -> int:
+        """The tick that a time belongs to."""
+        return timestamp // self.width
+
+    def end(self, tick: int) -> int:
+        """The first millisecond after a tick."""
+        return (tick + 1) * self.width
+
+    def closed(self, stream_time: int) -> int:
+        """The last tick that is closed."""
+        return (stream_time - self.grace) // self.width - 1
+
+    @property
+    def in_words(self) -> str:
+        """How long they are, for people."""
+        width, grace = self.width / 1000, self.grace / 1000
+        return f"{width:g} s of event time each, closed {grace:g} s after their end"
+
+    @property
+    def silence_in_words(self) -> str:
+        """Return what is too far ahead, and what comes after a silence, for people."""
+        return (
+            f"more than {self.max_jump:,} ticks ({self.max_jump * self.width / 1000:,g} s) after "
+            f"those that are open; after a longer silence {self.time.after_a_silence}, and the "
+            "ticks in between are not published"
+        )
+
+    @property
+    def reached(self) -> int:
+        """Return the most ticks that are open at a time and that stream time has come to."""
+        return self._grace_in_ticks + 1
+
+    @property
+    def open(self) -> int:
+        """Return how many ticks have a place: records may come as early as they may come late."""
+        return self.reached + self._grace_in_ticks
+
+    @property
+    def _grace_in_ticks(self) -> int:
+        return -(-self.grace // self.width)
+
+    def last(self, clock: Clock) -> int:
+        """The last tick that a record may be in."""
+        return clock[CLOSED] + self.reached + self.max_jump
+
+    def closing(self, clock: Clock) -> int:
+        """The stream time at which the next tick closes."""
+        return (clock[CLOSED] + 2) * self.width + self.grace
+
+    def refusals(self, clock: Clock, ticks: Integers) -> dict[int, Reason]:
+        """Index and reason of every record that is not in time, by the tick that it is in."""
+        reasons: dict[int, Reason] = {}
+        begun = TIME in clock
+        if not begun:
+            reasons = dict.fromkeys(range(len(ticks)), Reason.TIME_NOT_BEGUN)
+        elif len(ticks) and ticks.max() > self.last(clock):
+            ahead = (ticks > self.last(clock)).nonzero()[0].tolist()
+            reasons = dict.fromkeys(ahead, Reason.TOO_FAR_AHEAD)
+        if CLOSED in clock and len(ticks) and ticks.min() <= clock[CLOSED]:
+            late = (ticks <= clock[CLOSED]).nonzero()[0].tolist()
+            reasons |= dict.fromkeys(late, Reason.LATE)
+        return reasons
+
+    def passed(self, clock: Clock, time: int) -> Passed:
+        """Move stream time; the ticks that this closes, and those that it skips."""
+        closed = self.closed(time)
+        if TIME not in clock:
+            clock.update({TIME: time, CLOSED: max(closed, clock.get(CLOSED, closed))})
+        first, last = clock[CLOSED] + 1, self.last(clock)
+        clock[TIME] = max(clock[TIME], time)
+        clock[CLOSED] = max(clock[CLOSED], closed)
+        held = min(clock[CLOSED], last)
+        return Passed(range(first, held + 1), range(held + 1, clock[CLOSED] + 1))

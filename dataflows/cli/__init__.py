@@ -1,5 +1,0 @@
-"""The `fugu` command."""
-
-from dataflows.cli.fugu import app, main
-
-__all__ = ["app", "main"]

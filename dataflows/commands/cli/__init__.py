@@ -1,0 +1,5 @@
+"""The `fugu` command."""
+
+from fugu.dataflows.commands.cli.fugu import app, main
+
+__all__ = ["app", "main"]

@@ -1,0 +1,34 @@
+"""Arguments that several commands have in common."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fugu.dataflows.base.errors import ConfigurationError
+
+PipelinePath = Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).")]
+PipelinePaths = Annotated[
+    list[Path], typer.Argument(metavar="PIPELINE", help="Pipeline files (YAML).")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**62, help="Another seed, other runs.")]
+Plot = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw the result too (.png or .svg).")
+]
+
+
+EPSILON_OPTIONS = ("--epsilon", "--epsilons")
+"""Both spellings, in every command that takes several; with commas between, or given again."""
+
+
+def numbers(option: str, given: list[str]) -> list[float]:
+    """All numbers of an option, in order; `ConfigurationError` shows how to write them."""
+    words = [word for text in given for word in text.split(",")]
+    try:
+        return [float(word) for word in words]
+    except ValueError:
+        raise ConfigurationError(
+            f"{option} {','.join(given)}: write positive numbers with commas between them, such as "
+            "0.5,1,2"
+        ) from None

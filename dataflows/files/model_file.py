@@ -1,0 +1,147 @@
+"""The model file: a frozen, versioned description of how a stream of symbols is assumed to behave.
+
+    {"format": "fugu-markov-model", "format_version": 2, "alphabet": ["rest", "active"],
+     "prior": "uniform", "transition": [[0.9, 0.1], [0.2, 0.8]], "smoothing": 0.001}
+
+`prior` is a list or "uniform". `transition` is a matrix, or sparse rows (see `model_rows`), which
+may depend on the last two symbols. `smoothing` mixes every distribution with the uniform one and is
+part of the model that the guarantee is relative to. Version 1, still read, knows matrices only and
+not `learned`, which says where a model comes from.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
+from pydantic import model_validator as checked
+
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.files.model_rows import Row, sparse_model
+from fugu.operators.sip.long_run import Model
+from fugu.operators.sip.markov_model import MarkovModel
+
+FORMAT = "fugu-markov-model"
+Probabilities = list[float]
+
+
+def _kind_of_rows(rows: object) -> str:
+    return "sparse" if isinstance(rows, list) and rows and isinstance(rows[0], dict) else "dense"
+
+
+Transition = Annotated[
+    Annotated[list[Probabilities], Tag("dense")] | Annotated[list[Row], Tag("sparse")],
+    Discriminator(_kind_of_rows),
+]
+
+
+class Learned(BaseModel):
+    """Where a model comes from; what was counted is not kept.
+
+    `alphabet` says whether somebody declared the order of its symbols; older files do not.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
+
+    source: str
+    date: str
+    alphabet: Literal["declared", "sorted"] | None = None
+
+
+class ModelFile(BaseModel):
+    """The content of a model file, not yet checked as probabilities."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
+
+    format: Literal["fugu-markov-model"]
+    format_version: Literal[1, 2]
+    description: str = ""
+    learned: Learned | None = None
+    alphabet: list[str] | list[int]
+    prior: Literal["uniform"] | Probabilities
+    transition: Transition
+    smoothing: float = Field(default=0.001, ge=0.0, le=0.5)
+
+    @checked(mode="after")
+    def _check(self) -> Self:
+        if len(set(self.alphabet)) != len(self.alphabet):
+            raise ValueError("alphabet: every symbol may be listed once")
+        if self.format_version == 1 and (self.learned or self.sparse_rows is not None):
+            raise ValueError("sparse rows and learned need format_version: 2")
+        return self
+
+    @property
+    def sparse_rows(self) -> list[Row] | None:
+        """The rows, unless they are a matrix."""
+        rows = [row for row in self.transition if isinstance(row, Row)]
+        return rows or None
+
+    @property
+    def has_sorted_alphabet(self) -> bool:
+        """Return whether learning has put the symbols in order, or may have."""
+        if self.learned is None:
+            return False
+        if self.learned.alphabet is None:
+            return self.alphabet == sorted(self.alphabet)
+        return self.learned.alphabet == "sorted"
+
+    def model(self) -> Model:
+        """Raises `ValueError` naming the row that is not a probability distribution."""
+        size, rows = len(self.alphabet), self.sparse_rows
+        prior = [1.0 / size] * size if self.prior == "uniform" else self.prior
+        if rows is not None:
+            return sparse_model(self.alphabet, prior, rows, self.smoothing)
+        matrix = [row for row in self.transition if isinstance(row, list)]
+        model = MarkovModel.smoothed(prior, matrix, self.smoothing)
+        if model.symbols != size:
+            raise ValueError(f"transition: {model.symbols} symbols, but alphabet lists {size}")
+        return model
+
+
+def read_model_file(path: Path) -> ModelFile:
+    """What a model file says; `ConfigurationError` names the file and what is wrong."""
+    try:
+        return ModelFile.model_validate(orjson.loads(path.read_bytes()))
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read ({error.strerror})") from None
+    except orjson.JSONDecodeError as error:
+        raise ConfigurationError(f"{path}:{error.lineno}: is not valid JSON") from None
+    except ValidationError as error:
+        raise ConfigurationError(f"{path}: {_problem(dict(error.errors()[0]))}") from None
+
+
+def read_model(path: Path, alphabet: list[str] | list[int]) -> Model:
+    """The model in `path`, which must be about exactly the pipeline's alphabet, in its order."""
+    try:
+        content = read_model_file(path)
+        if content.alphabet != alphabet:
+            raise ConfigurationError(
+                f"{path} is about another alphabet than operator.alphabet; both must list the same "
+                "symbols in the same order"
+            )
+        return content.model()
+    except ConfigurationError as error:
+        raise ConfigurationError(f"operator.model: {error}") from None
+    except ValueError as error:
+        raise ConfigurationError(f"operator.model: {path}: {error}") from None
+
+
+def _problem(item: dict[str, Any]) -> str:
+    location = [part for part in item["loc"] if part not in ("dense", "sparse")]
+    match location:
+        case []:
+            context = item.get("ctx", {})
+            return str(context.get("error", "write a JSON object: its first key is format"))
+        case ["prior", *_]:
+            return 'prior: write "uniform" or a list of numbers'
+        case ["transition", int(row), "to", str(symbol), *_]:
+            return f'transition row {row}, column "{symbol}": write a number'
+        case ["transition", int(row), *rest] if "sparse" in item["loc"]:
+            key = f", {rest[0]}" if rest else ""
+            return f'transition row {row}{key}: write {{"from": SYMBOL, "to": {{SYMBOL: NUMBER}}}}'
+        case ["transition", int(row), *_]:
+            return f"transition row {row}: write a list of numbers"
+    name = ".".join(str(part) for part in location)
+    if item["type"] == "extra_forbidden":
+        return f"{name}: unknown key; delete it"
+    return f"{name}: {item['msg'].lower()}"

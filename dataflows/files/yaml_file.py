@@ -1,0 +1,191 @@
+"""A file of sections, in YAML or JSON: every error names the line and what to write instead.
+
+Reading takes seconds at most, whatever the file is: its size is limited, and so is the number of
+its keys and values, in which what an alias (*) repeats is counted again.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, TypeVar
+
+import orjson
+import yaml
+from pydantic import ValidationError
+
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.problems import Location, problems
+from fugu.dataflows.base.section import Section
+
+Content = TypeVar("Content", bound=Section)
+
+
+LARGEST_FILE = 4 * 2**20
+MOST_NODES = 200_000
+
+
+class _TooManyNodes(Exception):
+    """The file has more keys and values than are read."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Takes 1e-6 for the number that it is, which YAML 1.1 does without a dot for a text.
+
+    Counts keys and values as they are composed, those of aliases as often as they are repeated.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._nodes = 0
+        self._sizes: dict[yaml.Node, int] = {}
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """The next node; `_TooManyNodes` as soon as there are."""
+        before, repeats = self._nodes, self.check_event(yaml.AliasEvent)
+        node = super().compose_node(parent, index)
+        if node is None:
+            return None
+        if repeats and node not in self._sizes:
+            raise RecursionError
+        self._nodes += self._sizes[node] if repeats else 1
+        self._sizes[node] = self._nodes - before
+        if self._nodes > MOST_NODES:
+            raise _TooManyNodes
+        return node
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
+
+
+class YamlFile:
+    """What stands in a file, and where."""
+
+    def __init__(self, path: Path, document: object, root: yaml.MappingNode) -> None:
+        self.path = path
+        self._document = document
+        self._root = root
+
+    @classmethod
+    def read(cls, path: Path, what: str, first_line: str) -> "YamlFile":
+        """Read `what` a person believes to be in `path`, which begins like `first_line`."""
+        try:
+            if path.stat().st_size > LARGEST_FILE:
+                raise ConfigurationError(
+                    f"{path}: is larger than {LARGEST_FILE // 2**20} MiB, the most that is read. "
+                    f"Is it a {what}? Long lists go into files of their own."
+                )
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigurationError(
+                f"{path}: cannot be read ({_reason(error)}). Give the path of a {what}."
+            ) from None
+        try:
+            document, root, duplicate = _json(text) if path.suffix == ".json" else _yaml(text)
+        except orjson.JSONDecodeError as error:
+            raise ConfigurationError(f"{path}:{error.lineno}: is not valid JSON") from None
+        except yaml.YAMLError as error:
+            raise ConfigurationError(f"{path}{_yaml_problem(text, error)}") from None
+        except RecursionError:
+            raise ConfigurationError(
+                f"{path}: refers to itself or is nested too deeply; write it without anchors (&, *)"
+            ) from None
+        except _TooManyNodes:
+            raise ConfigurationError(
+                f"{path}: has more than {MOST_NODES:,} keys and values, with all that aliases (*) "
+                "repeat, which is the most that is read. Write it without anchors (&, *), or "
+                "split it; long lists go into files of their own."
+            ) from None
+        if not isinstance(root, yaml.MappingNode):
+            raise ConfigurationError(
+                f"{path}: is not a {what}; it starts with a line such as  {first_line}"
+            )
+        if duplicate is not None:
+            raise ConfigurationError(
+                f"{path}:{duplicate.start_mark.line + 1}: {duplicate.value} is written twice; "
+                "delete one of the two"
+            )
+        return cls(path, document, root)
+
+    def content(self, model: type[Content]) -> Content:
+        """The checked content; `ConfigurationError` lists all problems by line."""
+        try:
+            return model.model_validate(self._document, context=self.path.parent)
+        except ValidationError as error:
+            found = [self.problem(*problem) for problem in problems(error, model)]
+            raise ConfigurationError("\n".join(dict.fromkeys(found))) from None
+
+    def problem(self, location: Location, advice: str) -> str:
+        """One line about what is written at a place; entries of lists are called by their id."""
+        node: yaml.Node | None = self._root
+        line, names = self._root.start_mark.line, []
+        for part in location:
+            name, below = str(part), None
+            if isinstance(node, yaml.MappingNode):
+                for key, value in node.value:
+                    if key.value == name:
+                        line, below = key.start_mark.line, value
+            elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+                below = node.value[part]
+                line, name = below.start_mark.line, _id_of(below) or name
+            node = below
+            names.append(name)
+        return f"{self.path}:{line + 1}: {'.'.join(names) or 'the file'}: {advice}"
+
+
+Read = tuple[object, yaml.Node | None, yaml.ScalarNode | None]
+"""What stands in a file, where, and a key that is there twice."""
+
+
+def _yaml(text: str) -> Read:
+    """Parsed once; keys are compared before merged ones (<<) come in between."""
+    loader = _Loader(text)
+    root = loader.get_single_node()
+    duplicate = _duplicate_key(root)
+    document = None if root is None else loader.construct_document(root)
+    return document, root, duplicate
+
+
+def _json(text: str) -> Read:
+    """JSON may be indented with tabs, which YAML may not."""
+    document = orjson.loads(text)
+    root = _Loader(text.replace("\t", " ")).get_single_node()
+    return document, root, _duplicate_key(root)
+
+
+def _id_of(node: yaml.Node) -> str | None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == "id" and isinstance(value, yaml.ScalarNode):
+                return str(value.value)
+    return None
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or "" if isinstance(error, OSError) else "it is not UTF-8 text"
+
+
+def _yaml_problem(text: str, error: yaml.YAMLError) -> str:
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        line, problem = error.problem_mark.line, error.problem
+    else:
+        line = text.count("\n", 0, getattr(error, "position", 0))
+        problem = "it holds a control character; delete it"
+    return f":{line + 1}: is not valid YAML ({problem})"
+
+
+def _duplicate_key(node: yaml.Node | None) -> yaml.ScalarNode | None:
+    if isinstance(node, yaml.SequenceNode):
+        children: list[yaml.Node] = node.value
+    elif isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            if key.value in seen:
+                return key
+            seen.add(key.value)
+        children = [value for _, value in node.value]
+    else:
+        return None
+    return next(filter(None, map(_duplicate_key, children)), None)

@@ -1,0 +1,1 @@
+"""Wire sources, stages and sinks to bytewax dataflows, once everything is checked."""

@@ -1,0 +1,64 @@
+"""A start without a state: refused wherever something shows that the pipeline has released before.
+
+Without its state a pipeline begins with whole budgets and reads the source again. What it releases
+then has noise of its own as soon as the key epoch, the version or what came before differ: a second
+noisy copy of the same truth. A new topic for the copy makes nothing better, so none is advised.
+"""
+
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.kafka.client import Bounds, Client, Topic
+from fugu.dataflows.pipeline.topics import bounds_of
+from fugu.dataflows.publishing.envelope import RELEASE_HEADER
+
+_LOOKED_AT = 1_000
+"""How many of the newest records of a partition say whose topic it is."""
+
+
+def require_keys_without_a_past(key_epoch: int, missing: Path) -> None:
+    """Refuse keys that `fugu state rotate` has made for a state that is not there."""
+    if key_epoch > 0:
+        raise StartRefused(
+            f"there is no state in {missing}, but secret names keys of epoch {key_epoch}, which "
+            "fugu state rotate made for one: earlier releases have noise of earlier keys, so what "
+            "the source still holds of them would be released a second time, with other noise. "
+            "Restore the state directory and the topics; names of new topics do not help. A "
+            "pipeline of another name begins with a secret of its own, and what it releases adds "
+            "to what was spent."
+        )
+
+
+def empty_topic_begin(client: Client, topic: Topic, partitions: list[int]) -> dict[str, int]:
+    """Where the own records will begin in a topic; `StartRefused` where there are any already."""
+    bounds = bounds_of(client, topic, partitions)
+    if any(bound.end > 0 for bound in bounds.values()):
+        if _are_of_others(client, topic, bounds):
+            raise StartRefused(
+                f"topic {topic.name} already holds records, and the newest were not written by "
+                "Fugu. Correct the name in the pipeline file: a pipeline needs a topic of its own, "
+                "which is empty when it begins."
+            )
+        raise StartRefused(
+            f"topic {topic.name} already holds records, but there is no state for them: without "
+            "it budgets would be reset and releases repeated. Restore the state directory "
+            "(state.directory). Another topic does not help: what the source still holds would be "
+            "released a second time, and both releases add up."
+        )
+    return {str(partition): bound.end for partition, bound in bounds.items()}
+
+
+def _are_of_others(client: Client, topic: Topic, bounds: Mapping[int, Bounds]) -> bool:
+    """Whether the newest records that can be read, and there are some, have no release id."""
+    found = False
+    with closing(client.reader(topic.name)) as reader:
+        for partition, bound in bounds.items():
+            first = max(bound.start, bound.end - _LOOKED_AT)
+            for batch in reader.read_range(partition, first, bound.end):
+                for _, _, _, _, headers in batch.records():
+                    found = True
+                    if any(name == RELEASE_HEADER for name, _ in headers):
+                        return False
+    return found

@@ -1,0 +1,1 @@
+"""Work without a running pipeline: evaluate, audit, compute leakage, show a demo."""

@@ -1,0 +1,42 @@
+"""The embedded development broker: librdkafka's mock cluster, in this process, in memory.
+
+Good for a first look, and for nothing else: no durability, no topic ids, no topic settings, no
+fencing. Topics appear by themselves with 4 partitions, each of which keeps its newest 5 MB.
+"""
+
+from types import TracebackType
+
+from fugu.dataflows.base.errors import FuguError
+
+PARTITIONS = 4
+
+
+class EmbeddedBroker:
+    """A broker on a free port of this machine, for as long as the context is open."""
+
+    def __enter__(self) -> str:
+        """Start it and return its bootstrap address."""
+        try:
+            from confluent_kafka import Producer
+        except ImportError:
+            raise FuguError(
+                "the embedded broker needs the extra `demo`: pip install 'fugu-streams[demo]'"
+            ) from None
+        self._owner = Producer(
+            {
+                "bootstrap.servers": "replaced-by-the-mock-cluster",
+                "test.mock.num.brokers": 1,
+                "log_level": 0,
+            }
+        )
+        broker = next(iter(self._owner.list_topics(timeout=10).brokers.values()))
+        return f"{broker.host}:{broker.port}"
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop it; everything it held is gone."""
+        del self._owner

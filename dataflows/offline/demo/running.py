@@ -1,0 +1,99 @@
+"""`fugu run` on a pipeline of a demonstration, until everything has come out."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from secrets import token_hex
+from types import TracebackType
+from typing import Self
+
+from rich.progress import Progress
+
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.offline.demo.embedded_broker import PARTITIONS
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+
+SECRET = "FUGU_DEMO_SECRET"
+"""The variable that holds it, made for this run."""
+_PATIENCE_SECONDS = 120
+
+
+class Running:
+    """The process, while the context is open, and a bar of the `records` that come out."""
+
+    def __init__(
+        self, client: Client, file: PipelineFile, records: int, progress: Progress
+    ) -> None:
+        self._file, self._progress = file, progress
+        self._task = progress.add_task("sanitize", total=records, rate="")
+        client.topic(file.pipeline.sink.topic)
+        self._reader = client.reader(file.pipeline.sink.topic)
+        self._first = 0.0
+
+    def __enter__(self) -> Self:
+        """Start it."""
+        self._errors = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "fugu", "run", str(self._file.path)],
+            env={**os.environ, SECRET: token_hex(32)},
+            stderr=self._errors,
+        )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Kill it, if it has not been stopped."""
+        self._process.kill()
+        self._process.wait()
+        self._errors.close()
+        self._reader.close()
+
+    @property
+    def said(self) -> str:
+        """Its log so far."""
+        return os.pread(self._errors.fileno(), 1 << 20, 0).decode()
+
+    def wait_for(self, records: int) -> None:
+        """Until so many have come out."""
+        self.wait_until(lambda: self._done() >= records)
+
+    def wait_until(self, reached: Callable[[], bool]) -> None:
+        """For as long as more comes out, now and then."""
+        moved, before = time.monotonic(), self._done()
+        while not reached():
+            if self._process.poll() is not None or time.monotonic() - moved > _PATIENCE_SECONDS:
+                raise FuguError(f"the pipeline stopped early:\n{self.said}")
+            done = self._done()
+            moved, before = time.monotonic() if done > before else moved, done
+            time.sleep(0.1)
+
+    def stop(self) -> list[Batch]:
+        """Stop it as an operator would, and read what came out."""
+        self._process.send_signal(signal.SIGTERM)
+        if self._process.wait(timeout=30) != 0:
+            raise FuguError(f"the pipeline did not stop:\n{self.said}")
+        return [
+            batch
+            for partition, bounds in self._reader.bounds(list(range(PARTITIONS))).items()
+            for batch in self._reader.read_range(partition, bounds.start, bounds.end)
+        ]
+
+    def _done(self) -> int:
+        """How many have come out, shown with how fast."""
+        bounds = self._reader.bounds(list(range(PARTITIONS)))
+        done = sum(bound.end for bound in bounds.values())
+        self._first = self._first or (time.monotonic() if done else 0.0)
+        elapsed = time.monotonic() - self._first if self._first else 0.0
+        rate = f"{done / elapsed:,.0f} records/s" if elapsed > 0.5 else ""
+        self._progress.update(self._task, completed=done, rate=rate)
+        return done

@@ -1,0 +1,124 @@
+"""Partial sums of a sample, and what a strategy makes of them: the code of `fugu run`.
+
+The sample is one partition. Its partial sums are the same for all strategies, so records go through
+once; the merge runs for each strategy and secret.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fugu.dataflows.base.batches import DeadLetters
+from fugu.dataflows.kinds import AggregateOperator
+from fugu.dataflows.offline.evaluation.aggregates.exact import Exact
+from fugu.dataflows.offline.evaluation.run import RECORDS_PER_BATCH, batches
+from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.offline.evaluation.times import ticks_in
+from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.bounding import Bounding
+from fugu.dataflows.stages.merging import Merge
+from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases
+from fugu.operators.randomness import DrawScope
+from fugu.operators.secret import Secret
+from fugu.operators.wevent.allocation import Booleans
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """What is known of every tick after one run: values `(ticks, groups)` in units, which ticks
+    published something new, and the standard error that is said of each value, in units; NaN where
+    none is."""
+
+    values: Array
+    published: Booleans
+    noise: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """The sample, bounded and summed: closed ticks in order, and refused records.
+
+    `open_ticks` have contributions and are not closed when the sample ends.
+    """
+
+    pipeline: Pipeline
+    operator: AggregateOperator
+    partials: Sequence[Partial]
+    dead: DeadLetters
+    open_ticks: int
+
+    @classmethod
+    def of(cls, pipeline: Pipeline, operator: AggregateOperator, sample: Sample) -> "Summed":
+        """Bound every record, in the order of the lines."""
+        ticks = ticks_in(sample, operator.in_ticks())
+        admission = Admission(
+            "unchecked", partitions=1, max_keys=pipeline.state.max_keys, covers=operator.covers
+        )
+        bounding = Bounding(ticks, operator.group_count, admission, operator.sets)
+        table, partials, dead = RowTable(bounding.start), list[Partial](), DeadLetters()
+        for part in batches(sample.decoded, RECORDS_PER_BATCH):
+            bounded = bounding(part, table)
+            partials += bounded.partials
+            for offset, time, reason in zip(
+                bounded.dead.offsets, bounded.dead.timestamps, bounded.dead.reasons, strict=True
+            ):
+                dead.add(offset, time, reason)
+        refused = set(dead.offsets)
+        came = {
+            ticks.of(time)
+            for offset, time in zip(sample.decoded.offsets, sample.decoded.timestamps, strict=True)
+            if offset not in refused
+        }
+        return cls(pipeline, operator, partials, dead, len(came - {one.tick for one in partials}))
+
+    @property
+    def ticks(self) -> int:
+        """How many are closed."""
+        return len(self.partials)
+
+    @property
+    def first_tick(self) -> int:
+        """Its number."""
+        return self.partials[0].tick
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of all of them: they follow each other, but for silences."""
+        return [one.tick for one in self.partials]
+
+    def truth(self) -> Integers:
+        """The figures without noise, `(ticks, groups)`, in units."""
+        nobody_draws = Secret(bytes(32))
+        return np.concatenate([tick.values for tick in self._merged(Exact(), nobody_draws)])
+
+    def released(
+        self,
+        mechanism: Mechanism,
+        secret: Secret,
+        advance: Callable[[int], None] = lambda ticks: None,
+    ) -> Figures:
+        """What a strategy makes of them; `advance` is told of ticks done."""
+        values, published, noise = [], [], []
+        for tick in self._merged(mechanism, secret):
+            values.append(tick.values)
+            published.append(tick.kinds == Kind.FRESH)
+            said = np.reshape(tick.annotations["standard_error"], (1, -1))
+            noise.append(np.broadcast_to(said, tick.values.shape))
+            advance(1)
+        return Figures(np.concatenate(values), np.concatenate(published), np.concatenate(noise))
+
+    def _merged(self, mechanism: Mechanism, secret: Secret) -> Iterator[Releases]:
+        pipeline = self.pipeline
+        scope = DrawScope(
+            secret, pipeline.name, mechanism.kind, pipeline.version, mechanism.law_digest()
+        )
+        groups = self.operator.group_count
+        merge = Merge(mechanism, scope, pipeline.source.topic, partitions=1, groups=groups)
+        state = merge.start()
+        for partial in self.partials:
+            for _, releases in merge(state, partial):
+                yield releases

@@ -1,0 +1,115 @@
+"""Rivals of real-time release that no pipeline runs: simulations over the true figures.
+
+All of them share epsilon, and delta where they use one, among the ticks of the sample, for
+everything a user contributes. An *oracle* has a parameter that is chosen by looking at the true
+figures, the best of many for each run: it bounds what a method could do, and is not private.
+`offline` ones need the whole series before they release anything.
+
+One contribution changes a tick by `sensitivity` units over all groups, and by `bin_sensitivity` in
+each of `changed_bins`. So vectors of a tick change by bin_sensitivity sqrt(changed_bins) at most
+(normal); and as a user can go through all groups, the lengths of their series by sqrt(groups ticks)
+times that, all added up (dft).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from fugu.dataflows.kinds import RealTimeOperator
+from fugu.dataflows.offline.evaluation.aggregates.figures import Figures
+from fugu.operators.mechanism import Floats
+from fugu.operators.realtime import rivals
+from fugu.operators.realtime.accountants import gaussian_total
+
+_PROCESS_VARIANCES = tuple(4.0**power for power in range(-15, 3))
+"""Of FAST, relative to the noise variance."""
+_FREQUENCIES = 24
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What noise is for."""
+
+    operator: RealTimeOperator
+    epsilon: float
+
+    @property
+    def length(self) -> float:
+        """By how much one contribution changes the vector of a tick (L2)."""
+        return self.operator.bin_sensitivity * sqrt(self.operator.changed_bins)
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """One rival; `remark` stands beside its name, everywhere."""
+
+    name: str
+    remark: str
+    uses_true_data: bool
+    offline: bool
+    made: Callable[[Floats, Promise, np.random.Generator], tuple[Floats, float]]
+    """Values and their standard error, NaN where the rival says none."""
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return f"{self.name} ({self.remark})"
+
+    def figures(self, truth: Floats, promise: Promise, rng: np.random.Generator) -> Figures:
+        """One run over `truth (ticks, groups)`."""
+        values, error = self.made(truth, promise, rng)
+        return Figures(values, np.ones(len(truth), dtype=bool), np.full(values.shape, error))
+
+
+def _normal(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple[Floats, float]:
+    """The exact account for continuous noise, which asks for the least."""
+    total = gaussian_total(promise.epsilon, float(promise.operator.delta))
+    values = rivals.normal(truth, total=total, sensitivity=promise.length, rng=rng)
+    return values, sqrt(len(truth) / total) * promise.length
+
+
+def _fast(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple[Floats, float]:
+    sensitivity, epsilon = float(promise.operator.sensitivity), promise.epsilon
+    noisy = rivals.laplace(truth, epsilon=epsilon, sensitivity=sensitivity, rng=rng)
+    variance = 2.0 * (len(truth) * sensitivity / epsilon) ** 2
+    smoothed = (
+        rivals.smoothed(noisy, noise_variance=variance, process_variance=ratio * variance)
+        for ratio in _PROCESS_VARIANCES
+    )
+    return _nearest(truth, smoothed), np.nan
+
+
+def _fourier(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple[Floats, float]:
+    """Fourier perturbation."""
+    sensitivity = promise.length * sqrt(truth.shape[1])
+
+    def kept() -> Iterator[Floats]:
+        for number in _frequencies(len(truth)):
+            yield rivals.kept_frequencies(
+                truth, kept=number, epsilon=promise.epsilon, sensitivity=sensitivity, rng=rng
+            )
+
+    return _nearest(truth, kept()), np.nan
+
+
+def _frequencies(ticks: int) -> list[int]:
+    """Some numbers from 1 to all of them, each larger by about the same factor."""
+    spaced = np.geomspace(1, ticks // 2 + 1, _FREQUENCIES)
+    return sorted(set(np.rint(spaced).astype(int).tolist()))
+
+
+def _nearest(truth: Floats, tried: Iterable[Floats]) -> Floats:
+    """What nobody could choose without the truth."""
+    return min(tried, key=lambda values: float(np.mean((values - truth) ** 2)))
+
+
+SIMULATED: Mapping[str, Simulated] = {
+    one.name: one
+    for one in (
+        Simulated("normal", "simulated", False, False, _normal),
+        Simulated("fast", "true data", True, False, _fast),
+        Simulated("dft", "true data, offline", True, True, _fourier),
+    )
+}

@@ -1,0 +1,117 @@
+"""An operator of any kind that may spend so many nats per record, for a pipeline of another kind.
+
+Epsilon is that of one record, relative to a model where there is one: `epsilon_per_batch` divided
+by `window` (SIP specification, section 10), the two epsilons of `adaptive_crr` together. What a
+rival requires or reads is taken from the pipeline's own operator, and so is the distance that is to
+be kept small; everything else keeps its default.
+"""
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.kinds import (
+    AdaptiveOperator,
+    AggregateOperator,
+    BatchedMarkovOperator,
+    MarkovOperator,
+    Operator,
+    TemporalOperator,
+)
+
+RIVAL_WINDOW = 2
+RIVAL_DECISION = 0.25
+"""The share of a record's nats that a rival `adaptive_crr` spends on its decision."""
+_SET_HERE = frozenset({"epsilon", "epsilon_per_batch", "window", "decision_epsilon"})
+
+
+def nats_per_record(operator: Operator) -> float:
+    """What a record may cost, relative to a model where there is one."""
+    match operator:
+        case BatchedMarkovOperator():
+            return operator.epsilon_per_batch / operator.window
+        case AdaptiveOperator():
+            return operator.decision_epsilon + operator.epsilon
+        case AggregateOperator():
+            raise FuguError(f"{operator.kind} spends nats per window, and not per record")
+        case TemporalOperator():
+            raise FuguError(
+                f"{operator.kind} displaces values and spends no nats per record; there is "
+                "nothing to compare it with at equal nats"
+            )
+        case _:
+            return operator.epsilon
+
+
+def same_domain(operator: Operator) -> Iterator[str]:
+    """The kinds that read the same values."""
+    return (kind for kind, section in _sections().items() if section.reads == operator.reads)
+
+
+def missing(operator: Operator, kind: str) -> list[str]:
+    """What this kind requires and `operator` does not have."""
+    has = _SET_HERE | set(type(operator).model_fields)
+    return [name for name in _required(_sections()[kind]) if name not in has]
+
+
+def spending(operator: Operator, kind: str, epsilon: float) -> Operator:
+    """An operator of this kind with `epsilon` nats per record, or `operator` itself where it is
+    one; `ValidationError` where the kind cannot take it."""
+    own = kind == operator.kind
+    if own and epsilon == nats_per_record(operator):
+        return operator
+    section = _sections()[kind]
+    taken = operator.model_fields_set if own else {*_required(section), *section.reads}
+    settings = operator.model_dump(include=set(taken))
+    accepted = {"accept_unsound": True, "when_short": "accept"}
+    settings |= {name: value for name, value in accepted.items() if name in section.model_fields}
+    if not own:
+        settings |= _distance(operator, kind)
+    made: Operator = section.model_validate(
+        {**settings, "kind": kind, **_epsilons(operator, kind, epsilon)}
+    )
+    return made
+
+
+def _epsilons(operator: Operator, kind: str, epsilon: float) -> dict[str, object]:
+    """What this kind spends; the pipeline's own operator keeps its window, or its proportions."""
+    if kind == "batched_crr":
+        if isinstance(operator, BatchedMarkovOperator):
+            return {"epsilon_per_batch": operator.window * epsilon}
+        window = RIVAL_WINDOW
+        return {"window": window, "epsilon_per_batch": window * epsilon, "kernel": "heuristic"}
+    if kind == "adaptive_crr":
+        share = RIVAL_DECISION
+        if isinstance(operator, AdaptiveOperator):
+            share = operator.decision_epsilon / nats_per_record(operator)
+        return {"decision_epsilon": share * epsilon, "epsilon": epsilon - share * epsilon}
+    return {"epsilon": epsilon}
+
+
+def _distance(operator: Operator, kind: str) -> dict[str, object]:
+    """The pipeline's own distance, as far as this kind knows it."""
+    match operator:
+        case MarkovOperator() | BatchedMarkovOperator():
+            declared = operator.model_dump(include={"distance"})
+        case AdaptiveOperator(distance="steps"):
+            declared = {"distance": "ordered"}
+        case _:
+            return {}
+    if kind in ("crr", "batched_crr"):
+        return declared
+    known = kind == "adaptive_crr" and declared == {"distance": "ordered"}
+    return {"distance": "steps"} if known else {}
+
+
+def _sections() -> dict[str, type[Any]]:
+    """Every kind of operator that a pipeline file may name, and its section."""
+    union, _ = get_args(Operator)
+    return {
+        kind: section
+        for section in get_args(union) or (union,)
+        for kind in get_args(section.model_fields["kind"].annotation)
+    }
+
+
+def _required(section: type[Any]) -> list[str]:
+    return [name for name, field in section.model_fields.items() if field.is_required()]

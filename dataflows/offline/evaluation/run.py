@@ -1,0 +1,152 @@
+"""One run: the sample through the very lift of `fugu run`, under a secret that is not its own."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.dataflows.base.batches import DeadLetters, Decoded, RefusedRecords, Sanitized
+from fugu.dataflows.offline.evaluation.candidates import Candidate
+from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.pipeline.mechanisms import deduplication_of
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.per_record import Lift, exhaustible
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Floats, Integers, Kind, Releases
+from fugu.operators.randomness import DrawScope
+from fugu.operators.secret import Secret
+
+_ROOT = Secret(blake2b(b"fugu evaluate", digest_size=32).digest())
+"""Known to everybody; nothing that is drawn from it is published."""
+RECORDS_PER_BATCH = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What became of the sample.
+
+    `records` are indices into the sample of those a release was due for. `releases` belong to
+    them, in the same order; where nothing was published their kind is `SUPPRESSED` and their value
+    0. `spent` is in units, by stream; `dead` holds what the lift refused. `held_back` records are
+    waiting, at the end of the sample, for the rest of their list.
+    """
+
+    records: Integers
+    releases: Releases
+    spent: Integers | None
+    dead: DeadLetters
+    held_back: int = 0
+
+    @property
+    def kinds(self) -> Integers:
+        """What each release is."""
+        assert self.releases.kinds is not None
+        return self.releases.kinds
+
+    @property
+    def published(self) -> NDArray[np.bool_]:
+        """Where something was."""
+        return np.asarray(self.kinds != Kind.SUPPRESSED)
+
+    @property
+    def confidences(self) -> Floats:
+        """NaN where nothing is said about the truth."""
+        nothing = np.full(len(self.records), np.nan)
+        return np.asarray(self.releases.annotations.get("confidence", nothing))
+
+    @property
+    def confident(self) -> NDArray[np.bool_]:
+        """Where something is said."""
+        return ~np.isnan(self.confidences)
+
+    def of(self, chosen: NDArray[np.bool_]) -> "Run":
+        """These of the records only, with all that was spent."""
+        notes = {name: note[chosen] for name, note in self.releases.annotations.items()}
+        releases = Releases(self.releases.values[chosen], notes, self.kinds[chosen])
+        return replace(self, records=self.records[chosen], releases=releases)
+
+
+def secret_of(seed: int, run: int) -> Secret:
+    """The secret of one run."""
+    return _ROOT.derive(seed, run)
+
+
+def released(
+    candidate: Candidate,
+    pipeline: Pipeline,
+    sample: Sample,
+    secret: Secret,
+    advance: Callable[[int], None] = lambda records: None,
+    batch: int = RECORDS_PER_BATCH,
+) -> Run:
+    """Run the candidate over the sample; `advance` is told how many records are done."""
+    mechanism = candidate.mechanism
+    law = mechanism.law_digest()
+    lift = Lift(
+        mechanism,
+        DrawScope(secret, pipeline.name, candidate.kind, pipeline.version, law),
+        pipeline.source.topic,
+        Admission("unchecked", partitions=1, max_keys=sample.stream_count),
+        deduplication_of(pipeline),
+    )
+    table = RowTable(lift.start, exhaustible(mechanism))
+    parts = []
+    for part in batches(sample.decoded, batch):
+        parts.append(lift(part, table))
+        advance(len(part.offsets))
+    columns = lift.start(0)
+    return _run(
+        sample,
+        parts,
+        table.column("spent") if "spent" in columns else None,
+        int(table.column("held").sum()) if "held" in columns else 0,
+    )
+
+
+def batches(decoded: Decoded, size: int) -> Iterator[Decoded]:
+    """So many accepted records at a time, and with them the refused ones that came between."""
+    refused, at = decoded.refused, 0
+    for start in range(0, len(decoded.offsets), size):
+        chosen = slice(start, start + size)
+        rest = decoded.offsets[start + size : start + size + 1]
+        end = bisect_left(refused.offsets, rest[0]) if rest else len(refused.offsets)
+        between, at = slice(at, end), end
+        yield Decoded(
+            decoded.partition,
+            decoded.offsets[chosen],
+            decoded.timestamps[chosen],
+            decoded.keys[chosen],
+            decoded.values[chosen],
+            None if decoded.events is None else decoded.events[chosen],
+            DeadLetters(),
+            RefusedRecords(
+                refused.offsets[between], refused.timestamps[between], refused.keys[between]
+            ),
+        )
+
+
+def _run(sample: Sample, parts: list[Sanitized], spent: Integers | None, held_back: int) -> Run:
+    lines = np.array(sample.decoded.offsets)
+    dead = DeadLetters()
+    for part in parts:
+        for offset, reason, field in zip(
+            part.dead.offsets, part.dead.reasons, part.dead.fields, strict=True
+        ):
+            dead.add(offset, 0, reason, field)
+    records = np.flatnonzero(~np.isin(lines, dead.offsets))
+    published = np.concatenate([np.array(part.offsets, dtype=np.int64) for part in parts])
+    where = np.searchsorted(lines[records], published)
+    values = np.concatenate([part.releases.values for part in parts])
+    aligned = np.zeros((len(records), *values.shape[1:]), dtype=values.dtype)
+    aligned[where] = values
+    kinds = np.full(len(records), Kind.SUPPRESSED, dtype=np.int64)
+    kinds[where] = np.concatenate([part.releases.kinds for part in parts])
+    annotations = {}
+    for name in parts[0].releases.annotations:
+        annotations[name] = np.full(len(records), np.nan)
+        annotations[name][where] = np.concatenate([p.releases.annotations[name] for p in parts])
+    return Run(records, Releases(aligned, annotations, kinds), spent, dead, held_back)

@@ -1,0 +1,149 @@
+"""A sample of records in a file: one JSON object per line, read by the codec of the pipeline.
+
+    {"key": "user-1", "zone": "rest"}
+
+The key stands in a field of its own; all other fields are those of the records in Kafka. A line
+that the pipeline would refuse is counted, never shown.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+
+from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.records.codec import Codec
+from fugu.operators.mechanism import Array, Floats, Integers
+
+_UNREAD = b"unread"
+"""In place of the key of a line that is no JSON object: the codec refuses it anyway."""
+
+
+@dataclass(frozen=True)
+class RefusedLines:
+    """How many lines were refused for one reason, and where the first of them is."""
+
+    reason: Reason
+    field: str
+    lines: int
+    first_line: int
+
+    def __str__(self) -> str:
+        what = f"{self.reason} ({self.field})" if self.field else str(self.reason)
+        return f"{what}: {self.lines:,}, first in line {self.first_line}"
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The accepted records, whose offsets are line numbers, and the stream of each of them."""
+
+    path: Path
+    decoded: Decoded
+    streams: Integers
+
+    @classmethod
+    def read(cls, path: Path, key_field: str, codec: Codec) -> "Sample":
+        """Read the file; `FuguError` if no line of it can be used."""
+        try:
+            lines = path.read_bytes().split(b"\n")
+        except OSError as error:
+            raise FuguError(
+                f"--sample {path}: cannot be read ({error.strerror}). Give a file with one JSON "
+                f"object per line, such as  {_example(key_field, codec)}"
+            ) from None
+        decoded = _decoded(lines, key_field, codec)
+        sample = cls(path, decoded, _streams(decoded.keys))
+        if not decoded.keys:
+            why = "; ".join(str(some) for some in refused_lines(decoded.dead)) or "it is empty"
+            raise FuguError(
+                f"--sample {path}: no line can be used: {why}. Write one JSON object per line, "
+                f"such as  {_example(key_field, codec)}"
+            )
+        return sample
+
+    @property
+    def records(self) -> int:
+        """How many records were accepted."""
+        return len(self.streams)
+
+    @property
+    def stream_count(self) -> int:
+        """How many different keys they have."""
+        return int(self.streams.max()) + 1
+
+    @property
+    def longest_stream(self) -> int:
+        """How many records the longest stream has."""
+        return int(np.bincount(self.streams).max())
+
+    def by_stream(self, records: Integers, values: Array) -> Floats:
+        """The sum of the values of these records in each stream."""
+        streams = self.streams[records]
+        return np.asarray(np.bincount(streams, values, self.stream_count), dtype=np.float64)
+
+
+def refused_lines(dead: DeadLetters) -> Sequence[RefusedLines]:
+    """Refused lines by reason and field, in the order of their first lines."""
+    lines: dict[tuple[Reason, str], list[int]] = {}
+    for line, reason, field in zip(dead.offsets, dead.reasons, dead.fields, strict=True):
+        lines.setdefault((reason, field), []).append(line)
+    found = [RefusedLines(*what, len(where), min(where)) for what, where in lines.items()]
+    return sorted(found, key=lambda some: some.first_line)
+
+
+def _decoded(lines: list[bytes], key_field: str, codec: Codec) -> Decoded:
+    """The lines as records of partition 0; blank ones are none."""
+    numbers: list[int] = []
+    keys: list[bytes | None] = []
+    values: list[bytes | None] = []
+    dead = DeadLetters()
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        key = _key(line, key_field)
+        if isinstance(key, Reason):
+            dead.add(number, 0, key, key_field)
+            continue
+        numbers.append(number)
+        keys.append(key)
+        values.append(line)
+    count = len(numbers)
+    decoded = codec.decode(Batch(0, numbers, [0] * count, keys, values, [[]] * count))
+    for offset, reason, field in zip(dead.offsets, dead.reasons, dead.fields, strict=True):
+        decoded.dead.add(offset, 0, reason, field)
+    return decoded
+
+
+def _key(line: bytes, field: str) -> bytes | Reason:
+    """The bytes that a producer would send for a text or an integer."""
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return _UNREAD
+    if not isinstance(record, dict):
+        return _UNREAD
+    key = record.get(field)
+    if key is None or key == "":
+        return Reason.NO_KEY
+    if isinstance(key, bool) or not isinstance(key, str | int):
+        return Reason.WRONG_TYPE
+    return str(key).encode()
+
+
+def _streams(keys: list[bytes]) -> Integers:
+    """Streams are numbered in order of first appearance, as rows of a table are."""
+    known: dict[bytes, int] = {}
+    return np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)
+
+
+def _example(key_field: str, codec: Codec) -> str:
+    fields = [codec.domain.field] if codec.domain.field else []
+    if codec.timestamp is not None:
+        fields.append(codec.timestamp.field)
+    if codec.event is not None:
+        fields.append(codec.event)
+    shown = "".join(f', "{field}": …' for field in fields)
+    return f'{{"{key_field}": "user-1"{shown}}}'

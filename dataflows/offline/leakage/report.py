@@ -1,0 +1,131 @@
+"""What leaks over time from a stream whose every tick spends the same, for several epsilons."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite
+
+from fugu.operators.leakage.correlation import LeakageOverTime, TemporalCorrelation, user_level
+from fugu.operators.leakage.inversion import UnboundedLeakage, epsilons_for, largest_epsilon
+from fugu.operators.leakage.wording import backward_in_words, in_words
+from fugu.operators.mechanism import Floats
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the leakages tend to, however long the stream; infinite without a bound."""
+
+    backward: float
+    forward: float
+    total: float
+    window: float
+
+
+@dataclass(frozen=True)
+class Course:
+    """The leakage about every tick (and every window from a tick on) at one epsilon."""
+
+    epsilon: float
+    over_time: LeakageOverTime
+    windows: tuple[float, ...]
+    limits: Limits
+    whole_stream: float
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What every tick may spend for the leakage to stay at or below alpha; None: nothing above 0.
+
+    `first`, `between` and `last` are for a stream of exactly the ticks shown, and for leakage about
+    single ticks.
+    """
+
+    alpha: float
+    every_tick: float | None
+    refused: str | None
+    first: float
+    between: float | None
+    last: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that `fugu leakage` says."""
+
+    values: int
+    backward_is: str
+    ticks: int
+    window: int
+    bounded_below: float
+    courses: tuple[Course, ...]
+    allowance: Allowance | None
+
+    def document(self) -> dict[str, object]:
+        """For machines; null stands for infinite."""
+        document = asdict(self)
+        del document["bounded_below"]
+        bound = self.bounded_below if isfinite(self.bounded_below) else None
+        return {"bounded_for_epsilon_below": bound, **document}
+
+
+def correlation_of(matrix: Floats, backward: Floats | None) -> tuple[TemporalCorrelation, str]:
+    """The matrix and its backward one, and in words which that is."""
+    given = None if backward is None else "--backward"
+    return TemporalCorrelation.of(matrix, backward), backward_in_words(matrix, given)
+
+
+def course(correlation: TemporalCorrelation, epsilon: float, ticks: int, window: int) -> Course:
+    """What leaks when each of `ticks` ticks spends `epsilon`."""
+    limits = Limits(
+        backward=correlation.backward.supremum(epsilon),
+        forward=correlation.forward.supremum(epsilon),
+        total=correlation.limit(epsilon),
+        window=correlation.limit(epsilon, window),
+    )
+    spends = [epsilon] * ticks
+    return Course(
+        epsilon=epsilon,
+        over_time=correlation.over(spends),
+        windows=correlation.windows(spends, window),
+        limits=limits,
+        whole_stream=user_level(spends),
+        meaning=in_words(window, window * epsilon, limits.total, limits.window),
+    )
+
+
+def allowance(correlation: TemporalCorrelation, alpha: float, ticks: int, window: int) -> Allowance:
+    """What may be spent, endlessly and on this many ticks."""
+    every_tick, refused = None, None
+    try:
+        every_tick = largest_epsilon(correlation, alpha, window)
+    except UnboundedLeakage as error:
+        refused = str(error)
+    epsilons = epsilons_for(correlation, alpha, ticks)
+    between = epsilons[len(epsilons) // 2] if ticks > 2 else None
+    return Allowance(alpha, every_tick, refused, epsilons[0], between, epsilons[-1])
+
+
+def report(
+    matrix: Floats,
+    backward: Floats | None,
+    epsilons: Sequence[float],
+    ticks: int,
+    window: int,
+    alpha: float | None,
+) -> Report:
+    """`ValueError` names the option that cannot be."""
+    if backward is not None and len(backward) != len(matrix):
+        raise ValueError(
+            f"backward: has {len(backward)} values, but MATRIX has {len(matrix)}; "
+            "both must be about the same values"
+        )
+    correlation, backward_is = correlation_of(matrix, backward)
+    return Report(
+        values=len(matrix),
+        backward_is=backward_is,
+        ticks=ticks,
+        window=window,
+        bounded_below=min(correlation.backward.bounded_below, correlation.forward.bounded_below),
+        courses=tuple(course(correlation, epsilon, ticks, window) for epsilon in epsilons),
+        allowance=None if alpha is None else allowance(correlation, alpha, ticks, window),
+    )

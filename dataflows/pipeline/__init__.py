@@ -1,0 +1,1 @@
+"""Read the pipeline file as typed data, and say what it promises."""

@@ -1,0 +1,261 @@
+"""What a pipeline file may say: its sections as typed, strict models."""
+
+from datetime import timedelta
+from hashlib import blake2b
+from typing import Annotated, Literal, Self
+
+import orjson
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    model_validator,
+)
+
+from fugu.dataflows.base.durations import between
+from fugu.dataflows.base.logs import LogFormat
+from fugu.dataflows.base.section import Section
+from fugu.dataflows.kafka.connection import Kafka
+from fugu.dataflows.kinds import (
+    AggregateOperator,
+    LocalRealTimeOperator,
+    Operator,
+    PolicyOperator,
+    TemporalOperator,
+)
+from fugu.dataflows.stages.admission import Partitioner
+from fugu.operators.budget import WhenExhausted
+
+TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
+
+_LONGEST_TRANSACTION = timedelta(seconds=60)
+
+
+class TimestampField(Section):
+    """Event time from a field of the record."""
+
+    field: str
+    format: Literal["epoch-ms", "epoch-s"]
+
+
+class Dedupe(Section):
+    """Producer retries are recognised by an event id, among the last `remember` of their stream."""
+
+    field: str
+    remember: int = Field(default=16, ge=1, le=1_000)
+
+
+class Source(Section):
+    """The private topic. `generation` stands in where a broker has no topic ids: raise it when the
+    topic is created anew. `budget` is the most, in nats and without a model, that all pipelines
+    over the topic may add up to. `policies` is a topic of what people add to a policy document."""
+
+    topic: TopicName
+    policies: TopicName | None = None
+    value: str | Annotated[list[str], Field(min_length=1)]
+    partitioner: Partitioner = "murmur2"
+    dedupe: Dedupe | None = None
+    timestamp: Annotated[
+        Annotated[Literal["kafka", "broker"], Tag("a word")]
+        | Annotated[TimestampField, Tag("a section")],
+        Discriminator(lambda value: "a section" if isinstance(value, dict) else "a word"),
+    ] = "kafka"
+    max_value_bytes: int = Field(default=1_000_000, ge=1)
+    max_batch: int = Field(default=5_000, ge=1, le=100_000)
+    generation: int = Field(default=0, ge=0)
+    budget: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields whose content is released."""
+        return [self.value] if isinstance(self.value, str) else self.value
+
+    @property
+    def field(self) -> str:
+        """The field, where there is only one."""
+        return self.fields[0]
+
+
+class Sink(Section):
+    """The sanitized topic; partition i holds the releases of source partition i.
+
+    An aggregate is written to one partition, and its exact `partials` to a topic of their own,
+    which is raw data.
+    """
+
+    topic: TopicName
+    key: Literal["pseudonym", "original", "none"] = "pseudonym"
+    create: bool = False
+    dead_letters: TopicName | None = None
+    partials: TopicName | None = None
+
+    @property
+    def dead_letter_topic(self) -> str:
+        """Where coordinates of refused records go."""
+        return self.dead_letters or f"{self.topic}.dead"
+
+
+class StateSection(Section):
+    """Where progress, beliefs and ledgers live, and how often they are written."""
+
+    directory: str
+    every: Annotated[timedelta, BeforeValidator(between("50ms", "60m"))] = timedelta(seconds=1)
+    max_keys: int = Field(default=1_000_000, ge=1)
+    max_megabytes: int = Field(default=4_096, ge=1)
+    shards: int = Field(default=1, ge=1, le=1_000)
+
+
+class Budget(Section):
+    """What a stream may spend, over its life or in any `window` consecutive records."""
+
+    total: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)]
+    window: int | None = Field(default=None, ge=1, le=100_000)
+    when_exhausted: WhenExhausted = "repeat"
+
+
+class Ledger(Section):
+    """A compacted topic shared by all pipelines over a source: promises, and what streams spent."""
+
+    topic: TopicName
+    create: bool = False
+
+
+class SecretSource(Section):
+    """32 secret bytes, from an environment variable or a file.
+
+    `keys` is the file that `fugu state rotate` writes.
+    """
+
+    env: str | None = None
+    file: str | None = None
+    encoding: Literal["hex", "base64", "raw", "keys"] = "hex"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.env is None) == (self.file is None):
+            raise ValueError("write either env: NAME or file: PATH")
+        if self.env is not None and self.encoding in ("raw", "keys"):
+            raise ValueError(f"{self.encoding} needs a file; use hex or base64 with env")
+        return self
+
+
+class MetricsEndpoint(Section):
+    """Where numbers and health are served, to everyone who can reach the port."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=9464, ge=1, le=65_535)
+
+
+class Pipeline(Section):
+    """A pipeline file. `version` goes up by hand when the same state continues with a new law."""
+
+    name: TopicName
+    version: int = Field(default=1, ge=1)
+    source: Source
+    operator: Operator
+    budget: Budget | None = None
+    sink: Sink
+    ledger: Ledger | None = None
+    kafka: Kafka
+    state: StateSection
+    secret: SecretSource
+    metrics: MetricsEndpoint | None = None
+    logs: LogFormat = "plain"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        topics = [self.source.topic, self.sink.topic, self.sink.dead_letter_topic]
+        topics += [self.partials_topic, *filter(None, [self.source.policies])]
+        if len(set(topics)) != len(topics):
+            raise ValueError(
+                "source, policies, sink, dead-letter and partials topics must be different ones"
+            )
+        if self.kafka.transactions and self.state.every > _LONGEST_TRANSACTION:
+            raise ValueError(
+                "kafka.transactions: a transaction lasts as long as state.every, and what is not "
+                "committed cannot be read; write state.every: 60s or less"
+            )
+        if isinstance(self.operator, TemporalOperator):
+            self._check_temporal(self.operator)
+            return self
+        if isinstance(self.operator, AggregateOperator):
+            self._check_aggregate(self.operator)
+        elif self.sink.partials is not None:
+            raise ValueError(f"sink.partials: {self.operator.kind} has no partial sums; delete it")
+        if isinstance(self.operator, LocalRealTimeOperator):
+            self._check_series(self.operator)
+        if self.source.policies is not None and not isinstance(self.operator, PolicyOperator):
+            raise ValueError(
+                f"source.policies: {self.operator.kind} goes by no policies; delete it"
+            )
+        if not isinstance(self.source.value, str):
+            raise ValueError(f"source.value: {self.operator.kind} reads one field; name it")
+        return self
+
+    @property
+    def partials_topic(self) -> str:
+        """Where an aggregate writes partial sums."""
+        return self.sink.partials or f"{self.name}.partials"
+
+    def _check_aggregate(self, operator: AggregateOperator) -> None:
+        if self.budget is not None or self.source.budget is not None:
+            raise ValueError(f"budget: epsilon is the budget of {operator.kind}; delete it")
+        if self.source.dedupe is not None:
+            raise ValueError(
+                "source.dedupe: a user counts once in a tick, however often a record was sent; "
+                "delete it"
+            )
+        operator.refuse_large_sums(self.state.max_keys)
+
+    def _check_series(self, operator: LocalRealTimeOperator) -> None:
+        if self.budget is not None:
+            raise ValueError(f"budget: epsilon is the budget of {operator.kind}; delete it")
+        if self.source.dedupe is not None:
+            raise ValueError(
+                "source.dedupe: a stream has one value in a tick, however often it was sent; "
+                "delete it"
+            )
+
+    def _check_temporal(self, operator: TemporalOperator) -> None:
+        source = self.source
+        if self.budget is not None or source.budget is not None:
+            raise ValueError(
+                f"budget: nothing is charged for displacing values in time; {operator.kind} has "
+                "no budget, and every stream may be released once only. Delete it"
+            )
+        if len(set(source.fields)) != len(source.fields):
+            raise ValueError("source.value: name every field once")
+        if isinstance(source.timestamp, TimestampField) and source.timestamp.field in source.fields:
+            raise ValueError(
+                f"source.value: {source.timestamp.field} is the time of a record, and would say "
+                "in every release where it came from"
+            )
+        if source.dedupe is not None and source.dedupe.field in source.fields:
+            raise ValueError(
+                f"source.value: {source.dedupe.field} names a record, and would say in every "
+                "release which one it was"
+            )
+        if operator.in_ticks() is not None and source.dedupe is not None:
+            raise ValueError(
+                "source.dedupe: with ticks of event time a stream has one value in a tick, "
+                "however often it was sent; delete it"
+            )
+
+
+def reading_digest(pipeline: Pipeline) -> str:
+    """Changes whenever the same record would be read as another value or time.
+
+    What is too far ahead and who moves stream time may be changed, because people come and go;
+    where records are read again, a release that differs is recognised.
+    """
+    read = pipeline.operator.model_dump(mode="json", include=set(pipeline.operator.reads))
+    ticks = read.get("ticks")
+    if isinstance(ticks, dict):
+        ticks.pop("max_jump", None)
+        ticks.pop("stream_time", None)
+    included = {"value", "timestamp", "partitioner", "dedupe"}
+    source = pipeline.source.model_dump(include=included, warnings=False)
+    reading = [source, read]
+    return blake2b(orjson.dumps(reading, option=orjson.OPT_SORT_KEYS), digest_size=16).hexdigest()

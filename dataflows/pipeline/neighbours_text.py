@@ -1,0 +1,116 @@
+"""What two inputs that a promise cannot tell apart differ in, as one sentence written from data."""
+
+from fugu.operators.guarantee import Guarantee, Kept, Neighbours, Per
+
+_UNITS = ((86_400_000, "day"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
+
+_OTHERS = {
+    "contribution": "another contribution",
+    "symbol": "other symbols",
+    "number": "other numbers of the range",
+    "tick": "other ticks",
+}
+_PLACES: dict[Kept, str] = {"offset": "its place", "timestamp": "its timestamp"}
+_SECRETS = (
+    "every single secret that a policy of a person states: that the ticks of one pattern within "
+    "one relevance interval are other than they are, each by no more than its threshold; the whole "
+    "output of the stream, over its whole life, tells that apart by no more than epsilon"
+)
+
+
+def protected_in_words(guarantee: Guarantee) -> str:
+    """To follow the word `protecting`: of whom what may be other than it is, and what stays."""
+    neighbours = guarantee.neighbours
+    match neighbours.change:
+        case "believed":
+            return f"the sequence of true {neighbours.what}s of one {neighbours.whose}"
+        case "stated":
+            return _SECRETS
+        case "delayed":
+            by = "number of" if neighbours.reach is None else f"0 to {neighbours.reach}"
+            return (
+                f"the original {neighbours.what} of each value, which is published unchanged, "
+                f"delayed by a random {by} ticks"
+            )
+        case _:
+            return f"{_subject(guarantee)}, {_changed(neighbours)}, {_kept(neighbours)}"
+
+
+def per_in_words(per: Per, window: int | None, tick_milliseconds: int | None = None) -> str:
+    """Return what epsilon counts, to follow the word `per`."""
+    match per:
+        case "release":
+            return "release"
+        case "window":
+            return f"window of {_ticks(window, tick_milliseconds, 'consecutive ')}"
+        case "period":
+            return f"aligned period of {_ticks(window, tick_milliseconds)}"
+        case "interval":
+            return "relevance interval"
+        case "stream":
+            return "stream, over its whole life"
+
+
+def duration(milliseconds: int) -> str:
+    """Exactly, in at most as many units as it takes.
+
+    >>> duration(900_000), duration(864_000_000), duration(90_061_001)
+    ('15 min', '10 days', '1 day 1 h 1 min 1 s 1 ms')
+    """
+    parts = []
+    for unit, name in _UNITS:
+        number, milliseconds = divmod(milliseconds, unit)
+        if number:
+            parts.append(f"{number} {name}{'s' * (name == 'day' and number > 1)}")
+    return " ".join(parts)
+
+
+def _ticks(number: int | None, tick_milliseconds: int | None, consecutive: str = "") -> str:
+    assert number is not None
+    ticks = f"{number} {consecutive}ticks" if number > 1 else "1 tick"
+    if tick_milliseconds is None:
+        return ticks
+    if number == 1:
+        return f"{ticks} of {duration(tick_milliseconds)}"
+    each, whole = duration(tick_milliseconds), duration(number * tick_milliseconds)
+    return f"{ticks} of {each} ({whole})"
+
+
+def _subject(guarantee: Guarantee) -> str:
+    neighbours, person = guarantee.neighbours, guarantee.neighbours.whose == "person"
+    things = f"{neighbours.what}s of one {neighbours.whose}"
+    match guarantee.per:
+        case "stream":
+            return "everything that one person contributes" if person else f"all {things}"
+        case "release":
+            return (
+                "what one person contributes to one release"
+                if person
+                else f"the {things} that one release is about"
+            )
+        case _:
+            what = "what one person contributes" if person else f"the {things}"
+            which = "one" if guarantee.per == "period" else "any"
+            return f"{what} within {which} such {guarantee.per}"
+
+
+def _changed(neighbours: Neighbours) -> str:
+    match neighbours.change:
+        case "presence":
+            return (
+                "of which any part may be there or absent, but no "
+                f"{neighbours.what} may take the place of another one"
+            )
+        case "replaced-or-none":
+            return f"of which any part may be replaced by {_OTHERS[neighbours.what]} or by none"
+        case _:
+            return f"of which any part may be replaced by {_OTHERS[neighbours.what]}"
+
+
+def _kept(neighbours: Neighbours) -> str:
+    stays = "presence" in neighbours.kept
+    kept = " and ".join(words for name, words in _PLACES.items() if name in neighbours.kept)
+    if stays:
+        return f"while every record keeps {kept}" if kept else "while every record stays"
+    others = f", and each of the others keeps {kept}" if kept else ""
+    return f"while records may be added or removed{others}"

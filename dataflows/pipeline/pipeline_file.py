@@ -1,0 +1,42 @@
+"""The pipeline file: YAML, checked strictly; every error names the line and what to write instead.
+
+Paths in the file (alphabet, model, state directory, secret file) are relative to the file itself.
+"""
+
+from pathlib import Path
+
+from fugu.dataflows.base.errors import ConfigurationError, UnusableField
+from fugu.dataflows.files.yaml_file import YamlFile
+from fugu.dataflows.kafka.connection import Connection
+from fugu.dataflows.pipeline.config import Pipeline
+
+
+class PipelineFile:
+    """A pipeline together with where it was read from."""
+
+    def __init__(self, pipeline: Pipeline, file: YamlFile) -> None:
+        self.path = file.path
+        self.pipeline = pipeline
+        self._file = file
+
+    def resolve(self, relative: str) -> Path:
+        """A path that the file mentions."""
+        return (self.path.parent / Path(relative).expanduser()).resolve()
+
+    def connection(self) -> Connection:
+        """How to reach Kafka, its files and environment variables read."""
+        try:
+            return self.pipeline.kafka.connection(self.resolve)
+        except UnusableField as error:
+            problem = self._file.problem(["kafka", "security", error.field], error.advice)
+            raise ConfigurationError(problem) from None
+
+    def replacing(self, pipeline: Pipeline) -> "PipelineFile":
+        """The same file with another content, to try something out."""
+        return PipelineFile(pipeline, self._file)
+
+    @classmethod
+    def read(cls, path: Path) -> "PipelineFile":
+        """Read and check a pipeline file; `ConfigurationError` lists all problems by line."""
+        file = YamlFile.read(path, "pipeline file", "name: heart-zones")
+        return cls(file.content(Pipeline), file)

@@ -1,0 +1,107 @@
+"""Reading the pipeline's secret; its content never appears in an error."""
+
+import base64
+import binascii
+import os
+from pathlib import Path
+from typing import Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.keys import Keys
+from fugu.operators.secret import SECRET_BYTES, Secret
+
+_HEX = r"^[0-9a-f]{64}$"
+_HOW_TO_MAKE_ONE = (
+    "make one with  "
+    "python3 -c 'import secrets; print(secrets.token_hex(32))'  "
+    "and keep it: without it a pipeline cannot continue"
+)
+
+
+class KeyFile(BaseModel):
+    """What `fugu state rotate` writes: the keys of one key epoch, in hexadecimal."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
+
+    format: Literal["fugu-keys-1"]
+    epoch: int = Field(ge=0)
+    noise: str = Field(pattern=_HEX, repr=False)
+    pseudonyms: str = Field(pattern=_HEX, repr=False)
+
+
+def write_keys(keys: Keys, path: Path) -> None:
+    """Write a key file, readable by its owner only; one that is there must hold the same keys."""
+    content = {
+        "format": "fugu-keys-1",
+        "epoch": keys.epoch,
+        "noise": keys.noise.reveal().hex(),
+        "pseudonyms": keys.pseudonyms.reveal().hex(),
+    }
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        if orjson.loads(path.read_bytes()) == content:
+            return
+        raise ConfigurationError(f"{path} is there already; name a file that is not") from None
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be written ({error.strerror})") from None
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_keys(file: PipelineFile) -> Keys:
+    """The keys that the pipeline file points to."""
+    source = file.pipeline.secret
+    if source.env is not None:
+        where = f"environment variable {source.env}"
+        content = os.environb.get(os.fsencode(source.env), b"")
+        if not content:
+            raise ConfigurationError(f"secret: {where} is not set; {_HOW_TO_MAKE_ONE}")
+    else:
+        path = file.resolve(str(source.file))
+        where = f"file {path}"
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise ConfigurationError(
+                f"secret: {where} cannot be read ({error.strerror}); {_HOW_TO_MAKE_ONE}"
+            ) from None
+    if source.encoding == "keys":
+        return _keys_in(content, where)
+    try:
+        key = _decode(content, source.encoding)
+    except (binascii.Error, ValueError):
+        raise ConfigurationError(
+            f"secret: {where} is not valid {source.encoding}; {_HOW_TO_MAKE_ONE}"
+        ) from None
+    if len(key) != SECRET_BYTES:
+        raise ConfigurationError(
+            f"secret: {where} holds {len(key)} bytes, but {SECRET_BYTES} are needed; "
+            f"{_HOW_TO_MAKE_ONE}"
+        )
+    return Keys.from_root(Secret(key))
+
+
+def _keys_in(content: bytes, where: str) -> Keys:
+    try:
+        found = KeyFile.model_validate(orjson.loads(content))
+    except (orjson.JSONDecodeError, ValidationError):
+        raise ConfigurationError(
+            f"secret: {where} is not a key file of fugu state rotate; restore it"
+        ) from None
+    noise, pseudonyms = (Secret(bytes.fromhex(key)) for key in (found.noise, found.pseudonyms))
+    return Keys(noise, pseudonyms, found.epoch)
+
+
+def _decode(content: bytes, encoding: str) -> bytes:
+    if encoding == "raw":
+        return content
+    if encoding == "hex":
+        return bytes.fromhex(content.decode("ascii").strip())
+    return base64.b64decode(content.strip(), validate=True)

@@ -1,0 +1,130 @@
+"""The records of a ledger topic: what they say, and how they are found again.
+
+A key is a JSON list. `[pipeline, source identity]` names a pipeline: its guarantees, word for word.
+`[pipeline, partition, stream]` names a stream as its sink does, and says which tenth of its budget
+is spent: a function of releases only.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from fugu.dataflows.publishing.guarantees import read_guarantee, read_sentence
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.mechanism import AT_THE_END
+
+PIPELINE_FORMAT = 2
+"""Of what this version writes about pipelines; entries of format 1 are read as well."""
+STREAM_FORMAT = 1
+WITHDRAWN = b"null"
+"""The value of an entry that no longer counts."""
+
+
+@dataclass(frozen=True)
+class PipelineEntry:
+    """A pipeline and what it promises about a source topic."""
+
+    pipeline: str
+    source: str
+    source_identity: str
+    sink: str
+    sink_identity: str
+    guarantee_id: str
+    guarantees: tuple[Guarantee, ...]
+    source_budget: float | None
+
+    def key(self) -> bytes:
+        """One pipeline over one source has one entry."""
+        return orjson.dumps([self.pipeline, self.source_identity])
+
+    def value(self) -> bytes:
+        """Everything, as JSON."""
+        return orjson.dumps(
+            {
+                "format": PIPELINE_FORMAT,
+                "kind": "pipeline",
+                "pipeline": self.pipeline,
+                "source": self.source,
+                "source_identity": self.source_identity,
+                "sink": self.sink,
+                "sink_identity": self.sink_identity,
+                "guarantee_id": self.guarantee_id,
+                "guarantees": list(self.guarantees),
+                "source_budget": self.source_budget,
+            }
+        )
+
+
+@dataclass(frozen=True)
+class StreamEntry:
+    """How much of its budget a stream has spent."""
+
+    pipeline: str
+    source: str
+    source_identity: str
+    stream: str
+    tenths: int
+    exhausted: bool
+
+
+@dataclass(frozen=True)
+class LaterEntry:
+    """A pipeline that a later version of Fugu entered: nobody can tell what it promises."""
+
+    pipeline: str
+    source: str
+    source_identity: str
+
+
+def ledger_key(pipeline: str, partition: int, stream: str) -> bytes:
+    """The key of a stream's entry."""
+    return orjson.dumps([pipeline, partition, stream])
+
+
+def is_stream_of(pipeline: str, partition: int, key: bytes | None) -> bool:
+    """Whether a record is about a stream of this pipeline and source partition."""
+    return key is not None and key.startswith(orjson.dumps([pipeline, partition])[:-1] + b",")
+
+
+def stream_entry(
+    pipeline: str, source: str, source_identity: str, stream: str, level: int
+) -> bytes:
+    """The value of a stream's entry; `level` is that of `ExhaustibleMechanism`."""
+    return orjson.dumps(
+        {
+            "format": STREAM_FORMAT,
+            "kind": "stream",
+            "pipeline": pipeline,
+            "source": source,
+            "source_identity": source_identity,
+            "stream": stream,
+            "tenths": min(level, 10),
+            "exhausted": level == AT_THE_END,
+        }
+    )
+
+
+def read_entry(value: bytes | None) -> PipelineEntry | StreamEntry | LaterEntry | None:
+    """Return what a record says; None if it is none of these."""
+    try:
+        content: Any = orjson.loads(value or b"null")
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(content, dict):
+        return None
+    number, kind = content.pop("format", None), content.pop("kind", None)
+    try:
+        match kind, number:
+            case "pipeline", 1 | 2:
+                read = read_sentence if number == 1 else read_guarantee
+                guarantees = tuple(read(one) for one in content.pop("guarantees"))
+                return PipelineEntry(guarantees=guarantees, **content)
+            case "pipeline", int() if number > PIPELINE_FORMAT:
+                names = ("pipeline", "source", "source_identity")
+                return LaterEntry(*(str(content[name]) for name in names))
+            case "stream", 1:
+                return StreamEntry(**content)
+    except (AttributeError, KeyError, TypeError):
+        return None
+    return None

@@ -1,0 +1,178 @@
+"""From releases and dead letters to complete Kafka records: key, value, headers, timestamp."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Literal
+
+import orjson
+
+from fugu.dataflows.base.batches import DeadLetters, Header, Outgoing, Sanitized
+from fugu.dataflows.publishing.entries import ledger_key, stream_entry
+from fugu.dataflows.records.codec import Codec
+from fugu.operators.byte_fields import encode_fields
+from fugu.operators.randomness import DrawScope, KeyedPrefix
+from fugu.operators.secret import Secret
+
+KeyPolicy = Literal["pseudonym", "original", "none"]
+
+RELEASE_HEADER = "fugu-release"
+GUARANTEE_HEADER = "fugu-guarantee"
+_REMEMBERED_PSEUDONYMS = 100_000
+
+
+@dataclass
+class Pseudonyms:
+    """Keyed hashes of stream keys, scoped to one sink topic; `secret` is a key of their own."""
+
+    secret: Secret
+    sink: str
+    _known: dict[bytes, bytes] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._prefix = KeyedPrefix(self.secret, "fugu-pseudonym-v1", self.sink)
+
+    def of(self, key: bytes) -> bytes:
+        """32 hexadecimal digits, the same for one key in one sink for ever."""
+        return self.of_each([key])[0]
+
+    def of_each(self, keys: Sequence[bytes]) -> list[bytes]:
+        """The same for many keys; those of the last `_REMEMBERED_PSEUDONYMS` users are there."""
+        known = self._known
+        try:
+            return list(map(known.__getitem__, keys))
+        except KeyError:
+            new: Sequence[bytes] = list({key for key in keys if key not in known})
+        if len(known) + len(new) > _REMEMBERED_PSEUDONYMS:
+            known.clear()
+        if len(known) < len(keys) or len(new) > len(keys) // 2:
+            new = keys  # to find those that are known takes as long as to make them again
+        names = self._prefix.names_of(new)
+        known.update(zip(new, names, strict=True))
+        return names if new is keys else list(map(known.__getitem__, keys))
+
+
+@dataclass(frozen=True)
+class Publisher:
+    """Gives every release its public name and form.
+
+    `source` is the identity of the source topic (its topic id where the broker has one), which is
+    part of every release id; `source_topic` is the name that dead letters show.
+    """
+
+    codec: Codec
+    scope: DrawScope
+    source: str
+    source_topic: str
+    guarantee_id: bytes
+    key_policy: KeyPolicy
+    pseudonyms: Pseudonyms
+
+    def releases(self, sanitized: Sanitized) -> Outgoing:
+        """The records for the sanitized topic."""
+        return Outgoing(
+            partition=sanitized.partition,
+            keys=self._keys(sanitized.keys),
+            values=self.codec.encode(sanitized.releases),
+            headers=self._headers(self._names(sanitized)),
+            timestamps=sanitized.timestamps,
+            positions=sanitized.offsets,
+        )
+
+    def dead_letters(self, partition: int, dead: DeadLetters) -> Outgoing:
+        """The records for the dead-letter topic: coordinates and reason, never the payload."""
+        return Outgoing(
+            partition=partition,
+            keys=[None] * len(dead.offsets),
+            values=self._dead_letter_values(partition, dead),
+            headers=self._headers(self.dead_letter_ids(partition, dead.offsets)),
+            timestamps=dead.timestamps,
+            positions=dead.offsets,
+        )
+
+    def spending(self, sanitized: Sanitized) -> Outgoing:
+        """The records for the ledger: which streams have spent how much of their budget."""
+        spending = sanitized.spending
+        keys = self._keys(spending.keys)
+        streams = [(key or b"").decode(errors="backslashreplace") for key in keys]
+        ids = self.ledger_ids(sanitized.partition, spending.offsets)
+        return Outgoing(
+            partition=sanitized.partition,
+            keys=[ledger_key(self.scope.pipeline, sanitized.partition, name) for name in streams],
+            values=[
+                stream_entry(self.scope.pipeline, self.source_topic, self.source, name, level)
+                for name, level in zip(streams, spending.levels, strict=True)
+            ],
+            headers=self._headers(ids),
+            timestamps=spending.timestamps,
+            positions=spending.offsets,
+        )
+
+    def tick_headers(
+        self, topic: str, keys: Sequence[bytes], ticks: Sequence[int]
+    ) -> list[list[Header]]:
+        """The headers of what is said about ticks of groups, or of the partitions of a topic."""
+        ids = self.scope.tick_release_ids(topic, keys, [0] * len(keys), ticks)
+        return self._headers(ids)
+
+    def record_headers(self, partition: int, offsets: Sequence[int]) -> list[list[Header]]:
+        """The headers of what is made of these source records."""
+        return self._headers(self.release_ids(partition, offsets))
+
+    def ledger_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
+        """The names of the ledger's records about these source records."""
+        return self.scope.release_ids("ledger", self.source, partition, offsets)
+
+    def release_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
+        """The names of the releases of these source records."""
+        return self.scope.release_ids("release", self.source, partition, offsets)
+
+    def dead_letter_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
+        """The names of the dead letters about these source records."""
+        return self.scope.release_ids("dead letter", self.source, partition, offsets)
+
+    def _names(self, sanitized: Sanitized) -> list[bytes]:
+        if sanitized.epochs is None:
+            return self.release_ids(sanitized.partition, sanitized.offsets)
+        return self.scope.tick_release_ids(
+            self.source,
+            sanitized.keys,
+            sanitized.epochs,
+            sanitized.offsets,
+            partition=sanitized.partition,
+        )
+
+    def _keys(self, keys: list[bytes]) -> list[bytes | None]:
+        if self.key_policy == "none":
+            return [None] * len(keys)
+        if self.key_policy == "original":
+            return list(keys)
+        return [*self.pseudonyms.of_each(keys)]
+
+    def _headers(self, ids: list[bytes]) -> list[list[Header]]:
+        guarantee = (GUARANTEE_HEADER, self.guarantee_id)
+        return [[(RELEASE_HEADER, release_id), guarantee] for release_id in ids]
+
+    def _dead_letter_values(self, partition: int, dead: DeadLetters) -> list[bytes]:
+        return [
+            orjson.dumps(
+                {
+                    "topic": self.source_topic,
+                    "partition": partition,
+                    "offset": offset,
+                    "reason": reason,
+                    "field": name or None,
+                }
+            )
+            for offset, reason, name in zip(dead.offsets, dead.reasons, dead.fields, strict=True)
+        ]
+
+
+def record_digest(
+    key: bytes | None, value: bytes, headers: list[tuple[str, bytes]], timestamp: int
+) -> bytes:
+    """What must be equal when a release is published again."""
+    flat = [part for name, content in headers for part in (name, content)]
+    present = 0 if key is None else 1
+    content = encode_fields(present, key or b"", value, timestamp, *flat)
+    return blake2b(content, digest_size=32).digest()

@@ -1,0 +1,110 @@
+"""Reading a ledger topic, and entering a pipeline into it."""
+
+import time
+from dataclasses import dataclass, field
+
+from fugu.dataflows.base.batches import Outgoing
+from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.publishing.entries import (
+    WITHDRAWN,
+    LaterEntry,
+    PipelineEntry,
+    StreamEntry,
+    read_entry,
+)
+
+_PARTITIONS = 4
+_SETTINGS = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
+
+
+@dataclass
+class LedgerContent:
+    """The newest entry of every key."""
+
+    pipelines: list[PipelineEntry] = field(default_factory=list)
+    streams: list[StreamEntry] = field(default_factory=list)
+    later: list[LaterEntry] = field(default_factory=list)
+
+
+def find_ledger(client: Client, pipeline: Pipeline) -> Topic | None:
+    """The ledger topic that a pipeline file names, created if it says so; None without one."""
+    ledger = pipeline.ledger
+    if ledger is None:
+        return None
+    topic = client.topic(ledger.topic)
+    if topic is None and ledger.create:
+        client.create_topic(ledger.topic, _PARTITIONS, _SETTINGS)
+        topic = client.topic(ledger.topic)
+    problem = ledger_problem(topic, ledger.topic)
+    if problem is not None:
+        raise KafkaUnavailable(problem)
+    return topic
+
+
+def ledger_problem(topic: Topic | None, name: str) -> str | None:
+    """What keeps a topic from being a ledger."""
+    if topic is None:
+        return (
+            f"topic {name} (ledger.topic) does not exist. Create it with cleanup.policy=compact, "
+            "or write ledger.create: true."
+        )
+    found = (topic.settings or _SETTINGS).get("cleanup.policy")
+    if found != "compact":
+        return (
+            f"topic {name} (ledger.topic): set cleanup.policy=compact (it is {found}), because "
+            "promises must stay as long as what was released under them."
+        )
+    return None
+
+
+def read_ledger(client: Client, topic: Topic) -> LedgerContent:
+    """Everything a ledger says now."""
+    newest: dict[bytes, bytes | None] = {}
+    reader = client.reader(topic.name)
+    try:
+        for partition, bounds in reader.bounds(list(range(topic.partitions))).items():
+            for batch in reader.read_range(partition, bounds.start, bounds.end):
+                for _, _, key, value, _ in batch.records():
+                    newest[key or b""] = value
+    finally:
+        reader.close()
+    content = LedgerContent()
+    for value in newest.values():
+        match read_entry(value):
+            case PipelineEntry() as entry:
+                content.pipelines.append(entry)
+            case StreamEntry() as entry:
+                content.streams.append(entry)
+            case LaterEntry() as entry:
+                content.later.append(entry)
+    return content
+
+
+def write_entry(client: Client, topic: Topic, entry: PipelineEntry) -> None:
+    """Enter a pipeline, durably."""
+    _write(client, topic, entry.key(), entry.value())
+
+
+def withdraw_entry(client: Client, topic: Topic, entry: PipelineEntry) -> None:
+    """Take an entry back: the pipeline never began."""
+    _write(client, topic, entry.key(), WITHDRAWN)
+
+
+def _write(client: Client, topic: Topic, key: bytes, value: bytes) -> None:
+    writer = client.writer()
+    try:
+        writer.write(
+            topic.name,
+            Outgoing(
+                partition=0,
+                keys=[key],
+                values=[value],
+                headers=[[]],
+                timestamps=[int(time.time() * 1000)],
+            ),
+        )
+        writer.flush()
+    finally:
+        writer.close()

@@ -1,0 +1,98 @@
+"""Entering a pipeline into the ledger before it reads its first record.
+
+A pipeline that has once been entered stays there, since what it released stays released. Two that
+start at the same moment see each other in the second look; then both may be refused, never neither.
+"""
+
+import logging
+
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.pipeline.source_budget import Promises, check, sums
+from fugu.dataflows.publishing.continued import continued
+from fugu.dataflows.publishing.entries import PipelineEntry
+from fugu.dataflows.publishing.ledger_topic import read_ledger, withdraw_entry, write_entry
+
+log = logging.getLogger(__name__)
+
+
+def register(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
+    """Enter a pipeline and say what all pipelines over its source add up to.
+
+    Raises `StartRefused` if that is more than a declared `source.budget`; a new pipeline is then
+    not entered, or withdrawn.
+    """
+    _require_readable(client, ledger, entry)
+    others, known = _others(client, ledger, entry)
+    _refuse_a_second_sink(ledger, known, entry)
+    entry = continued(entry, known)
+    check(entry.source, _promises([*others, entry]))
+    if known != entry:
+        write_entry(client, ledger, entry)
+        others, _ = _others(client, ledger, entry)
+        try:
+            check(entry.source, _promises([*others, entry]))
+        except StartRefused:
+            if known is None:
+                withdraw_entry(client, ledger, entry)
+            raise
+    _say(ledger, entry, others)
+
+
+def refuse_a_second_sink(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
+    """`StartRefused` if the pipeline has released the same source into another topic."""
+    _, known = _others(client, ledger, entry)
+    _refuse_a_second_sink(ledger, known, entry)
+
+
+def _refuse_a_second_sink(ledger: Topic, known: PipelineEntry | None, entry: PipelineEntry) -> None:
+    if known is not None and known.sink_identity != entry.sink_identity:
+        raise StartRefused(
+            f"ledger {ledger.name}: pipeline {entry.pipeline} has already released {entry.source} "
+            f"into topic {known.sink}, which was another one than {entry.sink} is now. Releasing "
+            "it once more would be a second release under the same promise. Restore that topic "
+            "and the state directory. A pipeline of another name is counted beside this one: what "
+            "it releases adds to what was spent."
+        )
+
+
+def _require_readable(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
+    """Refuse to sum without what a later version of Fugu has entered about the same source."""
+    about = entry.source, entry.source_identity
+    later = [
+        found.pipeline
+        for found in read_ledger(client, ledger).later
+        if (found.source, found.source_identity) == about
+    ]
+    if later:
+        raise StartRefused(
+            f"ledger {ledger.name}: a later version of Fugu has entered {', '.join(sorted(later))} "
+            f"over {entry.source}, and this one cannot read what is promised there. Run this "
+            "pipeline with that version, too."
+        )
+
+
+def _others(
+    client: Client, ledger: Topic, entry: PipelineEntry
+) -> tuple[list[PipelineEntry], PipelineEntry | None]:
+    """Entries of other pipelines over the same source, and the own one if there is one."""
+    entries = [
+        found
+        for found in read_ledger(client, ledger).pipelines
+        if (found.source, found.source_identity) == (entry.source, entry.source_identity)
+    ]
+    own = [found for found in entries if found.pipeline == entry.pipeline]
+    return [found for found in entries if found not in own], own[0] if own else None
+
+
+def _promises(entries: list[PipelineEntry]) -> list[Promises]:
+    return [
+        Promises(entry.pipeline, entry.guarantees, entry.source_budget)
+        for entry in sorted(entries, key=lambda entry: entry.pipeline)
+    ]
+
+
+def _say(ledger: Topic, entry: PipelineEntry, others: list[PipelineEntry]) -> None:
+    log.info("ledger %s: %d other pipelines over %s", ledger.name, len(others), entry.source)
+    for together in sums(_promises([*others, entry])):
+        log.info("together, %s: %s", together.notion, together.in_words)

@@ -1,0 +1,59 @@
+"""A declared alphabet: the strings or integers that a field may hold, read and written as JSON."""
+
+from collections.abc import Sequence
+from itertools import repeat
+
+import numpy as np
+import orjson
+
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.records.json_fields import Record, Refused, required
+
+_OUTSIDE = -1
+"""No symbol has this index."""
+
+
+class Alphabet:
+    """Reads one field as a symbol; one that is not in the alphabet is refused, or read as `other`.
+
+    >>> Alphabet("zone", ["rest", "light"], other="rest").read({"zone": "unheard of"})
+    0
+    """
+
+    dtype = np.dtype(np.int64)
+
+    def __init__(
+        self,
+        field: str,
+        alphabet: Sequence[str] | Sequence[int],
+        *,
+        other: str | int | None = None,
+    ) -> None:
+        self.field = field
+        self._index: dict[object, int] = {symbol: i for i, symbol in enumerate(alphabet)}
+        self._type = type(alphabet[0])
+        self._other = _OUTSIDE if other is None else self._index[other]
+        self._start = b"{" + orjson.dumps(field) + b":"
+        self._symbols = [orjson.dumps(symbol) for symbol in alphabet]
+
+    def read(self, record: Record) -> int:
+        """The index of the symbol."""
+        return self.index_of(required(record, self.field))
+
+    def read_column(self, records: Sequence[Record]) -> list[int]:
+        """The same for many records."""
+        column = [record.get(self.field) for record in records]
+        if set(map(type, column)) == {self._type}:
+            symbols = list(map(self._index.get, column, repeat(self._other)))
+            if _OUTSIDE not in symbols:
+                return symbols
+        return list(map(self.read, records))
+
+    def index_of(self, value: object) -> int:
+        """The same for what a field holds."""
+        if type(value) is not self._type:
+            raise Refused(Reason.WRONG_TYPE, self.field)
+        symbol = self._index.get(value, self._other)
+        if symbol == _OUTSIDE:
+            raise Refused(Reason.OUTSIDE_DOMAIN, self.field)
+        return symbol

@@ -1,0 +1,255 @@
+"""Whole records. Input is an allow-list: only the configured fields are ever looked at.
+
+Every record that is not exactly what the pipeline file declares becomes a dead letter, and its
+neighbours are unharmed. Records are read some at a time, column by column; where one of those is
+refused they are read again one by one, and that decides.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import repeat
+from math import isfinite
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import orjson
+from numpy.typing import DTypeLike
+
+from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason, RefusedRecords
+from fugu.dataflows.records.deduplication import event_digest
+from fugu.dataflows.records.exact_numbers import rounded
+from fugu.dataflows.records.json_fields import FieldTimestamp, Record, Refused, required
+from fugu.operators.mechanism import Releases
+
+LARGEST_KEY_BYTES = 65_536
+"""Keys live in the state, and with `sink.key: original` in what is published."""
+READ_TOGETHER = 256
+"""Few enough that they stay in the cache, and that one refused record delays few others."""
+
+Value = int | bytes | tuple[int, int] | None
+
+
+class Values(Protocol):
+    """What a mechanism reads of records, in one field or more."""
+
+    @property
+    def field(self) -> str:
+        """The field, or the first one."""
+        ...
+
+    @property
+    def dtype(self) -> DTypeLike:
+        """Of a column of values."""
+        ...
+
+    def read(self, record: Record) -> Value:
+        """The value as the mechanism reads it; `Refused` if it is none."""
+        ...
+
+
+@runtime_checkable
+class Columnar(Protocol):
+    """Values that are cheaper to read many at a time."""
+
+    def read_column(self, records: Sequence[Record]) -> Sequence[Value]:
+        """What `read` makes of each; `Refused` if it refuses one."""
+        ...
+
+
+@runtime_checkable
+class Domain(Values, Protocol):
+    """What a mechanism's values look like in JSON, one release for one record or tick."""
+
+    def write(self, releases: Releases) -> list[bytes]:
+        """One JSON object per release."""
+        ...
+
+
+@dataclass
+class _Read:
+    """What was read of the records of a batch that are not refused, and which ones are."""
+
+    values: list[Value] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    events: list[int] = field(default_factory=list)
+    refused: set[int] = field(default_factory=set)
+    dead: DeadLetters = field(default_factory=DeadLetters)
+    timed: RefusedRecords = field(default_factory=RefusedRecords)
+
+
+@dataclass(frozen=True)
+class Codec:
+    """Records of one pipeline: their values, times and, where duplicates are removed, event ids.
+
+    Fields in `exact` may hold no number that reading would round.
+    """
+
+    domain: Values
+    max_value_bytes: int
+    timestamp: FieldTimestamp | None = None
+    event: str | None = None
+    exact: tuple[str, ...] = ()
+
+    def decode(self, batch: Batch) -> Decoded:
+        """Split a batch into accepted columns and dead letters."""
+        read, count = _Read(), len(batch.offsets)
+        arrivals = _arrivals(batch.timestamps)
+        suspicious = False
+        for first in range(0, count, READ_TOGETHER):
+            end = min(first + READ_TOGETHER, count)
+            if suspicious or not self._read_together(batch, first, end, read):
+                known = len(read.refused)
+                self._read_each(batch, arrivals, first, end, read)
+                suspicious = len(read.refused) > known
+        offsets, keys = batch.offsets, batch.keys
+        if read.refused:
+            kept = [index for index in range(count) if index not in read.refused]
+            offsets, keys = [offsets[i] for i in kept], [keys[i] for i in kept]
+            arrivals = [arrivals[i] for i in kept]
+        return Decoded(
+            batch.partition,
+            offsets,
+            arrivals if self.timestamp is None else read.times,
+            list(filter(None, keys)),
+            np.array(read.values, dtype=self.domain.dtype),
+            None if self.event is None else read.events,
+            read.dead,
+            read.timed,
+        )
+
+    def _read_together(self, batch: Batch, first: int, end: int, read: _Read) -> bool:
+        """Read some records, or none of them because one is to be refused."""
+        keys = list(filter(None, batch.keys[first:end]))
+        contents = list(filter(None, batch.values[first:end]))
+        if len(keys) < end - first or len(contents) < end - first:
+            return False
+        if max(map(len, keys)) > LARGEST_KEY_BYTES:
+            return False
+        if max(map(len, contents)) > self.max_value_bytes:
+            return False
+        try:
+            records = list(map(orjson.loads, contents))
+            if set(map(type, records)) != {dict}:
+                return False
+            values = self._read_column(records)
+            times = [] if self.timestamp is None else self.timestamp.read_column(records)
+            events = [] if self.event is None else [_event(r, self.event) for r in records]
+        except (orjson.JSONDecodeError, Refused):
+            return False
+        if self.exact and any(map(rounded, contents, records, repeat(self.exact))):
+            return False
+        read.values += values
+        read.times += times
+        read.events += events
+        return True
+
+    @cached_property
+    def _read_column(self) -> Callable[[Sequence[Record]], Sequence[Value]]:
+        if isinstance(self.domain, Columnar):
+            return self.domain.read_column
+        return lambda records: list(map(self.domain.read, records))
+
+    def _read_each(
+        self, batch: Batch, arrivals: list[int], first: int, end: int, read: _Read
+    ) -> None:
+        """Read or refuse every record by itself."""
+        for index in range(first, end):
+            key = batch.keys[index]
+            try:
+                if not key:
+                    raise Refused(Reason.NO_KEY)
+                if len(key) > LARGEST_KEY_BYTES:
+                    raise Refused(Reason.TOO_LARGE)
+                record = self._parse(batch.values[index])
+                value = self.domain.read(record)
+                times = [] if self.timestamp is None else [self.timestamp.read(record)]
+                events = [] if self.event is None else [_event(record, self.event)]
+            except Refused as refusal:
+                read.refused.add(index)
+                read.dead.add(batch.offsets[index], arrivals[index], refusal.reason, refusal.field)
+                self._note_time(batch, arrivals, index, read)
+                continue
+            read.values.append(value)
+            read.times += times
+            read.events += events
+
+    def _note_time(self, batch: Batch, arrivals: list[int], index: int, read: _Read) -> None:
+        """When a refused record was there, and whose it is, if that can be read."""
+        key, content = batch.keys[index], batch.values[index]
+        if not key or len(key) > LARGEST_KEY_BYTES:
+            return
+        time = arrivals[index] if self.timestamp is None else _time(content, self.timestamp)
+        if time is not None:
+            read.timed.offsets.append(batch.offsets[index])
+            read.timed.timestamps.append(time)
+            read.timed.keys.append(key)
+
+    def encode(self, releases: Releases) -> list[bytes]:
+        """One JSON object per release, where values are released as they are read."""
+        return self._write(releases)
+
+    @cached_property
+    def _write(self) -> Callable[[Releases], list[bytes]]:
+        assert isinstance(self.domain, Domain)
+        return self.domain.write
+
+    def _parse(self, content: bytes | None) -> Record:
+        if content is None:
+            raise Refused(Reason.TOMBSTONE)
+        if len(content) > self.max_value_bytes:
+            raise Refused(Reason.TOO_LARGE)
+        try:
+            record = orjson.loads(content)
+        except orjson.JSONDecodeError:
+            raise self._refusal(content) from None
+        if type(record) is not dict:
+            raise Refused(Reason.WRONG_TYPE)
+        if self.exact and rounded(content, record, self.exact):
+            raise Refused(Reason.OUTSIDE_DOMAIN, self.exact[0])
+        return record
+
+    def _refusal(self, content: bytes) -> Refused:
+        """Tell a number that JSON cannot hold from text that is no JSON at all."""
+        record = _any_json(content)
+        fields = [self.domain.field] + ([self.timestamp.field] if self.timestamp else [])
+        for name in fields:
+            number = record.get(name) if isinstance(record, dict) else None
+            if isinstance(number, float) and not isfinite(number):
+                return Refused(Reason.NOT_FINITE, name)
+        return Refused(Reason.NOT_JSON)
+
+
+def _arrivals(timestamps: list[int]) -> list[int]:
+    """When records were written; a producer may say that it was before 1970."""
+    if min(timestamps, default=0) >= 0:
+        return timestamps
+    return [max(one, 0) for one in timestamps]
+
+
+def _time(content: bytes | None, timestamp: FieldTimestamp) -> int | None:
+    """That of a record, whatever else it holds."""
+    try:
+        record = orjson.loads(content or b"")
+    except orjson.JSONDecodeError:
+        record = _any_json(content or b"")
+    try:
+        return timestamp.read(record) if isinstance(record, dict) else None
+    except Refused:
+        return None
+
+
+def _any_json(content: bytes) -> object:
+    """JSON and the numbers that it cannot hold; None where it is neither."""
+    try:
+        return json.loads(content.decode())
+    except (ValueError, RecursionError):
+        return None
+
+
+def _event(record: Record, field: str) -> int:
+    value = required(record, field)
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise Refused(Reason.WRONG_TYPE, field)
+    return event_digest(value)

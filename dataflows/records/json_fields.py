@@ -1,0 +1,55 @@
+"""Single fields of a JSON object, read strictly: `"3"` is not `3`, `true` is not `1`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fugu.dataflows.base.batches import Reason
+
+LATEST_TIMESTAMP = 253_402_300_799_999
+"""The last millisecond of the year 9999; anything beyond is a mistake of the producer."""
+
+Record = dict[str, object]
+
+
+class Refused(Exception):
+    """One record is not acceptable."""
+
+    def __init__(self, reason: Reason, field: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.field = field
+
+
+def required(record: Record, field: str) -> object:
+    """The content of a field that must be there."""
+    try:
+        return record[field]
+    except KeyError:
+        raise Refused(Reason.FIELD_MISSING, field) from None
+
+
+@dataclass(frozen=True)
+class FieldTimestamp:
+    """Event time from a field of the record, in whole units since 1970."""
+
+    field: str
+    milliseconds_per_unit: int
+
+    def read(self, record: Record) -> int:
+        """Milliseconds since 1970."""
+        value = required(record, self.field)
+        if type(value) is not int:
+            raise Refused(Reason.WRONG_TYPE, self.field)
+        milliseconds = value * self.milliseconds_per_unit
+        if not 0 <= milliseconds <= LATEST_TIMESTAMP:
+            raise Refused(Reason.OUTSIDE_DOMAIN, self.field)
+        return milliseconds
+
+    def read_column(self, records: Sequence[Record]) -> list[int]:
+        """The same for many records."""
+        column = [one for record in records if type(one := record.get(self.field)) is int]
+        if len(column) == len(records):
+            milliseconds = [one * self.milliseconds_per_unit for one in column]
+            if min(milliseconds) >= 0 and max(milliseconds) <= LATEST_TIMESTAMP:
+                return milliseconds
+        return list(map(self.read, records))

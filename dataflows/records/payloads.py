@@ -1,0 +1,80 @@
+"""Opaque payloads: any JSON value in, the same out in an envelope that says which tick it left at.
+
+A value goes through as the JSON that it stands for; `exact_numbers` refuses those that would not.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Literal
+
+import numpy as np
+import orjson
+
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.records.json_fields import Record, Refused, required
+from fugu.operators.mechanism import Releases
+
+NullValue = Literal["error", "as_none"]
+
+LARGEST_PAYLOAD_BYTES = 900_000
+"""With key, envelope and headers less than what Kafka takes in one message by default."""
+_PHASES = (b"warmup", b"steady", b"cooldown")
+
+
+class Payloads:
+    """Reads one field, or several as one object, and writes envelopes.
+
+    >>> payloads = Payloads(["bpm"], null="as_none")
+    >>> payloads.read({"bpm": 71.5}), payloads.read({"bpm": None})
+    (b'71.5', None)
+    >>> notes = {name: np.array([value]) for name, value in dict(tick=12, epoch=0, phase=1).items()}
+    >>> payloads.write(Releases(np.array([b"71.5"], dtype=object), notes))
+    [b'{"tick":12,"epoch":0,"phase":"steady","empty":false,"value":71.5}']
+    """
+
+    dtype = np.dtype(object)
+
+    def __init__(self, fields: Sequence[str], *, null: NullValue) -> None:
+        self.fields = list(fields)
+        self.field = self.fields[0]
+        self._null = null
+
+    def read(self, record: Record) -> bytes | None:
+        """The value as JSON; None where there is none."""
+        values = {field: required(record, field) for field in self.fields}
+        missing = [field for field, value in values.items() if value is None]
+        if missing and (self._null == "error" or len(missing) < len(values)):
+            raise Refused(Reason.WRONG_TYPE, missing[0])
+        if missing:
+            return None
+        try:
+            payload = orjson.dumps(values[self.field] if len(values) == 1 else values)
+        except orjson.JSONEncodeError:  # nested more deeply than orjson writes
+            raise Refused(Reason.OUTSIDE_DOMAIN, self.field) from None
+        if len(payload) > LARGEST_PAYLOAD_BYTES:  # 1e15 is written with all its digits
+            raise Refused(Reason.TOO_LARGE, self.field)
+        return payload
+
+    def read_column(self, records: Sequence[Record]) -> Sequence[bytes | None]:
+        """The same for many records: one field without a null is written without another look."""
+        if len(self.fields) == 1:
+            column = [record.get(self.field) for record in records]
+            with suppress(orjson.JSONEncodeError):
+                payloads = [] if None in column else list(map(orjson.dumps, column))
+                if payloads and max(map(len, payloads)) <= LARGEST_PAYLOAD_BYTES:
+                    return payloads
+        return list(map(self.read, records))
+
+    def write(self, releases: Releases) -> list[bytes]:
+        """One envelope per release."""
+        notes = releases.annotations
+        columns = (notes[name].tolist() for name in ("tick", "epoch", "phase"))
+        return [
+            b'{"tick":%d,"epoch":%d,"phase":"%b","empty":%b,"value":%b}'
+            % (tick, epoch, _PHASES[phase], *_content(value))
+            for value, tick, epoch, phase in zip(releases.values.tolist(), *columns, strict=True)
+        ]
+
+
+def _content(value: bytes | None) -> tuple[bytes, bytes]:
+    return (b"true", b"null") if value is None else (b"false", value)

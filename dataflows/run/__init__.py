@@ -1,0 +1,1 @@
+"""Run a pipeline: its shards in threads, or several processes under a supervisor."""

@@ -1,0 +1,190 @@
+"""Running a pipeline: prepare it, hand its shards over to bytewax, stop on SIGTERM and SIGINT.
+
+A shard is a group of partitions, fixed when the pipeline is created, with a state directory and a
+recovery store of its own. A process runs all shards, or those it is told to; every shard runs in a
+single-worker dataflow on a thread of its own.
+"""
+
+import gc
+import logging
+import os
+import signal
+from collections.abc import Iterable
+from pathlib import Path
+from threading import Thread
+
+from bytewax.dataflow import Dataflow
+from bytewax.errors import BytewaxRuntimeError
+from bytewax.recovery import (
+    InconsistentPartitionsError,
+    MissingPartitionsError,
+    NoPartitionsError,
+    RecoveryConfig,
+)
+from bytewax.run import cli_main
+
+from fugu.dataflows.base.errors import ConfigurationError, FuguError, unexpected
+from fugu.dataflows.base.native_stderr import native_stderr_hidden
+from fugu.dataflows.flows.aggregate_flow import BoundingPlan
+from fugu.dataflows.flows.flow import Plan
+from fugu.dataflows.flows.plans import AnyPlan, build_any, prepared
+from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.kinds import (
+    AggregateOperator,
+    BatchedMarkovOperator,
+    TemporalOperator,
+)
+from fugu.dataflows.monitoring.monitor import Monitor
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.run.link import Link
+from fugu.dataflows.state.recovery import forget_unfinished_epochs, unusable_store
+from fugu.operators import compiled
+from fugu.operators.temporal.temporal_perturbation import End
+
+log = logging.getLogger(__name__)
+
+_JOIN_SECONDS = 0.2
+
+
+def run(
+    file: PipelineFile,
+    shards: list[int] | None = None,
+    *,
+    finish: bool = False,
+    supervised: bool = False,
+) -> None:
+    """Run some shards (or all) until told to stop; anything else raises and is safe to repeat.
+
+    To `finish` is to read nothing more, and to publish or discard what streams hold back. A
+    `supervised` process stops when its supervisor is gone, too.
+    """
+    operator = file.pipeline.operator
+    finishing = None
+    if finish:
+        if not isinstance(operator, TemporalOperator | BatchedMarkovOperator):
+            raise ConfigurationError(
+                f"--finish: {operator.kind} holds nothing back that could be published; leave it "
+                "out"
+            )
+        finishing = operator.end
+    os.umask(0o077)
+    stop = StopFlag()
+    for stop_signal in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop_signal, lambda *_: stop.request())
+    with Monitor(file, supervised=supervised) as monitor:
+        if supervised:
+            Link(monitor.report, stop.request).start()
+        _run(file, shards, stop, monitor, finishing)
+
+
+def _run(
+    file: PipelineFile,
+    shards: list[int] | None,
+    stop: StopFlag,
+    monitor: Monitor,
+    finishing: End | None,
+) -> None:
+    plans = monitor.observe(prepared(file, shards, stop, finishing=finishing))
+    pipeline = file.pipeline
+    log.info(
+        "pipeline %s: %s -> %s, %d partitions in %d shards, of which %d here, %s, state every %g s",
+        pipeline.name,
+        pipeline.source.topic,
+        pipeline.sink.topic,
+        plans[0].fingerprint.partitions,
+        pipeline.state.shards,
+        sum(isinstance(plan, Plan | BoundingPlan) for plan in plans),
+        plans[0].client.name,
+        pipeline.state.every.total_seconds(),
+    )
+    log.info("compiled steps: %s", compiled.described())
+    if finishing is not None:
+        stop.request()
+    collect_garbage_seldom()
+    failures: list[FuguError] = []
+    threads = [
+        Thread(target=_run_shard, args=(file, plan, failures), daemon=True) for plan in plans
+    ]
+    with native_stderr_hidden():
+        for thread in threads:
+            thread.start()
+        _join(threads)
+    if failures:
+        raise failures[0]  # directories stay locked: after an error only the end is safe
+    for plan in plans:
+        plan.directory.unlock()
+    log.info("pipeline %s: stopped, state is written", pipeline.name)
+
+
+def shard_numbers(names: list[str], shards: int) -> list[int] | None:
+    """`0/4` and `2/4` as [0, 2]; None where no shard is named."""
+    numbers = set()
+    for name in names:
+        number, _, count = name.partition("/")
+        if not number.isdecimal() or count != str(shards) or int(number) >= shards:
+            raise ConfigurationError(
+                f"--shard {name}: write NUMBER/{shards} with a number from 0 to {shards - 1}; "
+                f"the pipeline file says state.shards: {shards}"
+            )
+        numbers.add(int(number))
+    return sorted(numbers) or None
+
+
+def flow(path: str) -> Dataflow:
+    """The dataflow of an unsharded pipeline, for people who know bytewax.
+
+    python -m bytewax.run "fugu.dataflows.run.run:flow('pipeline.yaml')" \\
+        -r STATE/shard-0000/recovery -s 1
+    """
+    file = PipelineFile.read(Path(path))
+    aggregate = isinstance(file.pipeline.operator, AggregateOperator)
+    if file.pipeline.state.shards > 1 or aggregate:
+        raise ConfigurationError("bytewax.run runs one dataflow only; use fugu run")
+    return build_any(prepared(file, None, StopFlag())[0]).dataflow
+
+
+def _run_shard(file: PipelineFile, plan: AnyPlan, failures: list[FuguError]) -> None:
+    try:
+        shard = build_any(plan)
+        plan.directory.note_start(finishing=plan.finishing)
+        forget_unfinished_epochs(plan.directory.recovery)
+        cli_main(
+            shard.dataflow,
+            epoch_interval=file.pipeline.state.every,
+            recovery_config=RecoveryConfig(str(plan.directory.recovery)),
+        )
+        stopped_at = shard.stopped_at
+        if stopped_at is not None:
+            plan.directory.note_stop(stopped_at)
+    except BytewaxRuntimeError as error:
+        failures.append(_cause(error))
+    except (RuntimeError, NoPartitionsError, MissingPartitionsError, InconsistentPartitionsError):
+        failures.append(unusable_store(plan.directory.recovery))
+    except Exception as error:
+        failures.append(_cause(error))
+    finally:
+        plan.stop.request()
+
+
+def collect_garbage_seldom() -> None:
+    """A batch is thousands of lists and tuples that are soon gone and hold no cycles: by default
+    Python looks through them, and all that stays, more often than anything else is done."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
+def _join(threads: Iterable[Thread]) -> None:
+    """Wait in short steps, so that the main thread can take signals."""
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(_JOIN_SECONDS)
+
+
+def _cause(error: BaseException) -> FuguError:
+    """The error with a text of its own inside what bytewax raised."""
+    innermost, cause = error, error.__cause__ or error.__context__
+    while cause is not None and not isinstance(innermost, FuguError):
+        innermost, cause = cause, cause.__cause__ or cause.__context__
+    if isinstance(innermost, FuguError):
+        return innermost
+    return FuguError(f"{unexpected(innermost)} The state is that of the last snapshot.")

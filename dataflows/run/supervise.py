@@ -1,0 +1,89 @@
+"""Supervising a pipeline: who runs what, one owner of its state, one endpoint, one exit code."""
+
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.base.logs import LogFormat
+from fugu.dataflows.kinds import AggregateOperator
+from fugu.dataflows.monitoring.refused_starts import RefusedStarts
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.run.child import Child
+from fugu.dataflows.run.dealing import deal, numbered
+from fugu.dataflows.run.endpoint import Endpoint
+from fugu.dataflows.run.ownership import own
+from fugu.dataflows.run.supervisor import keep_running
+
+log = logging.getLogger(__name__)
+
+
+def supervise(file: PipelineFile, processes: int, log_format: LogFormat | None) -> int:
+    """Run all shards in so many processes until told to stop; returns the exit code."""
+    pipeline = file.pipeline
+    dealt = deal(pipeline.state.shards, processes)
+    stop = _StopSignals()
+    children = [_child(file, number, shards, log_format) for number, shards in enumerate(dealt)]
+    with closing(Endpoint(file, children)):
+        try:
+            own(file, stop.requested)
+        except StartRefused as error:
+            RefusedStarts(file.resolve(pipeline.state.directory)).count(error)
+            raise
+        merging = isinstance(pipeline.operator, AggregateOperator)
+        return keep_running(
+            children, stop.requested, _Announcement(pipeline.name, children, merging)
+        )
+
+
+def _child(
+    file: PipelineFile, number: int, shards: list[int], log_format: LogFormat | None
+) -> Child:
+    """With -P, a folder of the user that is called `dataflows` or `operators` is not imported."""
+    command = [sys.executable, "-P", "-m", "fugu", "run", str(file.path)]
+    for shard in shards:
+        command += ["--shard", f"{shard}/{file.pipeline.state.shards}"]
+    if log_format is not None:
+        command += ["--log-format", log_format]
+    command += ["--supervised-as", str(number)]
+    return Child(f"process {number} ({numbered('shard', shards)})", command)
+
+
+class _StopSignals:
+    """SIGTERM and SIGINT. Processes have sessions of their own, so Ctrl-C reaches only this one."""
+
+    def __init__(self) -> None:
+        self._received = False
+        for stop_signal in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(stop_signal, self._receive)
+
+    def requested(self) -> bool:
+        """Whether one came."""
+        return self._received
+
+    def _receive(self, *_: object) -> None:
+        self._received = True
+
+
+class _Announcement:
+    """Says once, when all processes run, which of them runs which partitions."""
+
+    def __init__(self, pipeline: str, children: Sequence[Child], merging: bool) -> None:
+        self._pipeline, self._children, self._merging = pipeline, children, merging
+        self._made = False
+
+    def __call__(self) -> None:
+        reports = [child.report for child in self._children]
+        if self._made or not all(report and report.partitions for report in reports):
+            return
+        self._made = True
+        runs = [
+            f"process {number} runs {numbered('partition', report.partitions)}"
+            for number, report in enumerate(reports)
+            if report is not None
+        ]
+        if self._merging:
+            runs[0] += " and merges"
+        log.info("pipeline %s: %s", self._pipeline, "; ".join(runs))

@@ -1,0 +1,1 @@
+"""Advance the streams of one partition by a batch: per record, per tick, and for aggregates."""

@@ -1,0 +1,68 @@
+"""Who may have a row: checks that are made once, when a key is seen for the first time.
+
+One user is one stream only if all records of a user meet in one partition, so the partition of a
+new key is computed again. And a table must not grow without bound, although no row is dropped while
+its budget still counts: beyond `max_keys` a new key is refused, and everybody known goes on.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+from zlib import crc32
+
+from kafka.partitioner.default import murmur2
+
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.state.row_table import RowTable
+
+Partitioner = Literal["murmur2", "crc32", "unchecked"]
+
+_POSITIVE = 0x7FFFFFFF
+
+
+@dataclass(frozen=True)
+class Admission:
+    """`partitions` is that of the source topic, `max_keys` the most rows of one partition. Where
+    policies are for some keys only, `covers` knows them."""
+
+    partitioner: Partitioner
+    partitions: int
+    max_keys: int
+    covers: Callable[[bytes], bool] = lambda key: True
+
+    def refusals(self, table: RowTable, partition: int, keys: list[bytes]) -> dict[int, Reason]:
+        """Index and reason of every record that is not admitted, in order."""
+        refused: dict[int, Reason] = {}
+        room = self.max_keys - len(table)
+        admitted: set[bytes] = set()
+        for index in table.unknown(keys):
+            key = keys[index]
+            if key in admitted:
+                continue
+            reason = self.refusal(partition, key)
+            if reason is not None:
+                refused[index] = reason
+            elif len(admitted) >= room:
+                refused[index] = Reason.TOO_MANY_KEYS
+            else:
+                admitted.add(key)
+        return refused
+
+    def refusal(self, partition: int, key: bytes) -> Reason | None:
+        """Why a new key may have no row, however many there are."""
+        if not self._belongs(key, partition):
+            return Reason.WRONG_PARTITION
+        return None if self.covers(key) else Reason.NO_COLLECTION
+
+    def _belongs(self, key: bytes, partition: int) -> bool:
+        if self.partitioner == "unchecked":
+            return True
+        return _PARTITIONERS[self.partitioner](key) % self.partitions == partition
+
+
+def _java(key: bytes) -> int:
+    """The default of Java and kafka-python producers."""
+    return int(murmur2(key)) & _POSITIVE
+
+
+_PARTITIONERS: dict[str, Callable[[bytes], int]] = {"murmur2": _java, "crc32": crc32}

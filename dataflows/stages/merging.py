@@ -1,0 +1,114 @@
+"""Merge partial sums: release every tick once all source partitions have closed it. A change of
+policies is the mechanism's to apply.
+
+A pure function of the log's prefix: which partition wrote first never shows. A partition that falls
+silent holds everybody up, because whether it is still writing is nothing that the log says.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fugu.dataflows.stages.former_merge import former_progress, former_state, former_sums, is_former
+from fugu.dataflows.stages.log_entries import Entry, PolicyChange
+from fugu.dataflows.stages.open_ticks import OpenTicks
+from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.progress import Progress
+from fugu.dataflows.state.row_block import column_bytes, described, read, written
+from fugu.operators.mechanism import (
+    ChangeableMechanism,
+    Inputs,
+    Mechanism,
+    Releases,
+    State,
+    TimedMechanism,
+)
+from fugu.operators.randomness import DrawScope, tick_position
+
+log = logging.getLogger(__name__)
+
+_SCHEDULE = b"schedule"
+"""One budget for all groups, so that it does not matter how users move between them."""
+
+
+@dataclass
+class MergeState:
+    """What the mechanism knows, how far partitions are, and sums of ticks that are not complete.
+
+    These are not in what `encoded` gives: they have a log of their own.
+    """
+
+    mechanism: State
+    progress: Progress = field(default_factory=Progress)
+    open: OpenTicks = field(default_factory=OpenTicks)
+
+    def encoded(self, sums: str = "") -> bytes:
+        """A block; `sums` says where the sums are."""
+        header = {"columns": described(self.mechanism), "sums": sums, **self.progress.plain()}
+        return written(header, column_bytes(self.mechanism))
+
+
+@dataclass(frozen=True)
+class Merge:
+    """All partitions of the source topic identified by `source`, one row of the mechanism."""
+
+    mechanism: Mechanism
+    scope: DrawScope
+    source: str
+    partitions: int
+    groups: int
+
+    def start(self) -> MergeState:
+        """Nothing has been reported yet."""
+        return MergeState(self.mechanism.start(1))
+
+    def restored(self, content: bytes, load: Callable[[str], OpenTicks]) -> MergeState:
+        """Return what `MergeState.encoded` gave; `load` gives the sums at their place."""
+        header, body = read(content)
+        fresh = self.mechanism.start(1)
+        like = {name: fresh[name] for name in header["columns"]}
+        mechanism = body.take_columns(like, 1)
+        if is_former(header):
+            sums = former_sums(header, body, self.groups)
+            return MergeState(
+                former_state(self.mechanism, mechanism), former_progress(header), sums
+            )
+        return MergeState(mechanism, Progress.of(header), load(header["sums"]))
+
+    def __call__(self, state: MergeState, entry: Entry) -> Iterator[tuple[int, Releases]]:
+        """Ticks that are complete now, in order, and what is released for them."""
+        if isinstance(entry, PolicyChange):
+            self._change(state, entry)
+        else:
+            yield from self._completed(state, entry)
+
+    def _change(self, state: MergeState, change: PolicyChange) -> None:
+        """One that cannot be applied changes nothing: it stays in the log, and nobody waits."""
+        assert isinstance(self.mechanism, ChangeableMechanism)
+        try:
+            told = self.mechanism.explained(state.mechanism, change.content)
+            state.mechanism = self.mechanism.after_change(state.mechanism, change.content)
+        except ValueError as error:
+            log.warning("a change of policies was refused: %s", error)
+        else:
+            log.info("policies: %s", told)
+
+    def _completed(self, state: MergeState, partial: Partial) -> Iterator[tuple[int, Releases]]:
+        progress = state.progress
+        if not progress.told(partial.partition, partial.tick, partial.skipped):
+            return
+        state.open.add(partial)
+        while (tick := progress.next_of(self.partitions)) is not None:
+            yield tick, self._release(state, tick)
+            progress.following = tick + 1
+
+    def _release(self, state: MergeState, tick: int) -> Releases:
+        truth = state.open.release(tick, self.groups)
+        draws = self.scope.draws([_SCHEDULE], [tick_position(self.source, tick)])
+        before = state.mechanism
+        if isinstance(self.mechanism, TimedMechanism):
+            before = self.mechanism.elapse(before, np.array([tick]))
+        state.mechanism, releases = self.mechanism.step(before, Inputs(truth[None, :]), draws)
+        return releases

@@ -1,0 +1,126 @@
+"""What a state directory belongs to: written before a first record is read, checked at each start.
+
+A mismatch would reset budgets or release one truth twice, so the program refuses and says what to
+do.
+"""
+
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from fugu.dataflows.base.errors import NEW_PIPELINE, OVER_NEW_RECORDS, StartRefused
+
+FORMAT: Final = 1
+
+
+class Fingerprint(BaseModel):
+    """Everything that must stay the same while a state is continued.
+
+    Remembered, not compared: `source_begin`, `sink_begin`, `dead_letters_begin` and `ledger_begin`,
+    where every partition began when the pipeline was created, and begins again until the first
+    snapshot;
+    `rotated_at`, the first source offset of every partition that is drawn with the key of epoch 1,
+    2, ...; `upgraded_at`, the first source offset of every partition that this version read, where
+    the version of Fugu before began the state. `layout` counts changes of what is kept beside the
+    mechanism's own columns.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    format: Literal[1] = FORMAT
+    pipeline: str
+    steps: list[str]
+    operator: str
+    implementation: int
+    law: str
+    reading: str
+    version: int
+    key_epoch: int
+    secret_check: str
+    shard: int
+    shards: int
+    source_topic: str
+    source_identity: str
+    partitions: int
+    sink_topic: str
+    sink_identity: str
+    sink_key: str
+    dead_letters_topic: str
+    dead_letters_identity: str
+    ledger_topic: str
+    ledger_identity: str
+    source_begin: dict[str, int]
+    sink_begin: dict[str, int]
+    dead_letters_begin: dict[str, int]
+    ledger_begin: dict[str, int]
+    rotated_at: list[dict[str, int]] = []
+    layout: int = 1
+    upgraded_at: dict[str, int] = {}
+
+    @property
+    def own_partitions(self) -> list[int]:
+        """The partitions of this shard: every `shards`-th one."""
+        return list(range(self.shard, self.partitions, self.shards))
+
+
+_UPGRADE = (
+    "another version of Fugu wrote the state; if it was the one before this, let that one stop "
+    "gracefully and run fugu state upgrade, which keeps all budgets"
+)
+_ADVICE = {
+    "pipeline": "this state directory belongs to another pipeline; correct name or state.directory",
+    "steps": "this version of Fugu names the dataflow's steps otherwise, which would drop their "
+    "state; run the version that wrote the state, or " + NEW_PIPELINE,
+    "operator": "budgets of grr can be continued by crr, with the next version: raise version and "
+    "run fugu state continue; for any other operator, " + NEW_PIPELINE,
+    "implementation": _UPGRADE,
+    "layout": _UPGRADE,
+    "law": "epsilon, alphabet, model or budget changed (or window, threshold, warm_up or empty of "
+    "a temporal operator); restore the pipeline and model files, or " + NEW_PIPELINE,
+    "reading": "source.value, timestamp, partitioner or dedupe, or operator.alphabet, other, ticks "
+    "or null changed, so the same records would be read as others; set them back, or "
+    + NEW_PIPELINE,
+    "version": "set version back, carry the state over with fugu state continue (from grr to crr), "
+    "or " + NEW_PIPELINE,
+    "key_epoch": "the state was rotated to another key; use the key file that fugu state rotate "
+    "wrote, with encoding: keys. If the rotation was interrupted, run fugu state rotate again",
+    "secret_check": "the secret is not the one this state was made with; restore the old one, or "
+    + NEW_PIPELINE,
+    "shard": "this directory belongs to another shard; restore the layout of state.directory",
+    "shards": "the number of shards is fixed when a pipeline is created; set state.shards back, or "
+    + NEW_PIPELINE,
+    "source_topic": "the state is about another source topic; correct source.topic, or "
+    + NEW_PIPELINE,
+    "source_identity": "the source topic was deleted and created again, so offsets name other "
+    f"records now; {OVER_NEW_RECORDS}",
+    "partitions": "the number of partitions changed, so keys moved between them, away from their "
+    "budgets; Kafka cannot take partitions back, so let producers write to a new topic, and "
+    + OVER_NEW_RECORDS,
+    "sink_topic": "releases already published are in another topic; correct sink.topic, or "
+    + NEW_PIPELINE,
+    "sink_identity": "the sink topic was deleted and created again; " + NEW_PIPELINE,
+    "sink_key": "set sink.key back, or " + NEW_PIPELINE,
+    "dead_letters_topic": "set sink.dead_letters back, or " + NEW_PIPELINE,
+    "ledger_topic": "set ledger.topic back, or " + NEW_PIPELINE,
+    "ledger_identity": "the ledger topic was deleted and created again; " + NEW_PIPELINE,
+    "dead_letters_identity": "the dead-letter topic was deleted and created again; " + NEW_PIPELINE,
+}
+_NEVER_SHOWN = {"law", "reading", "secret_check"}
+
+
+def check_same(stored: Fingerprint, current: Fingerprint) -> None:
+    """Refuse, naming every field that changed, unless both are the same pipeline.
+
+    The law of another version of Fugu is compared by `fugu state upgrade`.
+    """
+    problems = []
+    others = stored.implementation != current.implementation or stored.layout != current.layout
+    for name, advice in _ADVICE.items():
+        if name == "law" and others:
+            continue
+        before, now = getattr(stored, name), getattr(current, name)
+        if before != now:
+            shown = "" if name in _NEVER_SHOWN else f" (was {before}, is {now})"
+            problems.append(f"{name} changed{shown}: {advice}.")
+    if problems:
+        raise StartRefused("refusing to start: " + "\n".join(problems))

@@ -1,0 +1,1 @@
+"""Privacy mechanisms for streams, by name."""

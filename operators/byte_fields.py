@@ -1,0 +1,42 @@
+"""Fields as bytes: what keyed hashes are made of, so that no two sequences of fields are the same.
+
+Each is u32le(length) ‖ bytes. Integers are 8-byte big-endian two's complement, text is UTF-8.
+"""
+
+import struct
+from hashlib import blake2b
+
+from fugu.operators.equal_parts import EqualParts
+from fugu.operators.mechanism import Integers
+
+Field = bytes | str | int
+
+_INTEGER = struct.Struct(">q")
+_INTEGER_LENGTH = struct.pack("<I", _INTEGER.size)
+
+
+def encode_fields(*fields: Field) -> bytes:
+    """An injective encoding of a sequence of fields.
+
+    >>> encode_fields("ab", 1).hex()
+    '020000006162080000000000000000000001'
+    """
+    return b"".join(map(encode_field, fields))
+
+
+def encode_field(value: Field) -> bytes:
+    """One of them."""
+    if isinstance(value, int):
+        return _INTEGER_LENGTH + _INTEGER.pack(value)
+    content = value.encode() if isinstance(value, str) else value
+    return len(content).to_bytes(4, "little") + content
+
+
+def encode_each(numbers: Integers, before: bytes = b"") -> EqualParts:
+    """`before` and the field of a number, for each of them."""
+    return EqualParts.of_integers(before + _INTEGER_LENGTH, numbers)
+
+
+def binding_digest(*fields: Field) -> bytes:
+    """Digest of the exact, platform-independent data a draw is applied to."""
+    return blake2b(encode_fields(*fields), digest_size=32).digest()

@@ -1,0 +1,124 @@
+"""Several positions of one row in one call: what runs and rounds have in common.
+
+A *run* advances streams by several positions each (`RunningMechanism`). A *round* is a `step` of
+distinct rows. Rounds are what a run must equal, bit for bit, and what it falls back to.
+"""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from fugu.operators.mechanism import (
+    Array,
+    Draws,
+    Inputs,
+    Integers,
+    Mechanism,
+    Releases,
+    Run,
+    RunningMechanism,
+    State,
+)
+from fugu.operators.randomness import draws_of
+
+
+class Stepping(Protocol):
+    """What rounds need of a `ChargingMechanism`."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        """Advance every row by one position."""
+        ...
+
+    def next_charge(self, state: State) -> Integers:
+        """What the next release of each row will cost at most."""
+        ...
+
+
+def running(mechanism: Mechanism) -> RunningMechanism | None:
+    """The mechanism, if it advances a row by several positions in one call."""
+    return mechanism if isinstance(mechanism, RunningMechanism) and mechanism.runs else None
+
+
+def occurrences(rows: Integers) -> Integers:
+    """How often the row of each position came before.
+
+    >>> occurrences(np.array([7, 3, 7, 7, 3])).tolist()
+    [0, 0, 1, 2, 1]
+    """
+    by_row = np.argsort(rows, kind="stable")
+    ordered = rows[by_row]
+    is_first = np.ones(len(rows), dtype=bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    starts = np.maximum.accumulate(np.where(is_first, np.arange(len(rows)), 0))
+    earlier = np.empty(len(rows), dtype=np.int64)
+    earlier[by_row] = np.arange(len(rows)) - starts
+    return earlier
+
+
+def rounds_of_distinct_rows(rows: Integers) -> Iterator[Integers]:
+    """Indices of the first occurrence of every row, then of the second, ...
+
+    One empty round stands for an empty batch.
+
+    >>> [index.tolist() for index in rounds_of_distinct_rows(np.array([7, 3, 7, 7, 3]))]
+    [[0, 1], [2, 4], [3]]
+    """
+    if len(rows) == 0:
+        yield rows
+        return
+    occurrence = occurrences(rows)
+    by_round = np.argsort(occurrence, kind="stable")
+    yield from np.split(by_round, np.cumsum(np.bincount(occurrence))[:-1])
+
+
+def run_in_rounds(
+    mechanism: Stepping,
+    state: State,
+    rows: Integers,
+    inputs: Inputs,
+    draws: Draws,
+    total: int | None = None,
+) -> Run:
+    """A run of steps, for draws and machines that know no other one."""
+    state = {name: column.copy() for name, column in state.items()}
+    ended = np.zeros(len(state["spent"]), dtype=bool)
+    paid = np.zeros(len(rows), dtype=bool)
+    spent = np.zeros(len(rows), dtype=np.int64)
+    parts = []
+    for chosen in rounds_of_distinct_rows(rows):
+        if total is not None:
+            charge = mechanism.next_charge({n: c[rows[chosen]] for n, c in state.items()})
+            ended[rows[chosen]] |= state["spent"][rows[chosen]] + charge > total
+        going_on = chosen[~ended[rows[chosen]]]
+        row = rows[going_on]
+        before = {name: column[row] for name, column in state.items()}
+        its = draws_of(draws, going_on, len(rows))
+        after, releases = mechanism.step(before, Inputs(inputs.values[going_on]), its)
+        for name, column in after.items():
+            state[name][row] = column
+        paid[going_on] = True
+        spent[chosen] = state["spent"][rows[chosen]]
+        parts.append((going_on, releases))
+    return Run(state, _joined(parts, len(rows)), {"spent": spent}, paid)
+
+
+def _joined(parts: list[tuple[Integers, Releases]], positions: int) -> Releases:
+    """Releases of rounds at their positions; what was not released is zero."""
+
+    def placed(columns: list[Array]) -> Array:
+        whole = np.zeros((positions, *columns[0].shape[1:]), dtype=columns[0].dtype)
+        for (chosen, _), column in zip(parts, columns, strict=True):
+            whole[chosen] = column
+        return whole
+
+    released = [releases for _, releases in parts]
+    kinds = [one.kinds for one in released if one.kinds is not None]
+    return Releases(
+        placed([one.values for one in released]),
+        {
+            name: placed([one.annotations[name] for one in released])
+            for name in released[0].annotations
+        },
+        placed(kinds) if kinds else None,
+    )

@@ -1,0 +1,1 @@
+"""Randomized response: reports of symbols without a model, and estimates from them."""

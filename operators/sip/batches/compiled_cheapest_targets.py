@@ -1,0 +1,133 @@
+"""The search of `operators.sip.batches.cheapest_targets`, stream by stream, with the same bits.
+
+The most likely batches are looked up one after the other, since few are needed.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fugu.operators.compiled.compiling import entry_point
+from fugu.operators.mechanism import Array, Floats, Integers
+
+
+class Room(NamedTuple):
+    """What the search writes to: how near each batch is to a target, and of what is kept so far
+    which batch it is, what comes to it, and whether anything does."""
+
+    near: Floats
+    nearest: Integers
+    far: Floats
+    unranked: Floats
+    ranked: Integers
+    gathered: Floats
+    used: Array
+
+    @classmethod
+    def of(cls, batches: int, kept: int) -> "Room":
+        """For so many batches, of which so many are kept."""
+        near, far, unranked = np.empty(batches), np.empty(batches), np.empty(batches)
+        nearest, ranked = np.empty(batches, dtype=np.int64), np.empty(kept, dtype=np.int64)
+        gathered, used = np.empty(kept), np.empty(kept, dtype=bool)
+        return cls(near, nearest, far, unranked, ranked, gathered, used)
+
+
+def cheapest_targets_compiled(
+    prior: Floats,
+    spread: Floats,
+    digits: Integers,
+    table: Floats,
+    kept: int,
+    gain: float,
+    growth: float,
+    tie: float,
+    surely: float,
+) -> tuple[Integers, Floats]:
+    """As `cheapest_targets`; `(batches, rows)`, and `(rows,)`."""
+    by_row = np.ascontiguousarray(prior.T), np.ascontiguousarray(spread.T)
+    targets, cost = np.empty(by_row[0].shape, dtype=np.int64), np.empty(len(by_row[0]))
+    _search(
+        *by_row,
+        digits,
+        np.array(table.T, order="C"),
+        kept,
+        gain,
+        growth,
+        tie,
+        surely,
+        Room.of(len(prior), kept),
+        targets,
+        cost,
+    )
+    return np.ascontiguousarray(targets.T), cost
+
+
+@entry_point
+def _search(
+    priors: Floats,
+    spreads: Floats,
+    digits: Integers,
+    table: Floats,
+    kept: int,
+    gain: float,
+    growth: float,
+    tie: float,
+    surely: float,
+    room: Room,
+    all_targets: Integers,
+    all_costs: Floats,
+) -> None:
+    rows, batches = priors.shape
+    window = len(digits)
+    near, nearest, far, unranked = room.near, room.nearest, room.far, room.unranked
+    ranked, gathered, used = room.ranked, room.gathered, room.used
+    for row in range(rows):
+        prior, spread, targets = priors[row], spreads[row], all_targets[row]
+        near[:], nearest[:] = np.inf, 0
+        bottom, top = spread[0], spread[0]
+        for batch in range(batches):
+            unranked[batch] = prior[batch]
+            bottom, top = min(bottom, spread[batch]), max(top, spread[batch])
+        least = np.inf
+        for place in range(kept):
+            target, likeliest = -1, -1.0
+            for batch in range(batches):
+                if unranked[batch] > likeliest:
+                    target, likeliest = batch, unranked[batch]
+            ranked[place], unranked[target] = target, -1.0
+            far[:] = 0.0
+            for position in range(window):
+                released = digits[position, target]
+                for batch in range(batches):
+                    far[batch] += table[released, digits[position, batch]]
+            for batch in range(batches):
+                closer = far[batch] < near[batch]
+                near[batch] = far[batch] if closer else near[batch]
+                nearest[batch] = place if closer else nearest[batch]
+            gathered[: place + 1], used[: place + 1] = 0.0, False
+            moved = 0.0
+            for batch in range(batches):
+                gathered[nearest[batch]] += prior[batch]
+                used[nearest[batch]] = True
+                moved += prior[batch] * near[batch]
+            apart = total = 0.0
+            for earlier in range(place + 1):
+                if used[earlier]:
+                    mass = max(gathered[earlier], 1.0 - growth * gathered[earlier])
+                    apart += mass * spread[ranked[earlier]]
+                    total += mass
+            cost = (gain * moved + apart) / (gain + total)
+            if cost < least - tie:
+                least = cost
+                for batch in range(batches):
+                    targets[batch] = ranked[nearest[batch]]
+            beyond, left = 0.0, 1.0
+            for earlier in range(place + 1):
+                if used[earlier]:
+                    likely = prior[ranked[earlier]]
+                    beyond += (1.0 - growth * likely) * (spread[ranked[earlier]] - least)
+                    left -= likely
+            beyond -= growth * left * (top - least) + gain * least
+            if bottom >= least and beyond >= surely * growth * top:
+                break
+        all_costs[row] = least

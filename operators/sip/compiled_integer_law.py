@@ -1,0 +1,277 @@
+"""The integer law of one belief, for proposals that stay or fill: `fugu.operators.sip.integer_law`.
+
+The same operations in the same order, one symbol after the other. What a proposal is stands in the
+first rows of a law (`hamming_law`); `words` is `(4, n)`, of which the rows are named below.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from fugu.operators.budget_units import charge_of_ratio, exact_exp, exact_expm1
+from fugu.operators.compiled.compiling import inlined
+from fugu.operators.mechanism import Floats, Words
+from fugu.operators.sip.compiled_hamming_law import (
+    FILL,
+    LARGEST,
+    MARGINAL,
+    MASS,
+    OWN,
+    PARTIAL_FILL,
+    SUPPORT,
+    Room,
+    choose,
+)
+from fugu.operators.sip.integer_law import LEAST_ROOM, MASS_UP, MOST_WORDS, RATIO_UP
+from fugu.operators.sip.privacy_bound import PART_DOWN, UP, WORDS, PrivacyBound
+
+KEPT, FILLED, PARTLY, REPAIR = range(4)
+WORD_ROWS = 4
+VARIES = -1
+"""The constant of a law that has none."""
+_NOTHING, _ONE = np.uint64(0), np.uint64(1)
+_MEAN, _MOST, _NEEDED = MARGINAL, LARGEST, MASS
+
+
+class Limits(NamedTuple):
+    """The constants of laws: those that proposals are chosen with, and E, g, the reserve of words
+    and what the largest ratio E costs, which is never exceeded."""
+
+    chosen_gain: float
+    chosen_growth: float
+    full_support: bool
+    growth: float
+    gain: float
+    reserve: float
+    at_most: int
+
+    @classmethod
+    def of(cls, bound: PrivacyBound, symbols: int, full_support: bool) -> "Limits":
+        """For an alphabet."""
+        return _limits(bound, symbols, full_support)
+
+
+@cache
+def _limits(bound: PrivacyBound, symbols: int, full_support: bool) -> Limits:
+    chosen = exact_expm1(bound.epsilon), exact_exp(bound.epsilon), full_support
+    at_most = min(int(charge_of_ratio(np.array([bound.growth]))[0]), bound.charge)
+    return Limits(*chosen, bound.growth, bound.gain, bound.reserve(symbols), at_most)
+
+
+@inlined
+def make(
+    belief: Floats, limits: Limits, doubt: float, law: Floats, words: Words, room: Room
+) -> tuple[int, np.uint64, float, int]:
+    """Write the law of a belief: its partial symbol, G, the largest ratio, and the constant."""
+    partial, is_constant = choose(
+        belief, limits.chosen_gain, limits.chosen_growth, limits.full_support, law, room
+    )
+    total, ratio, constant = weigh(belief, limits, doubt, partial, is_constant, law, words)
+    return partial, total, ratio, constant
+
+
+@inlined
+def weigh(
+    belief: Floats,
+    limits: Limits,
+    doubt: float,
+    partial: int,
+    is_constant: bool,
+    law: Floats,
+    words: Words,
+) -> tuple[np.uint64, float, int]:
+    """Write the words of a proposal: G, the largest ratio, and the constant or `VARIES`."""
+    symbols, top = len(belief), 0
+    for y in range(1, symbols):
+        if belief[y] > belief[top]:
+            top = y
+    if is_constant or not doubt < np.inf:
+        return _ONE, 1.0, top
+    less, more = 1.0 - doubt, 1.0 + doubt
+    mass = _proposed_mass(belief, limits, less, more, partial, law)
+    room = (WORDS - limits.reserve) / ((1.0 + mass * MASS_UP) * UP)
+    if not room >= LEAST_ROOM:
+        return _ONE, 1.0, top
+    total = np.uint64(room)
+    others, partly = _share(belief, total, partial, top, law, words)
+    all_words = float(total)
+    for y in range(symbols):
+        own_words = all_words if law[OWN, y] == 1.0 else 0.0
+        most = max(max(own_words, law[FILL, y]), law[PARTIAL_FILL, y])
+        law[_MOST, y] = most * UP
+        law[_MEAN, y] = (
+            belief[y] * own_words + others * law[FILL, y] + partly * law[PARTIAL_FILL, y]
+        )
+    if partial >= 0:
+        own_words, kept = float(words[KEPT, partial]), words[KEPT, partial] + words[PARTLY, partial]
+        most = max(max(float(kept), law[FILL, partial]), law[PARTIAL_FILL, partial])
+        law[_MOST, partial] = most * UP
+        mean = belief[partial] * own_words + others * law[FILL, partial]
+        law[_MEAN, partial] = mean + partly * law[PARTIAL_FILL, partial]
+    _require(limits, less, more, law)
+    needed = 0.0
+    for y in range(symbols):
+        least = law[_NEEDED, y] = np.ceil(law[_NEEDED, y] * UP) + law[SUPPORT, y]
+        needed += least
+    if not needed * UP + all_words < MOST_WORDS:
+        return _ONE, 1.0, top
+    left = _NOTHING - total
+    for y in range(symbols):
+        repair = np.uint64(law[_NEEDED, y])
+        words[REPAIR, y] = repair
+        left -= repair
+    words[REPAIR, top] += left
+    law[_NEEDED, top] = float(words[REPAIR, top])
+    return total, _ratio(limits, less, more, law), VARIES
+
+
+@inlined
+def _proposed_mass(
+    belief: Floats, limits: Limits, less: float, more: float, partial: int, law: Floats
+) -> float:
+    """T."""
+    from_partial = from_others = mass = 0.0
+    for y in range(len(belief)):
+        moved = belief[y] * (1.0 - law[OWN, y])
+        if y == partial:
+            from_partial += moved
+        else:
+            from_others += moved
+    for y in range(len(belief)):
+        own, fill, partial_fill = law[OWN, y], law[FILL, y], law[PARTIAL_FILL, y]
+        into = partial_fill if y == partial else fill
+        stays = own + (into if own < 1.0 else 0.0)
+        law[_MOST, y] = min(1.0, max(max(stays, fill), partial_fill)) * UP
+        law[_MEAN, y] = belief[y] * own + from_others * fill + from_partial * partial_fill
+    _require(limits, less, more, law)
+    for y in range(len(belief)):
+        mass += law[_NEEDED, y]
+    return mass
+
+
+@inlined
+def _require(limits: Limits, less: float, more: float, law: Floats) -> None:
+    """Write what U has to be at least, for the largest V and its mean."""
+    for y in range(law.shape[1]):
+        most, mean = law[_MOST, y], law[_MEAN, y]
+        least = max(most - limits.growth * (mean * less), mean * more) / limits.gain
+        law[_NEEDED, y] = least if law[SUPPORT, y] > 0.0 else 0.0
+
+
+@inlined
+def _share(
+    belief: Floats, total: np.uint64, partial: int, top: int, law: Floats, words: Words
+) -> tuple[float, float]:
+    """Write I, F and P; what is believed of the symbols that share F, and of the partial one."""
+    symbols, all_words = len(belief), float(total)
+    others = partly = 0.0
+    to_fill = to_partial = _NOTHING
+    for y in range(symbols):
+        own = law[OWN, y]
+        words[KEPT, y] = total
+        if y == partial:
+            words[KEPT, y] = min(np.uint64(own * all_words), total)
+            to_partial = total - words[KEPT, y]
+            partly = belief[y]
+            if own < 1.0:
+                to_fill = total
+        elif own < 1.0:
+            words[KEPT, y] = _NOTHING
+            others += belief[y]
+            to_fill = total
+    _cut(law, FILL, to_fill, top, words, FILLED)
+    _cut(law, PARTIAL_FILL, to_partial, top, words, PARTLY)
+    return others, partly
+
+
+@inlined
+def _cut(law: Floats, row: int, left: np.uint64, top: int, words: Words, into: int) -> None:
+    """Write a row of a proposal in whole words, and as doubles in its own place."""
+    available = float(left)
+    if left == _NOTHING:
+        for y in range(law.shape[1]):
+            words[into, y], law[row, y] = _NOTHING, 0.0
+        return
+    for y in range(law.shape[1]):
+        if y != top:
+            part = np.floor(law[row, y] * available * PART_DOWN)
+            cut = np.uint64(part)
+            if cut > left:
+                cut, part = left, float(left)
+            words[into, y], law[row, y] = cut, part
+            left -= cut
+    words[into, top] = left
+    law[row, top] = float(left)
+
+
+@inlined
+def _ratio(limits: Limits, less: float, more: float, law: Floats) -> float:
+    """e to the power of what a release leaks at most; mostly E, which is soon known."""
+    worst = 1.0
+    for y in range(law.shape[1]):
+        if law[SUPPORT, y] > 0.0:
+            released = law[_NEEDED, y]
+            upper = (released * UP + law[_MOST, y]) / (released + law[_MEAN, y] * less)
+            lower = (released * UP + law[_MEAN, y] * more) / released
+            worst = max(worst, max(upper, lower))
+            if RATIO_UP * worst >= limits.growth:
+                return limits.growth
+    return RATIO_UP * worst
+
+
+@inlined
+def draw(
+    words: Words, total: np.uint64, partial: int, constant: int, symbol: int, word: np.uint64
+) -> int:
+    """Release what the word says; both sums are always made, so that time does not tell."""
+    if constant >= 0:
+        return constant
+    own = words[KEPT, symbol]
+    row = PARTLY if symbol == partial else FILLED
+    into, beyond = word - own, word - total
+    moved = repaired = 0
+    moved_sum = repair_sum = _NOTHING
+    for y in range(words.shape[1]):
+        moved_sum += words[row, y]
+        repair_sum += words[REPAIR, y]
+        moved += 1 if moved_sum <= into else 0
+        repaired += 1 if repair_sum <= beyond else 0
+    drawn = moved if word < total else repaired
+    return symbol if word < own else drawn
+
+
+@inlined
+def words_of(law: Floats, words: Words, partial: int, symbol: int, released: int) -> np.uint64:
+    """W(y|x)."""
+    weight: np.uint64 = words[REPAIR, released]
+    if symbol == partial:
+        weight += words[PARTLY, released]
+    elif law[OWN, symbol] < 1.0:
+        weight += words[FILLED, released]
+    if symbol == released:
+        weight += words[KEPT, symbol]
+    return weight
+
+
+@inlined
+def correct(
+    belief: Floats,
+    law: Floats,
+    words: Words,
+    partial: int,
+    constant: int,
+    released: int,
+    posterior: Floats,
+) -> None:
+    """Write the posterior after a release."""
+    repair, total = words[REPAIR, released], 0.0
+    stays, fills = float(repair), float(repair + words[FILLED, released])
+    for x in range(len(belief)):
+        likelihood = fills if law[OWN, x] < 1.0 else stays
+        if x in (released, partial):
+            likelihood = float(words_of(law, words, partial, x, released))
+        posterior[x] = belief[x] * (likelihood if constant < 0 else 1.0)
+        total += posterior[x]
+    for x in range(len(belief)):
+        posterior[x] /= total

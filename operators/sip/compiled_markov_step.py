@@ -1,0 +1,105 @@
+"""What a first-order chain predicts from one posterior, dense or sparse, in the order of numpy."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fugu.operators.compiled.compiling import inlined
+from fugu.operators.mechanism import Array, Floats, Integers
+from fugu.operators.sip.markov_model import SUM_TOLERANCE
+
+
+class CompiledChain(NamedTuple):
+    """A first-order chain: a transition matrix, or sparse rows (and an empty matrix)."""
+
+    transition: Floats
+    sources: Integers
+    columns: Integers
+    kept: Floats
+    restart: Floats
+
+    @classmethod
+    def dense(cls, transition: Floats) -> "CompiledChain":
+        """A transition matrix."""
+        nowhere, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
+        return cls(constant(transition), nowhere, nowhere, nothing, nothing)
+
+    @classmethod
+    def sparse(
+        cls, sources: Integers, columns: Integers, kept: Floats, restart: Floats
+    ) -> "CompiledChain":
+        """Sparse rows."""
+        rows = (constant(column) for column in (sources, columns, kept, restart))
+        return cls(np.zeros((0, 0)), *rows)
+
+
+def constant(column: Array) -> Array:
+    """A copy that can be written to, as all other columns: one type, one compiled function."""
+    return np.array(column, order="C")
+
+
+@inlined
+def predict(posterior: Floats, chain: CompiledChain, belief: Floats) -> None:
+    """Write the belief about the next symbol."""
+    if len(chain.transition):
+        predict_dense(posterior, chain.transition, belief)
+    else:
+        _predict_sparse(posterior, chain.sources, chain.columns, chain.kept, chain.restart, belief)
+
+
+@inlined
+def predict_dense(posterior: Floats, transition: Floats, belief: Floats) -> None:
+    """As `MarkovModel.predict`."""
+    symbols = len(posterior)
+    for following in range(symbols):
+        belief[following] = 0.0
+    for now in range(symbols):
+        for following in range(symbols):
+            belief[following] += posterior[now] * transition[now, following]
+    normalise(belief)
+
+
+@inlined
+def _predict_sparse(
+    posterior: Floats,
+    sources: Integers,
+    columns: Integers,
+    kept: Floats,
+    restart: Floats,
+    belief: Floats,
+) -> None:
+    """As `SparseMarkovModel.skip`."""
+    symbols = len(posterior)
+    for following in range(symbols):
+        belief[following] = 0.0
+    for entry in range(len(sources)):
+        belief[columns[entry]] += posterior[sources[entry]] * kept[entry]
+    restarted = posterior[0] * restart[0]
+    for now in range(1, symbols):
+        restarted += posterior[now] * restart[now]
+    restarted /= symbols
+    for following in range(symbols):
+        belief[following] += restarted
+    normalise(belief)
+
+
+@inlined
+def normalise(shares: Floats) -> None:
+    """Divide by the sum, added in order."""
+    total = shares[0]
+    for symbol in range(1, len(shares)):
+        total += shares[symbol]
+    for symbol in range(len(shares)):
+        shares[symbol] /= total
+
+
+@inlined
+def is_distribution(belief: Floats) -> bool:
+    """As `checked_belief` has it."""
+    total = belief[0]
+    for symbol in range(1, len(belief)):
+        total += belief[symbol]
+    for symbol in range(len(belief)):
+        if belief[symbol] < 0.0:
+            return False
+    return bool(abs(total - 1.0) <= SUM_TOLERANCE)
