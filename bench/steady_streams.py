@@ -17,7 +17,7 @@ from fugu.operators.mechanism import Inputs, State
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.temporal.dispatch_law import smallest_budget
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
-from tests.dataflows.temporal.running import SECRET, Running, pipeline_file
+from tests.dataflows.stages.displaced.running import SECRET, Running, pipeline_file
 
 EPSILON = 2.0
 KINDS = {

@@ -20,7 +20,7 @@ from bench.stream import produce
 from fugu.dataflows.base.batches import Batch, Decoded
 from fugu.operators.mechanism import Array, Releases
 from fugu.operators.temporal.payloads import is_there
-from tests.dataflows.temporal.running import Running
+from tests.dataflows.stages.displaced.running import Running
 from tests.kafka.topics import TopicFactory
 
 WINDOWS = (10, 50, 200)

@@ -23,11 +23,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 config: Any = _config
 _HERE = Path(__file__).parent
+_OPERATORS = _HERE.parent
 _CONSTANTS = [
-    _HERE.parent / name
+    _OPERATORS / name
     for name in (
-        "history.py",
-        "nats.py",
+        "budget_units.py",
+        "release_digest.py",
         "sip/hamming_kernel.py",
         "sip/integer_law.py",
         "sip/markov_model.py",
@@ -85,6 +86,7 @@ def _folders(configured: str) -> tuple[Path, ...]:
 
 def _version() -> str:
     content = blake2b(digest_size=8)
-    for path in [*sorted(_HERE.glob("[!_]*.py")), *_CONSTANTS]:
+    compiled = sorted([*_HERE.glob("[!_]*.py"), *_OPERATORS.rglob("compiled_*.py")])
+    for path in [*compiled, *_CONSTANTS]:
         content.update(path.read_bytes())
     return content.hexdigest()

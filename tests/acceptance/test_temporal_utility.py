@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fugu.operators.temporal.forward import ForwardPerturbation
-from tests.dataflows.evaluation.temporal.section_nine import (
+from tests.dataflows.offline.evaluation.temporal.section_nine import (
     EPSILONS,
     PENDING,
     PRINTED,

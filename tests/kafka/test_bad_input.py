@@ -8,7 +8,7 @@ import orjson
 import pytest
 from kafka import KafkaConsumer
 
-from tests.dataflows.bad_records import CANARY, REFUSED
+from tests.dataflows.records.bad_records import CANARY, REFUSED
 from tests.kafka.pipelines import pipeline_document, running, write_pipeline
 from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_topic
 from tests.kafka.topics import TopicFactory

@@ -22,7 +22,7 @@ from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_
 from tests.kafka.topics import TopicFactory
 
 USERS, EACH = 40, 6
-FORMAT_1 = Path(__file__).parents[1] / "dataflows" / "ledger" / "format_1.jsonl"
+FORMAT_1 = Path(__file__).parents[1] / "dataflows" / "publishing" / "format_1.jsonl"
 SAME = ("source", "source_identity", "sink", "sink_identity")
 
 

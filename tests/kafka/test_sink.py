@@ -15,7 +15,7 @@ from fugu.dataflows.kafka.sink import KafkaSink, KafkaSinkPart
 from fugu.dataflows.publishing.envelope import Publisher
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
-from tests.dataflows.columns import batch_of, codec, lift, new_table, publisher
+from tests.dataflows.stages.columns import batch_of, codec, lift, new_table, publisher
 from tests.kafka.clients import BOTH, connected
 from tests.kafka.records import Placed, Record, produce, read_topic
 from tests.kafka.topics import TopicFactory

@@ -20,7 +20,7 @@ from fugu.operators.guarantee import Change
 from fugu.operators.mechanism import Floats
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.wevent.strategy import Strategy
-from tests.dataflows.aggregates.test_section import read
+from tests.dataflows.kinds.test_aggregate_section import read
 
 EPSILON, TICKS = 2.0, 2
 NONE, NORTH, SOUTH = (0, 0), (1, 0), (0, 1)

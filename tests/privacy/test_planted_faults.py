@@ -23,9 +23,9 @@ from fugu.operators.registry import Example
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.conformance import test_mechanisms as conformance
-from tests.dataflows import columns
-from tests.dataflows import test_lift as lifting
-from tests.dataflows.pipeline_files import MODEL, PIPELINE, with_change
+from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE, with_change
+from tests.dataflows.stages import columns
+from tests.dataflows.stages import test_per_record as lifting
 from tests.operators.noise import test_laplace_release as laplace_release
 from tests.privacy import planted_faults
 

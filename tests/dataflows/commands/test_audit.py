@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.cli import app
 from fugu.dataflows.offline.auditing.report import SURVIVED
-from tests.dataflows.pipeline_files import MODEL, PIPELINE
+from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE
 
 UNSOUND = ("kind: crr", "kind: paper_crr\n  accept_unsound: true")
 BUDGET = ("sink:", "budget: {total: 2}\nsink:")

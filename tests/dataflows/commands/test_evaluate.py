@@ -10,9 +10,9 @@ from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.cli import app
-from tests.dataflows.evaluation.live import OPERATORS
-from tests.dataflows.evaluation.samples import POWER
-from tests.dataflows.pipeline_files import MODEL, PIPELINE
+from tests.dataflows.offline.evaluation.live import OPERATORS
+from tests.dataflows.offline.evaluation.samples import POWER
+from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE
 
 ZONES = ["rest", "light", "vigorous"]
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.cli import app
 from fugu.dataflows.offline.evaluation.aggregates.grid import STRATEGIES
-from tests.dataflows.evaluation.aggregates.samples import (
+from tests.dataflows.offline.evaluation.aggregates.samples import (
     KILOWATTS,
     PIPELINE,
     crowd,
@@ -19,8 +19,8 @@ from tests.dataflows.evaluation.aggregates.samples import (
     sample_path,
     written,
 )
-from tests.dataflows.pipeline_files import MODEL
-from tests.dataflows.pipeline_files import PIPELINE as ZONES
+from tests.dataflows.pipeline.pipeline_files import MODEL
+from tests.dataflows.pipeline.pipeline_files import PIPELINE as ZONES
 
 TICKS = 20
 

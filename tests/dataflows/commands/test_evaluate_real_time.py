@@ -8,7 +8,12 @@ import pytest
 
 from fugu.dataflows.base.errors import FuguError
 from tests.dataflows.commands.test_evaluate_aggregates import evaluated
-from tests.dataflows.evaluation.aggregates.samples import KILOWATTS, crowd, sample_path, written
+from tests.dataflows.offline.evaluation.aggregates.samples import (
+    KILOWATTS,
+    crowd,
+    sample_path,
+    written,
+)
 
 TICKS = 12
 FILTERS = ["adaptive", "weight 0.1", "weight 0.3", "weight 0.6", "baseline"]

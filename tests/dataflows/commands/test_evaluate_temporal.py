@@ -10,8 +10,8 @@ from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.cli import app
-from tests.dataflows.pipeline_files import MODEL, PIPELINE
-from tests.dataflows.temporal.running import PIPELINE as TEMPORAL
+from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE
+from tests.dataflows.stages.displaced.running import PIPELINE as TEMPORAL
 
 OPERATOR = {"kind": "temporal_perturbation", "window": 10, "epsilon": 3.5}
 

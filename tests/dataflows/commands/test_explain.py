@@ -11,7 +11,7 @@ import pytest
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from tests.dataflows.pipeline_files import MODEL, PIPELINE
+from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE
 
 LAW = "first release: probabilities (row = truth, column = released)"
 

@@ -18,7 +18,7 @@ from fugu.dataflows.pipeline.remarks import remarks
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.second_order_model import SecondOrderModel
 from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
-from tests.dataflows.pipeline_files import PIPELINE, with_change
+from tests.dataflows.pipeline.pipeline_files import PIPELINE, with_change
 
 Event = tuple[str | int, str | int]
 ZONES: list[Event] = [("a", "rest"), ("b", "light"), ("a", "light"), ("a", "rest"), ("b", "rest")]

@@ -9,8 +9,8 @@ import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.model_show import show
-from tests.dataflows.pipeline_files import MODEL
-from tests.dataflows.sparse_models import SPARSE
+from tests.dataflows.files.sparse_models import SPARSE
+from tests.dataflows.pipeline.pipeline_files import MODEL
 
 
 def document(

@@ -16,7 +16,7 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.row_log import RowLog
 from fugu.dataflows.state.row_table import RowTable
-from tests.dataflows.pipeline_files import MODEL, PIPELINE
+from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE
 
 GRR = PIPELINE.replace("kind: crr", "kind: grr").replace("  model: model.json\n", "")
 BUDGET = "budget: {total: 20}\n"

@@ -11,7 +11,7 @@ import pytest
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.state.directory import StateDirectory
-from tests.dataflows.fingerprints import FINGERPRINT
+from tests.dataflows.state.fingerprints import FINGERPRINT
 
 HOLDER = """
 import sys

@@ -7,7 +7,7 @@ import pytest
 
 from fugu.dataflows.base.errors import FuguError, StartRefused
 from fugu.dataflows.state.row_log import RowLog, generation_of, log_files, partition_of
-from tests.dataflows.columns import CRR
+from tests.dataflows.stages.columns import CRR
 
 KEYS = [b"user-%05d" % number for number in range(2000)]
 

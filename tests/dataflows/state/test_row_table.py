@@ -12,7 +12,7 @@ from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.budget import Budgeted
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel
-from tests.dataflows.columns import CRR, batch_of, codec, lift, new_table
+from tests.dataflows.stages.columns import CRR, batch_of, codec, lift, new_table
 
 TWO_SYMBOLS = ConditionalRandomizedResponse(
     MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], 0.001), epsilon=1.0

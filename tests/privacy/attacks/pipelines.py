@@ -13,7 +13,7 @@ from fugu.operators.noise.laplace_release import LaplaceRelease
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from tests.dataflows.columns import EVERYBODY, SOURCE
+from tests.dataflows.stages.columns import EVERYBODY, SOURCE
 from tests.privacy.chains import binary
 
 Seen = dict[int, tuple[float, ...]]

@@ -1,0 +1,72 @@
+"""Guarantees in words and their short id."""
+
+from dataclasses import replace
+
+from fugu.dataflows.pipeline.guarantee_text import guarantee_id, in_words
+from fugu.operators.registry.policies import HOUSEHOLD
+from fugu.operators.sip.paper_conditional_randomized_response import (
+    PaperConditionalRandomizedResponse,
+)
+from fugu.operators.swellfish.unicorn_ps import UnicornPS
+from fugu.operators.temporal.threshold import ThresholdPerturbation
+from tests.dataflows.stages.columns import CRR
+
+SIP, LDP = CRR.guarantees()
+
+
+def test_a_guarantee_says_what_is_promised_about_what_and_relative_to_what() -> None:
+    words = in_words(SIP)
+    assert words.startswith("Sequence Information Privacy with epsilon 1 nats")
+    assert " per release, " in words
+    assert "protecting the sequence of true symbols of one stream, " in words
+    assert SIP.relative_to in words
+    assert SIP.composition in words
+
+
+def test_the_guarantee_without_a_model_is_weaker_and_says_so() -> None:
+    assert in_words(LDP).startswith("Local Differential Privacy with epsilon 2 nats")
+    assert "no model" in in_words(LDP)
+
+
+def test_a_bound_on_delays_says_what_it_bounds_and_what_not() -> None:
+    [promise] = ThresholdPerturbation(k=10, c0=7).guarantees()
+    assert in_words(promise) == (
+        "Delay law with epsilon 4.59462 nats and delta 3.65e-09, protecting the original tick of "
+        "each value, which is published unchanged, delayed by a random 0 to 9 ticks. In steady "
+        "state the probabilities of any two delays differ by at most a factor exp(epsilon/2) = "
+        "9.947. This bounds what the release tick of one value alone reveals about its original "
+        "tick; it is not a bound on inference from values, from knowledge of other records, or at "
+        "stream start and end."
+    )
+
+
+def test_a_promise_about_policies_is_one_per_relevance_interval() -> None:
+    [promise] = UnicornPS(HOUSEHOLD, bins=1, epsilon=1.5).guarantees()
+    words = in_words(promise)
+    assert words.startswith("Swellfish Privacy with epsilon 1.5 nats and delta 8.55e-18 per relev")
+    assert "c relevance intervals cover is protected with c times epsilon" in words
+
+
+def test_a_cold_start_promises_nothing() -> None:
+    [nothing] = ThresholdPerturbation(k=10, c0=7, start_mode="cold").guarantees()
+    assert "no bound is promised" in in_words(nothing)
+    assert "epsilon" not in in_words(nothing)
+
+
+def test_a_baseline_promises_nothing() -> None:
+    [nothing] = PaperConditionalRandomizedResponse(CRR.model, CRR.epsilon).guarantees()
+    assert "no bound is promised" in in_words(nothing)
+    assert "epsilon" not in in_words(nothing)
+
+
+def test_the_id_is_short_and_changes_with_every_word_of_the_promise() -> None:
+    name = guarantee_id([SIP, LDP])
+    assert len(name) == 16
+    assert name == guarantee_id(list(CRR.guarantees()))
+    others = [[SIP], [LDP, SIP], [replace(SIP, epsilon=1.5), LDP], [replace(SIP, proof="-"), LDP]]
+    assert len({name, *map(guarantee_id, others)}) == 5
+
+
+def test_an_infinite_epsilon_has_an_id_too() -> None:
+    unsound = PaperConditionalRandomizedResponse(CRR.model, CRR.epsilon).guarantees()
+    assert len(guarantee_id(unsound)) == 16

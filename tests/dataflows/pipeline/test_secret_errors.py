@@ -1,0 +1,83 @@
+"""A missing or unusable secret is an error before anything is read, and is never shown."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.pipeline.secrets import read_keys
+from fugu.operators.secret import Secret
+from tests.dataflows.pipeline.pipeline_files import read, with_change
+
+VARIABLE = "FUGU_TEST_SECRET"
+CANARY = "c0ffee"
+
+
+def from_environment(encoding: str) -> str:
+    return with_change(f"env: {VARIABLE}", f"env: {VARIABLE}\n  encoding: {encoding}")
+
+
+def from_file(encoding: str) -> str:
+    return with_change(f"env: {VARIABLE}", f"file: key\n  encoding: {encoding}")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "content", "says"),
+    [
+        ("hex", b"", "is not set"),
+        ("hex", CANARY.encode() * 10, "holds 30 bytes, but 32 are needed"),
+        ("hex", CANARY.encode() + b"zz" * 29, "is not valid hex"),
+        ("hex", CANARY.encode() + b"\xff\xfe" * 29, "is not valid hex"),
+        ("base64", CANARY.encode() + b"====", "is not valid base64"),
+        ("base64", CANARY.encode() + b"ab", "holds 6 bytes, but 32 are needed"),
+    ],
+)
+def test_an_unusable_variable_is_refused_and_not_shown(
+    encoding: str, content: bytes, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(os.environb, VARIABLE.encode(), content)
+    with pytest.raises(ConfigurationError) as caught:
+        read_keys(read(tmp_path, from_environment(encoding)))
+    error = caught.value
+    assert f"environment variable {VARIABLE} {says}" in str(error)
+    assert "make one with" in str(error)
+    assert CANARY not in str(error)
+    assert error.__cause__ is None
+    assert error.__suppress_context__ or error.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("encoding", "content", "says"),
+    [
+        ("hex", None, "cannot be read"),
+        ("hex", b"", "holds 0 bytes"),
+        ("raw", b"k" * 31, "holds 31 bytes"),
+        ("raw", b"k" * 32 + b"\n", "holds 33 bytes"),
+        ("hex", b"\xff" * 64, "is not valid hex"),
+    ],
+)
+def test_an_unusable_file_is_refused(
+    encoding: str, content: bytes | None, says: str, tmp_path: Path
+) -> None:
+    if content is not None:
+        (tmp_path / "key").write_bytes(content)
+    with pytest.raises(ConfigurationError, match=says):
+        read_keys(read(tmp_path, from_file(encoding)))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "content"),
+    [
+        ("raw", bytes(range(32))),
+        ("hex", bytes(range(32)).hex().encode() + b"\n"),
+        ("base64", b"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n"),
+    ],
+)
+def test_every_encoding_gives_the_same_secret(
+    encoding: str, content: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "key").write_bytes(content)
+    secret = read_keys(read(tmp_path, from_file(encoding))).noise
+    assert secret.check_value() == Secret(bytes(range(32))).check_value()
+    assert repr(secret) == "Secret(hidden)"

@@ -1,0 +1,51 @@
+"""What releases look like as JSON."""
+
+import numpy as np
+import orjson
+
+from fugu.operators.mechanism import Kind, Releases
+from tests.dataflows.stages.columns import codec
+
+
+def releases(values: list[int], confidence: list[float]) -> Releases:
+    return Releases(np.array(values, dtype=np.int64), {"confidence": np.array(confidence)})
+
+
+def test_a_release_is_the_symbol_and_the_rounded_confidence() -> None:
+    encoded = codec().encode(releases([2, 0, 1, 1], [0.81579, 1.0, 0.0, 1 / 3]))
+    assert encoded == [
+        b'{"zone":"vigorous","confidence":0.8158}',
+        b'{"zone":"rest","confidence":1.0000}',
+        b'{"zone":"light","confidence":0.0000}',
+        b'{"zone":"light","confidence":0.3333}',
+    ]
+
+
+def test_where_nothing_is_said_about_the_present_the_confidence_is_null() -> None:
+    kinds = np.array([Kind.REPEATED, Kind.FRESH])
+    silent = releases([2, 0], [float("nan"), 0.5])
+    encoded = codec().encode(Releases(silent.values, silent.annotations, kinds))
+    assert encoded == [
+        b'{"zone":"vigorous","confidence":null,"repeated":true}',
+        b'{"zone":"rest","confidence":0.5000}',
+    ]
+
+
+def test_last_bits_of_the_confidence_never_show() -> None:
+    twice = [codec().encode(releases([0], [0.3 + 0.3 + nudge])) for nudge in (0.0, 2.0**-52)]
+    assert twice[0] == twice[1]
+
+
+def test_names_and_symbols_are_escaped() -> None:
+    quoted = ['a"b', "a\\b", "\u2028é"]
+    [first, second, third] = codec(quoted).encode(releases([0, 1, 2], [0.5, 0.5, 0.5]))
+    assert [orjson.loads(line)["zone"] for line in (first, second, third)] == quoted
+
+
+def test_integers_stay_integers() -> None:
+    [encoded] = codec([10, 20]).encode(releases([1], [0.5]))
+    assert orjson.loads(encoded) == {"zone": 20, "confidence": 0.5}
+
+
+def test_no_releases_are_no_records() -> None:
+    assert codec().encode(releases([], [])) == []

@@ -1,0 +1,90 @@
+"""A state is continued by the pipeline it belongs to, or not at all."""
+
+from typing import Any
+
+import pytest
+
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.state.fingerprint import Fingerprint, check_same
+from tests.dataflows.state.fingerprints import FINGERPRINT
+
+CHANGES: dict[str, tuple[Any, str]] = {
+    "pipeline": ("steps-per-hour", "correct name or state.directory"),
+    "steps": (["source", "sinks"], "would drop their state"),
+    "operator": ("paper_crr", "budgets of grr can be continued by crr"),
+    "implementation": (2, "run fugu state upgrade, which keeps all budgets"),
+    "layout": (2, "run fugu state upgrade, which keeps all budgets"),
+    "law": ("another-law", "restore the pipeline and model files"),
+    "reading": ("another-reading", "set them back"),
+    "version": (2, "set version back"),
+    "key_epoch": (1, "use the key file that fugu state rotate"),
+    "shard": (1, "restore the layout of state.directory"),
+    "shards": (2, "set state.shards back"),
+    "secret_check": ("another-check", "restore the old one"),
+    "source_topic": ("steps.raw", "correct source.topic"),
+    "source_identity": ("other-id", "the source topic was deleted and created again"),
+    "partitions": (3, "keys moved between them"),
+    "sink_topic": ("steps.sanitized", "correct sink.topic"),
+    "sink_identity": ("other-id", "the sink topic was deleted and created again"),
+    "sink_key": ("none", "set sink.key back"),
+    "dead_letters_topic": ("dead", "set sink.dead_letters back"),
+    "ledger_topic": ("", "set ledger.topic back"),
+    "ledger_identity": ("other-id", "the ledger topic was deleted and created again"),
+    "dead_letters_identity": ("other-id", "the dead-letter topic was deleted and created again"),
+}
+REMEMBERED_ONLY = {
+    "format",
+    "rotated_at",
+    "upgraded_at",
+    "source_begin",
+    "sink_begin",
+    "dead_letters_begin",
+    "ledger_begin",
+}
+
+
+def test_every_field_is_compared_or_only_remembered() -> None:
+    assert set(Fingerprint.model_fields) == set(CHANGES) | REMEMBERED_ONLY
+
+
+def test_the_same_pipeline_continues_whatever_its_topics_hold_now() -> None:
+    check_same(FINGERPRINT, FINGERPRINT)
+    check_same(FINGERPRINT, FINGERPRINT.model_copy(update={"sink_begin": [7, 7]}))
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_a_change_is_refused_with_what_to_do(field: str) -> None:
+    value, advice = CHANGES[field]
+    with pytest.raises(StartRefused, match=f"refusing to start: {field} changed") as caught:
+        check_same(FINGERPRINT, FINGERPRINT.model_copy(update={field: value}))
+    assert advice in str(caught.value)
+
+
+@pytest.mark.parametrize("field", ["secret_check", "law", "reading"])
+def test_digests_are_not_shown(field: str) -> None:
+    value, _ = CHANGES[field]
+    with pytest.raises(StartRefused) as caught:
+        check_same(FINGERPRINT, FINGERPRINT.model_copy(update={field: value}))
+    assert str(value) not in str(caught.value)
+    assert str(getattr(FINGERPRINT, field)) not in str(caught.value)
+
+
+def test_all_changes_are_listed_at_once() -> None:
+    changed = FINGERPRINT.model_copy(update={"operator": "paper_crr", "sink_key": "none"})
+    with pytest.raises(StartRefused) as caught:
+        check_same(FINGERPRINT, changed)
+    assert "operator changed (was crr, is paper_crr)" in str(caught.value)
+    assert "sink_key changed (was pseudonym, is none)" in str(caught.value)
+
+
+@pytest.mark.parametrize("field", ["law", "secret_check", "sink_identity", "ledger_identity"])
+def test_a_new_pipeline_over_the_same_records_is_said_to_be_a_second_release(field: str) -> None:
+    with pytest.raises(StartRefused, match=r"a second time, .* and both releases add up"):
+        check_same(FINGERPRINT, FINGERPRINT.model_copy(update={field: "another"}))
+
+
+@pytest.mark.parametrize("field", ["source_identity", "partitions"])
+def test_a_new_pipeline_over_new_records_is_not(field: str) -> None:
+    with pytest.raises(StartRefused, match="new name, state directory and sink topic") as caught:
+        check_same(FINGERPRINT, FINGERPRINT.model_copy(update={field: CHANGES[field][0]}))
+    assert "second time" not in str(caught.value)
