@@ -32,7 +32,7 @@ from fugu.operators.mechanism import Mechanism
 
 @dataclass(frozen=True)
 class Partition:
-    """What the newest complete log of one partition holds."""
+    """Describe the newest complete log of one partition."""
 
     shard: int
     partition: int

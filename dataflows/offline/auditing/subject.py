@@ -29,7 +29,7 @@ class Claim:
     total: float = inf
 
     def over(self, releases: int) -> float:
-        """What so many releases may leak together."""
+        """Return what so many releases may leak together."""
         return min(releases * self.epsilon, self.total)
 
 
