@@ -243,7 +243,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         )
 
     def _explain_unmatched(self, release_ids: ReleaseIds, position: int) -> None:
-        """Explain, once, when the replay reaches a release that is not published while others still are."""
+        """Explain once that the replay met a release that is not published, while others are."""
         if self._explained or not self._published:
             return
         self._explained = True
