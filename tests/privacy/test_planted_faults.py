@@ -15,7 +15,7 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
-from fugu.dataflows.commands.cli import app
+from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.pipeline import mechanisms
 from fugu.dataflows.stages.per_record import Lift
 from fugu.operators.noise.laplace_release import LaplaceRelease
