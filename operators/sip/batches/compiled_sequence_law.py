@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fugu.operators.compiled.charges import charge_up_to
 from fugu.operators.compiled.compiling import entry_point, part
+from fugu.operators.compiled_charges import charge_up_to
 from fugu.operators.mechanism import Array, Floats, Integers, Words
 from fugu.operators.sip.integer_law import LEAST_ROOM, MASS_UP, MOST_WORDS, RATIO_UP
 from fugu.operators.sip.privacy_bound import UP, WORDS

@@ -8,7 +8,7 @@ from fugu.operators.budget_units import units_of
 from fugu.operators.mechanism import AT_THE_END, Inputs, Integers, Kind, Releases, State
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.secret import Secret
-from fugu.operators.sip.batched_release import BatchedRelease, epsilon_for
+from fugu.operators.sip.batches.batched_release import BatchedRelease, epsilon_for
 from fugu.operators.sip.distances import Points
 from fugu.operators.sip.markov_model import MarkovModel
 from tests.conformance.streams import WatchedDraws

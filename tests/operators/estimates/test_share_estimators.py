@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from fugu.operators.budget import Budgeted, WhenExhausted
-from fugu.operators.mechanism import Array, Inputs, Kind, Mechanism, Releases, State
-from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.registry import KINDS, aggregates, policies, series
-from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
-from fugu.operators.responses.share_estimators import (
+from fugu.operators.estimates.share_estimators import (
     CountReader,
     DifferenceReader,
     PosteriorReader,
     ShareReader,
     share_reader,
 )
+from fugu.operators.mechanism import Array, Inputs, Kind, Mechanism, Releases, State
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.registry import KINDS, aggregates, policies, series
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.secret import Secret
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel

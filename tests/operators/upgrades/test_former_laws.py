@@ -9,8 +9,8 @@ from hashlib import blake2b
 
 import pytest
 
-from fugu.operators.former_laws import former_implementation, former_law_digest
 from fugu.operators.registry import KINDS
+from fugu.operators.upgrades.former_laws import former_implementation, former_law_digest
 
 MADE_BY_THE_VERSION_BEFORE = {
     "adaptive_crr": "424ba2bf0064010c5e37ce78d094f3e0",
