@@ -18,6 +18,7 @@ from fugu.dataflows.base.errors import NEW_PIPELINE, ConfigurationError, StartRe
 from fugu.dataflows.commands.published import Streams, published_symbols
 from fugu.dataflows.commands.state import newest_table, require_graceful_stop, stopped
 from fugu.dataflows.flows.preparation import own_begin
+from fugu.dataflows.flows.state_directories import shard_directories
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.pipeline.config import reading_digest
@@ -28,7 +29,7 @@ from fugu.dataflows.pipeline.topics import bounds_of, find_topics
 from fugu.dataflows.publishing.envelope import Pseudonyms
 from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.stages.per_record import exhaustible
-from fugu.dataflows.state.directory import StateDirectory, shard_directories
+from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.row_log import RowLog, generation_of, log_files
 from fugu.operators.budget import Budgeted, without_budget

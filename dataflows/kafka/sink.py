@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 
 from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
 
-from fugu.dataflows.base.batches import Header, Outgoing
+from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import NEW_PIPELINE, ReleaseMismatch, StartRefused
 from fugu.dataflows.base.metrics import RECORDS_OUT, REPLAYED, Metrics
 from fugu.dataflows.kafka.client import Client, Writer
 from fugu.dataflows.kafka.source import part_names
-from fugu.dataflows.publishing.envelope import RELEASE_HEADER, record_digest
+from fugu.dataflows.records.published import record_digest, release_id_of
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +120,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
                 for offset, timestamp, key, value, headers in batch.records():
                     if self._shared is not None and not self._shared.is_own(part, key):
                         continue
-                    release_id = _release_id(headers)
+                    release_id = release_id_of(headers)
                     if release_id is None or value is None:
                         log.warning(
                             "topic %s, partition %d, offset %d was not written by Fugu; "
@@ -209,7 +209,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
     def _not_published(self, outgoing: Outgoing) -> Outgoing:
         fresh = []
         for index, headers in enumerate(outgoing.headers):
-            release_id = _release_id(headers)
+            release_id = release_id_of(headers)
             known = None if release_id is None else self._published.pop(release_id, None)
             if known is None:
                 if self._release_ids is not None:
@@ -276,7 +276,3 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             "changed under a running pipeline, or something else writes to the topic; nothing "
             f"more was published to this partition. Restore what changed, or {NEW_PIPELINE}."
         )
-
-
-def _release_id(headers: list[Header]) -> bytes | None:
-    return next((content for name, content in headers if name == RELEASE_HEADER), None)
