@@ -52,6 +52,7 @@ from numpy.typing import NDArray
 from fugu.operators.budget_runs import BudgetRun
 from fugu.operators.budget_units import LARGEST_SPENT, UNITS_PER_NAT, in_nats
 from fugu.operators.byte_fields import encode_fields
+from fugu.operators.columns import chosen, copied, put, taken, where_rows
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.independent_releases import IndependentReleases
@@ -173,7 +174,7 @@ class Budgeted:
         paid = charge <= self.mechanism.next_charge(inner)
         if self.window is None:
             paid |= state["spent"] + charge <= self._total_units
-        after = {**state, **_choose(paid, stepped, inner)}
+        after = {**state, **chosen(paid, stepped, inner)}
         if self.window is not None:
             after[_WINDOW] = state[_WINDOW].copy()
             after[_WINDOW][:, -1:] += np.where(paid, charge, 0)[:, None]
@@ -196,7 +197,7 @@ class Budgeted:
         if not isinstance(self.mechanism, TimedMechanism):
             return state
         elapsed = self.mechanism.elapse(self._inner(state), ticks)
-        return {**state, **_choose(~self.exhausted(state), elapsed, state)}
+        return {**state, **chosen(~self.exhausted(state), elapsed, state)}
 
     @property
     def outcomes(self) -> tuple[int, int]:
@@ -218,10 +219,8 @@ class Budgeted:
         """The state inside and the ledger of the budget, as after `step`."""
         inner = self._inner(state)
         paid = self._allowed(state, inner)
-        stepped = {name: column.copy() for name, column in inner.items()}
-        before = {name: column[paid] for name, column in inner.items()}
-        for name, column in self._enumerable.follow(before, released[paid]).items():
-            stepped[name][paid] = column
+        stepped = copied(inner)
+        put(stepped, paid, self._enumerable.follow(taken(inner, paid), released[paid]))
         return self._settle(state, inner, stepped, self.published(released))[0]
 
     def outcome_of(self, releases: Releases) -> Integers:
@@ -345,12 +344,12 @@ class Budgeted:
             after = stepped
         else:
             skipped, instead = self._skip(inner, self._instead(state))
-            after = _choose(allowed, stepped, skipped)
-            values = _where(allowed, releases.values, instead.values)
-            annotations = _choose(allowed, releases.annotations, instead.annotations)
+            after = chosen(allowed, stepped, skipped)
+            values = where_rows(allowed, releases.values, instead.values)
+            annotations = chosen(allowed, releases.annotations, instead.annotations)
             kinds = np.where(allowed, fresh, _KINDS[self.when_exhausted])
         shown = kinds != Kind.SUPPRESSED
-        after[_LAST] = _choose(shown, {_LAST: values}, state)[_LAST]
+        after[_LAST] = chosen(shown, {_LAST: values}, state)[_LAST]
         if self.window is None:
             after[_EXHAUSTED] = ~allowed
         else:
@@ -366,7 +365,7 @@ class Budgeted:
         allowed: Array = (counted + self.mechanism.largest_charge <= self._total_units) & ~ended
         unsure = np.flatnonzero(~allowed & ~ended)
         if len(unsure):
-            charge = self.mechanism.next_charge({n: column[unsure] for n, column in inner.items()})
+            charge = self.mechanism.next_charge(taken(inner, unsure))
             allowed[unsure] = counted[unsure] + charge <= self._total_units
         return allowed
 
@@ -398,11 +397,3 @@ class Budgeted:
 def without_budget(mechanism: Mechanism) -> Mechanism:
     """The mechanism inside, where there is a budget."""
     return mechanism.mechanism if isinstance(mechanism, Budgeted) else mechanism
-
-
-def _choose(allowed: Array, yes: Mapping[str, Array], no: Mapping[str, Array]) -> dict[str, Array]:
-    return {name: _where(allowed, column, no[name]) for name, column in yes.items()}
-
-
-def _where(allowed: Array, yes: Array, no: Array) -> Array:
-    return np.where(allowed.reshape(-1, *[1] * (yes.ndim - 1)), yes, no)
