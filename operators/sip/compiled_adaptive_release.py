@@ -9,6 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from fugu.operators.byte_fields import encode_fields
+from fugu.operators.columns import copied
+from fugu.operators.compiled.blake2b import Bytes
+from fugu.operators.compiled.charges import bit_length
+from fugu.operators.compiled.charges import charge_up_to
+from fugu.operators.compiled.charges import extended
+from fugu.operators.compiled.charges import spent_after
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.compiled_blake2b import Bytes
 from fugu.operators.compiled_charges import bit_length, charge_up_to, extended, spent_after
@@ -65,7 +71,7 @@ class CompiledAdaptiveStep:
         streams, symbols_there = state["belief"].shape
         if not np.isin(state["previous"], np.arange(symbols_there)).all():
             raise ValueError("a last release is no symbol")
-        state = {name: column.copy() for name, column in state.items()}
+        state = copied(state)
         decision, release = encode_fields("decision"), encode_fields("release")
         longest = max(len(decision), len(release)), len(self.symbols) // symbols_there
         keys_and_positions, room = draws.joined, Room.of(symbols_there)

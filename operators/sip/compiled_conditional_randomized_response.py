@@ -9,6 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from fugu.operators.byte_fields import encode_fields
+from fugu.operators.columns import copied
+from fugu.operators.compiled.blake2b import Bytes
+from fugu.operators.compiled.charges import bit_length
+from fugu.operators.compiled.charges import charge_up_to
+from fugu.operators.compiled.charges import extended
+from fugu.operators.compiled.charges import spent_after
 from fugu.operators.compiled.compiling import entry_point
 from fugu.operators.compiled_blake2b import Bytes
 from fugu.operators.compiled_charges import bit_length, charge_up_to, extended, spent_after
@@ -45,7 +51,7 @@ class CompiledStep:
 
         Raises `ValueError` for a belief that is not a distribution.
         """
-        state = {name: column.copy() for name, column in state.items()}
+        state = copied(state)
         count, (streams, symbols_there) = len(rows), state["belief"].shape
         purpose, size = encode_fields("release"), len(self.digests) // symbols_there
         keys_and_positions, room = draws.joined, Room.of(symbols_there)
