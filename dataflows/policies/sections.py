@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 from fugu.dataflows.base.durations import between
 from fugu.dataflows.base.section import Epsilon, Exact, Section
 from fugu.dataflows.policies.fields import Day, Identifier, Moment, Threshold, Thresholds, TimeOfDay
-from fugu.operators.wevent.strategy import LARGEST_EPSILON
+from fugu.operators.wevent.limits import LARGEST_EPSILON
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WEEKDAYS = get_args(Weekday)

@@ -19,7 +19,7 @@ def test_a_kind_is_registered_under_its_name_and_documented(kind: str) -> None:
     mechanism = KINDS[kind].mechanism
     assert mechanism.kind == kind
     assert isinstance(mechanism.implementation, int)
-    page = sys.modules[mechanism.__module__].__doc__ or ""
+    page = f"{sys.modules[mechanism.__module__].__doc__}{mechanism.__doc__}"
     for heading in ("Claim. ", "Parameters: ", "Source: "):
         assert heading in page
     assert mechanism.__doc__

@@ -13,9 +13,10 @@ from fugu.operators.wevent.budget_absorption import BudgetAbsorption
 from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from fugu.operators.wevent.cap import Cap
 from fugu.operators.wevent.flags import Released, Schedule
+from fugu.operators.wevent.limits import LARGEST_VALUE
 from fugu.operators.wevent.pba import PrivacyBudgetAllocation
 from fugu.operators.wevent.sample import Sample
-from fugu.operators.wevent.strategy import LARGEST_VALUE, Strategy
+from fugu.operators.wevent.strategy import Strategy
 from fugu.operators.wevent.uniform import Uniform
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.wevent.chosen_noise import chosen
