@@ -10,11 +10,6 @@ import numpy as np
 
 from fugu.operators.byte_fields import encode_fields
 from fugu.operators.columns import copied
-from fugu.operators.compiled.blake2b import Bytes
-from fugu.operators.compiled.charges import bit_length
-from fugu.operators.compiled.charges import charge_up_to
-from fugu.operators.compiled.charges import extended
-from fugu.operators.compiled.charges import spent_after
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.compiled_blake2b import Bytes
 from fugu.operators.compiled_charges import bit_length, charge_up_to, extended, spent_after
