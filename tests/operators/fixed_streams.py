@@ -1,4 +1,4 @@
-"""Fixed runs of every registered mechanism as digests; `python -m tests.operators.fixed_streams`
+"""Fixed runs of every mechanism as digests; `python -m tests.operators.fixed_streams`
 prints them."""
 
 from hashlib import blake2b
@@ -8,8 +8,8 @@ import numpy as np
 from fugu.dataflows.state.row_block import column_bytes
 from fugu.operators.mechanism import Inputs
 from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.registry import KINDS
 from fugu.operators.secret import Secret
+from tests.conformance.kinds import KINDS
 
 ROWS, STEPS = 67, 10
 

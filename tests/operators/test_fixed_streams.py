@@ -1,4 +1,4 @@
-"""Every registered mechanism gives the same bytes whatever the CPU can do."""
+"""Every mechanism gives the same bytes whatever the CPU can do."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fugu.operators.registry import KINDS
+from tests.conformance.kinds import KINDS
 from tests.operators import fixed_streams
 from tests.operators.fixed_run import dispatched_features
 

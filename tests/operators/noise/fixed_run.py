@@ -13,8 +13,8 @@ from fugu.operators.noise.gaussian import GaussianNoise
 from fugu.operators.noise.laplace import LaplaceNoise
 from fugu.operators.noise.laplace_release import LaplaceRelease
 from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.registry import KINDS
 from fugu.operators.secret import Secret
+from tests.conformance.kinds import KINDS
 from tests.operators.fixed_run import dispatched_features
 
 ROWS, COORDINATES = 67, 3

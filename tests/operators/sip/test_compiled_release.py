@@ -99,7 +99,7 @@ WITHOUT_NUMBA = """
 import sys
 sys.modules["numba"] = None
 from fugu.operators import compiled
-from fugu.operators.registry import KINDS
+from tests.conformance.kinds import KINDS
 from tests.operators import fixed_streams
 kinds = ("adaptive_crr", "crr", "grr", "laplace", "oue")
 assert not compiled.available()
