@@ -4,8 +4,9 @@ A `ShareReader` turns every release that says something new into one estimate pe
 it was the truth, for each record that the release is about. The mean of these estimates over many
 records estimates the shares of the true symbols.
 
->>> from fugu.operators.registry import KINDS
->>> reader = share_reader(KINDS["crr"].examples()[0].mechanism)
+>>> from fugu.operators.sip.markov_model import MarkovModel
+>>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+>>> reader = share_reader(ConditionalRandomizedResponse(model, epsilon=1.0))
 >>> kinds = np.array([Kind.FRESH, Kind.REPEATED])
 >>> state, told = reader.read(reader.start(2), Releases(np.array([1, 1]), kinds=kinds))
 >>> told.round(3).tolist()
