@@ -9,7 +9,7 @@ KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
 
 # What pages of the site are made of, or link to.
 PAGES := README.md CONTRIBUTING.md CHANGELOG.md docs examples deploy bench/peers bench/results \
-	operators/compiled/blake2b.py tests/acceptance/results
+	operators/compiled_blake2b.py tests/acceptance/results
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
