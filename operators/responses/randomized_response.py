@@ -27,7 +27,7 @@ from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.independent_releases import IndependentReleases
-from fugu.operators.mechanism import Inputs, Integers
+from fugu.operators.mechanism import Inputs, Integers, Words
 from fugu.operators.responses.frequency_estimates import standard_errors
 
 WORDS = 2**64
@@ -64,6 +64,27 @@ class Odds:
     def favoured(self) -> int:
         """How many words give the favoured outcome."""
         return WORDS - self.others * self.each
+
+    @cached_property
+    def likely(self) -> float:
+        """Return the probability of the favoured outcome."""
+        return self.favoured / WORDS
+
+    @cached_property
+    def unlikely(self) -> float:
+        """Return the probability of a given other outcome."""
+        return self.each / WORDS
+
+    def answer(self, truth: Integers, words: Words) -> Integers:
+        """Return the outcome of each word among `others` + 1, of which the truth is favoured.
+
+        The first words keep the truth, and each other outcome gets as many as any.
+        """
+        favoured = np.uint64(self.favoured)
+        kept = words < favoured
+        beyond = np.where(kept, 0, words - favoured) // np.uint64(self.each)
+        other = beyond.astype(np.int64)
+        return np.where(kept, truth, other + (other >= truth))
 
     @cached_property
     def charge(self) -> int:

@@ -71,7 +71,7 @@ from fugu.operators.responses.randomized_response import Odds
 from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.compiled_release import compiled_adaptive_step
+from fugu.operators.sip.compiled_release import has_compiled_prediction
 from fugu.operators.sip.conditional_randomized_response import (
     LARGEST_SHOWN,
     ConditionalRandomizedResponse,
@@ -289,16 +289,14 @@ class AdaptiveRelease(SymbolReleases):
 
     @cached_property
     def _compiled(self) -> "CompiledAdaptiveStep | None":
-        if type(self) is not AdaptiveRelease:
+        if type(self) is not AdaptiveRelease or not has_compiled_prediction(self.model):
             return None
-        return compiled_adaptive_step(
-            self.model,
-            self._odds,
-            self._fresh.bound,
-            self._doubts,
-            self.distance == "steps",
-            self._answers,
-            self._bindings,
+        from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep
+
+        bound, counts_steps = self._fresh.bound, self.distance == "steps"
+        digests = self._answers, self._bindings
+        return CompiledAdaptiveStep.of(
+            self.model, self._odds, bound, self._doubts, counts_steps, *digests
         )
 
     @cached_property

@@ -66,7 +66,6 @@ from fugu.operators.mechanism import (
     Integers,
     Releases,
     State,
-    Words,
 )
 from fugu.operators.release_digest import extended
 from fugu.operators.responses.randomized_response import WORDS, Odds
@@ -159,7 +158,7 @@ class ColdStart:
         """Release one symbol per row, then update the state from the release alone."""
         symbols = checked_symbols(inputs, self.symbols)
         word = draws.words("release", bound_to(self._bindings, symbols, state["history"]))[:, 0, 0]
-        released = self._response(symbols, word)
+        released = self.odds.answer(symbols, word)
         warm = self._warm(state)
         law = self._law_to_step(state, warm)
         released[warm] = law.draw(symbols[warm], word[warm])
@@ -186,7 +185,7 @@ class ColdStart:
         warm = self._warm(state)
         law = self._law(state, warm)
         truth = np.eye(self.symbols, dtype=bool)
-        response = np.where(truth, self.odds.favoured / WORDS, self.odds.each / WORDS)
+        response = np.where(truth, self.odds.likely, self.odds.unlikely)
         laws = np.tile(response, (len(warm), 1, 1))
         for x in range(self.symbols):
             laws[warm, x] = law.probabilities(np.full(int(warm.sum()), x)).T
@@ -231,7 +230,7 @@ class ColdStart:
         return {
             "positions before a model is learned": self.positions,
             "positions that are enough to learn from": self.enough_positions,
-            "probability that the true symbol is released, before": self.odds.favoured / WORDS,
+            "probability that the true symbol is released, before": self.odds.likely,
             "charge per release before, in nats": in_nats(self.odds.charge),
             "distance of a belief in doubles from the exact one, at most": self.radius.most,
             "state per stream in bytes": sum(c.nbytes for c in self.start(1).values()),
@@ -305,14 +304,6 @@ class ColdStart:
         belief = checked_belief(state["belief"][warm])
         doubt = self.radius.doubt(state, self._doubts)[warm]
         return CompiledLaw(belief, self.bound, doubt)
-
-    def _response(self, symbols: Integers, words: Words) -> Integers:
-        """GRR: the first words keep the symbol, and each other one gets as many."""
-        favoured = np.uint64(self.odds.favoured)
-        kept = words < favoured
-        beyond = np.where(kept, 0, words - favoured) // np.uint64(self.odds.each)
-        other = beyond.astype(np.int64)
-        return np.where(kept, symbols, other + (other >= symbols))
 
     def _after_release(
         self, state: State, law: "IntegerLaw | CompiledLaw", released: Integers

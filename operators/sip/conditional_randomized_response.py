@@ -66,7 +66,7 @@ from fugu.operators.release_digest import extended
 from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.compiled_release import compiled_step, has_compiled_law
+from fugu.operators.sip.compiled_release import has_compiled_law, has_compiled_prediction
 from fugu.operators.sip.distances import HAMMING, Distance
 from fugu.operators.sip.gaps import Gaps
 from fugu.operators.sip.guarantees import crr_guarantees, with_gaps
@@ -264,9 +264,13 @@ class ConditionalRandomizedResponse(SymbolReleases):
 
     @cached_property
     def _compiled(self) -> "CompiledStep | None":
-        if type(self) is not ConditionalRandomizedResponse or self.gaps is not None:
+        own = type(self) is ConditionalRandomizedResponse and self.gaps is None
+        if not own or not has_compiled_law(self._chosen) or not has_compiled_prediction(self.model):
             return None
-        return compiled_step(self.model, self._chosen, self.bound, self.doubts, self._bindings)
+        from fugu.operators.sip.compiled_conditional_randomized_response import CompiledStep
+
+        full_support = self.mode == "full_support"
+        return CompiledStep.of(self.model, self.bound, self.doubts, full_support, self._bindings)
 
     def _law_at(self, state: State) -> SymbolLaw:
         return self.law(self._believed(state), self.radius.doubt(state, self.doubts))
