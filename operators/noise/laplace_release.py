@@ -23,13 +23,12 @@ Source: noise specification, sections 1 to 3, with the width of the range as the
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import ClassVar
 
 import numpy as np
 
 from fugu.operators.budget_units import in_nats
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.independent_releases import IndependentReleases
@@ -130,7 +129,7 @@ class LaplaceRelease(IndependentReleases):
 
     def law_digest(self) -> bytes:
         """Identifies kind, implementation, range, measure and the sensitivity in grid steps."""
-        content = encode_fields(
+        return binding_digest(
             self.kind,
             self.implementation,
             self.lower,
@@ -138,4 +137,3 @@ class LaplaceRelease(IndependentReleases):
             self.units_per_one,
             self.noise.index_sensitivity,
         )
-        return blake2b(content, digest_size=32).digest()

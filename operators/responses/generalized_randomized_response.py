@@ -24,12 +24,11 @@ Source: SIP specification, section 9 (GRR); Kairouz, Bonawitz and Ramage 2016.
 """
 
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import ClassVar
 
 import numpy as np
 
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Releases, State
 from fugu.operators.responses.randomized_response import RandomizedResponse
 
@@ -83,5 +82,4 @@ class GeneralizedRandomizedResponse(RandomizedResponse):
 
     def law_digest(self) -> bytes:
         """Identifies kind, implementation, and the exact law."""
-        content = encode_fields(self.kind, self.implementation, self.symbols, self.odds.each)
-        return blake2b(content, digest_size=32).digest()
+        return binding_digest(self.kind, self.implementation, self.symbols, self.odds.each)

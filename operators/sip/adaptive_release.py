@@ -46,14 +46,13 @@ section 7 (budgets that follow past releases).
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from math import isfinite
 from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
 from fugu.operators.budget_units import add_spent
-from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Array,
@@ -251,7 +250,7 @@ class AdaptiveRelease(SymbolReleases):
 
     def law_digest(self) -> bytes:
         """Identifies kind, implementation, epsilons, distance and the exact smoothed model."""
-        content = encode_fields(
+        return binding_digest(
             self.kind,
             self.implementation,
             float(self.decision_epsilon).hex(),
@@ -260,7 +259,6 @@ class AdaptiveRelease(SymbolReleases):
             *self.model.identity(),
             *FORMAT,
         )
-        return blake2b(content, digest_size=32).digest()
 
     @cached_property
     def radius(self) -> Radius:

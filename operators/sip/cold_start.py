@@ -47,7 +47,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from hashlib import blake2b
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
@@ -55,7 +54,7 @@ import numpy as np
 
 from fugu.operators import compiled
 from fugu.operators.budget_units import add_spent, exact_exp, exact_expm1, in_nats
-from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Array,
@@ -238,7 +237,7 @@ class ColdStart:
 
     def law_digest(self) -> bytes:
         """Identifies kind, implementation and everything the laws and the learning depend on."""
-        content = encode_fields(
+        return binding_digest(
             self.kind,
             self.implementation,
             self.symbols,
@@ -247,7 +246,6 @@ class ColdStart:
             float(self.alpha).hex(),
             *FORMAT,
         )
-        return blake2b(content, digest_size=32).digest()
 
     @cached_property
     def _kernel(self) -> HammingKernel:

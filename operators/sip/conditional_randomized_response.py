@@ -44,14 +44,13 @@ Theorem 4 is not private for beliefs below 1/(e^eps + 1); it is replaced by the 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from math import isfinite
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fugu.operators.budget_units import add_spent, exact_exp, exact_expm1
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Draws,
@@ -236,7 +235,7 @@ class ConditionalRandomizedResponse(SymbolReleases):
 
     def law_digest(self) -> bytes:
         """Identifies kind, implementation, epsilon, the exact smoothed model, kernel and gaps."""
-        content = encode_fields(
+        return binding_digest(
             self.kind,
             self.implementation,
             float(self.epsilon).hex(),
@@ -245,7 +244,6 @@ class ConditionalRandomizedResponse(SymbolReleases):
             *(() if self.gaps is None else self.gaps.identity()),
             *self.sampling,
         )
-        return blake2b(content, digest_size=32).digest()
 
     @cached_property
     def _gain(self) -> float:
