@@ -42,7 +42,6 @@ Source: Jiang, Li, Tandon 2024, section V; SIP specification section 8, which re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import blake2b
 from math import isfinite
 from typing import ClassVar
 
@@ -50,7 +49,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.operators.budget_units import add_spent
-from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.columns import copied
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
@@ -270,7 +269,7 @@ class BatchedRelease:
 
     def law_digest(self) -> bytes:
         """Identifies kind, implementation, parameters, the exact model and the algorithms."""
-        content = encode_fields(
+        return binding_digest(
             self.kind,
             self.implementation,
             self.window,
@@ -280,7 +279,6 @@ class BatchedRelease:
             self.kernel,
             *self._plan.identity(),
         )
-        return blake2b(content, digest_size=32).digest()
 
     def _distances(self, state: State) -> Floats:
         """Return how far each belief may be from the exact one."""
