@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fugu import mechanisms
     from fugu.bytewax_step import sanitize
+    from fugu.dataflows.state.recovery import forget_unfinished_epochs
     from fugu.mechanisms import mechanism
     from fugu.operators.mechanism import Kind
     from fugu.operators.secret import Secret
@@ -32,6 +33,7 @@ _HOMES = {
     "Kind": "fugu.operators.mechanism",
     "Release": "fugu.streams",
     "Secret": "fugu.operators.secret",
+    "forget_unfinished_epochs": "fugu.dataflows.state.recovery",
     "mechanism": "fugu.mechanisms",
     "promise": "fugu.promises",
     "release": "fugu.streams",
@@ -58,6 +60,7 @@ __all__ = [
     "Kind",
     "Release",
     "Secret",
+    "forget_unfinished_epochs",
     "mechanism",
     "mechanisms",
     "promise",

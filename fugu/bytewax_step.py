@@ -36,8 +36,10 @@ def sanitize(
 
     Bytewax keeps one row of state per key in its recovery store. Draws depend on the secret, the
     step, the key, the position in the stream of the key, and the value. After a crash they come
-    again, if the source replays the records of each key in the same order. A stored row is refused
-    under another mechanism, secret or step id.
+    again if the source replays the records of each key in the same order. Call
+    `fugu.forget_unfinished_epochs` with the path of the store (of one partition) before every
+    start: Bytewax 0.21.1 may take what a killed run left of an epoch for the state after it. A row
+    is refused under another mechanism, secret or step id.
 
     `fugu run` does more. It writes a release id into every record, so that readers drop copies. It
     compares what a replay releases with what was published, and stops at a difference. It refuses

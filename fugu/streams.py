@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fugu.dataflows.base.errors import BudgetExhausted, StartRefused
 from fugu.dataflows.stages.batch_result import NOTHING, Advanced, in_input_order
@@ -30,6 +29,7 @@ from fugu.operators.randomness import DrawScope, draws_of
 from fugu.operators.secret import Secret
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
+Values = Sequence[Any] | Array
 Key = TypeVar("Key", str, bytes)
 Snapshot = tuple[bytes, State]
 """The digest that `Advance` has, and a row."""
@@ -67,8 +67,8 @@ def release(
 
 def release_arrays(
     mechanism: Mechanism,
-    keys: Sequence[str] | Sequence[bytes],
-    values: ArrayLike,
+    keys: Iterable[str] | Iterable[bytes],
+    values: Values,
     secret: Secret,
     *,
     name: str = "release",
@@ -101,7 +101,7 @@ class Advance:
         return {**self._mechanism.start(rows), _POSITION: np.zeros(rows, dtype=np.int64)}
 
     def __call__(
-        self, state: State, rows: Integers, keys: Sequence[bytes], values: ArrayLike
+        self, state: State, rows: Integers, keys: Sequence[bytes], values: Values
     ) -> tuple[State, Releases]:
         """Release `values[i]` in row `rows[i]` of the state, whose key is `keys[i]`.
 
@@ -134,12 +134,11 @@ class Advance:
             )
         return state
 
-    def _taken(self, values: ArrayLike) -> Array:
+    def _taken(self, values: Values) -> Array:
         """Return payloads as they are, and anything else as integers."""
         if self._holds_payloads:
-            payloads = list(values)  # type: ignore[arg-type]
-            taken: Array = np.empty(len(payloads), dtype=object)
-            taken[:] = payloads
+            taken: Array = np.empty(len(values), dtype=object)
+            taken[:] = values
             return taken
         taken = np.asarray(values)
         if taken.size == 0:
@@ -169,7 +168,7 @@ class Advance:
 
 
 def _of_table(
-    advance: Advance, table: RowTable, keys: Sequence[str] | Sequence[bytes], values: ArrayLike
+    advance: Advance, table: RowTable, keys: Iterable[str] | Iterable[bytes], values: Values
 ) -> Releases:
     names = [key.encode() if isinstance(key, str) else key for key in keys]
     distinct, rows = np.unique(table.rows_of(names), return_inverse=True)

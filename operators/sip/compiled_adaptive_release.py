@@ -8,26 +8,9 @@ from fugu.operators.byte_fields import encode_fields
 from fugu.operators.columns import copied
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.compiled_blake2b import Bytes
-from fugu.operators.compiled_charges import bit_length
-from fugu.operators.compiled_charges import charge_up_to
-from fugu.operators.compiled_charges import extended
-from fugu.operators.compiled_charges import spent_after
-from fugu.operators.compiled_keyed_words import HISTORY_BYTES
-from fugu.operators.compiled_keyed_words import DrawColumns
-from fugu.operators.compiled_keyed_words import bound_word
-from fugu.operators.compiled_keyed_words import bytes_of
-from fugu.operators.mechanism import Array
-from fugu.operators.mechanism import Floats
-from fugu.operators.mechanism import Integers
-from fugu.operators.mechanism import Kind
-from fugu.operators.mechanism import Releases
-from fugu.operators.mechanism import Run
-from fugu.operators.mechanism import State
-from fugu.operators.mechanism import Words
-from fugu.operators.compiled.keyed_words import HISTORY_BYTES
-from fugu.operators.compiled.keyed_words import DrawColumns
-from fugu.operators.compiled.keyed_words import bound_word
-from fugu.operators.compiled.keyed_words import bytes_of
+from fugu.operators.compiled_charges import bit_length, charge_up_to, extended, spent_after
+from fugu.operators.compiled_keyed_words import HISTORY_BYTES, DrawColumns, bound_word, bytes_of
+from fugu.operators.mechanism import Floats, Integers, Kind, Releases, Run, State, Words
 from fugu.operators.randomness import KeyedDraws
 from fugu.operators.responses.randomized_response import Odds
 from fugu.operators.sip import compiled_integer_law as law_of

@@ -40,7 +40,7 @@ class Running:
         """Start it."""
         self._errors = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "fugu", "run", str(self._file.path)],
+            [sys.executable, "-P", "-m", "fugu", "run", str(self._file.path)],
             env={**os.environ, SECRET: token_hex(32)},
             stderr=self._errors,
         )

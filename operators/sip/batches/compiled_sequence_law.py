@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from fugu.operators.budget_units import charge_of_ratio
-from fugu.operators.compiled.charges import charge_up_to
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.compiled_charges import charge_up_to
 from fugu.operators.mechanism import Array, Floats, Integers, Words
