@@ -8,8 +8,13 @@
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
 
 # What pages of the site are made of, or link to.
+<<<<<<< HEAD
 PAGES := README.md CONTRIBUTING.md CHANGELOG.md docs examples deploy bench/peers bench/results \
 	operators/compiled_blake2b.py tests/acceptance/results
+=======
+PAGES := README.md CONTRIBUTING.md CHANGELOG.md docs examples deploy bench operators dataflows \
+	tests/acceptance/results
+>>>>>>> docs2
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,7 +58,7 @@ bench: need-kafka .venv/bench ## measure throughput beside peers on a real Kafka
 docs: need-python .venv/docs ## build the pages into a site in build/site, and check every link
 	@rm -rf build/pages && mkdir -p build/pages
 	@tar -cf - --exclude=__pycache__ $(PAGES) | tar -xf - -C build/pages
-	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
 	@echo "fugu: build/site/index.html"
 
 lint: need-python .venv/dev ## check style and types

@@ -14,14 +14,14 @@ from bytewax.dataflow import Dataflow
 from bytewax.errors import BytewaxRuntimeError
 from bytewax.recovery import RecoveryConfig, init_db_dir
 from bytewax.testing import TestingSink, TestingSource, run_main
-from tests.conformance.example import Example
-from tests.conformance.kinds import KINDS
 
 import fugu
 from fugu.mechanisms import PER_RECORD
 from fugu.operators.byte_fields import encode_fields
 from fugu.operators.mechanism import Inputs, Kind, Mechanism, TimedMechanism
 from fugu.operators.randomness import DrawScope
+from tests.conformance.example import Example
+from tests.conformance.kinds import KINDS
 
 SECRET = fugu.Secret(bytes(range(32)))
 KEYS = ("ada", "bob", "eve")
