@@ -8,13 +8,8 @@
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
 
 # What pages of the site are made of, or link to.
-<<<<<<< HEAD
-PAGES := README.md CONTRIBUTING.md CHANGELOG.md docs examples deploy bench/peers bench/results \
-	operators/compiled_blake2b.py tests/acceptance/results
-=======
 PAGES := README.md CONTRIBUTING.md CHANGELOG.md docs examples deploy bench operators dataflows \
 	tests/acceptance/results
->>>>>>> docs2
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
