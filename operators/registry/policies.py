@@ -9,16 +9,18 @@ import numpy as np
 
 from fugu.operators.registry.example import EPSILONS, Example, Kind
 from fugu.operators.swellfish.calendar import Calendar, Once
+from fugu.operators.swellfish.household import HOUSEHOLD
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.strategy import PolicyStrategy
 from fugu.operators.swellfish.temporal_sensitivity import Query
 from fugu.operators.swellfish.timeline import Policies
-from fugu.operators.swellfish.tinar_sample import TINARSample
-from fugu.operators.swellfish.tinar_uniform import TINARUniform
-from fugu.operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
-from fugu.operators.swellfish.ts_budget_distribution import TSBudgetDistribution
-from fugu.operators.swellfish.ts_sample import TSSample
-from fugu.operators.swellfish.ts_uniform import TSUniform
+from fugu.operators.swellfish.tinar_strategies import TINARSample, TINARUniform
+from fugu.operators.swellfish.ts_strategies import (
+    TSBudgetAbsorption,
+    TSBudgetDistribution,
+    TSSample,
+    TSUniform,
+)
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_is import UnicornIS
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
@@ -37,22 +39,6 @@ def _every_day(name: str, hours: tuple[int, int], *thresholds: int) -> Policy:
     start, end = (3600 * hour for hour in hours)
     return Policy(name, Calendar(_UTC, tuple(range(7)), start, end), len(thresholds), thresholds)
 
-
-HOUSEHOLD = Policies(
-    _HOUR,
-    Query("sum", 2757),
-    (
-        Collection(
-            "home",
-            (
-                _once("tea", (1, 3), 100),
-                _once("shower", (2, 6), 220, 220),
-                _once("vacuum", (7, 10), 50),
-            ),
-        ),
-    ),
-)
-"""Three things that somebody would not have known, of which the first two overlap in hour 2."""
 
 _BUILDING = Policies(
     _HOUR,

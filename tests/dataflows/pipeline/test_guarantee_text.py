@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from fugu.dataflows.pipeline.guarantee_text import guarantee_id, in_words
-from fugu.operators.registry.policies import HOUSEHOLD
+from fugu.operators.swellfish.household import HOUSEHOLD
 from fugu.operators.sip.paper_conditional_randomized_response import (
     PaperConditionalRandomizedResponse,
 )
