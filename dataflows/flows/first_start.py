@@ -12,7 +12,7 @@ from pathlib import Path
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.kafka.client import Bounds, Client, Topic
 from fugu.dataflows.pipeline.topics import bounds_of
-from fugu.dataflows.publishing.envelope import RELEASE_HEADER
+from fugu.dataflows.records.published import RELEASE_HEADER
 
 _LOOKED_AT = 1_000
 """How many of the newest records of a partition say whose topic it is."""

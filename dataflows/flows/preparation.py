@@ -8,6 +8,7 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.flows.first_start import empty_topic_begin, require_keys_without_a_past
 from fugu.dataflows.flows.flow import STEPS
 from fugu.dataflows.flows.former_stages import former_rows
+from fugu.dataflows.flows.state_directories import shard_directories
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.source import StopFlag
@@ -24,7 +25,7 @@ from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.publishing.registration import refuse_a_second_sink, register
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.state.directory import StateDirectory, shard_directories
+from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint, check_same
 from fugu.dataflows.state.former_rows import FormerRows
 from fugu.operators.mechanism import Mechanism

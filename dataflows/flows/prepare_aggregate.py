@@ -13,13 +13,14 @@ from fugu.dataflows.flows.aggregate_flow import (
 )
 from fugu.dataflows.flows.policy_flow import POLICY_STEPS, PolicyPlan
 from fugu.dataflows.flows.preparation import Preparation
+from fugu.dataflows.flows.state_directories import merge_directory, policies_directory
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kinds import AggregateOperator, PolicyOperator
 from fugu.dataflows.pipeline.topics import Topics, find_aggregate_topics, find_policies
 from fugu.dataflows.stages.bounding import Bounding
 from fugu.dataflows.stages.log_entries import POLICIES_KEY, partition_key
 from fugu.dataflows.stages.merging import Merge
-from fugu.dataflows.state.directory import StateDirectory, merge_directory, policies_directory
+from fugu.dataflows.state.directory import StateDirectory
 
 log = logging.getLogger(__name__)
 

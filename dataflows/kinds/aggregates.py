@@ -12,7 +12,7 @@ from fugu.dataflows.kinds.correlation import Correlation, FlagsSection
 from fugu.dataflows.kinds.numbers import RangeSection
 from fugu.dataflows.kinds.ticks import EventTimeTicks
 from fugu.dataflows.records.contributions import Figures
-from fugu.operators.wevent.strategy import LARGEST_VALUE
+from fugu.operators.wevent.limits import LARGEST_VALUE
 
 Strategy = Literal[
     "uniform",

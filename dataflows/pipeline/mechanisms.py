@@ -48,7 +48,7 @@ from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse

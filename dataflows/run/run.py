@@ -134,7 +134,7 @@ def flow(path: str) -> Dataflow:
     """The dataflow of an unsharded pipeline, for people who know bytewax.
 
     python -m bytewax.run "fugu.dataflows.run.run:flow('pipeline.yaml')" \\
-        -r STATE/shard-0000/recovery -s 1
+        -r STATE/shard-0000/recovery -s 1 -b 0
     """
     file = PipelineFile.read(Path(path))
     aggregate = isinstance(file.pipeline.operator, AggregateOperator)

@@ -4,7 +4,8 @@ Source: real-time release specification, section 5.
 """
 
 from fugu.operators.guarantee import Guarantee, Neighbours
-from fugu.operators.wevent.guarantees import CORRELATION, beyond
+from fugu.operators.sentences import CORRELATION
+from fugu.operators.wevent.guarantees import beyond
 
 _PROOF = (
     "real-time release specification, sections 2 (the filter is post-processing) and 5; Canonne, "

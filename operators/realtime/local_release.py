@@ -42,8 +42,8 @@ from fugu.operators.mechanism import Draws, Inputs, Releases, State
 from fugu.operators.noise.grid import counted
 from fugu.operators.noise.laplace_release import LARGEST_UNITS_PER_ONE
 from fugu.operators.realtime.real_time_release import Presentation, RealTimeRelease
-from fugu.operators.wevent.guarantees import CORRELATION
-from fugu.operators.wevent.strategy import LARGEST_VALUE
+from fugu.operators.sentences import CORRELATION
+from fugu.operators.wevent.limits import LARGEST_VALUE
 
 _NUMBERS = Neighbours("stream", "number", "replaced")
 _NOT_COVERED = (

@@ -31,7 +31,7 @@ from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.noise.gaussian import GaussianNoise
 from fugu.operators.noise.row_grids import RowGrids
 from fugu.operators.randomness import draws_of
-from fugu.operators.wevent.strategy import LARGEST_VALUE
+from fugu.operators.wevent.limits import LARGEST_VALUE
 
 _INNER = encode_fields(1, PRECISION)
 """One coordinate of a draw, and the precision of the sampler."""

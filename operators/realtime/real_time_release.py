@@ -72,15 +72,15 @@ from fugu.operators.realtime.accountants import gaussian_total, paper_total
 from fugu.operators.realtime.guarantees import real_time_guarantee
 from fugu.operators.realtime.measurement import Measurement
 from fugu.operators.realtime.schedule import Schedule, constant, decaying, in_shares
-from fugu.operators.wevent.strategy import (
+from fugu.operators.wevent.limits import (
     LARGEST_BINS,
     LARGEST_EPSILON,
     LARGEST_VALUE,
-    kinds_of,
     require_length,
     require_size,
     vectors,
 )
+from fugu.operators.wevent.tick import kinds_of
 
 LARGEST_HORIZON = 10**7
 LARGEST_DECAY = 0.999

@@ -6,7 +6,7 @@ Source: Swellfish specification, section 1.2 (guarantee, corrected; what users m
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.noise.additive import finite_precision_delta
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
-from fugu.operators.wevent.guarantees import CORRELATION
+from fugu.operators.sentences import CORRELATION
 
 _PUBLISHED = {
     "repeat": "the last release is repeated",

@@ -43,16 +43,14 @@ from fugu.operators.release_digest import extended
 from fugu.operators.swellfish.guarantees import interval_guarantee
 from fugu.operators.swellfish.relevance import Relevance, Timeline
 from fugu.operators.wevent.allocation import Booleans, Offer
-from fugu.operators.wevent.strategy import (
+from fugu.operators.wevent.limits import (
     LARGEST_BINS,
     LARGEST_VALUE,
-    Tick,
-    digests,
     require_size,
-    standard_errors,
     units_below,
     vectors,
 )
+from fugu.operators.wevent.tick import Tick, digests, standard_errors
 
 Opened = TypeVar("Opened")
 """What a strategy makes of its state before it makes an offer."""

@@ -12,7 +12,7 @@ Parameters: those of `unicorn_is`. Input and release: as for `tinar_uniform`.
 >>> from fugu.operators.mechanism import Inputs
 >>> from fugu.operators.randomness import DrawScope, tick_position
 >>> from fugu.operators.secret import Secret
->>> from fugu.operators.registry.policies import HOUSEHOLD
+>>> from fugu.operators.swellfish.household import HOUSEHOLD
 >>> sample = TINARSample(HOUSEHOLD, bins=1, epsilon=1.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "sample", 1, sample.law_digest())
 >>> state, charged = sample.start(1), []

@@ -13,7 +13,7 @@ Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`; the a
 >>> from fugu.operators.mechanism import Inputs
 >>> from fugu.operators.randomness import DrawScope, tick_position
 >>> from fugu.operators.secret import Secret
->>> from fugu.operators.registry.policies import HOUSEHOLD
+>>> from fugu.operators.swellfish.household import HOUSEHOLD
 >>> even = TINARUniform(HOUSEHOLD, bins=1, epsilon=1.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "uniform", 1, even.law_digest())
 >>> state, charged = even.start(1), []

@@ -13,7 +13,7 @@ has: while a longer one is open, nothing is published. Input and release: as for
 >>> from fugu.operators.mechanism import Inputs
 >>> from fugu.operators.randomness import DrawScope, tick_position
 >>> from fugu.operators.secret import Secret
->>> from fugu.operators.registry.policies import HOUSEHOLD
+>>> from fugu.operators.swellfish.household import HOUSEHOLD
 >>> absorption = TSBudgetAbsorption(HOUSEHOLD, bins=1, epsilon=1.0, window=4)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "ba", 1, absorption.law_digest())
 >>> state, charged = absorption.start(1), []

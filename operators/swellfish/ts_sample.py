@@ -14,7 +14,7 @@ has: while a longer one is open, nothing is published. Input and release: as for
 >>> from fugu.operators.mechanism import Inputs
 >>> from fugu.operators.randomness import DrawScope, tick_position
 >>> from fugu.operators.secret import Secret
->>> from fugu.operators.registry.policies import HOUSEHOLD
+>>> from fugu.operators.swellfish.household import HOUSEHOLD
 >>> sample = TSSample(HOUSEHOLD, bins=1, epsilon=1.0, window=4)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "sample", 1, sample.law_digest())
 >>> state, charged = sample.start(1), []

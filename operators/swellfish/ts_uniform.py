@@ -12,7 +12,7 @@ has: while a longer one is open, nothing is published. Input and release: as for
 >>> from fugu.operators.mechanism import Inputs
 >>> from fugu.operators.randomness import DrawScope, tick_position
 >>> from fugu.operators.secret import Secret
->>> from fugu.operators.registry.policies import HOUSEHOLD
+>>> from fugu.operators.swellfish.household import HOUSEHOLD
 >>> uniform = TSUniform(HOUSEHOLD, bins=1, epsilon=1.0, window=4)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "uniform", 1, uniform.law_digest())
 >>> state, charged = uniform.start(1), []

@@ -13,7 +13,7 @@ Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`.
 >>> from fugu.operators.mechanism import Inputs
 >>> from fugu.operators.randomness import DrawScope, tick_position
 >>> from fugu.operators.secret import Secret
->>> from fugu.operators.registry.policies import HOUSEHOLD
+>>> from fugu.operators.swellfish.household import HOUSEHOLD
 >>> from fugu.operators.swellfish.strategy import Status
 >>> unicorn = Unicorn(HOUSEHOLD, bins=1, epsilon=10.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "unicorn", 1, unicorn.law_digest())

@@ -17,7 +17,7 @@ in units, and the `sensitivity` of the tick, in units.
 >>> from fugu.operators.mechanism import Inputs
 >>> from fugu.operators.randomness import DrawScope, tick_position
 >>> from fugu.operators.secret import Secret
->>> from fugu.operators.registry.policies import HOUSEHOLD
+>>> from fugu.operators.swellfish.household import HOUSEHOLD
 >>> from fugu.operators.swellfish.strategy import Status
 >>> once = UnicornIS(HOUSEHOLD, bins=1, epsilon=1.0)
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "is", 1, once.law_digest())

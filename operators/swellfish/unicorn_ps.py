@@ -12,7 +12,7 @@ Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`.
 >>> from fugu.operators.mechanism import Inputs
 >>> from fugu.operators.randomness import DrawScope, tick_position
 >>> from fugu.operators.secret import Secret
->>> from fugu.operators.registry.policies import HOUSEHOLD
+>>> from fugu.operators.swellfish.household import HOUSEHOLD
 >>> always = UnicornPS(HOUSEHOLD, bins=1, epsilon=1.0, irrelevant="exact")
 >>> scope = DrawScope(Secret(bytes(32)), "demo", "ps", 1, always.law_digest())
 >>> state = always.start(1)

@@ -24,7 +24,7 @@ from fugu.operators.mechanism import State
 from fugu.operators.swellfish.relevance import Relevance
 from fugu.operators.swellfish.strategy import PolicyStrategy
 from fugu.operators.wevent.allocation import Offer, Rule
-from fugu.operators.wevent.strategy import LARGEST_WINDOW, require_size
+from fugu.operators.wevent.limits import LARGEST_WINDOW, require_size
 
 _PREFIX = "rule_"
 _COVERED = "covered"

@@ -1,10 +1,11 @@
-"""Every registered example in turn."""
+"""Every declared example in turn."""
 
 from collections.abc import Callable
 
 import pytest
 
-from fugu.operators.registry import KINDS, Example
+from tests.conformance.example import Example
+from tests.conformance.kinds import KINDS
 
 EXAMPLES = [
     (kind, number) for kind, entry in KINDS.items() for number in range(len(entry.examples()))

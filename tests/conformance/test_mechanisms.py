@@ -1,4 +1,4 @@
-"""How every registered mechanism must behave, one position at a time: the same suite for all."""
+"""How every mechanism must behave, one position at a time: the same suite for all."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
@@ -14,7 +14,7 @@ from fugu.operators.mechanism import (
     TimedMechanism,
 )
 from fugu.operators.randomness import record_positions
-from fugu.operators.registry import Example
+from tests.conformance.example import Example
 from tests.conformance.streams import Stored, Streams, WatchedDraws
 
 ROWS, STEPS = 5, 12

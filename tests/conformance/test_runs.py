@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from fugu.operators.mechanism import ExhaustibleMechanism, Inputs, Integers, RunningMechanism
 from fugu.operators.multi_step import running
 from fugu.operators.randomness import record_positions
-from fugu.operators.registry import KINDS, Example
 from tests.conformance.conftest import EXAMPLES
+from tests.conformance.example import Example
+from tests.conformance.kinds import KINDS
 from tests.conformance.streams import Stored, Streams
 
 ROWS = 5

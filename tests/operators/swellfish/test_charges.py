@@ -17,7 +17,7 @@ from fugu.operators.swellfish.ts_uniform import TSUniform
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_is import UnicornIS
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
-from fugu.operators.wevent.strategy import units_below
+from fugu.operators.wevent.limits import units_below
 from tests.operators.swellfish.fixed_timeline import FixedTimeline, Person, random_timeline
 from tests.operators.swellfish.running import (
     UNITS,

@@ -7,7 +7,7 @@ import pytest
 
 from fugu.operators.mechanism import Guarantee
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
-from fugu.operators.registry.policies import HOUSEHOLD
+from fugu.operators.swellfish.household import HOUSEHOLD
 from fugu.operators.swellfish.strategy import Irrelevant
 from fugu.operators.swellfish.ts_uniform import TSUniform
 from fugu.operators.swellfish.unicorn import Unicorn

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Inputs, Integers, Kind
-from fugu.operators.registry.policies import HOUSEHOLD
 from fugu.operators.swellfish.calendar import Once
 from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.household import HOUSEHOLD
 from fugu.operators.swellfish.ledger import decoded
 from fugu.operators.swellfish.occurrence import Occurrence
 from fugu.operators.swellfish.policy import Policy

@@ -11,16 +11,15 @@ that were meant for counts (`fast`, `rescue_dp`).
 """
 
 from functools import singledispatch
-from hashlib import blake2b
 
 from fugu.operators.budget import Budgeted
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import binding_digest, encode_fields
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.realtime.zcdp import units_of_rho
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
@@ -219,5 +218,4 @@ def _of_strategy(mechanism: Strategy, identity: bytes) -> bytes:
 
 
 def _digest(mechanism: Mechanism, *fields: str | int | bytes) -> bytes:
-    content = encode_fields(mechanism.kind, former_implementation(mechanism), *fields)
-    return blake2b(content, digest_size=32).digest()
+    return binding_digest(mechanism.kind, former_implementation(mechanism), *fields)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.operators.compiled.blake2b import (
+from fugu.operators.compiled.compiling import entry_point, part
+from fugu.operators.compiled_blake2b import (
     BLOCK_BYTES,
     BLOCK_WORDS,
     DIGEST_WORDS,
@@ -17,7 +18,6 @@ from fugu.operators.compiled.blake2b import (
     finish,
     fresh_state,
 )
-from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.equal_parts import EqualParts
 from fugu.operators.mechanism import Integers, Words
 

@@ -42,7 +42,6 @@ Source: Jiang, Li, Tandon 2024, section V; SIP specification section 8, which re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import blake2b
 from math import isfinite
 from typing import ClassVar
 
@@ -50,7 +49,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.operators.budget_units import add_spent
-from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.byte_fields import binding_digest
+from fugu.operators.columns import copied
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Array,
@@ -140,7 +140,7 @@ class BatchedRelease:
         symbols = checked_symbols(inputs, self.model.symbols)
         complete = state["held"] == self.window - 1
         held = np.concatenate([state["pending"], symbols[:, None]], axis=1)
-        after = {name: column.copy() for name, column in state.items()}
+        after = copied(state)
         waiting = np.flatnonzero(~complete)
         after["pending"][waiting, state["held"][waiting]] = symbols[waiting]
         after["held"][waiting] += 1
@@ -159,7 +159,7 @@ class BatchedRelease:
         positions of `draws` must be none of those that `step` was called with. A stream that goes
         on begins its next batch.
         """
-        after = {name: column.copy() for name, column in state.items()}
+        after = copied(state)
         releases = self._nothing(len(state["held"]))
         for length, plan in self._shorter_plans.items():
             ending = np.flatnonzero(state["held"] == length)
@@ -175,7 +175,7 @@ class BatchedRelease:
         true shares of the symbols. A shorter batch at the end of a stream is filled up with -1, and
         nothing (nan) is learned there.
         """
-        after = {name: column.copy() for name, column in state.items()}
+        after = copied(state)
         learned = np.full((len(released), self.window, self.model.symbols), np.nan)
         lengths = (released >= 0).sum(axis=1)
         for length in np.unique(lengths).tolist():
@@ -269,7 +269,7 @@ class BatchedRelease:
 
     def law_digest(self) -> bytes:
         """Identifies kind, implementation, parameters, the exact model and the algorithms."""
-        content = encode_fields(
+        return binding_digest(
             self.kind,
             self.implementation,
             self.window,
@@ -279,7 +279,6 @@ class BatchedRelease:
             self.kernel,
             *self._plan.identity(),
         )
-        return blake2b(content, digest_size=32).digest()
 
     def _distances(self, state: State) -> Floats:
         """Return how far each belief may be from the exact one."""

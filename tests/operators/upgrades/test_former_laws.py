@@ -1,6 +1,6 @@
 """States of the version before are recognised: digests as that version computed them.
 
-The pins are digests over (implementation, law digest) of all registered examples, made with that
+The pins are digests over (implementation, law digest) of all examples, made with that
 version.
 """
 
@@ -9,8 +9,8 @@ from hashlib import blake2b
 
 import pytest
 
-from fugu.operators.former_laws import former_implementation, former_law_digest
-from fugu.operators.registry import KINDS
+from fugu.operators.upgrades.former_laws import former_implementation, former_law_digest
+from tests.conformance.kinds import KINDS
 
 MADE_BY_THE_VERSION_BEFORE = {
     "adaptive_crr": "424ba2bf0064010c5e37ce78d094f3e0",

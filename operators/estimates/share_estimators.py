@@ -4,8 +4,9 @@ A `ShareReader` turns every release that says something new into one estimate pe
 it was the truth, for each record that the release is about. The mean of these estimates over many
 records estimates the shares of the true symbols.
 
->>> from fugu.operators.registry import KINDS
->>> reader = share_reader(KINDS["crr"].examples()[0].mechanism)
+>>> from fugu.operators.sip.markov_model import MarkovModel
+>>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+>>> reader = share_reader(ConditionalRandomizedResponse(model, epsilon=1.0))
 >>> kinds = np.array([Kind.FRESH, Kind.REPEATED])
 >>> state, told = reader.read(reader.start(2), Releases(np.array([1, 1]), kinds=kinds))
 >>> told.round(3).tolist()
@@ -23,10 +24,11 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from fugu.operators.budget import Budgeted
+from fugu.operators.columns import copied, put, taken
 from fugu.operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases, State
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
@@ -84,12 +86,12 @@ class PosteriorReader:
         """Observe what is fresh, and predict past what is not."""
         fresh = np.asarray(releases.kinds == Kind.FRESH)
         observed, posterior = self.mechanism.observe(
-            _rows(state, fresh), releases.values[fresh].astype(np.int64)
+            taken(state, fresh), releases.values[fresh].astype(np.int64)
         )
-        skipped, _ = self.mechanism.skip(_rows(state, ~fresh), releases.values[~fresh])
-        after = {name: np.empty_like(column) for name, column in state.items()}
-        for name, column in after.items():
-            column[fresh], column[~fresh] = observed[name], skipped[name]
+        skipped, _ = self.mechanism.skip(taken(state, ~fresh), releases.values[~fresh])
+        after = copied(state)
+        put(after, fresh, observed)
+        put(after, ~fresh, skipped)
         return after, _aligned(fresh, posterior)
 
 
@@ -113,14 +115,14 @@ class BatchReader:
         silent = np.asarray(releases.kinds == Kind.SUPPRESSED)
         waiting = silent & (state["held"] < self.mechanism.window - 1)
         past = ~fresh & ~waiting
-        after = {name: column.copy() for name, column in state.items()}
+        after = copied(state)
         after["held"] += waiting
-        observed, posterior = self.mechanism.observe(_rows(state, fresh), releases.values[fresh])
+        observed, posterior = self.mechanism.observe(taken(state, fresh), releases.values[fresh])
         still_held = np.where(silent, state["held"], 0)
         skipping = {**state, "held": state["held"] - still_held}
-        skipped, _ = self.mechanism.skip(_rows(skipping, past), releases.values[past])
-        for name, column in after.items():
-            column[fresh], column[past] = observed[name], skipped[name]
+        skipped, _ = self.mechanism.skip(taken(skipping, past), releases.values[past])
+        put(after, fresh, observed)
+        put(after, past, skipped)
         after["held"][past] = still_held[past]
         return after, _aligned(fresh, posterior)
 
@@ -236,10 +238,6 @@ def share_reader(mechanism: Mechanism) -> ShareReader | None:
         case SymbolReporter() as reporter:
             return CountReader(reporter)
     return None
-
-
-def _rows(state: State, chosen: Array) -> State:
-    return {name: column[chosen] for name, column in state.items()}
 
 
 def _aligned(told: Array, estimates: Floats) -> Floats:

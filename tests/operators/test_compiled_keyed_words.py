@@ -5,7 +5,7 @@ from hashlib import blake2b
 import numpy as np
 import pytest
 
-from fugu.operators.compiled.keyed_words import Absorbed, Joined, draw_words
+from fugu.operators.compiled_keyed_words import Absorbed, Joined, draw_words
 from fugu.operators.randomness import WORTH_COMPILING, DrawScope, record_positions
 from fugu.operators.secret import Secret
 from tests.operators.word_layout import sized
