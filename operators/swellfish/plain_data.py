@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from datetime import date, datetime
-from functools import cache
 from types import UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
@@ -41,8 +40,7 @@ class PlainData:
         if isinstance(data, cls):
             return data
         with _named(cls.__name__.lower(), data):
-            kind: type[Any] = cls
-            hints = _hints(kind)
+            hints = _hints(cls)
             given = _members(data, *hints)
             return cls(**{name: _read(name, hint, given[name]) for name, hint in hints.items()})
 
@@ -52,7 +50,6 @@ def plain_json(data: object) -> bytes:
     return json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
 
 
-@cache
 def _hints(kind: type[Any]) -> dict[str, Any]:
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in fields(kind) if field.init}
