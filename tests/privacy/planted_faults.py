@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -165,9 +166,9 @@ class FloatingPointNoise(LaplaceRelease):
 class ChargedOncePerBatch(Lift):
     """A key that occurs again in a batch is released again, and not charged again."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "_running", None)
+    @cached_property
+    def _running(self) -> None:
+        return None
 
     def _step(self, state: State, decoded: Decoded, index: Integers) -> tuple[State, Releases]:
         after, releases = super()._step(state, decoded, index)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fugu.dataflows.flows.aggregate_flow import Merging
+from fugu.dataflows.flows.merging import MergeStep
 from fugu.dataflows.offline.evaluation.aggregates.exact import Exact
 from fugu.dataflows.stages.merging import Merge
 from fugu.dataflows.stages.partials import Partial
@@ -14,10 +14,10 @@ from fugu.operators.secret import Secret
 GROUPS = 10_000
 
 
-def merging(directory: Path, snapshot: bytes | None) -> Merging:
+def merging(directory: Path, snapshot: bytes | None) -> MergeStep:
     scope = DrawScope(Secret(bytes(32)), "city", "exact", 1, bytes(32))
     merge = Merge(Exact(), scope, "topic-id", partitions=2, groups=GROUPS)
-    return Merging(merge, "log", directory, snapshot)
+    return MergeStep(merge, "log", directory, snapshot)
 
 
 def figures(tick: int) -> Partial:

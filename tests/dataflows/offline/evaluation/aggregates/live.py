@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 
 from fugu.dataflows.base.batches import Batch
-from fugu.dataflows.flows.aggregate_flow import Merging
+from fugu.dataflows.flows.merging import MergeStep
 from fugu.dataflows.offline.evaluation.run import secret_of
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -46,7 +46,7 @@ def live(file: PipelineFile, path: Path, secret: Secret) -> Iterator[list[float]
     law = mechanism.law_digest()
     scope = DrawScope(secret, pipeline.name, operator.kind, pipeline.version, law)
     merge = Merge(mechanism, scope, pipeline.source.topic, 1, operator.group_count)
-    merging = Merging(merge, "log", path.parent, None)
+    merging = MergeStep(merge, "log", path.parent, None)
     for start in range(0, len(lines), 7):
         values: list[bytes | None] = [*lines[start : start + 7]]
         offsets = list(range(start + 1, start + 1 + len(values)))
