@@ -16,7 +16,7 @@ from bench.watched import Stopwatch, WatchedMechanism, WatchedTable
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.publishing.envelope import Pseudonyms
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 
 DECODE = "codec: decode"
@@ -73,9 +73,9 @@ def measure_parts(plan: StreamsPlan, users: Sequence[bytes], batches: Sequence[B
     )
 
 
-def lift_of(plan: StreamsPlan, mechanism: Any) -> Lift:
+def lift_of(plan: StreamsPlan, mechanism: Any) -> PerRecord:
     """The lift of the dataflow, with this mechanism."""
-    assert isinstance(plan.stage, Lift)
+    assert isinstance(plan.stage, PerRecord)
     return replace(plan.stage, mechanism=mechanism)
 
 

@@ -20,7 +20,7 @@ from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.kafka.source import part_name
 from fugu.dataflows.records.contributions import Figures
 from fugu.dataflows.stages.log_entries import Entry, read_entry
-from fugu.dataflows.stages.merging import Merge
+from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.state.row_log import BlockLog
 from fugu.operators.mechanism import Kind, Releases
@@ -33,7 +33,7 @@ TickReleases = Sequence[tuple[int, Releases]]
 class MergingPlan(Plan):
     """Hold the plan of the merge; its source is the internal log."""
 
-    merge: Merge
+    merge: Merging
     ticks: Ticks
     figures: Figures
 
@@ -90,7 +90,7 @@ class MergeStep(StatefulBatchLogic[list[Entry], TickReleases, bytes]):
     ticks that are not complete, which it points at.
     """
 
-    def __init__(self, merge: Merge, topic: str, directory: Path, content: bytes | None) -> None:
+    def __init__(self, merge: Merging, topic: str, directory: Path, content: bytes | None) -> None:
         self._merge = merge
         self._topic = topic
         self._sums = BlockLog(directory, 0, OpenTicks(), of="sums")

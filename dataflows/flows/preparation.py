@@ -52,10 +52,10 @@ from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.publishing.registration import refuse_a_second_sink, register
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.bounding import Bounding
 from fugu.dataflows.stages.log_entries import POLICIES_KEY, partition_key
-from fugu.dataflows.stages.merging import Merge
+from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.stateful_step import Stage
+from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint, check_same
 from fugu.operators.randomness import DrawScope
@@ -132,7 +132,7 @@ class Preparation:
             own = range(shard, summing.source.partitions, self.pipeline.state.shards)
             refuse_entries(self.client, summing.sink, directory, map(partition_key, own))
         admission = self._admission(summing.source)
-        stage = Bounding(operator.in_ticks(), operator.group_count, admission, operator.sets)
+        stage = Summing(operator.in_ticks(), operator.group_count, admission, operator.sets)
         plans: list[Plan] = [
             self._plan(
                 SummingPlan,
@@ -167,7 +167,7 @@ class Preparation:
             max_batch=max(
                 1, min(self.pipeline.source.max_batch, _FIGURES_AT_ONCE // operator.group_count)
             ),
-            merge=Merge(
+            merge=Merging(
                 self.mechanism,
                 self.scope,
                 source.identity,

@@ -10,9 +10,9 @@ from fugu.dataflows.kinds import (
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import deduplication_of, ticks_of
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.displaced import TickLift
-from fugu.dataflows.stages.per_record import Lift
-from fugu.dataflows.stages.series import SeriesLift
+from fugu.dataflows.stages.displaced import PayloadsPerTick
+from fugu.dataflows.stages.per_record import PerRecord
+from fugu.dataflows.stages.series import SeriesPerTick
 from fugu.dataflows.stages.stream_stage import StreamStage
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.randomness import DrawScope
@@ -64,8 +64,8 @@ def stage_of(
     """Return the stage of single streams, over the topic identified by `source`."""
     ticks = ticks_of(pipeline)
     if ticks is None:
-        return Lift(mechanism, scope, source, admission, deduplication_of(pipeline))
+        return PerRecord(mechanism, scope, source, admission, deduplication_of(pipeline))
     if isinstance(mechanism, LocalRealTimeRelease):
-        return SeriesLift(mechanism, scope, source, admission, ticks)
+        return SeriesPerTick(mechanism, scope, source, admission, ticks)
     assert isinstance(mechanism, TemporalPerturbation)
-    return TickLift(mechanism, scope, source, admission, ticks)
+    return PayloadsPerTick(mechanism, scope, source, admission, ticks)

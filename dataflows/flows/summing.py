@@ -11,15 +11,15 @@ from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.flows.partitions import PartitionsPlan
 from fugu.dataflows.flows.plan import Output
 from fugu.dataflows.kafka.sink import Shared
-from fugu.dataflows.stages.bounding import Bounded, Bounding
 from fugu.dataflows.stages.log_entries import partition_key
+from fugu.dataflows.stages.summing import Summed, Summing
 
 
 @dataclass(frozen=True, kw_only=True)
-class SummingPlan(PartitionsPlan[Bounded]):
+class SummingPlan(PartitionsPlan[Summed]):
     """Hold the plan of one shard; its sink is the internal log."""
 
-    stage: Bounding
+    stage: Summing
 
     suffix: ClassVar[str] = ".bounding"
     steps: ClassVar[list[str]] = [
@@ -43,7 +43,7 @@ class SummingPlan(PartitionsPlan[Bounded]):
         unnamed = Shared(fingerprint.partitions, lambda part, key: key is None)
         return [sums, self.dead_letters(self.refused, unnamed)]
 
-    def _partials(self, bounded: Bounded) -> Outgoing:
+    def _partials(self, bounded: Summed) -> Outgoing:
         closed = bounded.partials
         keys, ticks = [partition_key(bounded.partition)] * len(closed), [one.tick for one in closed]
         return Outgoing(

@@ -14,7 +14,7 @@ from fugu.dataflows.base.ticks import CLOSED, TIME, Passed, Ticks
 from fugu.dataflows.records.payloads import LARGEST_PAYLOAD_BYTES
 from fugu.dataflows.stages import per_tick
 from fugu.dataflows.stages.epoch_end import end_epochs
-from fugu.dataflows.stages.per_tick import TickStage
+from fugu.dataflows.stages.per_tick import PerTick
 from fugu.dataflows.stages.stream_stage import names_of
 from fugu.dataflows.stages.tick_releases import TickReleases
 from fugu.dataflows.state.row_table import RowTable
@@ -25,7 +25,7 @@ from fugu.operators.temporal.temporal_perturbation import End, TemporalPerturbat
 
 
 @dataclass(frozen=True)
-class TickLift(TickStage):
+class PayloadsPerTick(PerTick):
     """Release payloads that are displaced in time.
 
     An epoch begins with the tick after a record. Releases alone decide when it ends, and a record
@@ -102,4 +102,4 @@ class TickLift(TickStage):
 
 def tick_columns(mechanism: Mechanism, ticks: Ticks) -> Callable[[int], State]:
     """Return what makes the columns of fresh rows, which hold payloads of open ticks."""
-    return per_tick.tick_columns(mechanism, ticks, TickLift.nothing)
+    return per_tick.tick_columns(mechanism, ticks, PayloadsPerTick.nothing)

@@ -66,7 +66,7 @@ Elapse = Callable[[State, Sequence[int]], State]
 
 
 @dataclass(frozen=True)
-class Lift(StreamStage):
+class PerRecord(StreamStage):
     """Release every accepted record of a partition, once."""
 
     deduplication: Deduplication | None = None

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class TickStage(Arrivals[TickReleases, Sanitized], StreamStage):
+class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
     """Note what records of streams say, and release whatever ticks they close."""
 
     ticks: Ticks

@@ -15,7 +15,7 @@ from fugu.dataflows.base.batches import DeadLetters, Sanitized
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.records.series import SAID
 from fugu.dataflows.stages import per_tick
-from fugu.dataflows.stages.per_tick import TickStage
+from fugu.dataflows.stages.per_tick import PerTick
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.columns import joined, taken
 from fugu.operators.mechanism import Array, Inputs, Mechanism, Releases, State
@@ -24,7 +24,7 @@ from fugu.operators.temporal.temporal_perturbation import End
 
 
 @dataclass(frozen=True)
-class SeriesLift(TickStage):
+class SeriesPerTick(PerTick):
     """Release numbers with noise, tick by tick."""
 
     mechanism: LocalRealTimeRelease
@@ -56,4 +56,4 @@ class SeriesLift(TickStage):
 
 def series_columns(mechanism: Mechanism, ticks: Ticks) -> Callable[[int], State]:
     """Return what makes the columns of fresh rows, which hold numbers of open ticks."""
-    return per_tick.tick_columns(mechanism, ticks, SeriesLift.nothing)
+    return per_tick.tick_columns(mechanism, ticks, SeriesPerTick.nothing)

@@ -13,23 +13,23 @@ from fugu.dataflows.base.batches import DeadLetters, Reason
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.arrivals import Arrivals
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, State
 from fugu.operators.temporal.temporal_perturbation import End
 
 
 @dataclass(frozen=True)
-class Bounded:
+class Summed:
     """The sums of ticks that are closed now, in order, and refused records."""
 
     partition: int
-    partials: list[Partial] = field(default_factory=list)
+    partials: list[PartialSums] = field(default_factory=list)
     dead: DeadLetters = field(default_factory=DeadLetters)
 
 
 @dataclass(frozen=True)
-class Bounding(Arrivals[Partial, Bounded]):
+class Summing(Arrivals[PartialSums, Summed]):
     """The contributions of one partition's users to `groups` groups: an amount to one of them, or
     one to each group of a set, if `sets` says so."""
 
@@ -47,9 +47,9 @@ class Bounding(Arrivals[Partial, Bounded]):
         """The columns of fresh rows."""
         return cells(self.ticks, rows)
 
-    def finish(self, partition: int, table: RowTable, end: End) -> Bounded:
+    def finish(self, partition: int, table: RowTable, end: End) -> Summed:
         """Nothing: a tick that is open may still get contributions."""
-        return Bounded(partition)
+        return Summed(partition)
 
     def _refusals(
         self, table: RowTable, partition: int, keys: list[bytes], ticks: Integers
@@ -103,7 +103,7 @@ class Bounding(Arrivals[Partial, Bounded]):
             columns[name][rows, cells] = column
         return {}
 
-    def _close(self, partition: int, table: RowTable, passed: Passed) -> list[Partial]:
+    def _close(self, partition: int, table: RowTable, passed: Passed) -> list[PartialSums]:
         """Return the sums of closed ticks; an empty one stands for all that are skipped."""
         partials = []
         for tick in passed.closed:
@@ -112,11 +112,11 @@ class Bounding(Arrivals[Partial, Bounded]):
         if passed.skipped:
             nothing = np.zeros(0, dtype=np.int64)
             last, before = passed.skipped[-1], len(passed.skipped) - 1
-            partials.append(Partial(partition, last, nothing, nothing, skipped=before))
+            partials.append(PartialSums(partition, last, nothing, nothing, skipped=before))
         return partials
 
-    def _made(self, partition: int, closed: list[Partial], dead: DeadLetters) -> Bounded:
-        return Bounded(partition, closed, dead.in_order())
+    def _made(self, partition: int, closed: list[PartialSums], dead: DeadLetters) -> Summed:
+        return Summed(partition, closed, dead.in_order())
 
     def _come_to(self, table: RowTable, tick: int) -> None:
         """Move what users who are ahead contribute to this tick to the cell of the one closed."""
@@ -128,7 +128,7 @@ class Bounding(Arrivals[Partial, Bounded]):
             columns["tick"][rows, before] = NO_TICK
             table.touch(rows)
 
-    def _summed(self, partition: int, table: RowTable, tick: int) -> Partial:
+    def _summed(self, partition: int, table: RowTable, tick: int) -> PartialSums:
         columns, cell = table.columns, tick % self.ticks.open
         rows = np.flatnonzero(columns["tick"][:, cell] == tick)
         amounts = columns["amount"][rows, cell]
@@ -139,7 +139,7 @@ class Bounding(Arrivals[Partial, Bounded]):
         else:
             np.add.at(sums, columns["group"][rows, cell], amounts)
         groups = np.flatnonzero(sums)
-        return Partial(partition, tick, groups, sums[groups])
+        return PartialSums(partition, tick, groups, sums[groups])
 
 
 def cells(ticks: Ticks, rows: int) -> State:
