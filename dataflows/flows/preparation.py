@@ -16,7 +16,6 @@ from fugu.dataflows.pipeline.config import Pipeline, reading_digest
 from fugu.dataflows.pipeline.guarantee_text import guarantee_id
 from fugu.dataflows.pipeline.mechanisms import Configured, configure, state_megabytes, ticks_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.remarks import remarks
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.pipeline.topics import Topics, bounds_of
 from fugu.dataflows.publishing.entries import PipelineEntry
@@ -52,7 +51,7 @@ class Preparation:
         pipeline, keys = file.pipeline, read_keys(file)
         configured = configure(file)
         state_megabytes(pipeline, configured.mechanism)
-        for remark in remarks(file, configured.mechanism):
+        for remark in pipeline.operator.remarks(file, configured.mechanism):
             log.warning("%s", remark)
         client = client_of(file.connection(), pipeline.source.generation)
         law, kind = configured.mechanism.law_digest(), pipeline.operator.kind

@@ -29,11 +29,7 @@ from fugu.dataflows.flows.aggregate_flow import BoundingPlan
 from fugu.dataflows.flows.flow import Plan
 from fugu.dataflows.flows.plans import AnyPlan, build_any, prepared
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.kinds import (
-    AggregateOperator,
-    BatchedMarkovOperator,
-    TemporalOperator,
-)
+from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.link import Link
@@ -59,14 +55,11 @@ def run(
     `supervised` process stops when its supervisor is gone, too.
     """
     operator = file.pipeline.operator
-    finishing = None
-    if finish:
-        if not isinstance(operator, TemporalOperator | BatchedMarkovOperator):
-            raise ConfigurationError(
-                f"--finish: {operator.kind} holds nothing back that could be published; leave it "
-                "out"
-            )
-        finishing = operator.end
+    finishing = operator.finishing if finish else None
+    if finish and finishing is None:
+        raise ConfigurationError(
+            f"--finish: {operator.kind} holds nothing back that could be published; leave it out"
+        )
     os.umask(0o077)
     stop = StopFlag()
     for stop_signal in (signal.SIGTERM, signal.SIGINT):
