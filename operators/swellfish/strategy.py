@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
-from hashlib import blake2b
 from typing import ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import digest_of
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Array, Draws, Inputs, Integers, Kind, Releases, State
@@ -267,7 +266,7 @@ class PolicyStrategy(ABC, Generic[Opened]):
     def law_digest(self) -> bytes:
         """Identify kind, implementation and all parameters."""
         status, budget = self._if_irrelevant()
-        content = encode_fields(
+        return digest_of(
             self.kind,
             self.implementation,
             self.bins,
@@ -277,7 +276,6 @@ class PolicyStrategy(ABC, Generic[Opened]):
             self.timeline.digest(),
             self._identity(),
         )
-        return blake2b(content, digest_size=32).digest()
 
     def _identity(self) -> bytes:
         """Encode the parameters that a strategy adds."""
