@@ -6,7 +6,12 @@ from fugu.dataflows.kinds.policies import PolicyOperator
 from fugu.operators.swellfish.interval_strategy import IntervalStrategy
 from fugu.operators.swellfish.strategy import PolicyStrategy
 from fugu.operators.swellfish.tinar_strategies import TINARSample, TINARUniform
-from fugu.operators.swellfish.ts_strategies import TSBudgetAbsorption, TSBudgetDistribution, TSSample, TSUniform
+from fugu.operators.swellfish.ts_strategies import (
+    TSBudgetAbsorption,
+    TSBudgetDistribution,
+    TSSample,
+    TSUniform,
+)
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_is import UnicornIS
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
