@@ -66,7 +66,6 @@ class LaplaceRelease(IndependentReleases):
         object.__setattr__(self, "noise", noise)
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Clamp, put on the grid, add noise, and only then turn into a double."""
         clamped = np.clip(counted(inputs.values), self.lower, self.upper)
         points = self.noise.add(clamped, draws)
         return self._spent_after(state), Releases(self.noise.grid.value(points, self.units_per_one))
@@ -78,7 +77,6 @@ class LaplaceRelease(IndependentReleases):
 
     @property
     def constant(self) -> float:
-        """The middle of the declared range."""
         return (self.lower + self.upper) / (2 * self.units_per_one)
 
     @property
@@ -98,7 +96,6 @@ class LaplaceRelease(IndependentReleases):
         return (promised,)
 
     def audit(self) -> Mapping[str, object]:
-        """The grid, the noise in what is published, and what a release costs."""
         step = self.noise.grid.step / self.units_per_one
         return {
             "grid step": str(step),
@@ -111,7 +108,6 @@ class LaplaceRelease(IndependentReleases):
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, range, measure and the sensitivity in grid steps."""
         return binding_digest(
             self.kind,
             self.implementation,

@@ -29,19 +29,26 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.operators.byte_fields import binding_digest
-from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Releases, State
+from fugu.operators.mechanism import (
+    Draws,
+    EnumerableMechanism,
+    Floats,
+    Inputs,
+    Integers,
+    Releases,
+    State,
+)
 from fugu.operators.responses.randomized_response import RandomizedResponse
 
 
 @dataclass(frozen=True, eq=False)
-class GeneralizedRandomizedResponse(RandomizedResponse):
+class GeneralizedRandomizedResponse(RandomizedResponse, EnumerableMechanism):
     """GRR; see the module for claim, parameters, shapes and source."""
 
     kind: ClassVar[str] = "grr"
     implementation: ClassVar[int] = 1
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """One word per row: the first ones keep the symbol, each other one gets as many."""
         symbols = self._checked_symbols(inputs)
         word = draws.words("release", self._bound_to(symbols))[:, 0, 0]
         return self._spent_after(state), Releases(self.odds.answer(symbols, word))
@@ -52,34 +59,27 @@ class GeneralizedRandomizedResponse(RandomizedResponse):
 
     @property
     def constant(self) -> int:
-        """The first symbol."""
         return 0
 
     @property
     def reported_if_true(self) -> float:
-        """p: the truth is released."""
         return self.odds.likely
 
     @property
     def reported_if_other(self) -> float:
-        """q: a given other symbol is released."""
         return self.odds.unlikely
 
     @property
     def outcomes(self) -> tuple[int, int]:
-        """Symbols in, symbols out."""
         return self.symbols, self.symbols
 
     def release_law(self, state: State) -> Floats:
-        """p on the diagonal, q elsewhere, whatever happened before."""
         truth = np.eye(self.symbols, dtype=bool)
         law = np.where(truth, self.reported_if_true, self.reported_if_other)
         return np.tile(law, (len(state["spent"]), 1, 1))
 
     def follow(self, state: State, released: Integers) -> State:
-        """The ledger goes up, whatever was released."""
         return self._spent_after(state)
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, and the exact law."""
         return binding_digest(self.kind, self.implementation, self.symbols, self.odds.each)

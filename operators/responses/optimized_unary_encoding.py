@@ -51,7 +51,6 @@ class OptimizedUnaryEncoding(RandomizedResponse):
     implementation: ClassVar[int] = 1
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """One word per row and bit, and one more per row where a symbol is to be chosen."""
         symbols = self._checked_symbols(inputs)
         words = draws.words("release", self._bound_to(symbols), count=self.symbols)[:, 0]
         is_true = symbols[:, None] == np.arange(self.symbols)
@@ -89,7 +88,6 @@ class OptimizedUnaryEncoding(RandomizedResponse):
         return (1.0 - self.reported_if_true) / (self.symbols - 1)
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, the exact law and what is released of it."""
         return binding_digest(
             self.kind, self.implementation, self.symbols, self.odds.each, self.output
         )

@@ -63,6 +63,7 @@ from fugu.operators.mechanism import (
     Integers,
     Kind,
     Releases,
+    RepeatingMechanism,
     State,
 )
 from fugu.operators.release_digest import extended
@@ -92,7 +93,7 @@ _ANSWER_ROUNDINGS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class AdaptiveRelease(SymbolReleases):
+class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
     """Publish or repeat; see the module for claim, parameters, shapes and source.
 
     Raises `ValueError` for an epsilon that is not finite, not positive or above 50, and, in `step`,
@@ -127,7 +128,6 @@ class AdaptiveRelease(SymbolReleases):
             raise ValueError(f"distance: must be one of {', '.join(get_args(Distance))}")
 
     def start(self, rows: int) -> State:
-        """Every stream begins with the prior as its belief and an empty ledger."""
         return {
             "belief": np.tile(self.model.start, (rows, 1)),
             **self.radius.start(rows),
@@ -137,7 +137,6 @@ class AdaptiveRelease(SymbolReleases):
         }
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Decide, release where that is the decision, and update the state from both alone."""
         symbols = checked_symbols(inputs, self.model.symbols)
         decision = self._decision(state)
         is_near = decision.near[symbols, np.arange(len(symbols))].astype(np.int64)
@@ -167,7 +166,6 @@ class AdaptiveRelease(SymbolReleases):
 
     @property
     def outcomes(self) -> tuple[int, int]:
-        """Symbols in; symbols out, fresh or repeated."""
         return self.model.symbols, 2 * self.model.symbols
 
     def outcome_of(self, releases: Releases) -> Integers:
@@ -177,7 +175,6 @@ class AdaptiveRelease(SymbolReleases):
         return np.where(np.equal(again, Kind.FRESH), values, values + self.model.symbols)
 
     def published(self, outcomes: Integers) -> Releases:
-        """Value and kind of a numbered release."""
         repeats, values = np.divmod(outcomes, self.model.symbols)
         return Releases(values, kinds=np.where(repeats > 0, Kind.REPEATED, Kind.FRESH))
 
@@ -201,7 +198,6 @@ class AdaptiveRelease(SymbolReleases):
         return {**after, "previous": instead.astype(np.int64)}, releases
 
     def next_charge(self, state: State) -> Integers:
-        """What the next position costs at most: that is, if the bit asks for a fresh release."""
         decision = self._decision(state)
         publishes = np.zeros(len(state["spent"]), dtype=bool)
         law = self._law_after(state, decision, publishes)
@@ -209,16 +205,13 @@ class AdaptiveRelease(SymbolReleases):
 
     @property
     def largest_charge(self) -> int:
-        """Both epsilons."""
         return self._odds.charge + self._fresh.largest_charge
 
     @property
     def constant(self) -> int:
-        """The most likely first symbol."""
         return self._fresh.constant
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """SIP relative to the model, and LDP for every prior, of a position with all it shows."""
         return adaptive_guarantees(self.decision_epsilon, self.release_epsilon)
 
     def audit(self) -> Mapping[str, object]:
@@ -249,7 +242,6 @@ class AdaptiveRelease(SymbolReleases):
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, epsilons, distance and the exact smoothed model."""
         return binding_digest(
             self.kind,
             self.implementation,

@@ -13,11 +13,11 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.integer_shares import FewShares, added
-from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.proposal import Mask, SharedProposal
 
 
 @dataclass(frozen=True, eq=False)
-class Assignment:
+class Assignment(SharedProposal):
     """x goes to `targets[slot, x]` with probability `weights[slot, x]`.
 
     No two slots of a symbol that have weight have the same target; `Assignment.merged` sees to it.
@@ -48,11 +48,9 @@ class Assignment:
 
     @cached_property
     def support(self) -> Mask:
-        """Every symbol that another one, or it itself, goes to."""
         return self._senders > 0
 
     def marginal(self, belief: Floats) -> Floats:
-        """b(y) = sum_x beta(x) pi(y|x)."""
         spread = np.zeros_like(belief)
         for targets, weights in zip(self.targets, self.weights, strict=True):
             spread = spread + added(targets, belief * weights)
@@ -60,7 +58,6 @@ class Assignment:
         return np.where(constant, 1.0, spread)
 
     def largest(self) -> Floats:
-        """kappa(y) = max over all x of pi(y|x)."""
         if self._is_certain:
             return np.where(self.support, 1.0, 0.0)
         return self._extreme(np.maximum, np.zeros(self.targets.shape[1:]))
@@ -74,7 +71,6 @@ class Assignment:
         return np.where(everybody, least, 0.0)
 
     def row(self, symbols: Integers) -> Floats:
-        """pi(y|x) over y, for the one x of each column."""
         columns = np.arange(len(symbols))
         row = np.zeros(self.targets.shape[1:])
         for targets, weights in zip(self.targets, self.weights, strict=True):
@@ -82,7 +78,6 @@ class Assignment:
         return row
 
     def column(self, symbols: Integers) -> Floats:
-        """pi(y|x) over x, for the one y of each column."""
         column = np.zeros(self.targets.shape[1:])
         for targets, weights in zip(self.targets, self.weights, strict=True):
             column = column + np.where(targets == symbols, weights, 0.0)
@@ -90,11 +85,9 @@ class Assignment:
 
     @property
     def most_targets(self) -> int:
-        """Return how many representatives a symbol may have."""
         return len(self.targets)
 
     def shares(self, total: Words) -> FewShares:
-        """V(y|x), of `total` words for each x."""
         return FewShares.of(self.targets, self.weights, total)
 
     @cached_property

@@ -54,9 +54,11 @@ from fugu.operators.columns import copied
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Array,
+    ChargingMechanism,
     Draws,
     Floats,
     Guarantee,
+    HoldingMechanism,
     Inputs,
     Integers,
     Kind,
@@ -85,7 +87,7 @@ def epsilon_for(window: int, epsilon: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class BatchedRelease:
+class BatchedRelease(ChargingMechanism, HoldingMechanism):
     """Batches of one length; see the module for claim, parameters, shapes and source.
 
     Raises `ValueError` for parameters outside their ranges, for a linear program without SciPy,
@@ -124,7 +126,6 @@ class BatchedRelease:
             raise ValueError(f"epsilon_per_batch: {refused}") from error
 
     def start(self, rows: int) -> State:
-        """Every stream begins with the prior as its belief and nothing held back."""
         return {
             "belief": np.tile(self.model.prior, (rows, 1)),
             **self.radius.start(rows),
@@ -136,7 +137,6 @@ class BatchedRelease:
         }
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Hold a symbol back, or release the batch that it completes."""
         symbols = checked_symbols(inputs, self.model.symbols)
         complete = state["held"] == self.window - 1
         held = np.concatenate([state["pending"], symbols[:, None]], axis=1)
@@ -149,7 +149,6 @@ class BatchedRelease:
         return after, releases
 
     def holding(self, state: State) -> NDArray[np.bool_]:
-        """Streams within a batch."""
         return np.asarray(state["held"] > 0)
 
     def finish(self, state: State, draws: Draws) -> tuple[State, Releases]:
@@ -218,7 +217,6 @@ class BatchedRelease:
 
     @property
     def largest_charge(self) -> int:
-        """epsilon_per_batch."""
         return self._plan.bound.charge
 
     @cached_property
@@ -243,7 +241,6 @@ class BatchedRelease:
         return np.array(likely)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """SIP relative to the model, and LDP of a single release for every prior."""
         promised = crr_guarantees(epsilon=self.epsilon_per_batch)
         batches = f"a release is a batch of {self.window} records"
         return tuple(
@@ -252,7 +249,6 @@ class BatchedRelease:
         )
 
     def audit(self) -> Mapping[str, object]:
-        """The law of the first batch, and how far a belief may be from the exact one."""
         belief = self.model.prior[:, None]
         (part,) = self._plan.parts(belief, self.radius.distances([0]))
         return {
@@ -268,7 +264,6 @@ class BatchedRelease:
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, parameters, the exact model and the algorithms."""
         return binding_digest(
             self.kind,
             self.implementation,

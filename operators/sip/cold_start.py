@@ -58,7 +58,9 @@ from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Array,
+    ChargingMechanism,
     Draws,
+    EnumerableMechanism,
     Floats,
     Guarantee,
     Inputs,
@@ -87,7 +89,7 @@ WhenShort = Literal["refuse", "accept"]
 
 
 @dataclass(frozen=True, eq=False)
-class ColdStart:
+class ColdStart(ChargingMechanism, EnumerableMechanism):
     """GRR, then CRR under a learned model; see the module for claim, parameters, shapes and source.
 
     Raises `ValueError` for parameters out of bounds, and, in `step`, for a symbol outside 0..n-1 or
@@ -141,7 +143,6 @@ class ColdStart:
         return ceil(50 * self.symbols**2 / gap**4)
 
     def start(self, rows: int) -> State:
-        """Nothing is known and nothing is spent."""
         n = self.symbols
         return {
             "begun": np.zeros(rows, dtype=np.int64),
@@ -154,7 +155,6 @@ class ColdStart:
         }
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Release one symbol per row, then update the state from the release alone."""
         symbols = checked_symbols(inputs, self.symbols)
         word = draws.words("release", bound_to(self._bindings, symbols, state["history"]))[:, 0, 0]
         released = self.odds.answer(symbols, word)
@@ -176,7 +176,6 @@ class ColdStart:
 
     @property
     def outcomes(self) -> tuple[int, int]:
-        """Symbols in, symbols out."""
         return self.symbols, self.symbols
 
     def release_law(self, state: State) -> Floats:
@@ -191,7 +190,6 @@ class ColdStart:
         return laws
 
     def follow(self, state: State, released: Integers) -> State:
-        """The state depends on releases alone."""
         return self.observe(state, released)[0]
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
@@ -206,26 +204,21 @@ class ColdStart:
         return after, Releases(instead, {"confidence": confidence})
 
     def next_charge(self, state: State) -> Integers:
-        """epsilon at first, then what covers the leakage of the next release."""
         warm = self._warm(state)
         return self._charge(warm, self._law_to_step(state, warm))
 
     @property
     def largest_charge(self) -> int:
-        """epsilon."""
         return self.bound.charge
 
     @property
     def constant(self) -> int:
-        """The first symbol."""
         return 0
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """SIP relative to the learned model, and LDP for every prior."""
         return cold_start_guarantees(self.epsilon, self.positions)
 
     def audit(self) -> Mapping[str, object]:
-        """The first phase, and how well it can be expected to learn."""
         return {
             "positions before a model is learned": self.positions,
             "positions that are enough to learn from": self.enough_positions,
@@ -236,7 +229,6 @@ class ColdStart:
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation and everything the laws and the learning depend on."""
         return binding_digest(
             self.kind,
             self.implementation,

@@ -54,12 +54,14 @@ from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Draws,
+    EnumerableMechanism,
     Floats,
     Guarantee,
     Inputs,
     Integers,
     Releases,
     State,
+    TimedMechanism,
 )
 from fugu.operators.release_digest import extended
 from fugu.operators.sip.belief_radius import Radius
@@ -87,7 +89,7 @@ LARGEST_SHOWN = 32
 
 
 @dataclass(frozen=True, eq=False)
-class ConditionalRandomizedResponse(SymbolReleases):
+class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMechanism):
     """Bounded CRR; see the module for claim, parameters, shapes and source.
 
     Raises `ValueError` for an epsilon that is not finite, not positive, above 50 or too small for
@@ -112,7 +114,6 @@ class ConditionalRandomizedResponse(SymbolReleases):
         check_words(self.bound, self._chosen, self.model.symbols)
 
     def start(self, rows: int) -> State:
-        """Every stream begins with the prior as its belief and an empty ledger."""
         return {
             **({} if self.gaps is None else self.gaps.start(rows)),
             "belief": np.tile(self.model.start, (rows, 1)),
@@ -123,7 +124,6 @@ class ConditionalRandomizedResponse(SymbolReleases):
         }
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Release one symbol per row, then update belief and ledger from the release alone."""
         symbols = checked_symbols(inputs, self.model.symbols)
         law = self._law_to_step(state)
         words = draws.words("release", bound_to(self._bindings, symbols, state["history"]))
@@ -133,49 +133,37 @@ class ConditionalRandomizedResponse(SymbolReleases):
         return after, Releases(released, {"confidence": confidence})
 
     def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
-        """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
-
-        It needs the model and the releases, nothing else; its state is the state of `step`. The
-        mean over many records estimates the true shares of the symbols.
-        """
         law = self._law_at(state)
         after, posterior = self._after_release(state, law, released)
         return after, posterior.T
 
     @property
     def tick_milliseconds(self) -> int | None:
-        """A step of the chain, if it takes time."""
         return None if self.gaps is None else self.gaps.step_milliseconds
 
     def elapse(self, state: State, ticks: Integers) -> State:
-        """Predict what happened in steps without a record, from their number alone."""
         if self.gaps is None:
             return state
         return self.gaps.elapse(self.model, self.radius, state, ticks)
 
     @property
     def outcomes(self) -> tuple[int, int]:
-        """Symbols in, symbols out."""
         return self.model.symbols, self.model.symbols
 
     def release_law(self, state: State) -> Floats:
-        """a(y|x), `(rows, x, y)`."""
         law = self._law_at(state)
         truths = np.indices((self.model.symbols, len(state["belief"])))[0]
         return np.stack([law.probabilities(truth).T for truth in truths], axis=1)
 
     def next_charge(self, state: State) -> Integers:
-        """Return what covers the leakage of the next release: a function of the belief."""
         return self._law_at(state).charge
 
     @property
     def largest_charge(self) -> int:
-        """epsilon."""
         return self.bound.charge
 
     @cached_property
     def constant(self) -> int:
-        """The most likely first symbol."""
         return int(np.argmax(self.model.prior))
 
     def law(self, belief: Floats, doubt: Floats | None = None) -> SymbolLaw:
@@ -203,7 +191,6 @@ class ConditionalRandomizedResponse(SymbolReleases):
         return self.radius.doubts(self.model.symbols)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """SIP relative to the model, and LDP of a single release for every prior."""
         promised = crr_guarantees(epsilon=self.epsilon)
         return promised if self.gaps is None else with_gaps(promised, str(self.gaps))
 
@@ -234,7 +221,6 @@ class ConditionalRandomizedResponse(SymbolReleases):
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, epsilon, the exact smoothed model, kernel and gaps."""
         return binding_digest(
             self.kind,
             self.implementation,

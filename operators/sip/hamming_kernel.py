@@ -15,21 +15,20 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.markov_model import ordered_sum
-from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.proposal import Kernel, Mask
 from fugu.operators.sip.stay_or_fill import StayOrFill
 
 TIE = 1e-12
 
 
 @dataclass(frozen=True)
-class HammingKernel:
+class HammingKernel(Kernel):
     """The kernel's constants: `gain` = e^eps - 1 and `growth` = e^eps."""
 
     gain: float
     growth: float
 
     def propose(self, belief: Floats) -> StayOrFill:
-        """The best candidate for each column of `belief`."""
         ranked = _Ranked.of(belief, self.growth + 1.0)
         accuracy = self._accuracies(ranked)
         best = accuracy.max(axis=0)
@@ -39,7 +38,6 @@ class HammingKernel:
         return whole if partial is None else whole.with_columns(*partial)
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """Nothing: it is the default."""
         return ()
 
     def _accuracies(self, ranked: "_Ranked") -> Floats:

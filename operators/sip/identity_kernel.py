@@ -10,15 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from fugu.operators.mechanism import Floats
+from fugu.operators.sip.proposal import Kernel
 from fugu.operators.sip.stay_or_fill import StayOrFill
 
 
 @dataclass(frozen=True)
-class IdentityKernel:
+class IdentityKernel(Kernel):
     """pi(x|x) = 1."""
 
     def propose(self, belief: Floats) -> StayOrFill:
-        """The same for every column."""
         nothing, nobody = np.zeros_like(belief), np.zeros_like(belief, dtype=bool)
         return StayOrFill(
             support=~nobody,
@@ -30,5 +30,4 @@ class IdentityKernel:
         )
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """Its name and version."""
         return ("full_support", 1)

@@ -55,7 +55,7 @@ class Shares(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class FewShares:
+class FewShares(Shares):
     """x gives `words[slot, x]` to `targets[slot, x]`; no two slots with words have one target."""
 
     targets: Integers
@@ -69,14 +69,12 @@ class FewShares:
         return cls(targets, shared_out(weights, total))
 
     def expected(self, belief: Floats) -> Floats:
-        """v(y), slot after slot."""
         total = np.zeros(belief.shape)
         for targets, words in zip(self.targets, self.words, strict=True):
             total = total + added(targets, belief * words)
         return total
 
     def largest(self) -> Words:
-        """The most words that arrive from one x."""
         most = np.zeros(self.targets.shape[1:], dtype=np.uint64)
         columns = self._columns
         for targets, words in zip(self.targets, self.words, strict=True):
@@ -84,7 +82,6 @@ class FewShares:
         return most
 
     def smallest(self) -> Words:
-        """0 unless every x sends words to y."""
         least = np.full(self.targets.shape[1:], 2**64 - 1, dtype=np.uint64)
         senders = np.zeros(least.shape)
         for targets, words in zip(self.targets, self.words, strict=True):
@@ -94,7 +91,6 @@ class FewShares:
         return np.where(senders == len(least), least, np.uint64(0))
 
     def row(self, symbols: Integers) -> Words:
-        """V(y|x) over y."""
         columns = np.arange(len(symbols))
         row = np.zeros(self.targets.shape[1:], dtype=np.uint64)
         for targets, words in zip(self.targets, self.words, strict=True):
@@ -102,14 +98,12 @@ class FewShares:
         return row
 
     def column(self, released: Integers) -> Words:
-        """V(y|x) over x."""
         column = np.zeros(self.targets.shape[1:], dtype=np.uint64)
         for targets, words in zip(self.targets, self.words, strict=True):
             column += np.where(targets == released, words, np.uint64(0))
         return column
 
     def drawn(self, symbols: Integers, words: Words) -> Integers:
-        """Slot after slot."""
         columns = np.arange(len(symbols))
         reached = np.cumsum(self.words[:, symbols, columns], axis=0, dtype=np.uint64)
         slot = np.minimum((reached <= words).sum(axis=0), len(reached) - 1)
@@ -122,7 +116,7 @@ class FewShares:
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixShares:
+class MatrixShares(Shares):
     """x gives `words[x, y]` to y."""
 
     words: Words
@@ -134,27 +128,21 @@ class MatrixShares:
         return cls(np.ascontiguousarray(shared_out(by_target, total).transpose(1, 0, 2)))
 
     def expected(self, belief: Floats) -> Floats:
-        """v(y)."""
         return ordered_sum(belief[:, None] * self.words)
 
     def largest(self) -> Words:
-        """The largest of each column."""
         return np.asarray(self.words.max(axis=0))
 
     def smallest(self) -> Words:
-        """The smallest of each column."""
         return np.asarray(self.words.min(axis=0))
 
     def row(self, symbols: Integers) -> Words:
-        """One row for each stream."""
         return np.ascontiguousarray(self.words[symbols, :, np.arange(len(symbols))].T)
 
     def column(self, released: Integers) -> Words:
-        """One column for each stream."""
         return np.ascontiguousarray(self.words[:, released, np.arange(len(released))])
 
     def drawn(self, symbols: Integers, words: Words) -> Integers:
-        """Symbol after symbol."""
         reached = np.cumsum(self.row(symbols), axis=0, dtype=np.uint64)
         drawn: Integers = np.minimum((reached <= words).sum(axis=0), len(reached) - 1)
         return drawn

@@ -47,7 +47,7 @@ _REMEMBERED = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class LinearProgramKernel:
+class LinearProgramKernel(Kernel):
     """The kernel's constants: D and n, the other candidate, `gain` = e^eps - 1, `growth` = e^eps.
 
     Raises `ValueError` for more than 32 symbols, or where SciPy is not installed.
@@ -73,7 +73,6 @@ class LinearProgramKernel:
         return ("linear_program", 1, *place, *self.distance.identity(), *self.heuristic.identity())
 
     def propose(self, belief: Floats) -> ExplicitKernel:
-        """The cheaper of solution and heuristic for each column of `belief`."""
         count = np.floor(belief * _BELIEF_GRID + 0.5).astype(np.int64)
         keys = np.ascontiguousarray(count.T)
         solved = ExplicitKernel.stacked(

@@ -19,6 +19,7 @@ import numpy as np
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.assignment import Assignment
 from fugu.operators.sip.distances import Points
+from fugu.operators.sip.proposal import Kernel
 
 TIE = 1e-12
 _SHARES = (inf, 1.0, 0.6, 0.3)
@@ -26,7 +27,7 @@ _REMEMBERED_NUMBERS = 2**22
 
 
 @dataclass(frozen=True, eq=False)
-class MetricKernel:
+class MetricKernel(Kernel):
     """The kernel's constants: where symbols are, `gain` = e^eps - 1 and `growth` = e^eps."""
 
     points: Points
@@ -34,11 +35,9 @@ class MetricKernel:
     growth: float
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """Its name and version, and where the symbols are."""
         return ("metric", 1, *self.points.identity())
 
     def propose(self, belief: Floats) -> Assignment:
-        """The cheapest candidate for each column of `belief`."""
         targets = np.empty(belief.shape, dtype=np.int64)
         for row, column in enumerate(np.ascontiguousarray(belief.T)):
             targets[:, row] = self._remembered(column.tobytes())

@@ -25,7 +25,7 @@ from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.assignment import Assignment
 from fugu.operators.sip.markov_model import ordered_sum
 from fugu.operators.sip.ordered_groups import grouped, median_level, nearest
-from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.proposal import Kernel, Mask
 from fugu.operators.sip.release_law import ReleaseLaw
 from fugu.operators.sip.running_sums import RunningSums, at
 
@@ -39,18 +39,16 @@ _LARGEST_TABLE = 2**18
 
 
 @dataclass(frozen=True)
-class OrderedKernel:
+class OrderedKernel(Kernel):
     """The kernel's constants: `gain` = e^eps - 1 and `growth` = e^eps."""
 
     gain: float
     growth: float
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """Its name and version."""
         return ("ordered", 2)
 
     def propose(self, belief: Floats) -> Assignment:
-        """The cheapest candidate for each column of `belief`; a few columns at a time."""
         symbols, rows = belief.shape
         if rows == 0:
             return _only(np.zeros(belief.shape, dtype=np.int64))

@@ -7,7 +7,17 @@ from typing import Protocol
 import numpy as np
 
 from fugu.operators.byte_fields import binding_digest
-from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, Run, State
+from fugu.operators.mechanism import (
+    Array,
+    ChargingRunningMechanism,
+    Draws,
+    Floats,
+    Inputs,
+    Integers,
+    Releases,
+    Run,
+    State,
+)
 from fugu.operators.multi_step import run_in_rounds
 from fugu.operators.randomness import KeyedDraws
 from fugu.operators.release_digest import extended
@@ -27,7 +37,7 @@ class CompiledRun(Protocol):
         ...
 
 
-class SymbolReleases(ABC):
+class SymbolReleases(ChargingRunningMechanism, ABC):
     """A chain predicts the belief; what was released corrects it, and nothing else does."""
 
     model: Chain
@@ -43,20 +53,11 @@ class SymbolReleases(ABC):
         """Several positions in one call, where that is compiled."""
 
     @abstractmethod
-    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Advance every row by one position."""
-
-    @abstractmethod
-    def next_charge(self, state: State) -> Integers:
-        """What the next position costs, at most."""
-
-    @abstractmethod
     def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
         """What a reader learns from one release per row."""
 
     @property
     def runs(self) -> bool:
-        """Where its step is compiled."""
         return self._compiled is not None
 
     def run(

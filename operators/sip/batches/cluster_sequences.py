@@ -24,6 +24,7 @@ from math import inf, prod
 import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.batches.batch_law import Algorithm, BatchLaw
 from fugu.operators.sip.batches.clusters import clusters, representatives
 from fugu.operators.sip.batches.model_error import doubts_of, forward_distance
 from fugu.operators.sip.distances import Distance
@@ -44,7 +45,7 @@ _REMEMBERED = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterSequences:
+class ClusterSequences(Algorithm):
     """The algorithm's constants; `bound` is that of a whole batch.
 
     Raises `ValueError` where a linear program is asked for and SciPy is not installed.
@@ -64,7 +65,6 @@ class ClusterSequences:
 
     @property
     def draws(self) -> int:
-        """One for the whole batch."""
         return 1
 
     @property
@@ -74,7 +74,6 @@ class ClusterSequences:
 
     @property
     def size(self) -> int:
-        """Joint probabilities at every position, and the law."""
         sequences = self.outcomes
         return sequences * (self.window * self.model.symbols + sequences)
 
@@ -91,7 +90,6 @@ class ClusterSequences:
         return ("cluster_sequences", 2, self.most, self.search, *place)
 
     def law(self, belief: Floats, distances: Floats) -> "ClusterLaw":
-        """For each column of `belief`."""
         keys = np.ascontiguousarray(np.floor(belief * _BELIEF_GRID + 0.5).astype(np.int64).T)
         plans = [self._remembered(key.tobytes()) for key in keys]
         grouped = np.empty((self.window, *belief.shape), dtype=np.int64)
@@ -215,7 +213,7 @@ class _Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterLaw:
+class ClusterLaw(BatchLaw):
     """A law over sequences of groups, as a law over batches.
 
     `grouped (window, n, rows)` is the group of each symbol, `shown (window, groups, rows)` the
@@ -230,7 +228,6 @@ class ClusterLaw:
     doubts: Floats
 
     def columns(self, columns: Integers) -> "ClusterLaw":
-        """Of some streams."""
         return ClusterLaw(
             self.algorithm,
             self.grouped[:, :, columns],
@@ -252,22 +249,18 @@ class ClusterLaw:
 
     @cached_property
     def cost(self) -> Floats:
-        """Exact: the joint probabilities of symbols and groups are."""
         weighted = self.algorithm.weighted(self.joint, self.shown)
         return self.algorithm.expected(self.prior, self.proposal, weighted)
 
     @property
     def charge(self) -> Integers:
-        """The largest leakage over all sequences of groups."""
         return self.law.charge
 
     @property
     def leakage(self) -> Floats:
-        """The same in nats."""
         return self.law.leakage
 
     def release(self, batches: Integers, words: Words) -> Integers:
-        """The representatives of a sequence drawn given the batch's own."""
         drawn = self.law.draw(self._sequences(batches), words[0])
         columns = np.arange(batches.shape[1])
         return np.stack(
@@ -278,7 +271,6 @@ class ClusterLaw:
         )
 
     def probability(self, batches: Integers, released: Integers) -> Floats:
-        """0 where a released symbol represents nothing."""
         columns = np.arange(batches.shape[1])
         sequences = self._sequences(released)
         law = self.law.probabilities(self._sequences(batches))[sequences, columns]
@@ -289,7 +281,6 @@ class ClusterLaw:
         return np.where(possible, law, 0.0)
 
     def learned(self, released: Integers) -> Floats:
-        """The joint probability of symbol and groups, times what the release says of groups."""
         likelihood = self.law.likelihood(self._sequences(released))
         learned = np.empty((len(released), len(self.joint[0]), released.shape[1]))
         for position, joint in enumerate(self.joint):

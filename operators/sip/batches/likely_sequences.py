@@ -17,6 +17,7 @@ import numpy as np
 
 from fugu.operators import compiled
 from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.batches.batch_law import Algorithm
 from fugu.operators.sip.batches.cheapest_targets import cheapest_targets
 from fugu.operators.sip.batches.model_error import doubts_of, product_distance
 from fugu.operators.sip.batches.sequence_law import SequenceLaw
@@ -29,7 +30,7 @@ MOST_KEPT = 64
 
 
 @dataclass(frozen=True, eq=False)
-class LikelySequences:
+class LikelySequences(Algorithm):
     """The algorithm's constants; `bound` is that of a whole batch."""
 
     model: MarkovModel
@@ -42,7 +43,6 @@ class LikelySequences:
 
     @property
     def draws(self) -> int:
-        """One for the whole batch."""
         return 1
 
     @property
@@ -52,7 +52,6 @@ class LikelySequences:
 
     @property
     def size(self) -> int:
-        """All batches."""
         return int(self.model.symbols**self.window)
 
     @property
@@ -61,11 +60,9 @@ class LikelySequences:
         return self.window + self.outcomes // self.model.symbols + 8
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """Its name and version."""
         return ("likely_sequences", 2)
 
     def law(self, belief: Floats, distances: Floats) -> SequenceLaw:
-        """The cheapest k for each column of `belief`."""
         prior = self.prior(belief)
         targets, cost = cheapest_targets(
             prior,

@@ -20,6 +20,7 @@ import numpy as np
 from fugu.operators import compiled
 from fugu.operators.budget_units import exact_exp, exact_expm1, units_of
 from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.batches.batch_law import Algorithm, BatchLaw
 from fugu.operators.sip.batches.model_error import doubts_of
 from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.distances import Distance
@@ -35,7 +36,7 @@ FOLLOWED = 8
 
 
 @dataclass(frozen=True, eq=False)
-class SymbolBySymbol:
+class SymbolBySymbol(Algorithm):
     """The algorithm's constants; `epsilon` is that of a whole batch."""
 
     model: MarkovModel
@@ -48,25 +49,20 @@ class SymbolBySymbol:
 
     @property
     def draws(self) -> int:
-        """One for each symbol."""
         return self.window
 
     @property
     def size(self) -> int:
-        """The laws along the releases that are followed."""
         return FOLLOWED * self.model.symbols**2
 
     @property
     def roundings(self) -> int:
-        """Those of so many single steps."""
         return self.window * (self.model.roundings + 8)
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """Its name and version, and the kernel's."""
         return ("symbol_by_symbol", 2, *self._kernel.identity())
 
     def law(self, belief: Floats, distances: Floats) -> "ProductLaw":
-        """For each column of `belief`."""
         return ProductLaw(self, belief, distances)
 
     def step(self, belief: Floats, distances: Floats, position: int) -> PrivateLaw:
@@ -123,7 +119,7 @@ class SymbolBySymbol:
 
 
 @dataclass(frozen=True, eq=False)
-class ProductLaw:
+class ProductLaw(BatchLaw):
     """The product of the laws along a release."""
 
     algorithm: SymbolBySymbol
@@ -131,7 +127,6 @@ class ProductLaw:
     distances: Floats
 
     def columns(self, columns: Integers) -> "ProductLaw":
-        """Of some streams."""
         return ProductLaw(self.algorithm, self.belief[:, columns], self.distances[columns])
 
     @cached_property
@@ -157,7 +152,6 @@ class ProductLaw:
 
     @property
     def leakage(self) -> Floats:
-        """The same in nats."""
         later = (self.algorithm.window - 1) * self.algorithm.bound.epsilon
         return np.asarray(self._first.leakage + later)
 
@@ -170,7 +164,6 @@ class ProductLaw:
         return followed_cost(self.belief, model.transition, table, *constants)
 
     def release(self, batches: Integers, words: Words) -> Integers:
-        """One symbol after the other."""
         released, belief = [], self.belief
         for position, (symbols, word) in enumerate(zip(batches, words, strict=True)):
             law = self._step(belief, position)
@@ -192,7 +185,6 @@ class ProductLaw:
         return total
 
     def learned(self, released: Integers) -> Floats:
-        """What each release says, and what the later ones add to it."""
         learned = np.empty((len(released), *self.belief.shape))
         likelihoods = np.empty_like(learned)
         for position, (law, shown) in enumerate(self._along(released)):
