@@ -21,7 +21,7 @@ from fugu.operators.multi_step import occurrences
 
 
 class IndependentReleases(ChargingRunningMechanism, ABC):
-    """What mechanisms share whose `step` looks at nothing that came before."""
+    """Release by a `step` that depends on nothing that came before, at a constant charge."""
 
     def start(self, rows: int) -> State:
         return {"spent": np.zeros(rows, dtype=np.int64)}

@@ -21,7 +21,9 @@ from fugu.operators.secret import Secret
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of one key epoch."""
+    """Hold the keys of one key epoch: one for draws, which can be rotated, and one for
+    pseudonyms.
+    """
 
     noise: Secret
     pseudonyms: Secret
@@ -29,9 +31,9 @@ class Keys:
 
     @classmethod
     def from_root(cls, root: Secret) -> "Keys":
-        """The keys of epoch 0."""
+        """Return the keys of epoch 0."""
         return cls(root, root.derive("pseudonyms"), 0)
 
     def rotated(self) -> "Keys":
-        """The keys of the next epoch."""
+        """Return the keys of the next epoch."""
         return Keys(self.noise.ratchet(), self.pseudonyms, self.epoch + 1)

@@ -75,12 +75,12 @@ _NEVER_ADDED: dict[Notion, str] = {
 
 
 class NotAddable(ValueError):
-    """These promises have no sum; the text says why, and what to use instead."""
+    """Refuse to add promises that have no sum; the text says why, and what to use instead."""
 
 
 @dataclass(frozen=True)
 class Spend:
-    """What `count` promises about one source let out together, per `per`; see `Guarantee`.
+    """Count what `count` promises about one source spend together, per `per`; see `Guarantee`.
 
     `epsilon` counts units of 2^-40 nat, `delta` has finite precision in it.
     """
@@ -130,7 +130,7 @@ class Spend:
 
 
 def add(spends: Sequence[Spend]) -> Spend:
-    """What several pipelines about the same source let out together; one alone is its own sum.
+    """Add the promises of several pipelines about the same source; one alone is its own sum.
 
     Raises `NotAddable` for promises of different notions, neighbours or extents that cannot be
     brought together, and for notions that have no sum over pipelines. The pipelines must draw
@@ -167,7 +167,9 @@ def add(spends: Sequence[Spend]) -> Spend:
 
 
 def windows_of(spends: Sequence[Spend]) -> list[int]:
-    """How many windows of each cover the stretch of time of their sum; of a whole stream, 1."""
+    """Return how many windows of each cover the stretch of time of their sum; of a whole
+    stream, 1.
+    """
     alike = _alike(spends)
     longest = _longest(alike)
     if longest is None:
@@ -185,7 +187,7 @@ def _covering(spend: Spend, length: int, step: int) -> int:
 
 
 def _alike(spends: Sequence[Spend]) -> list[Spend]:
-    """The same promises of one notion, about the same neighbours."""
+    """Return the same promises of one notion, about the same neighbours."""
     timed = any(spend.per in ("window", "period") for spend in spends)
     alike = [
         replace(spend, notion=_OF_WINDOWS.get(spend.notion, spend.notion))
@@ -241,7 +243,7 @@ def _require_one_extent(spends: Sequence[Spend]) -> None:
 
 
 def _longest(spends: Sequence[Spend]) -> Spend | None:
-    """The one whose window takes the longest time; None where all have the same extent."""
+    """Return the promise with the longest window in time; None where all have the same extent."""
     if len({(spend.per, spend.window, spend.tick_milliseconds) for spend in spends}) == 1:
         return None
     timed = [spend for spend in spends if spend.per in ("window", "period")]
@@ -260,7 +262,7 @@ def _ticks(spend: Spend) -> int:
 
 
 def _hops(number: int, epsilon: int) -> Fraction:
-    """1 + e^epsilon + e^(2 epsilon) + ..., so many terms, rounded up; `epsilon` in units."""
+    """Return 1 + e^epsilon + e^(2 epsilon) + ..., so many terms, rounded up; `epsilon` in units."""
     if number == 1 or epsilon == 0:
         return Fraction(number)
     with localcontext() as context:

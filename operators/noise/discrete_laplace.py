@@ -36,13 +36,13 @@ _ZERO, _SIGN, _DIGITS = 0, 1, 2
 
 @dataclass(frozen=True)
 class Thresholds:
-    """round(2^64 p) for the p of zero, and of digits 0, 1, 2, ... of G: at most 30 of them."""
+    """Sample by thresholds round(2^64 p): for the p of zero, and of digits 0, 1, 2, ... of G."""
 
     zero: int
     digits: tuple[int, ...]
 
     def sample(self, words: Words) -> Integers:
-        """One draw for each 32 words, which are the last axis."""
+        """Draw once for each 32 words, which are the last axis."""
         ones = words < self._of_words
         as_bytes = np.packbits(ones, axis=-1, bitorder="little")
         geometric = as_bytes.view("<u4")[..., 0].astype(np.int64) >> _DIGITS
@@ -51,7 +51,7 @@ class Thresholds:
 
     @cached_property
     def _of_words(self) -> Words:
-        """A threshold for each word; 0, which no word is below, where there is no digit."""
+        """Return a threshold for each word; 0, which no word is below, where there is no digit."""
         thresholds = np.zeros(WORDS_PER_DRAW, dtype=np.uint64)
         thresholds[_DIGITS : _DIGITS + len(self.digits)] = self.digits
         return thresholds

@@ -65,22 +65,22 @@ class GaussianNoise(AdditiveNoise):
 
     @cached_property
     def index_sensitivity(self) -> int:
-        """s: by how many grid steps, in L2, neighbours differ at most."""
+        """Return s, the most grid steps by which neighbours differ, in L2."""
         return floor(_DEVIATION * self.sensitivity / Fraction(self.deviation))
 
     @property
     def rho(self) -> Fraction:
-        """The zero-concentrated DP of one release."""
+        """Return the zero-concentrated DP of one release."""
         return Fraction(self.index_sensitivity**2, 2 * _DEVIATION**2)
 
     @property
     def standard_deviation(self) -> Fraction:
-        """Of the noise, in units; at least `deviation`."""
+        """Return the deviation of the noise in units, at least `deviation`."""
         return _DEVIATION * self.grid.step
 
     @property
     def warning(self) -> str | None:
-        """What to know about a deviation close to the resolution."""
+        """Return what to know about a deviation close to the resolution."""
         allowance = max(1, self._rounding)
         if self.index_sensitivity >= COMFORTABLE * allowance:
             return None
@@ -90,7 +90,7 @@ class GaussianNoise(AdditiveNoise):
         )
 
     def finite_precision_delta(self, epsilon: float) -> float:
-        """Per release, for a claim made at `epsilon`."""
+        """Return the delta per release, for a claim made at `epsilon`."""
         each = delta_of_draw(self.index_sensitivity, epsilon)
         return min(1.0, nextafter(float(self.coordinates * each), inf))
 
@@ -99,5 +99,5 @@ class GaussianNoise(AdditiveNoise):
 
     @property
     def _rounding(self) -> int:
-        """r: what rounding several coordinates may add, in L2; one coordinate rounds exactly."""
+        """Return r, what rounding several coordinates may add in L2; one rounds exactly."""
         return 0 if self.coordinates == 1 else 1 + isqrt(self.coordinates - 1)

@@ -164,7 +164,9 @@ TAUS = (
 
 @lru_cache(maxsize=1024)
 def delta_of_draw(steps: int, epsilon: float) -> Fraction:
-    """What one draw adds whose index neighbours move by at most so many steps; rounded up."""
+    """Return the delta of one draw whose index neighbours move by at most so many steps,
+    rounded up.
+    """
     column = -(-steps * PER_DEVIATION >> PRECISION)
     tau = TAUS[column] if column < len(TAUS) else UNITS
     return min(Fraction(1), Fraction(TAUS[0] + min(tau, _grown(epsilon)), UNITS))
@@ -172,7 +174,7 @@ def delta_of_draw(steps: int, epsilon: float) -> Fraction:
 
 @lru_cache(maxsize=64)
 def _grown(epsilon: float) -> int:
-    """e^epsilon e, rounded up."""
+    """Return e^epsilon e, rounded up."""
     with localcontext() as context:
         context.prec, context.rounding = 60, ROUND_CEILING
         grown = Decimal(epsilon).exp().next_plus() * TAUS[0]

@@ -69,17 +69,17 @@ class LaplaceNoise(AdditiveNoise):
 
     @cached_property
     def index_sensitivity(self) -> int:
-        """s: by how many grid steps, in L1, neighbours differ at most."""
+        """Return s, the most grid steps by which neighbours differ, in L1."""
         return floor(_SCALE * Fraction(self.epsilon))
 
     @property
     def charge(self) -> int:
-        """s / 2^24 nats in units of 2^-40 nat: what a release costs, exactly."""
+        """Return s / 2^24 nats in units of 2^-40 nat: the exact cost of a release."""
         return self.index_sensitivity * (UNITS_PER_NAT // _SCALE)
 
     @property
     def warning(self) -> str | None:
-        """What to know about a budget close to the resolution."""
+        """Return what to know about a budget close to the resolution."""
         if self.index_sensitivity >= COMFORTABLE * self.coordinates:
             return None
         asked = self.sensitivity / Fraction(self.epsilon)
@@ -90,17 +90,17 @@ class LaplaceNoise(AdditiveNoise):
 
     @property
     def scale(self) -> Fraction:
-        """b = 2^24 g, in units; the variance is 2 b^2, within a relative 2^-51."""
+        """Return b = 2^24 g, in units; the variance is 2 b^2, within a relative 2^-51."""
         return _SCALE * self.grid.step
 
     @property
     def standard_deviation(self) -> float:
-        """Of the noise, in units."""
+        """Return the deviation of the noise in units."""
         return float(self.scale) * sqrt(2.0)
 
     @cached_property
     def finite_precision_delta(self) -> float:
-        """Per release, at `epsilon`."""
+        """Return the delta per release, at `epsilon`."""
         return finite_precision_delta(self.epsilon, sampler.TOTAL_VARIATION, self.coordinates)
 
     def _sample(self, words: Words) -> Integers:

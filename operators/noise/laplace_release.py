@@ -72,7 +72,7 @@ class LaplaceRelease(IndependentReleases):
 
     @property
     def largest_charge(self) -> int:
-        """epsilon, rounded down to the resolution of the sampler."""
+        """Return epsilon, rounded down to the resolution of the sampler."""
         return self.noise.charge
 
     @property
@@ -81,7 +81,7 @@ class LaplaceRelease(IndependentReleases):
 
     @property
     def standard_deviation(self) -> float:
-        """That of the noise in what is published, where the mean of the noise is 0."""
+        """Return the deviation of the noise in what is published; its mean is 0."""
         return self.noise.standard_deviation / self.units_per_one
 
     def guarantees(self) -> tuple[Guarantee, ...]:

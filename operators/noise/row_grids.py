@@ -22,7 +22,7 @@ from fugu.operators.noise.grid import EXACT_DOUBLE, multiplied
 
 @dataclass(frozen=True, eq=False)
 class RowGrids:
-    """`steps (rows,)`, of at least 1, are how many the sensitivity has; values count units."""
+    """Round values of one sensitivity on grids with a step for each row."""
 
     sensitivity: int
     steps: Integers

@@ -55,8 +55,7 @@ WORDS_PER_DRAW = 2 * len(_DIGITS)
 
 
 def sample(words: Words, price: Integers) -> Integers:
-    """One draw for each 92 words, which are the last axis; `price` has the shape of the draws,
-    or one that goes with it."""
+    """Draw once for each 92 words, which are the last axis; `price` broadcasts with the draws."""
     digits = words.reshape(*words.shape[:-1], 2, len(_DIGITS)) < _OF_WORDS
     as_bytes = np.zeros((*digits.shape[:-1], 8), dtype=np.uint8)
     as_bytes[..., :6] = np.packbits(digits, axis=-1, bitorder="little")

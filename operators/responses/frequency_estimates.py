@@ -32,16 +32,16 @@ from fugu.operators.mechanism import Floats, Integers
 
 
 class ReportingLaw(Protocol):
-    """How likely a symbol is to be reported."""
+    """Report a symbol with one probability if it is the truth, and with another if it is not."""
 
     @property
     def reported_if_true(self) -> float:
-        """p: where it is the truth."""
+        """Return p = P(a release reports v given that v is the truth)."""
         ...
 
     @property
     def reported_if_other(self) -> float:
-        """q: where another one is."""
+        """Return q = P(a release reports v given that another symbol is the truth)."""
         ...
 
 
@@ -57,7 +57,7 @@ class FrequencyEstimate:
     standard_errors: Floats
 
     def intervals(self, confidence: float = 0.95) -> Floats:
-        """The lower and the upper end for each symbol, `(n, 2)`.
+        """Return the lower and the upper end for each symbol, `(n, 2)`.
 
         Each interval by itself holds the true share with about this probability, by the normal
         approximation: trust it where at least 20 releases report the symbol by chance alone.
@@ -68,7 +68,7 @@ class FrequencyEstimate:
         return np.stack([self.shares - margin, self.shares + margin], axis=1)
 
     def projected(self) -> Floats:
-        """Post-processing, to show: the nearest shares that are not negative and add up to 1.
+        """Return the nearest shares that are not negative and add up to 1: post-processing.
 
         They cost no privacy, but are biased (rare symbols upwards), and the standard errors and
         intervals are not theirs.
@@ -80,7 +80,7 @@ class FrequencyEstimate:
 
 
 def estimated_shares(counts: Integers, releases: int, law: ReportingLaw) -> FrequencyEstimate:
-    """From how many of the `releases` report each symbol, `counts (n,)`."""
+    """Estimate shares from how many of the `releases` report each symbol, `counts (n,)`."""
     if releases < 1:
         raise ValueError("releases: at least one is needed to estimate from")
     if ((counts < 0) | (counts > releases)).any():
@@ -91,7 +91,7 @@ def estimated_shares(counts: Integers, releases: int, law: ReportingLaw) -> Freq
 
 
 def standard_errors(shares: Floats, releases: int, law: ReportingLaw) -> Floats:
-    """Of the estimates of these true shares, from so many releases."""
+    """Return the standard errors of the estimates of these true shares from so many releases."""
     p, q = law.reported_if_true, law.reported_if_other
     variance = q * (1.0 - q) / (p - q) ** 2 + shares * (1.0 - p - q) / (p - q)
     return np.asarray(np.sqrt(variance / releases))

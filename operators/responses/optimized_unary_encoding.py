@@ -64,12 +64,13 @@ class OptimizedUnaryEncoding(RandomizedResponse):
 
     @property
     def constant(self) -> int | Array:
-        """No symbol at all, or the first one."""
+        """Return no symbol at all, or the first one."""
         return np.zeros(self.symbols, dtype=bool) if self.output == "bits" else 0
 
     @cached_property
     def reported_if_true(self) -> float:
-        """1/2 with bits; as a symbol, the mean of 1 / (bits set) and 1/n, as the bit is or not.
+        """Return 1/2 with bits; as a symbol, the mean of 1 / (bits set) and 1/n, as the bit
+        is or not.
 
         E[1 / (1 + B)] = (1 - (1-q)^n) / (n q) for the number B of n - 1 other bits that are set.
         """
@@ -82,7 +83,7 @@ class OptimizedUnaryEncoding(RandomizedResponse):
 
     @property
     def reported_if_other(self) -> float:
-        """q with bits; as a symbol, an equal part of what the truth leaves."""
+        """Return q with bits; as a symbol, an equal part of what the truth leaves."""
         if self.output == "bits":
             return self._other_bit
         return (1.0 - self.reported_if_true) / (self.symbols - 1)
@@ -98,7 +99,9 @@ class OptimizedUnaryEncoding(RandomizedResponse):
 
 
 def _chosen(bits: Array, draws: Draws) -> Integers:
-    """One symbol of each set, of all where the set is empty: a draw of its own, for this set."""
+    """Draw one symbol of each set, of all symbols where it is empty: a draw of its own for
+    this set.
+    """
     bindings = [binding_digest(row.tobytes()) for row in np.packbits(bits, axis=1)]
     candidates = bits | ~bits.any(axis=1, keepdims=True)
     rank = np.cumsum(candidates, axis=1, dtype=np.int64)

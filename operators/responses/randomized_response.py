@@ -38,14 +38,15 @@ _EXAMPLE_RELEASES = 10_000
 
 @dataclass(frozen=True)
 class Odds:
-    """One favoured outcome against equally likely `others`, `each` of which so many words give."""
+    """Draw one favoured outcome against equally likely `others`, by counting 64-bit words."""
 
     others: int
     each: int
 
     @classmethod
     def of(cls, others: int, epsilon: float) -> "Odds":
-        """The favoured one e^epsilon times as likely as each other one, or a little less.
+        """Make the favoured outcome e^epsilon times as likely as each other one, or a little
+        less.
 
         Rounding up what the others get rounds epsilon down.
         """
@@ -62,7 +63,7 @@ class Odds:
 
     @cached_property
     def favoured(self) -> int:
-        """How many words give the favoured outcome."""
+        """Return how many words give the favoured outcome."""
         return WORDS - self.others * self.each
 
     @cached_property
@@ -88,7 +89,7 @@ class Odds:
 
     @cached_property
     def charge(self) -> int:
-        """ln(favoured / each) in units of 2^-40 nat, rounded up."""
+        """Return ln(favoured / each) in units of 2^-40 nat, rounded up."""
         return charge_of_exact_ratio(Fraction(self.favoured, self.each))
 
 
@@ -113,21 +114,21 @@ class RandomizedResponse(IndependentReleases):
     @property
     @abstractmethod
     def _others(self) -> int:
-        """How many outcomes the favoured one has against it, in the odds of a release."""
+        """Return the number of outcomes that the favoured one has against it."""
 
     @property
     @abstractmethod
     def reported_if_true(self) -> float:
-        """P(a release reports v given that v is the truth)."""
+        """Return P(a release reports v given that v is the truth)."""
 
     @property
     @abstractmethod
     def reported_if_other(self) -> float:
-        """P(a release reports v given that another symbol is the truth)."""
+        """Return P(a release reports v given that another symbol is the truth)."""
 
     @cached_property
     def largest_charge(self) -> int:
-        """The epsilon of the law that is drawn."""
+        """Return the epsilon of the law that is drawn."""
         return self.odds.charge
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -141,7 +142,7 @@ class RandomizedResponse(IndependentReleases):
         return (promised,)
 
     def audit(self) -> Mapping[str, object]:
-        """The law of one release, what it costs, and how exactly shares can be estimated."""
+        """Return the law of one release, its cost, and how exactly shares can be estimated."""
         error = standard_errors(np.zeros(1), _EXAMPLE_RELEASES, self)
         return {
             "probability that the true symbol is reported": self.reported_if_true,

@@ -152,7 +152,7 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
         return after, Releases(released, {"confidence": confidence}, kinds)
 
     def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
-        """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
+        """Return P(truth | releases so far), `(rows, n)`, after one release per row.
 
         `released` are numbers of releases: y of a fresh one, n + y of a repeated one. It needs the
         model and the releases, nothing else; its state is the state of `step`.
@@ -169,7 +169,7 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
         return self.model.symbols, 2 * self.model.symbols
 
     def outcome_of(self, releases: Releases) -> Integers:
-        """y of a fresh release, n + y of a repeated one."""
+        """Return y for a fresh release, and n + y for a repeated one."""
         values = releases.values
         again = Kind.FRESH if releases.kinds is None else releases.kinds
         return np.where(np.equal(again, Kind.FRESH), values, values + self.model.symbols)
@@ -179,7 +179,7 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
         return Releases(values, kinds=np.where(repeats > 0, Kind.REPEATED, Kind.FRESH))
 
     def release_law(self, state: State) -> Floats:
-        """P(bit given x), times a(y|x) for what is fresh, `(rows, x, 2 n)`."""
+        """Return P(bit given x), times a(y|x) for a fresh release, `(rows, x, 2 n)`."""
         decision = self._decision(state)
         n, rows = decision.belief.shape
         law = self._law_after(state, decision, np.zeros(rows, dtype=bool))
@@ -215,7 +215,7 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
         return adaptive_guarantees(self.decision_epsilon, self.release_epsilon)
 
     def audit(self) -> Mapping[str, object]:
-        """The first position: how likely a fresh release is, and what bit and release leak.
+        """Return the law of the first position, and what its bit and its release leak.
 
         The whole law is there for alphabets of up to 32 symbols.
         """
@@ -263,11 +263,11 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
         return self.radius.doubts(self.model.symbols)
 
     def _law_after(self, state: State, decision: RepeatDecision, repeats: Mask) -> SymbolLaw:
-        """That of a fresh release, at the belief after the answer."""
+        """Return the law of a fresh release, at the belief after the answer."""
         return self._fresh.law(self._after_decision(decision, repeats), self._doubt(state))
 
     def _after_decision(self, decision: RepeatDecision, repeats: Mask) -> Floats:
-        """The belief that what follows depends on."""
+        """Return the belief after the answer, on which the rest depends."""
         return decision.posterior(repeats)
 
     def _doubt(self, state: State) -> Floats:

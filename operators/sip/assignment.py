@@ -18,7 +18,7 @@ from fugu.operators.sip.proposal import Mask, SharedProposal
 
 @dataclass(frozen=True, eq=False)
 class Assignment(SharedProposal):
-    """x goes to `targets[slot, x]` with probability `weights[slot, x]`.
+    """Send x to `targets[slot, x]` with probability `weights[slot, x]`.
 
     No two slots of a symbol that have weight have the same target; `Assignment.merged` sees to it.
     """
@@ -28,12 +28,12 @@ class Assignment(SharedProposal):
 
     @classmethod
     def to(cls, targets: Integers) -> "Assignment":
-        """Every symbol goes to its one target, `(n, rows)`."""
+        """Send every symbol to its one target, `(n, rows)`."""
         return cls(targets[None], np.ones((1, *targets.shape)))
 
     @classmethod
     def merged(cls, targets: Integers, weights: Floats) -> "Assignment":
-        """Weights of one symbol for one and the same target are added up in its first slot.
+        """Add up the weights of one symbol for one and the same target, in its first slot.
 
         Where that leaves a symbol a single target, its weight is exactly 1.
         """
@@ -63,7 +63,7 @@ class Assignment(SharedProposal):
         return self._extreme(np.maximum, np.zeros(self.targets.shape[1:]))
 
     def smallest(self) -> Floats:
-        """min over all x of pi(y|x), which is 0 unless all symbols may go to y."""
+        """Return min over all x of pi(y|x), which is 0 unless all symbols may go to y."""
         everybody = self._senders == len(self._senders)
         if self._is_certain:
             return np.where(everybody, 1.0, 0.0)
@@ -92,19 +92,19 @@ class Assignment(SharedProposal):
 
     @cached_property
     def _is_certain(self) -> bool:
-        """Every symbol has one target, as with `Assignment.to`."""
+        """Return whether every symbol has one target, as with `Assignment.to`."""
         return len(self.weights) == 1 and bool((self.weights == 1.0).all())
 
     @cached_property
     def _senders(self) -> Integers:
-        """How many symbols may go to each."""
+        """Return how many symbols may go to each."""
         count = np.zeros(self.targets.shape[1:])
         for targets, weights in zip(self.targets, self.weights, strict=True):
             count = count + added(targets, np.where(weights > 0.0, 1.0, 0.0))
         return count.astype(np.int64)
 
     def _extreme(self, extreme: Any, start: Floats) -> Floats:
-        """The largest or smallest weight that arrives anywhere."""
+        """Return the largest or smallest weight that arrives anywhere."""
         columns = np.broadcast_to(np.arange(start.shape[1]), start.shape)
         for targets, weights in zip(self.targets, self.weights, strict=True):
             sent = weights > 0.0

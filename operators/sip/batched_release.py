@@ -233,7 +233,7 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
 
     @property
     def constant(self) -> Integers:
-        """The most likely symbol at each of the first positions."""
+        """Return the most likely symbol at each of the first positions."""
         belief, likely = self.model.prior[:, None], []
         for _ in range(self.window):
             likely.append(int(np.argmax(belief[:, 0])))
@@ -333,7 +333,7 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
             self._settle(after, its, released, learned[-1], part.law.charge)
 
     def _bound_to(self, batches: Integers, histories: Words) -> list[bytes]:
-        """What the draws are applied to: the batch, and through the belief what was released."""
+        """Bind draws to the batch and, through the belief, to what was released."""
         if self.model.symbols ** len(batches) > MOST_BATCHES:
             digests = _digests(batches)
             return bound_to(digests, np.arange(len(digests)), histories)
@@ -344,7 +344,7 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
 
     @cached_property
     def _bindings(self) -> dict[int, tuple[bytes, ...]]:
-        """The digests of all batches of each length that has few, in lexicographic order."""
+        """Return the digests of all batches of each length that has few, in lexicographic order."""
         n = self.model.symbols
         lengths = [w for w in range(1, self.window + 1) if n**w <= MOST_BATCHES]
         return {w: _digests(np.indices((n,) * w).reshape(w, -1)) for w in lengths}
@@ -372,7 +372,9 @@ def _digests(batches: Integers) -> tuple[bytes, ...]:
 
 
 def _share_of_truth(learned: Floats, released: Integers) -> Floats:
-    """The mean over positions of the probability that the released symbol is the true one."""
+    """Return the mean over positions of the probability that the released symbol is the true
+    one.
+    """
     columns = np.arange(released.shape[1])
     total = np.zeros(len(columns))
     for probabilities, symbols in zip(learned, released, strict=True):

@@ -138,7 +138,7 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
 
     @cached_property
     def enough_positions(self) -> int:
-        """50 n^2 / (p - q)^4, rounded up."""
+        """Return 50 n^2 / (p - q)^4, rounded up."""
         gap = Fraction(self.odds.favoured - self.odds.each, WORDS)
         return ceil(50 * self.symbols**2 / gap**4)
 
@@ -166,7 +166,7 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
         return after, Releases(released, {"confidence": confidence})
 
     def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
-        """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
+        """Return P(truth | releases so far), `(rows, n)`, after one release per row.
 
         NaN while there is no model. It needs the releases, nothing else.
         """
@@ -179,7 +179,7 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
         return self.symbols, self.symbols
 
     def release_law(self, state: State) -> Floats:
-        """p and q at first, then a(y|x), `(rows, x, y)`."""
+        """Return p and q at first, then a(y|x), `(rows, x, y)`."""
         warm = self._warm(state)
         law = self._law(state, warm)
         truth = np.eye(self.symbols, dtype=bool)
@@ -193,7 +193,7 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
         return self.observe(state, released)[0]
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
-        """A gap in what is learned from; later, predict only."""
+        """Leave a gap in what is learned from; later, predict only."""
         warm = self._warm(state)
         belief = np.full((self.symbols, len(warm)), np.nan)
         belief[:, warm] = checked_belief(state["belief"][warm])
@@ -254,11 +254,12 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
 
     @cached_property
     def radius(self) -> Radius:
-        """How far beliefs may be from the exact ones, under the worst model that can be learned.
+        """Return how far beliefs may be from the exact ones, under the worst model that can be
+        learned.
 
-        An entry of J_x is at most N / (p - q)^2 for N pairs, and none of the pairs is below
-        alpha / n^2, which bounds the ratio of two entries of the transition matrix. Its rows are
-        divided by sums in doubles, so they miss the sum 1 by as many roundings.
+        An entry of J_x is at most N / (p - q)^2 for N pairs, and none of the pairs is below alpha /
+        n^2, which bounds the ratio of two entries of the transition matrix. Its rows are divided by
+        sums in doubles, so they miss the sum 1 by as many roundings.
         """
         n = self.symbols
         gap = (self.odds.favoured - self.odds.each) / WORDS
@@ -279,14 +280,14 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
         return warm
 
     def _law(self, state: State, warm: Mask) -> IntegerLaw:
-        """Of the streams that have a model, one column each."""
+        """Return the law of the streams that have a model, one column each."""
         belief = checked_belief(state["belief"][warm])
         doubt = self.radius.doubt(state, self._doubts)[warm]
         proposal = self._kernel.propose(belief)
         return IntegerLaw.of(belief, proposal, self.bound, self._reserve, doubt)
 
     def _law_to_step(self, state: State, warm: Mask) -> "IntegerLaw | CompiledLaw":
-        """The same, compiled where that is possible."""
+        """Return the same law, compiled where that is possible."""
         if not compiled.available():
             return self._law(state, warm)
         from fugu.operators.sip.compiled_law import CompiledLaw
@@ -307,7 +308,7 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
         return after, posterior
 
     def _moved_on(self, state: State, warm: Mask, posterior: Floats, event: Integers) -> State:
-        """One position later: predict, or remember the response and perhaps switch."""
+        """Move on by one position: predict, or remember the response and perhaps switch."""
         begun, responses = state["begun"] + ~warm, state["responses"].copy()
         cold = np.flatnonzero(~warm)
         responses[cold, state["begun"][cold]] = event[cold]
@@ -335,7 +336,9 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
 
 
 def _predicted(posterior: Floats, transitions: Floats) -> Floats:
-    """`(rows, n)`, from posteriors `(n, rows)` and a chain for each row `(rows, n, n)`."""
+    """Return beliefs `(rows, n)`, from posteriors `(n, rows)` and a chain for each row
+    `(rows, n, n)`.
+    """
     if compiled.available():
         from fugu.operators.sip.compiled_law import predicted
 

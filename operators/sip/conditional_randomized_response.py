@@ -167,7 +167,7 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
         return int(np.argmax(self.model.prior))
 
     def law(self, belief: Floats, doubt: Floats | None = None) -> SymbolLaw:
-        """The release law a(y|x) for beliefs `(n, rows)`: public, since beliefs are.
+        """Return the release law a(y|x) for beliefs `(n, rows)`: public, since beliefs are.
 
         `doubt` is what each of them may be off by (`belief_radius`), at first if it is left out.
         """
@@ -195,7 +195,7 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
         return promised if self.gaps is None else with_gaps(promised, str(self.gaps))
 
     def audit(self) -> Mapping[str, object]:
-        """The law of the first release, and how far a belief may be from the exact one.
+        """Return the law of the first release, and how far a belief may be from the exact one.
 
         The whole law is there for alphabets of up to 32 symbols.
         """
@@ -260,7 +260,9 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
         return self.law(self._believed(state), self.radius.doubt(state, self.doubts))
 
     def _law_to_step(self, state: State) -> "SymbolLaw | CompiledLaw":
-        """The same bits, compiled where the law is and the step is not (gaps, second order)."""
+        """Return the same bits, compiled where the law is and the step is not (gaps, second
+        order).
+        """
         own = type(self) is ConditionalRandomizedResponse
         if self.runs or not own or not has_compiled_law(self._chosen):
             return self._law_at(state)

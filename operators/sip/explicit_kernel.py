@@ -13,13 +13,13 @@ from fugu.operators.sip.proposal import Mask, SharedProposal
 
 @dataclass(frozen=True, eq=False)
 class ExplicitKernel(SharedProposal):
-    """pi(y|x) as `(n, n, rows)`: x first, then y."""
+    """Propose pi(y|x) as a matrix `(n, n, rows)`: x first, then y."""
 
     matrix: Floats
 
     @classmethod
     def stacked(cls, matrices: Sequence[Floats], symbols: int) -> "ExplicitKernel":
-        """One matrix `(x, y)` for each row."""
+        """Stack one matrix `(x, y)` for each row."""
         stacked = np.zeros((symbols, symbols, len(matrices)))
         for row, matrix in enumerate(matrices):
             stacked[:, :, row] = matrix

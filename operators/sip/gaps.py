@@ -58,15 +58,15 @@ class Gaps:
         )
 
     def start(self, rows: int) -> State:
-        """The latest tick of each stream."""
+        """Return the latest tick of each stream."""
         return {_TICK: np.full(rows, NEVER)}
 
     def kept(self, state: State) -> State:
-        """A copy of the same: no release changes it."""
+        """Return a copy of the latest ticks: no release changes them."""
         return {_TICK: state[_TICK].copy()}
 
     def missed(self, last: Integers, ticks: Integers) -> Integers:
-        """How many steps without a record come before the one at `ticks`."""
+        """Return how many steps without a record come before the one at `ticks`."""
         passed = ticks - np.where(last == NEVER, ticks, last)
         return np.clip(passed, 1, self.longest) - 1
 
@@ -85,12 +85,12 @@ class Gaps:
         return after
 
     def identity(self) -> tuple[str | int, ...]:
-        """For digests."""
+        """Return the fields for digests."""
         return "gaps", self.step_milliseconds, self.longest
 
 
 def _predicted(model: Chain, rows: Floats, steps: Integers) -> Floats:
-    """The beliefs after so many steps, row by row."""
+    """Return the beliefs after so many steps, row by row."""
     belief = checked_belief(rows).copy()
     for passed in range(int(steps.max())):
         waiting = np.flatnonzero(steps > passed)

@@ -41,7 +41,7 @@ class HammingKernel(Kernel):
         return ()
 
     def _accuracies(self, ranked: "_Ranked") -> Floats:
-        """P(released = true) for k = 1..n (first axis), closed forms of section 3.1."""
+        """Return P(released = true) for k = 1..n (first axis), closed forms of section 3.1."""
         beliefs, growth, gain = ranked.beliefs, self.growth, self.gain
         small = beliefs < ranked.floor
         squares = beliefs * beliefs
@@ -117,7 +117,9 @@ class HammingKernel(Kernel):
 
 @dataclass(frozen=True)
 class _Ranked:
-    """Beliefs in descending order and their running sums (B_k, R_k, D_k of the specification)."""
+    """Hold beliefs in descending order and their running sums (B_k, R_k, D_k of the
+    specification).
+    """
 
     beliefs: Floats
     rank: Integers

@@ -27,43 +27,45 @@ from fugu.operators.sip.privacy_bound import PART_DOWN
 
 
 class Shares(Protocol):
-    """V(y|x); everything is `(n, rows)` unless said."""
+    """Share out words V(y|x); everything is `(n, rows)` unless said."""
 
     def expected(self, belief: Floats) -> Floats:
-        """v(y) = sum over x of belief(x) V(y|x), added in the order of x."""
+        """Return v(y) = sum over x of belief(x) V(y|x), added in the order of x."""
         ...
 
     def largest(self) -> Words:
-        """max over all x of V(y|x)."""
+        """Return max over all x of V(y|x)."""
         ...
 
     def smallest(self) -> Words:
-        """min over all x of V(y|x)."""
+        """Return min over all x of V(y|x)."""
         ...
 
     def row(self, symbols: Integers) -> Words:
-        """V(y|x) over y, for the one x of each column."""
+        """Return V(y|x) over y, for the one x of each column."""
         ...
 
     def column(self, released: Integers) -> Words:
-        """V(y|x) over x, for the one y of each column."""
+        """Return V(y|x) over x, for the one y of each column."""
         ...
 
     def drawn(self, symbols: Integers, words: Words) -> Integers:
-        """The y that a word below G falls to, for the one x of each column; any y for others."""
+        """Return the y that a word below G falls to, for the one x of each column; any y for
+        others.
+        """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class FewShares(Shares):
-    """x gives `words[slot, x]` to `targets[slot, x]`; no two slots with words have one target."""
+    """Give `words[slot, x]` to `targets[slot, x]`; no two slots with words have one target."""
 
     targets: Integers
     words: Words
 
     @classmethod
     def of(cls, targets: Integers, weights: Floats, total: Words) -> "FewShares":
-        """From the weights of each x, `(slots, n, rows)`, whose sums are about 1."""
+        """Share out by the weights of each x, `(slots, n, rows)`, whose sums are about 1."""
         if len(weights) == 1:
             return cls(targets, np.broadcast_to(total, weights.shape))
         return cls(targets, shared_out(weights, total))
@@ -117,13 +119,13 @@ class FewShares(Shares):
 
 @dataclass(frozen=True, eq=False)
 class MatrixShares(Shares):
-    """x gives `words[x, y]` to y."""
+    """Give `words[x, y]` of x to y."""
 
     words: Words
 
     @classmethod
     def of(cls, matrix: Floats, total: Words) -> "MatrixShares":
-        """From pi(y|x) as `(n, n, rows)`, x first."""
+        """Share out by pi(y|x) as `(n, n, rows)`, x first."""
         by_target = np.ascontiguousarray(matrix.transpose(1, 0, 2))
         return cls(np.ascontiguousarray(shared_out(by_target, total).transpose(1, 0, 2)))
 
@@ -149,7 +151,7 @@ class MatrixShares(Shares):
 
 
 def shared_out(weights: Floats, total: Words) -> Words:
-    """How many of `total` words go to each place, `(places, n, rows)`: all of them go somewhere.
+    """Share out all of `total` words among places, by weights `(places, n, rows)`.
 
     The place of the largest weight, the first of equals, takes what the others leave.
     """
@@ -166,7 +168,7 @@ def shared_out(weights: Floats, total: Words) -> Words:
 
 
 def added(targets: Integers, values: Floats) -> Floats:
-    """Each value added to its target, in symbol order: both `(n, rows)`."""
+    """Add each value to its target, in symbol order: both `(n, rows)`."""
     symbols, rows = targets.shape
     place: Array = (targets * rows + np.arange(rows)).ravel()
     total = np.bincount(place, weights=values.ravel(), minlength=symbols * rows)

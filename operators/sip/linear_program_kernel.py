@@ -68,7 +68,7 @@ class LinearProgramKernel(Kernel):
         solver_version()
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """Its name and version, the distance, and everything that its bits depend on."""
+        """Return name, version and distance, and everything that its bits depend on."""
         place = (solver_version(), platform.system(), platform.machine())
         return ("linear_program", 1, *place, *self.distance.identity(), *self.heuristic.identity())
 
@@ -100,7 +100,9 @@ class LinearProgramKernel(Kernel):
 
     @cached_property
     def _solution(self) -> Callable[[bytes], Floats]:
-        """Remembered by the rounded belief: a function of it, so forgetting changes nothing."""
+        """Remember solutions by the rounded belief: a function of it, so forgetting changes
+        nothing.
+        """
         return lru_cache(_REMEMBERED)(self._solved)
 
     def _solved(self, content: bytes) -> Floats:
@@ -110,13 +112,15 @@ class LinearProgramKernel(Kernel):
 
 
 def solved_proposal(belief: Floats, table: Floats, growth: float) -> Floats | None:
-    """The cheapest G(x,y) for costs `table` (x, y), rounded; None where the solver gives up."""
+    """Return the cheapest G(x,y) for costs `table` (x, y), rounded; None where the solver
+    gives up.
+    """
     solution = _minimum(belief, table, growth)
     return None if solution is None else _rounded(solution)
 
 
 def _minimum(belief: Floats, table: Floats, growth: float) -> Floats | None:
-    """G(x,y) as the solver leaves it."""
+    """Return G(x,y) as the solver leaves it."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
 
@@ -144,7 +148,7 @@ def _minimum(belief: Floats, table: Floats, growth: float) -> Floats | None:
 
 
 def solver_version() -> str:
-    """The installed version of SciPy, which brings HiGHS with it."""
+    """Return the installed version of SciPy, which brings HiGHS with it."""
     try:
         return version("scipy")
     except PackageNotFoundError:
@@ -154,7 +158,9 @@ def solver_version() -> str:
 
 
 def _rounded(kernel: Floats) -> Floats:
-    """Multiples of 2^-20 with rows of exactly 1: the largest entry takes what rounding left."""
+    """Round to multiples of 2^-20 with rows of exactly 1: the largest entry takes what
+    rounding left.
+    """
     positive = np.maximum(kernel, 0.0)
     share = positive / np.cumsum(positive, axis=1)[:, -1:]
     units: Integers = np.floor(share * _KERNEL_GRID + 0.5).astype(np.int64)

@@ -85,7 +85,7 @@ class MarkovModel(FirstOrder):
         return self.predict(belief)
 
     def predict(self, posterior: Floats) -> Floats:
-        """P(next symbol) from P(current symbol), both `(n, rows)`."""
+        """Return P(next symbol) from P(current symbol), both `(n, rows)`."""
         predicted = np.zeros_like(posterior)
         for symbol in range(self.symbols):
             predicted = predicted + posterior[symbol] * self.transition[symbol][:, None]
@@ -97,16 +97,16 @@ class MarkovModel(FirstOrder):
 
     @property
     def roundings(self) -> int:
-        """A prediction adds n products."""
+        """Return n: a prediction adds n products."""
         return self.symbols
 
     @cached_property
     def excess(self) -> float:
-        """Of the prior and all rows."""
+        """Return the most by which the prior or a row misses the sum 1."""
         return max(excess(self.prior), *map(excess, self.transition))
 
     def identity(self) -> tuple[bytes, ...]:
-        """Prior and transition matrix."""
+        """Return prior and transition matrix."""
         return self.prior.astype("<f8").tobytes(), self.transition.astype("<f8").tobytes()
 
 
@@ -116,7 +116,7 @@ def normalised(columns: Floats) -> Floats:
 
 
 def excess(probabilities: Floats) -> float:
-    """|sum - 1|, added exactly and rounded once."""
+    """Return |sum - 1|, added exactly and rounded once."""
     return abs(fsum([*probabilities.tolist(), -1.0]))
 
 
@@ -134,7 +134,7 @@ def ordered_sum(columns: Floats) -> Floats:
 def smoothed_row(
     name: str, probabilities: Sequence[float] | Floats, smoothing: float
 ) -> list[float]:
-    """The probabilities, normalised and mixed with uniform ones; `name` is for errors."""
+    """Return the probabilities, normalised and mixed with uniform ones; `name` is for errors."""
     values = [float(value) for value in probabilities]
     check_entries(name, values)
     total = fsum(values)

@@ -60,7 +60,7 @@ class MetricKernel(Kernel):
         return self._targets(belief, best)
 
     def _cost(self, parts: Iterable["_Part"]) -> float:
-        """The expected distance after the repair."""
+        """Return the expected distance after the repair."""
         marginal: dict[int, float] = {}
         apart: dict[int, float] = {}
         cost, total = 0.0, self.gain
@@ -76,7 +76,7 @@ class MetricKernel(Kernel):
         return cost / total
 
     def _targets(self, belief: Floats, parts: Iterable["_Part"]) -> Integers:
-        """Which symbol each one goes to; those of belief zero go to the nearest of them."""
+        """Send each symbol to its representative; those of belief zero go to the nearest one."""
         targets = np.zeros(len(belief), dtype=np.int64)
         impossible = belief == 0.0
         least = np.where(impossible, inf, 0.0)
@@ -92,14 +92,14 @@ class MetricKernel(Kernel):
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Some of the symbols that are possible, in ascending order."""
+    """Hold some of the symbols that are possible, in ascending order."""
 
     points: Points
     belief: Floats
     members: Integers
 
     def parts(self, threshold: float) -> Iterator["_Part"]:
-        """The parts that it falls into while both halves keep the threshold."""
+        """Yield the parts that it falls into while both halves keep the threshold."""
         waiting = [self]
         while waiting:
             part = waiting.pop()
@@ -110,12 +110,12 @@ class _Part:
 
     @cached_property
     def mass(self) -> float:
-        """What is believed of all members together."""
+        """Return what is believed of all members together."""
         return _sum(self.belief[self.members])
 
     @cached_property
     def lighter(self) -> float:
-        """The mass of the lighter half."""
+        """Return the mass of the lighter half."""
         _, balance = self._widest
         return float(balance.max())
 
@@ -129,7 +129,7 @@ class _Part:
 
     @cached_property
     def representative(self) -> int:
-        """The symbol nearest the coordinate-wise median."""
+        """Return the symbol nearest the coordinate-wise median."""
         median = np.empty(self.points.coordinates.shape[1])
         for axis in range(len(median)):
             ordered, reached = self._along(axis)
@@ -138,29 +138,35 @@ class _Part:
         return int(np.argmin(self.points.to(median)))
 
     def distances(self) -> Floats:
-        """How far every symbol is from the representative."""
+        """Return how far every symbol is from the representative."""
         return self.points.to(self.points.coordinates[self.representative])
 
     @cached_property
     def costs(self) -> tuple[float, float]:
-        """How far members move to the representative, and how far from it the truth is at all."""
+        """Return how far members move to the representative, and how far from it the truth
+        is at all.
+        """
         weighted = self.belief * self.distances()
         return _sum(weighted[self.members]), _sum(weighted)
 
     @cached_property
     def _widest(self) -> tuple[Integers, Floats]:
-        """Members along the widest axis, and the mass of the lighter side of a cut behind each."""
+        """Return members along the widest axis, and the mass of the lighter side of a cut
+        behind each.
+        """
         placed = self.points.coordinates[self.members]
         ordered, reached = self._along(int(np.argmax(placed.max(axis=0) - placed.min(axis=0))))
         return ordered, np.minimum(reached, reached[-1] - reached)
 
     def _along(self, axis: int) -> tuple[Integers, Floats]:
-        """Members in the order of an axis, and the running sum of what is believed of them."""
+        """Return members in the order of an axis, and the running sum of what is believed of
+        them.
+        """
         order = np.argsort(self.points.coordinates[self.members, axis], kind="stable")
         ordered = self.members[order]
         return ordered, np.cumsum(self.belief[ordered])
 
 
 def _sum(numbers: Floats) -> float:
-    """One addition after the other."""
+    """Add one number after the other."""
     return float(np.cumsum(numbers)[-1])

@@ -93,7 +93,7 @@ class OrderedKernel(Kernel):
         return Assignment(targets, weights)
 
     def _costs_of_clusters(self, sums: RunningSums) -> Floats:
-        """Candidate 1, with 1, 2, ... clusters: `(number of the cluster, clusters, rows)`."""
+        """Cost candidate 1, with 1, 2, ... clusters: `(number of the cluster, clusters, rows)`."""
         most, rows = self._most_clusters, sums.belief.shape[1]
         if len(sums.belief) < most:
             counts = np.repeat(np.arange(1, most + 1), rows)
@@ -118,7 +118,7 @@ class OrderedKernel(Kernel):
         return self._cost(sums, to, end - begin, largest, np.where(there, moved, 0.0), is_last)
 
     def _costs_of_likely(self, sums: RunningSums, likely: Integers) -> Floats:
-        """Candidate 3, with the first 1, 2, ... of `likely`: `(place, how many, rows)`."""
+        """Cost candidate 3, with the first 1, 2, ... of `likely`: `(place, how many, rows)`."""
         symbols, most = len(sums.belief), len(likely)
         by_place = np.argsort(likely, axis=0)
         to = at(likely, by_place)[:, None] + np.zeros((1, most, 1), dtype=np.int64)
@@ -132,7 +132,7 @@ class OrderedKernel(Kernel):
         return self._cost(sums, to, sums.between(begin, end), 1.0, moved, kept)
 
     def _costs_written_out(self, sums: RunningSums, proposals: Assignment) -> Floats:
-        """Of several candidates, each for all rows: where that takes no longer."""
+        """Cost several candidates for all rows, where writing them out takes no longer."""
         symbols, rows = sums.belief.shape
         every = np.tile(np.arange(rows), proposals.targets.shape[2] // rows)
         law = ReleaseLaw.repaired(sums.belief[:, every], proposals, self.gain, self.growth)
@@ -143,7 +143,7 @@ class OrderedKernel(Kernel):
         return np.asarray(cost.reshape(-1, rows))
 
     def _cost_of_all(self, sums: RunningSums) -> Floats:
-        """Candidate 4."""
+        """Cost candidate 4."""
         place = np.broadcast_to(np.arange(len(sums.belief))[:, None], sums.belief.shape)
         return self._cost(sums, place, sums.belief, 1.0, np.zeros(1), place >= 0)
 
@@ -156,7 +156,7 @@ class OrderedKernel(Kernel):
         moved: Floats,
         used: Mask,
     ) -> Floats:
-        """The expected distance after the repair; sums are over the first axis."""
+        """Return the expected distance after the repair; sums are over the first axis."""
         mass = np.maximum(gathered, largest - self.growth * gathered)
         mass = np.where(used, mass, 0.0)
         apart = self.gain * ordered_sum(moved) + ordered_sum(mass * at(sums.spread, to))
@@ -164,7 +164,7 @@ class OrderedKernel(Kernel):
         return cost
 
     def _equal_clusters(self, belief: Floats, clusters: Integers) -> Assignment:
-        """Candidate 1, with as many clusters as said for each column."""
+        """Make candidate 1, with as many clusters as said for each column."""
         sums = RunningSums(belief)
         reached, before = sums.mass[1:], sums.mass[:-1]
         representatives = sums.first_reaching(self._medians[:, clusters - 1])
@@ -191,15 +191,16 @@ class OrderedKernel(Kernel):
 
     @cached_property
     def _medians(self) -> Floats:
-        """Up to which mass the representative of each cluster (first axis) out of 1, 2, ... comes;
-        after the last one, its own."""
+        """Return up to which mass the representative of each cluster (first axis) out of 1, 2, ...
+        comes; after the last one, its own.
+        """
         clusters = np.arange(1, self._most_clusters + 1)
         number = np.minimum(np.arange(self._most_clusters)[:, None], clusters - 1)
         return median_level(number / clusters, 1.0 / clusters, self.gain, self.growth)
 
 
 def _largest_share(sums: RunningSums, begin: Floats, end: Floats) -> Floats:
-    """The largest share of a symbol that is between two levels of mass."""
+    """Return the largest share of a symbol that is between two levels of mass."""
     first, last = sums.first_reaching(begin, beyond=True), sums.first_reaching(end)
     shares = []
     for symbol in (first, last):
@@ -223,7 +224,7 @@ def _nearest_of_impossible(sums: RunningSums, to: Integers, is_first: Mask) -> M
 
 
 def _only(targets: Integers) -> Assignment:
-    """One target for each symbol, with room for as many slots as clusters need."""
+    """Give each symbol one target, with room for as many slots as clusters need."""
     weights = np.zeros((MOST_TARGETS, *targets.shape))
     weights[0] = 1.0
     return Assignment(np.stack([targets] * MOST_TARGETS), weights)

@@ -49,7 +49,7 @@ class PaperConditionalRandomizedResponse(ConditionalRandomizedResponse):
             raise ValueError("paper_crr: has no distance, mode or kernel to choose; leave them out")
 
     def law(self, belief: Floats, doubt: Floats | None = None) -> ReleaseLaw:
-        """a(y|x) of the paper, in doubles; it is the unrepaired member of the family."""
+        """Return a(y|x) of the paper, in doubles: the unrepaired member of the family."""
         identity = IdentityKernel().propose(belief)
         marginal = identity.marginal(belief)
         largest = identity.largest()
@@ -57,11 +57,11 @@ class PaperConditionalRandomizedResponse(ConditionalRandomizedResponse):
 
     @cached_property
     def largest_charge(self) -> int:
-        """Nothing bounds it."""
+        """Return a charge above every budget: nothing bounds it."""
         return 2 * LARGEST_CHARGE
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Nothing is promised."""
+        """Promise nothing."""
         claimed = super().guarantees()[0]
         return (
             replace(

@@ -37,7 +37,9 @@ _LARGEST_RESERVE = 2.0**62
 
 @dataclass(frozen=True)
 class PrivacyBound:
-    """`growth` is E, the largest double up to e^epsilon; `gain` is g, the largest up to E - 1."""
+    """Hold the constants of epsilon: E, the largest double up to e^epsilon, and g, the largest up
+    to E - 1.
+    """
 
     epsilon: float
     growth: float
@@ -59,19 +61,23 @@ class PrivacyBound:
 
     @cached_property
     def charge(self) -> int:
-        """epsilon in units of 2^-40 nat, rounded up: no release by the law costs more."""
+        """Return epsilon in units of 2^-40 nat, rounded up: no release by the law costs more."""
         return units_of(self.epsilon)
 
     def reserve(self, symbols: int) -> float:
-        """How many words are kept for rounding, where a law has two shared rows (stay or fill)."""
+        """Return the words kept for rounding, where a law has two shared rows (stay or fill)."""
         return self.checked_reserve((symbols + 4) * _ROUNDING_WORDS)
 
     def reserve_of_rows(self, support: int, largest_row: int) -> float:
-        """The same where every truth has a row of its own, of at most `largest_row` targets."""
+        """Return the words kept where every truth has a row of its own, of at most `largest_row`
+        targets.
+        """
         return self.checked_reserve(support * ((largest_row + 4) * _ROUNDING_WORDS))
 
     def checked_reserve(self, words: int) -> float:
-        """So many words and what each may add to U; `ValueError` where that leaves too few."""
+        """Return so many words and what each may add to U; `ValueError` where that leaves
+        too few.
+        """
         reserve = words * ((self.growth + 1.0) / self.gain)
         if reserve >= _LARGEST_RESERVE:
             raise ValueError(_too_small(self.epsilon))
@@ -79,7 +85,7 @@ class PrivacyBound:
 
 
 def doubt(distance: float, symbols: int) -> float:
-    """rho: what a law pays, relatively, for a belief within `distance` (Hilbert) of the exact one.
+    """Return rho, the relative price of a belief within `distance` (Hilbert) of the exact one.
 
     It covers the law's own arithmetic, too. `distance` is at most `LARGEST_DISTANCE`.
     """

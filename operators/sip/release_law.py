@@ -50,7 +50,7 @@ class ReleaseLaw:
         return cls(belief, proposal, gain, marginal, largest, mass)
 
     def probabilities(self, symbols: Integers) -> Floats:
-        """a(y|x) over y, for the one x of each column."""
+        """Return a(y|x) over y, for the one x of each column."""
         weights = self.mass + self.gain * self.proposal.row(symbols)
         return weights / ordered_sum(weights)
 
@@ -62,11 +62,11 @@ class ReleaseLaw:
         return drawn
 
     def draw(self, symbols: Integers, words: Words) -> Integers:
-        """The same with the first 53 bits of a word."""
+        """Draw with the first 53 bits of a word."""
         return self.sample(symbols, unit_interval(words))
 
     def posterior(self, released: Integers) -> Floats:
-        """P(x | y and everything released before), paper equation 13 (correction step)."""
+        """Return P(x | y and everything released before), paper equation 13 (correction step)."""
         columns = np.arange(len(released))
         mass = self.mass[released, columns]
         ratio = (mass + self.gain * self.proposal.column(released)) / (
@@ -75,11 +75,11 @@ class ReleaseLaw:
         return normalised(self.belief * ratio)
 
     def report(self, released: Integers) -> Floats:
-        """beta(x) + [1(x = y) - q(x)] Z / g: what a release says of each x, not leaning on beta.
+        """Report beta(x) + [1(x = y) - q(x)] Z / g, which does not lean on beta.
 
         Its mean given the truth t is beta(x) + pi(x|t) - b(x), whatever led to t: that is 1(x = t)
-        for every x that the proposal keeps, and moves no other symbol to. A posterior's mean is
-        1(x = t) only on average over a belief that is right.
+        for every x that the proposal keeps, and moves no other symbol to. A posterior's mean is 1(x
+        = t) only on average over a belief that is right.
         """
         columns = np.arange(len(released))
         total = self.gain + ordered_sum(self.mass)
@@ -95,12 +95,12 @@ class ReleaseLaw:
 
     @property
     def leakage(self) -> Floats:
-        """The same in nats."""
+        """Return what a release leaks, in nats."""
         return np.asarray(np.log(self.leakage_ratio))
 
     @cached_property
     def leakage_ratio(self) -> Floats:
-        """e^IIL of the step: the largest of a(y|x)/q(y) and q(y)/a(y|x), over all x and all y."""
+        """Return e^leakage: the largest of a(y|x)/q(y) and q(y)/a(y|x), over all x and all y."""
         proposal, support = self.proposal, self.proposal.support
         largest = np.where(support, self.mass + self.gain * self.largest, 1.0)
         released = np.where(support, self.mass + self.gain * self.marginal, 1.0)

@@ -31,7 +31,7 @@ Distance = Literal["symbol", "steps"]
 
 @dataclass(frozen=True, eq=False)
 class RepeatDecision:
-    """One question per column of `belief`: is the truth one of the symbols that are `near`?"""
+    """Ask one question per column of `belief`: is the truth one of the symbols that are `near`?"""
 
     belief: Floats
     near: Mask
@@ -39,32 +39,35 @@ class RepeatDecision:
 
     @cached_property
     def repeat_chance(self) -> Floats:
-        """P(repeat given x)."""
+        """Return P(repeat given x)."""
         return np.where(self.near, self.odds.likely, self.odds.unlikely)
 
     def repeats(self, symbols: Integers, words: Words) -> Mask:
-        """The answer for the one x of each column: the first words are those of the truth."""
+        """Answer for the one x of each column: the first words are those of the truth."""
         truthful = words < np.uint64(self.odds.favoured)
         repeats: Mask = truthful == self.near[symbols, np.arange(len(symbols))]
         return repeats
 
     def posterior(self, repeats: Mask) -> Floats:
-        """P(x given the answer and everything released before)."""
+        """Return P(x given the answer and everything released before)."""
         return normalised(self.belief * self._likelihood(repeats))
 
     @property
     def leakage(self) -> Floats:
-        """IIL of the answer in nats, relative to the belief as it stands; for people."""
+        """Return the leakage of the answer in nats, relative to the belief as it stands; for
+        people.
+        """
         return np.asarray(np.log(self._ratio(np.zeros(self.belief.shape[1]))))
 
     def charge(self, doubt: Floats) -> Integers:
-        """Units that cover the leakage of the answer relative to every belief in doubt (rho), and
-        not more than its odds, which cover it relative to any belief."""
+        """Return units that cover the leakage of the answer relative to every belief in doubt
+        (rho), and not more than its odds, which cover it relative to any belief.
+        """
         ratio = np.where(self.near.all(axis=0), 1.0, self._ratio(doubt) * RATIO_UP)
         return np.minimum(charge_of_ratio(ratio), self.odds.charge)
 
     def _ratio(self, doubt: Floats) -> Floats:
-        """The largest ratio of P(answer given x) and P(answer), either way."""
+        """Return the largest ratio of P(answer given x) and P(answer), either way."""
         worst, known = np.ones(self.belief.shape[1]), np.isfinite(doubt)
         rho = np.where(known, doubt, 0.0)
         for answer in (True, False):
@@ -80,14 +83,14 @@ class RepeatDecision:
 
 
 def near(symbols: int, previous: Integers, within: Floats | int) -> Mask:
-    """Which symbols are at most so many steps from the last release."""
+    """Return which symbols are at most so many steps from the last release."""
     apart = np.abs(np.arange(symbols)[:, None] - previous)
     close: Mask = apart <= within
     return close
 
 
 def expected_steps(law: SymbolLaw) -> Floats:
-    """E|x - y| of a fresh release, per column: n rows of the law, one after the other."""
+    """Return E|x - y| of a fresh release, per column: n rows of the law, one after the other."""
     symbols = np.arange(len(law.belief))
     expected = np.zeros(law.belief.shape[1])
     for symbol in symbols:

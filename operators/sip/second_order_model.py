@@ -60,16 +60,16 @@ class SecondOrderModel:
 
     @property
     def symbols(self) -> int:
-        """n, the size of the alphabet."""
+        """Return n, the size of the alphabet."""
         return len(self.prior)
 
     @cached_property
     def start(self) -> Floats:
-        """No state is a pair before the second symbol."""
+        """Return the prior: no state is a pair before the second symbol."""
         return np.concatenate([self.prior, np.zeros(len(self.pairs))])
 
     def marginal(self, belief: Floats) -> Floats:
-        """The sum over all states with the same last symbol."""
+        """Return the sum over all states with the same last symbol."""
         return gathered(belief, self._every_state, None, self._last, self.symbols)
 
     def advance(self, belief: Floats, posterior: Floats) -> Floats:
@@ -79,12 +79,12 @@ class SecondOrderModel:
         return self.skip(belief * ratio[self._last])
 
     def skip(self, belief: Floats) -> Floats:
-        """P(next state) from P(current state)."""
+        """Return P(next state) from P(current state)."""
         return normalised(self.rows.flow(belief, self._targets, len(self.rows)))
 
     @cached_property
     def forgetting_ratio(self) -> float:
-        """Two predictions, and any correction between them, as one positive matrix.
+        """Bound two predictions, and any correction between them, as one positive matrix.
 
         With M[c, z] = sum_v D_v N_v[c, z], where N_v goes from state c through last symbol v to
         state z and D_v > 0 is any correction: if z is a pair (v, w), M has one term, and its ratio
@@ -100,21 +100,23 @@ class SecondOrderModel:
 
     @property
     def memory(self) -> float:
-        """Two predictions contract; the errors of one more come on top."""
+        """Return R + 2: two predictions contract, and the errors of one more come on top."""
         return self.forgetting_ratio + 2.0
 
     @cached_property
     def excess(self) -> float:
-        """Of the prior and all rows."""
+        """Return the most by which the prior or a row misses the sum 1."""
         return max(excess(self.prior), self.rows.excess)
 
     @property
     def roundings(self) -> int:
-        """A marginal and a prediction add at most all states, and correct in between."""
+        """Count at most all states for a marginal and a prediction, and the correction in
+        between.
+        """
         return 2 * len(self.rows) + 8
 
     def identity(self) -> tuple[bytes, ...]:
-        """Prior, pairs and rows, told apart from those of other chains."""
+        """Return prior, pairs and rows, told apart from those of other chains."""
         numbers = self.prior.astype("<f8").tobytes(), self.pairs.astype("<i8").tobytes()
         return (b"second order", *numbers, *self.rows.identity())
 
@@ -132,7 +134,7 @@ class SecondOrderModel:
 
     @cached_property
     def _targets(self) -> Integers:
-        """The state that each entry leads to: the pair, where it is listed."""
+        """Return the state that each entry leads to: the pair, where it is listed."""
         pair = self._last[self.rows.sources] * self.symbols + self.rows.columns
         order = np.argsort(self._codes)
         codes = np.append(self._codes[order], -1)
@@ -142,7 +144,7 @@ class SecondOrderModel:
         return np.where(listed, states, self.rows.columns)
 
     def _single_ratio(self) -> float:
-        """Over the columns of single symbols that anything leads to."""
+        """Return the ratio over the columns of single symbols that anything leads to."""
         to_single = self._targets < self.symbols
         restart = self.rows.restart / self.symbols
         largest = np.full(self.symbols, restart.max())
@@ -153,7 +155,7 @@ class SecondOrderModel:
         return float(largest.max() / restart.min()) if restart.min() > 0.0 else inf
 
     def _pair_ratio(self, largest: Floats, smallest: Floats) -> float:
-        """Over pairs z = (v, w): N_v goes to v with P(v given c), and on from there to z.
+        """Return the ratio over pairs z = (v, w): N_v goes to v with P(v given c), and on to z.
 
         From v itself, which a restart leads to; or from every state with last symbol v, if each of
         them has an entry that leads to z.

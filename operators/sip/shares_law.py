@@ -37,7 +37,7 @@ from fugu.operators.sip.proposal import Mask, SharedProposal
 
 @dataclass(frozen=True, eq=False)
 class SharesLaw:
-    """W(y|x) = `common`(y) + V(y|x), of which `total` words each depend on x.
+    """Release y for x by W(y|x) = `common`(y) + V(y|x) words, of which `total` each depend on x.
 
     Where `constant`, the symbol `top` is always released. `ratio` is e to the actual leakage.
     """
@@ -99,29 +99,31 @@ class SharesLaw:
         return np.where(self.constant, self.top, drawn)
 
     def weights(self, symbols: Integers) -> Words:
-        """W(y|x) over y, for the one x of each column; without sense where the law is constant."""
+        """Return W(y|x) over y, for the one x of each column; without sense where it is
+        constant.
+        """
         return self.common + self.shares.row(symbols)
 
     def probabilities(self, symbols: Integers) -> Floats:
-        """W(y|x) / 2^64 over y, for the one x of each column."""
+        """Return W(y|x) / 2^64 over y, for the one x of each column."""
         always = np.arange(len(self.common))[:, None] == self.top
         return np.where(self.constant, always, self.weights(symbols) / WORDS)
 
     def likelihood(self, released: Integers) -> Floats:
-        """W(y|x) over x, as doubles, for the one y of each column."""
+        """Return W(y|x) over x, as doubles, for the one y of each column."""
         common = self.common[released, np.arange(len(released))]
         words = (common + self.shares.column(released)).astype(np.float64)
         return np.where(self.constant, 1.0, words)
 
     def posterior(self, released: Integers) -> Floats:
-        """P(x | y and everything released before), paper equation 13 (correction step)."""
+        """Return P(x | y and everything released before), paper equation 13 (correction step)."""
         return normalised(self.belief * self.likelihood(released))
 
     def report(self, released: Integers) -> Floats:
-        """beta(x) + [1(x = y) - q(x)] 2^64 / G: what a release says of x, not leaning on beta.
+        """Report beta(x) + [1(x = y) - q(x)] 2^64 / G, which does not lean on beta.
 
-        Its mean given the truth t is beta(x) + [V(x|t) - v(x)] / G, whatever led to t: 1(x = t)
-        for every x that the proposal keeps, and moves no other symbol to.
+        Its mean given the truth t is beta(x) + [V(x|t) - v(x)] / G, whatever led to t: 1(x = t) for
+        every x that the proposal keeps, and moves no other symbol to.
         """
         columns = np.arange(len(released))
         total = np.where(self.constant, 1.0, self.total.astype(np.float64))
@@ -131,13 +133,17 @@ class SharesLaw:
 
     @cached_property
     def charge(self) -> Integers:
-        """Units of 2^-40 nat that cover the release, whichever it is: never above epsilon."""
+        """Return units of 2^-40 nat that cover the release, whichever it is: never above
+        epsilon.
+        """
         charged = np.minimum(charge_of_ratio(self.ratio), self.bound.charge)
         return charged
 
     @cached_property
     def leakage(self) -> Floats:
-        """IIL of the step in nats, relative to the belief as it stands; for people."""
+        """Return the leakage of the step in nats, relative to the belief as it stands; for
+        people.
+        """
         varies = self.support & ~self.constant
         released = np.where(varies, self.common + self.expected, 1.0)
         most = np.where(varies, self.common + self.shares.largest(), 1.0)
@@ -146,5 +152,5 @@ class SharesLaw:
 
     @cached_property
     def _reached(self) -> Words:
-        """U(0) + .. + U(y); the last sum is 2^64 - G."""
+        """Return U(0) + .. + U(y); the last sum is 2^64 - G."""
         return np.cumsum(self.common, axis=0, dtype=np.uint64)

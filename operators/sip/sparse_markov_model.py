@@ -24,7 +24,7 @@ from fugu.operators.sip.sparse_rows import SparseRows
 
 @dataclass(frozen=True, eq=False)
 class SparseMarkovModel(FirstOrder):
-    """First-symbol probabilities `(n,)` and one row per symbol, strictly positive."""
+    """Hold a first-order Markov chain as sparse rows, strictly positive."""
 
     prior: Floats
     rows: SparseRows
@@ -48,14 +48,14 @@ class SparseMarkovModel(FirstOrder):
 
     @property
     def roundings(self) -> int:
-        """A prediction adds at most n products, twice."""
+        """Return n + 4: a prediction adds at most n products, twice."""
         return self.symbols + 4
 
     @cached_property
     def excess(self) -> float:
-        """Of the prior and all rows."""
+        """Return the most by which the prior or a row misses the sum 1."""
         return max(excess(self.prior), self.rows.excess)
 
     def identity(self) -> tuple[bytes, ...]:
-        """Prior and rows, told apart from those of other chains."""
+        """Return prior and rows, told apart from those of other chains."""
         return (b"sparse", self.prior.astype("<f8").tobytes(), *self.rows.identity())

@@ -25,14 +25,14 @@ from fugu.operators.sip.markov_model import normalised, ordered_sum
 
 @dataclass(frozen=True, eq=False)
 class StreamModels:
-    """One chain for each row."""
+    """Learn one chain for each row from randomized responses of that stream alone."""
 
     prior: Floats
     transition: Floats
 
     @classmethod
     def learned(cls, responses: Array, symbols: int, odds: Odds, alpha: float) -> "StreamModels":
-        """From responses with these odds."""
+        """Learn from responses with these odds."""
         counts = pair_counts(responses, symbols).astype(np.float64)
         truths = _undone(_undone(counts, odds).swapaxes(0, 1), odds).swapaxes(0, 1)
         pairs = np.maximum(truths, 0.0) + alpha / (symbols * symbols)
@@ -40,14 +40,14 @@ class StreamModels:
         return cls(normalised(leaving), pairs / leaving[:, None])
 
     def predict(self, posterior: Floats) -> Floats:
-        """P(next symbol) from P(current symbol), both `(n, rows)`."""
+        """Return P(next symbol) from P(current symbol), both `(n, rows)`."""
         predicted = np.zeros_like(posterior)
         for symbol in range(len(posterior)):
             predicted = predicted + posterior[symbol] * self.transition[symbol]
         return normalised(predicted)
 
     def belief_after(self, responses: Array, odds: Odds) -> Floats:
-        """P(next symbol given these responses from the first position on), `(n, rows)`."""
+        """Return P(next symbol given these responses from the first position on), `(n, rows)`."""
         belief = self.prior
         symbols = np.arange(len(belief))[:, None]
         true, other = odds.likely, odds.unlikely
@@ -60,7 +60,7 @@ class StreamModels:
 
 
 def pair_counts(responses: Array, symbols: int) -> Integers:
-    """How often v came right after u, `(n, n, rows)`."""
+    """Return how often v came right after u, `(n, n, rows)`."""
     rows = len(responses)
     now, following = responses[:, :-1].astype(np.int64), responses[:, 1:]
     pair = now * symbols + following
@@ -71,6 +71,6 @@ def pair_counts(responses: Array, symbols: int) -> Integers:
 
 
 def _undone(counts: Floats, odds: Odds) -> Floats:
-    """G^-1 along the first axis."""
+    """Apply G^-1 along the first axis."""
     other = odds.unlikely
     return (counts - other * ordered_sum(counts)) / ((odds.favoured - odds.each) / WORDS)

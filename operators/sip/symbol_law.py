@@ -6,7 +6,7 @@ from fugu.operators.mechanism import Floats, Integers, Words
 
 
 class SymbolLaw(Protocol):
-    """a(y|x) at public beliefs."""
+    """Release symbols by a law a(y|x) at public beliefs, however it is made."""
 
     @property
     def belief(self) -> Floats:
@@ -14,7 +14,7 @@ class SymbolLaw(Protocol):
         ...
 
     def probabilities(self, symbols: Integers) -> Floats:
-        """a(y|x) over y, for the one x of each column."""
+        """Return a(y|x) over y, for the one x of each column."""
         ...
 
     def draw(self, symbols: Integers, words: Words) -> Integers:
@@ -22,7 +22,7 @@ class SymbolLaw(Protocol):
         ...
 
     def posterior(self, released: Integers) -> Floats:
-        """P(x | y and everything released before)."""
+        """Return P(x | y and everything released before)."""
         ...
 
     def report(self, released: Integers) -> Floats:

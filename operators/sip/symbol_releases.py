@@ -28,17 +28,17 @@ from fugu.operators.sip.symbol_inputs import checked_symbols
 
 
 class CompiledRun(Protocol):
-    """What `fugu.operators.compiled` makes of a mechanism."""
+    """Run a mechanism by compiled code."""
 
     def run(
         self, state: State, rows: Integers, symbols: Integers, draws: KeyedDraws, total: int | None
     ) -> Run:
-        """See `RunningMechanism`."""
+        """Run as `RunningMechanism` says."""
         ...
 
 
 class SymbolReleases(ChargingRunningMechanism, ABC):
-    """A chain predicts the belief; what was released corrects it, and nothing else does."""
+    """Release by a law at a belief: a chain predicts it, and releases alone correct it."""
 
     model: Chain
 
@@ -50,11 +50,11 @@ class SymbolReleases(ChargingRunningMechanism, ABC):
     @property
     @abstractmethod
     def _compiled(self) -> CompiledRun | None:
-        """Several positions in one call, where that is compiled."""
+        """Return compiled code for several positions in one call, where there is any."""
 
     @abstractmethod
     def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
-        """What a reader learns from one release per row."""
+        """Return P(truth | releases so far), `(rows, n)`, after one release per row."""
 
     @property
     def runs(self) -> bool:
@@ -68,7 +68,7 @@ class SymbolReleases(ChargingRunningMechanism, ABC):
         draws: Draws,
         total: int | None = None,
     ) -> Run:
-        """One position after the other, compiled; rounds of `step` for draws of another kind."""
+        """Run one position after the other, compiled; in rounds for draws of another kind."""
         if self._compiled is None or type(draws) is not KeyedDraws:
             return run_in_rounds(self, state, rows, inputs, draws, total)
         symbols = checked_symbols(inputs, self.model.symbols)

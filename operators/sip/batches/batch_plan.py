@@ -30,7 +30,7 @@ _LARGEST_PART = 2**21
 
 @dataclass(frozen=True)
 class Part:
-    """The law of the streams `rows`, all released by one algorithm."""
+    """Hold the law of the streams `rows`, all released by one algorithm."""
 
     rows: Integers
     law: BatchLaw
@@ -38,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class BatchPlan:
-    """Batches of `window` symbols with `epsilon` nats each."""
+    """Choose the cheapest law for batches of `window` symbols with `epsilon` nats each."""
 
     model: MarkovModel
     window: int
@@ -47,8 +47,9 @@ class BatchPlan:
     kernel: Search
 
     def parts(self, belief: Floats, distances: Floats) -> Iterator[Part]:
-        """The laws at beliefs `(n, rows)`, at most so far from the exact ones: every row is in one
-        part, whichever rows are with it."""
+        """Yield the laws at beliefs `(n, rows)`, at most so far from the exact ones: every row is
+        in one part, whichever rows are with it.
+        """
         rows = np.arange(belief.shape[1])
         at_a_time = max(1, _LARGEST_PART // max(algorithm.size for algorithm in self.algorithms))
         for start in range(0, len(rows), at_a_time):
@@ -72,17 +73,17 @@ class BatchPlan:
 
     @property
     def roundings(self) -> int:
-        """Those of the algorithm that has most, and of a prediction from the last symbol."""
+        """Return the most roundings of any algorithm, with a prediction from the last symbol."""
         return max(algorithm.roundings for algorithm in self.algorithms) + self.model.roundings
 
     @property
     def draws(self) -> int:
-        """How many words a release takes."""
+        """Return how many words a release takes."""
         return max(algorithm.draws for algorithm in self.algorithms)
 
     @cached_property
     def algorithms(self) -> tuple[Algorithm, ...]:
-        """Those that apply, in the order in which ties are broken."""
+        """Return the algorithms that apply, in the order in which ties are broken."""
         batches = self.model.symbols**self.window
         batch = self.model, self.window, self.distance
         grouped = ClusterSequences(*batch, self.kernel, self.bound)

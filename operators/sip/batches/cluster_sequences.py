@@ -69,7 +69,7 @@ class ClusterSequences(Algorithm):
 
     @property
     def outcomes(self) -> int:
-        """How many outcomes a draw has."""
+        """Return how many outcomes a draw has."""
         return prod(self.counts)
 
     @property
@@ -79,7 +79,7 @@ class ClusterSequences(Algorithm):
 
     @property
     def roundings(self) -> int:
-        """n + 2 for each position up to the last symbol, and the sum over sequences."""
+        """Count n + 2 for each position up to the last symbol, and the sum over sequences."""
         return self.window * (self.model.symbols + 2) + self.outcomes + 8
 
     def identity(self) -> tuple[str | int | bytes, ...]:
@@ -103,7 +103,7 @@ class ClusterSequences(Algorithm):
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
-        """How many groups each position has: as many as fit, and as equally many as possible."""
+        """Return the number of groups of each position: as many as fit, as equal as possible."""
         counts = [1] * self.window
         while True:
             growing = [i for i in range(self.window) if counts[i] < self.model.symbols]
@@ -117,12 +117,14 @@ class ClusterSequences(Algorithm):
 
     @cached_property
     def digits(self) -> Integers:
-        """The group of each position in each sequence, `(window, sequences)`, the first slowest."""
+        """Return the group of each position in each sequence, `(window, sequences)`, the first
+        slowest.
+        """
         return np.indices(self.counts).reshape(self.window, -1)
 
     @cached_property
     def table(self) -> Floats:
-        """D(x, y)."""
+        """Return D(x, y)."""
         return self.distance.table(self.model.symbols)
 
     @cached_property
@@ -130,7 +132,7 @@ class ClusterSequences(Algorithm):
         return lru_cache(_REMEMBERED)(self._plan)
 
     def _plan(self, content: bytes) -> "_Plan":
-        """For a rounded belief, a little of it on every symbol."""
+        """Make a plan for a rounded belief, with a little of it on every symbol."""
         belief = normalised(np.frombuffer(content, dtype=np.int64) + _UNLIKELY)
         mass = belief[:, None]
         grouped = np.empty((self.window, len(belief)), dtype=np.int64)
@@ -152,7 +154,7 @@ class ClusterSequences(Algorithm):
         return _Plan(grouped, shown, proposal)
 
     def _projection(self, prior: Floats, apart: Floats) -> Floats:
-        """Everybody at the nearest of the k most likely sequences, for the cheapest k."""
+        """Send everybody to the nearest of the k most likely sequences, for the cheapest k."""
         ranked = np.argsort(-prior, kind="stable")
         best, least = np.eye(len(prior)), inf
         for kept in range(1, len(prior) + 1):
@@ -166,7 +168,7 @@ class ClusterSequences(Algorithm):
         return best
 
     def weighted(self, joint: Floats, shown: Integers) -> Floats:
-        """P(c) E[D(o, r) | c], `(sequences of groups, released, rows)`."""
+        """Return P(c) E[D(o, r) | c], `(sequences of groups, released, rows)`."""
         sequences = self.digits.shape[1]
         total = np.zeros((sequences, sequences, joint.shape[3]))
         for position, groups in enumerate(self.counts):
@@ -179,7 +181,9 @@ class ClusterSequences(Algorithm):
         return total
 
     def expected(self, prior: Floats, proposal: ExplicitKernel, weighted: Floats) -> Floats:
-        """sum over c and r of b(c) a(r|c) E[D | c], in the limit of infinitely many words."""
+        """Return sum over c and r of b(c) a(r|c) E[D | c], in the limit of infinitely many
+        words.
+        """
         law = ReleaseLaw.repaired(prior, proposal, self.bound.gain, self.bound.growth)
         moved = ordered_sum(ordered_sum(proposal.matrix * weighted))
         spread = ordered_sum(law.mass * ordered_sum(weighted))
@@ -187,7 +191,7 @@ class ClusterSequences(Algorithm):
         return cost
 
     def _joint(self, belief: Floats, grouped: Integers) -> Floats:
-        """P(X_i = x, groups c), `(window, n, sequences, rows)`."""
+        """Return P(X_i = x, groups c), `(window, n, sequences, rows)`."""
         inside = grouped[:, :, None, :] == self.digits[:, None, :, None]
         joint = np.empty((self.window, *inside.shape[1:]))
         forward = np.where(inside[0], belief[:, None, :], 0.0)
@@ -205,7 +209,7 @@ class ClusterSequences(Algorithm):
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """Groups, representatives and proposal for one rounded belief."""
+    """Hold groups, representatives and proposal for one rounded belief."""
 
     grouped: Integers
     shown: Integers
@@ -214,7 +218,7 @@ class _Plan:
 
 @dataclass(frozen=True, eq=False)
 class ClusterLaw(BatchLaw):
-    """A law over sequences of groups, as a law over batches.
+    """Present a law over sequences of groups as a law over batches.
 
     `grouped (window, n, rows)` is the group of each symbol, `shown (window, groups, rows)` the
     symbol that is released for each group.
@@ -239,12 +243,12 @@ class ClusterLaw(BatchLaw):
 
     @cached_property
     def prior(self) -> Floats:
-        """b(c) of every sequence of groups c."""
+        """Return b(c) of every sequence of groups c."""
         return normalised(ordered_sum(self.joint[-1]))
 
     @cached_property
     def law(self) -> SharesLaw:
-        """Over sequences of groups."""
+        """Return the law over sequences of groups."""
         return SharesLaw.of(self.prior, self.proposal, self.algorithm.bound, self.doubts)
 
     @cached_property
@@ -289,7 +293,7 @@ class ClusterLaw(BatchLaw):
         return learned
 
     def _sequences(self, batches: Integers) -> Integers:
-        """The number of each batch's sequence of groups."""
+        """Return the number of each batch's sequence of groups."""
         columns = np.arange(batches.shape[1])
         number = np.zeros(len(columns), dtype=np.int64)
         for position, groups in enumerate(self.algorithm.counts):
@@ -298,7 +302,9 @@ class ClusterLaw(BatchLaw):
 
 
 def _onward(columns: Floats, transition: Floats) -> Floats:
-    """sum over u of columns[u] transition[u, v], in the order of u; `(n, sequences, rows)`."""
+    """Return the sum over u of columns[u] transition[u, v] in the order of u, `(n,
+    sequences, rows)`.
+    """
     total = np.zeros_like(columns)
     for symbol in range(len(columns)):
         total = total + columns[symbol] * transition[symbol][:, None, None]

@@ -47,7 +47,7 @@ class LikelySequences(Algorithm):
 
     @property
     def outcomes(self) -> int:
-        """How many outcomes a draw has."""
+        """Return how many outcomes a draw has."""
         return int(self.model.symbols**self.window)
 
     @property
@@ -56,7 +56,7 @@ class LikelySequences(Algorithm):
 
     @property
     def roundings(self) -> int:
-        """A product for each position, and sums over all batches with the same last symbol."""
+        """Count a product for each position, and sums over batches with the same last symbol."""
         return self.window + self.outcomes // self.model.symbols + 8
 
     def identity(self) -> tuple[str | int | bytes, ...]:
@@ -82,7 +82,9 @@ class LikelySequences(Algorithm):
 
     @cached_property
     def digits(self) -> Integers:
-        """The symbol of each position in each batch, `(window, batches)`, the first slowest."""
+        """Return the symbol of each position in each batch, `(window, batches)`, the first
+        slowest.
+        """
         symbols = (self.model.symbols,) * self.window
         return np.indices(symbols).reshape(self.window, -1)
 
@@ -91,14 +93,14 @@ class LikelySequences(Algorithm):
         return self.distance.table(self.model.symbols)
 
     def prior(self, belief: Floats) -> Floats:
-        """b(o) of every batch o."""
+        """Return b(o) of every batch o."""
         prior = belief[self.digits[0]]
         for now, following in zip(self.digits[:-1], self.digits[1:], strict=True):
             prior = prior * self.model.transition[now, following][:, None]
         return normalised(prior)
 
     def expected_distances(self, belief: Floats) -> Floats:
-        """sum_i E D(X_i, r_i) of every batch r."""
+        """Return sum_i E D(X_i, r_i) of every batch r."""
         total = np.zeros((self.outcomes, belief.shape[1]))
         for digit in self.digits:
             total = total + ordered_sum(belief[:, None] * self._table[:, :, None])[digit]

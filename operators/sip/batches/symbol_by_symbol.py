@@ -66,17 +66,17 @@ class SymbolBySymbol(Algorithm):
         return ProductLaw(self, belief, distances)
 
     def step(self, belief: Floats, distances: Floats, position: int) -> PrivateLaw:
-        """The law of the symbol at a position; `distances` are those at the first one."""
+        """Return the law of the symbol at a position; `distances` are those at the first one."""
         doubts = doubts_of(distances + position * self._radius.step, self.model.symbols)
         return private_law(belief, self._kernel.propose(belief), self.bound, doubts)
 
     def limit(self, belief: Floats) -> ReleaseLaw:
-        """The same in the limit of infinitely many words, which costs are taken from."""
+        """Return the law in the limit of infinitely many words, from which costs are taken."""
         return ReleaseLaw.repaired(belief, self._kernel.propose(belief), self.gain, self.growth)
 
     @cached_property
     def bound(self) -> PrivacyBound:
-        """What a single symbol may leak: no more than its share, also in exact arithmetic."""
+        """Return the bound of a single symbol: no more than its share, also in exact arithmetic."""
         share = self.epsilon / self.window
         while Fraction(share) * self.window > Fraction(self.epsilon):
             share = nextafter(share, 0.0)
@@ -84,22 +84,22 @@ class SymbolBySymbol(Algorithm):
 
     @cached_property
     def table(self) -> Floats:
-        """D(x, y)."""
+        """Return D(x, y)."""
         return self.distance.table(self.model.symbols)
 
     @cached_property
     def gain(self) -> float:
-        """e^epsilon - 1 of a single symbol."""
+        """Return e^epsilon - 1 of a single symbol."""
         return exact_expm1(self.bound.epsilon)
 
     @cached_property
     def growth(self) -> float:
-        """e^epsilon of a single symbol."""
+        """Return e^epsilon of a single symbol."""
         return exact_exp(self.bound.epsilon)
 
     @cached_property
     def is_compiled(self) -> bool:
-        """Whether costs are."""
+        """Return whether costs are compiled."""
         return isinstance(self._kernel, HammingKernel) and compiled.available()
 
     @cached_property
@@ -120,7 +120,7 @@ class SymbolBySymbol(Algorithm):
 
 @dataclass(frozen=True, eq=False)
 class ProductLaw(BatchLaw):
-    """The product of the laws along a release."""
+    """Release by the product of the laws along a release."""
 
     algorithm: SymbolBySymbol
     belief: Floats
@@ -131,7 +131,7 @@ class ProductLaw(BatchLaw):
 
     @cached_property
     def cost(self) -> Floats:
-        """The sum over positions, along the likeliest releases."""
+        """Return the sum over positions, along the likeliest releases."""
         if self.algorithm.is_compiled:
             return self._compiled_cost()
         total = np.zeros(self.belief.shape[1])
@@ -146,7 +146,7 @@ class ProductLaw(BatchLaw):
 
     @cached_property
     def charge(self) -> Integers:
-        """Of the first symbol what it leaks, of the others what they may."""
+        """Charge the first symbol what it leaks, and the others what they may."""
         later = (self.algorithm.window - 1) * self.algorithm.bound.charge
         return np.minimum(self._first.charge + later, units_of(self.algorithm.epsilon))
 
@@ -172,7 +172,7 @@ class ProductLaw(BatchLaw):
         return np.stack(released)
 
     def probability(self, batches: Integers, released: Integers) -> Floats:
-        """a(r|o); 0 from the first symbol on that cannot be released."""
+        """Return a(r|o); 0 from the first symbol on that cannot be released."""
         columns = np.arange(batches.shape[1])
         total, belief = np.ones(len(columns)), self.belief
         for position, (symbols, shown) in enumerate(zip(batches, released, strict=True)):
@@ -227,7 +227,9 @@ class ProductLaw(BatchLaw):
         return cost
 
     def _followed(self, law: ReleaseLaw, shares: Floats) -> tuple[Floats, Floats]:
-        """Beliefs and weights of the likeliest continuations, best first, stream after stream."""
+        """Return beliefs and weights of the likeliest continuations, best first, stream
+        after stream.
+        """
         followed, rows = shares.shape
         weights = np.where(law.proposal.support, law.mass + law.gain * law.marginal, 0.0)
         likely = normalised(weights) * shares.ravel()
