@@ -31,12 +31,7 @@ class IndependentReleases(ChargingRunningMechanism, ABC):
         return True
 
     def run(
-        self,
-        state: State,
-        rows: Integers,
-        inputs: Inputs,
-        draws: Draws,
-        total: int | None = None,
+        self, state: State, rows: Integers, inputs: Inputs, draws: Draws, total: int | None = None
     ) -> Run:
         charge, spent = self.largest_charge, state["spent"]
         affordable = np.full(len(spent), len(rows))

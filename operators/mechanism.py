@@ -77,7 +77,6 @@ class Draws(Protocol):
         `purpose` separates draws of one step; `binding` holds, per row, a digest of the exact data
         that the draw is applied to (`fugu.operators.randomness.binding_digest`).
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -105,34 +104,27 @@ class Mechanism(Protocol):
     @property
     def kind(self) -> str:
         """Return the name in pipeline files."""
-        ...
 
     @property
     def implementation(self) -> int:
         """Return the version of the implementation."""
-        ...
 
     def start(self, rows: int) -> State:
         """Return the state of `rows` streams that have released nothing yet."""
-        ...
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Advance every row by one position; `state` is not modified."""
-        ...
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return the promises; the first is the headline, the others are weaker or broader."""
-        ...
 
     def audit(self) -> Mapping[str, object]:
         """Return exact numbers about the configured law, for people who check."""
-        ...
 
     def law_digest(self) -> bytes:
         """Return 32 bytes that change whenever the configured law, or its implementation,
         changes.
         """
-        ...
 
 
 class ChargingMechanism(Mechanism, Protocol):
@@ -144,22 +136,18 @@ class ChargingMechanism(Mechanism, Protocol):
     @property
     def largest_charge(self) -> int:
         """Return the most units that a release costs."""
-        ...
 
     @property
     def constant(self) -> int | float | Array:
         """Return a value of the shape of one release that may be published for free: a function of
         public parameters.
         """
-        ...
 
     def next_charge(self, state: State) -> Integers:
         """Return the most units that the next release of each row will cost, whatever it is."""
-        ...
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """Move on by one position without a release; `instead` is published for free."""
-        ...
 
 
 AT_THE_END = 11
@@ -173,17 +161,14 @@ class ExhaustibleMechanism(Protocol):
     @property
     def lasting(self) -> tuple[str, ...]:
         """Return the columns that matter after the end; all others are as at the start."""
-        ...
 
     def exhausted(self, state: State) -> NDArray[np.bool_]:
         """Return which rows have come to their end."""
-        ...
 
     def level(self, state: State) -> Integers:
         """Return the tenths of its budget that each row has spent, 0 to 10; `AT_THE_END` at
         its end.
         """
-        ...
 
 
 @runtime_checkable
@@ -196,14 +181,12 @@ class RunningMechanism(Protocol):
     @property
     def runs(self) -> bool:
         """Return whether `run` is one call indeed, as configured and on this machine."""
-        ...
 
     def run(self, state: State, rows: Integers, inputs: Inputs, draws: Draws) -> Run:
         """Return what rounds of `step` give, bit for bit. Position i is one of row `rows[i]`, those
         of one row are in order, and `inputs` and `draws` have an entry for each. `state` has every
         row once, and is not modified.
         """
-        ...
 
 
 @runtime_checkable
@@ -211,17 +194,11 @@ class ChargingRunningMechanism(ChargingMechanism, RunningMechanism, Protocol):
     """Run until the budget of a row ends."""
 
     def run(
-        self,
-        state: State,
-        rows: Integers,
-        inputs: Inputs,
-        draws: Draws,
-        total: int | None = None,
+        self, state: State, rows: Integers, inputs: Inputs, draws: Draws, total: int | None = None
     ) -> Run:
         """Run, with `total`, until a row ends for good: at the first position whose `next_charge`
         would take its `spent` above `total`. From there on its positions are not paid for.
         """
-        ...
 
 
 @runtime_checkable
@@ -235,12 +212,10 @@ class TimedMechanism(Protocol):
     @property
     def tick_milliseconds(self) -> int | None:
         """Return the length of a tick in event time; None: time does not matter."""
-        ...
 
     def elapse(self, state: State, ticks: Integers) -> State:
         """Bring every row to the tick of its next position, which is the whole number of ticks
         from 1970 to its event time; `state` is not modified. Times are public."""
-        ...
 
 
 @runtime_checkable
@@ -252,12 +227,10 @@ class HoldingMechanism(Protocol):
 
     def holding(self, state: State) -> NDArray[np.bool_]:
         """Return which rows hold something back."""
-        ...
 
     def finish(self, state: State, draws: Draws) -> tuple[State, Releases]:
         """Release what is held back of streams that have come to an end; `state` is not modified.
         No position of `draws` is one that `step` was called with. A stream may go on later."""
-        ...
 
 
 @runtime_checkable
@@ -268,11 +241,9 @@ class ChangeableMechanism(Protocol):
         """Return every row after a change that its next position, or a later one, is the first to
         know of. `state` is not modified. Raises `ValueError` where the change is impossible.
         """
-        ...
 
     def explained(self, state: State, change: bytes) -> str:
         """Explain the effect of `after_change` in words: rules are public."""
-        ...
 
 
 @runtime_checkable
@@ -286,15 +257,12 @@ class EnumerableMechanism(Mechanism, Protocol):
     @property
     def outcomes(self) -> tuple[int, int]:
         """Return the numbers of inputs and of releases; `(0, 0)` where they are not finite."""
-        ...
 
     def release_law(self, state: State) -> Floats:
         """Return P(release given input) of the next position, `(rows, inputs, releases)`."""
-        ...
 
     def follow(self, state: State, released: Integers) -> State:
         """Return the state after these releases: what `step` returns when it draws them."""
-        ...
 
 
 @runtime_checkable
@@ -303,8 +271,6 @@ class RepeatingMechanism(EnumerableMechanism, Protocol):
 
     def outcome_of(self, releases: Releases) -> Integers:
         """Return the number of each release in `release_law`."""
-        ...
 
     def published(self, outcomes: Integers) -> Releases:
         """Return the values and kinds of releases with these numbers."""
-        ...

@@ -5,13 +5,13 @@ distinct rows. Rounds are what a run must equal, bit for bit, and what it falls 
 """
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 
 from fugu.operators.columns import copied, put, taken
 from fugu.operators.mechanism import (
     Array,
+    ChargingMechanism,
     Draws,
     Inputs,
     Integers,
@@ -22,18 +22,6 @@ from fugu.operators.mechanism import (
     State,
 )
 from fugu.operators.randomness import draws_of
-
-
-class Stepping(Protocol):
-    """Make rounds of steps with charges."""
-
-    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Advance every row by one position."""
-        ...
-
-    def next_charge(self, state: State) -> Integers:
-        """Return the most units that the next release of each row will cost."""
-        ...
 
 
 def running(mechanism: Mechanism) -> RunningMechanism | None:
@@ -74,7 +62,7 @@ def rounds_of_distinct_rows(rows: Integers) -> Iterator[Integers]:
 
 
 def run_in_rounds(
-    mechanism: Stepping,
+    mechanism: ChargingMechanism,
     state: State,
     rows: Integers,
     inputs: Inputs,

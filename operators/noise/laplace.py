@@ -23,11 +23,7 @@ from typing import ClassVar
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import Integers, Words
 from fugu.operators.noise import discrete_laplace as sampler
-from fugu.operators.noise.additive import (
-    COMFORTABLE,
-    AdditiveNoise,
-    finite_precision_delta,
-)
+from fugu.operators.noise.additive import COMFORTABLE, AdditiveNoise, finite_precision_delta
 from fugu.operators.noise.grid import Grid
 
 LARGEST_EPSILON = 20.0

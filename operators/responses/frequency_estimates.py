@@ -37,12 +37,10 @@ class ReportingLaw(Protocol):
     @property
     def reported_if_true(self) -> float:
         """Return p = P(a release reports v given that v is the truth)."""
-        ...
 
     @property
     def reported_if_other(self) -> float:
         """Return q = P(a release reports v given that another symbol is the truth)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

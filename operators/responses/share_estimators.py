@@ -25,6 +25,7 @@ import numpy as np
 from fugu.operators.budget import Budgeted
 from fugu.operators.columns import copied, put, taken
 from fugu.operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases, State
+from fugu.operators.responses.frequency_estimates import ReportingLaw
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batched_release import BatchedRelease
@@ -37,13 +38,11 @@ class ShareReader(Protocol):
 
     def start(self, rows: int) -> State:
         """Return the state of `rows` streams before their first release."""
-        ...
 
     def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
         """Return one estimate per release: `(symbols,)`, or `(records, symbols)` where a release is
         a list; NaN where it says nothing new. `kinds` must be set.
         """
-        ...
 
 
 @runtime_checkable
@@ -58,19 +57,11 @@ class Observable(Protocol):
 
 
 @runtime_checkable
-class SymbolReporter(Protocol):
-    """Report a symbol with one probability if it is the truth, and with another one if it is
-    not.
-    """
+class SymbolReporter(ReportingLaw, Protocol):
+    """Report each of `symbols` as a `ReportingLaw` says."""
 
     @property
     def symbols(self) -> int: ...
-
-    @property
-    def reported_if_true(self) -> float: ...
-
-    @property
-    def reported_if_other(self) -> float: ...
 
 
 @dataclass(frozen=True)

@@ -79,10 +79,10 @@ from fugu.operators.sip.conditional_randomized_response import (
 from fugu.operators.sip.guarantees import adaptive_guarantees
 from fugu.operators.sip.integer_law import FORMAT
 from fugu.operators.sip.privacy_bound import LARGEST_EPSILON
+from fugu.operators.sip.private_law import SymbolLaw
 from fugu.operators.sip.proposal import Mask
 from fugu.operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
 from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
-from fugu.operators.sip.symbol_law import SymbolLaw
 from fugu.operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:

@@ -21,21 +21,17 @@ class Chain(Protocol):
     @property
     def symbols(self) -> int:
         """Return n, the size of the alphabet."""
-        ...
 
     @property
     def prior(self) -> Floats:
         """Return P(first symbol), `(symbols,)`."""
-        ...
 
     @property
     def start(self) -> Floats:
         """Return the belief before the first release, `(states,)`."""
-        ...
 
     def marginal(self, belief: Floats) -> Floats:
         """Return P(current symbol)."""
-        ...
 
     def advance(self, belief: Floats, posterior: Floats) -> Floats:
         """Return the belief at the next position, after a release that made `posterior` of the
@@ -44,11 +40,9 @@ class Chain(Protocol):
         What a release says depends on the current symbol only, so every state is corrected by as
         much as its symbol.
         """
-        ...
 
     def skip(self, belief: Floats) -> Floats:
         """Return the belief at the next position, where nothing was released."""
-        ...
 
     @property
     def forgetting_ratio(self) -> float:
@@ -57,30 +51,25 @@ class Chain(Protocol):
 
         Whatever is released meanwhile. It is infinite where no such bound is known.
         """
-        ...
 
     @property
     def memory(self) -> float:
         """Return the most steps whose errors a belief remembers: (R + 1)/2 where each step
         contracts by the forgetting ratio R, R + 2 where two do.
         """
-        ...
 
     @property
     def roundings(self) -> int:
         """Return by how many roundings, relatively, `marginal` and `advance` may err in one
         step.
         """
-        ...
 
     @property
     def excess(self) -> float:
         """Return the most by which the prior or a row misses the sum 1: the exact model divides."""
-        ...
 
     def identity(self) -> tuple[bytes, ...]:
         """Return every number of the model, for digests."""
-        ...
 
 
 class FirstOrder(ABC):

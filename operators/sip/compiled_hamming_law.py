@@ -40,12 +40,7 @@ class Room(NamedTuple):
 
 @inlined
 def propose(
-    belief: Floats,
-    gain: float,
-    growth: float,
-    full_support: bool,
-    law: Floats,
-    room: Room,
+    belief: Floats, gain: float, growth: float, full_support: bool, law: Floats, room: Room
 ) -> tuple[int, bool]:
     """Write the repaired law for a belief; its partial symbol, and whether it is constant."""
     partial, constant = choose(belief, gain, growth, full_support, law, room)
@@ -55,12 +50,7 @@ def propose(
 
 @inlined
 def choose(
-    belief: Floats,
-    gain: float,
-    growth: float,
-    full_support: bool,
-    law: Floats,
-    room: Room,
+    belief: Floats, gain: float, growth: float, full_support: bool, law: Floats, room: Room
 ) -> tuple[int, bool]:
     """Write the proposal for a belief; its partial symbol, and whether it is constant."""
     symbols = len(belief)

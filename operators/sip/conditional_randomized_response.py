@@ -74,10 +74,9 @@ from fugu.operators.sip.guarantees import crr_guarantees, with_gaps
 from fugu.operators.sip.integer_law import FORMAT
 from fugu.operators.sip.kernels import Mode, Search, choose_kernel
 from fugu.operators.sip.privacy_bound import PrivacyBound
-from fugu.operators.sip.private_law import check_words, private_law
+from fugu.operators.sip.private_law import SymbolLaw, check_words, private_law
 from fugu.operators.sip.proposal import Kernel
 from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
-from fugu.operators.sip.symbol_law import SymbolLaw
 from fugu.operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:

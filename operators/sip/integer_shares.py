@@ -31,29 +31,23 @@ class Shares(Protocol):
 
     def expected(self, belief: Floats) -> Floats:
         """Return v(y) = sum over x of belief(x) V(y|x), added in the order of x."""
-        ...
 
     def largest(self) -> Words:
         """Return max over all x of V(y|x)."""
-        ...
 
     def smallest(self) -> Words:
         """Return min over all x of V(y|x)."""
-        ...
 
     def row(self, symbols: Integers) -> Words:
         """Return V(y|x) over y, for the one x of each column."""
-        ...
 
     def column(self, released: Integers) -> Words:
         """Return V(y|x) over x, for the one y of each column."""
-        ...
 
     def drawn(self, symbols: Integers, words: Words) -> Integers:
         """Return the y that a word below G falls to, for the one x of each column; any y for
         others.
         """
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,27 +24,21 @@ class Proposal(Protocol):
     @property
     def support(self) -> Mask:
         """Return S: no other symbol can be released."""
-        ...
 
     def marginal(self, belief: Floats) -> Floats:
         """Return b(y) = sum_x beta(x) pi(y|x)."""
-        ...
 
     def largest(self) -> Floats:
         """Return kappa(y) = max over all x of pi(y|x), or more."""
-        ...
 
     def smallest(self) -> Floats:
         """Return min over all x of pi(y|x), or less."""
-        ...
 
     def row(self, symbols: Integers) -> Floats:
         """Return pi(y|x) over y, for the one x of each column."""
-        ...
 
     def column(self, symbols: Integers) -> Floats:
         """Return pi(y|x) over x, for the one y of each column."""
-        ...
 
 
 class SharedProposal(Proposal, Protocol):
@@ -53,11 +47,9 @@ class SharedProposal(Proposal, Protocol):
     @property
     def most_targets(self) -> int:
         """Return the most y that one x may go to."""
-        ...
 
     def shares(self, total: Words) -> Shares:
         """Return V(y|x), of `total (rows,)` words for each x."""
-        ...
 
 
 class Kernel(Protocol):
@@ -65,8 +57,6 @@ class Kernel(Protocol):
 
     def propose(self, belief: Floats) -> Proposal:
         """Propose for each column of `belief`, whichever columns are with it."""
-        ...
 
     def identity(self) -> tuple[str | int | bytes, ...]:
         """Return the fields that tell it apart in a law digest; none for the default kernel."""
-        ...

@@ -23,8 +23,8 @@ from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.responses.randomized_response import Odds
 from fugu.operators.sip.integer_law import RATIO_UP
 from fugu.operators.sip.markov_model import normalised, ordered_sum
+from fugu.operators.sip.private_law import SymbolLaw
 from fugu.operators.sip.proposal import Mask
-from fugu.operators.sip.symbol_law import SymbolLaw
 
 Distance = Literal["symbol", "steps"]
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,15 +26,9 @@ from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.symbol_inputs import checked_symbols
 
-
-class CompiledRun(Protocol):
-    """Run a mechanism by compiled code."""
-
-    def run(
-        self, state: State, rows: Integers, symbols: Integers, draws: KeyedDraws, total: int | None
-    ) -> Run:
-        """Run as `RunningMechanism` says."""
-        ...
+if TYPE_CHECKING:
+    from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep
+    from fugu.operators.sip.compiled_conditional_randomized_response import CompiledStep
 
 
 class SymbolReleases(ChargingRunningMechanism, ABC):
@@ -49,7 +43,7 @@ class SymbolReleases(ChargingRunningMechanism, ABC):
 
     @property
     @abstractmethod
-    def _compiled(self) -> CompiledRun | None:
+    def _compiled(self) -> "CompiledStep | CompiledAdaptiveStep | None":
         """Return compiled code for several positions in one call, where there is any."""
 
     @abstractmethod
@@ -61,12 +55,7 @@ class SymbolReleases(ChargingRunningMechanism, ABC):
         return self._compiled is not None
 
     def run(
-        self,
-        state: State,
-        rows: Integers,
-        inputs: Inputs,
-        draws: Draws,
-        total: int | None = None,
+        self, state: State, rows: Integers, inputs: Inputs, draws: Draws, total: int | None = None
     ) -> Run:
         """Run one position after the other, compiled; in rounds for draws of another kind."""
         if self._compiled is None or type(draws) is not KeyedDraws:

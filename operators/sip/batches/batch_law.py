@@ -17,38 +17,31 @@ class BatchLaw(Protocol):
 
     def columns(self, columns: Integers) -> "BatchLaw":
         """Return the law of some streams."""
-        ...
 
     @property
     def cost(self) -> Floats:
         """Return the expected distance between batch and release, by which algorithms are
         compared.
         """
-        ...
 
     @property
     def charge(self) -> Integers:
         """Return units of 2^-40 nat that cover the release, whatever it is: never above epsilon."""
-        ...
 
     @property
     def leakage(self) -> Floats:
         """Return the most that the release leaks, in nats, relative to the belief as it stands."""
-        ...
 
     def release(self, batches: Integers, words: Words) -> Integers:
         """Draw r given o, with `words (draws, rows)`."""
-        ...
 
     def probability(self, batches: Integers, released: Integers) -> Floats:
         """Return a(r|o), for the o and the r of each column."""
-        ...
 
     def learned(self, released: Integers) -> Floats:
         """Return P(symbol | everything released) for each position of the batch, `(window,
         n, rows)`.
         """
-        ...
 
 
 class Algorithm(Protocol):
@@ -57,28 +50,23 @@ class Algorithm(Protocol):
     @property
     def draws(self) -> int:
         """Return how many words a release takes."""
-        ...
 
     @property
     def size(self) -> int:
         """Return roughly how many numbers one column of the law takes, to limit columns at a
         time.
         """
-        ...
 
     @property
     def roundings(self) -> int:
         """Return the relative error of P(last symbol | released), in roundings of a double,
         at most.
         """
-        ...
 
     def law(self, belief: Floats, distances: Floats) -> BatchLaw:
         """Return the law for each column of `belief`, P(first symbol of the batch), which is at
         most so far from the exact one (Hilbert's distance).
         """
-        ...
 
     def identity(self) -> tuple[str | int | bytes, ...]:
         """Return the fields that tell it apart in a law digest."""
-        ...

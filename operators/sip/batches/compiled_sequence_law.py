@@ -91,12 +91,7 @@ class Room(NamedTuple):
 
 @entry_point
 def _repair_all(
-    priors: Floats,
-    targets: Integers,
-    limits: _Limits,
-    doubts: Floats,
-    laws: Laws,
-    room: Room,
+    priors: Floats, targets: Integers, limits: _Limits, doubts: Floats, laws: Laws, room: Room
 ) -> None:
     """Make the targets of every batch private; infinite doubts leave a constant."""
     for row in range(len(priors)):

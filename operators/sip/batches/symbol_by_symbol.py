@@ -109,12 +109,7 @@ class SymbolBySymbol(Algorithm):
     @cached_property
     def _kernel(self) -> Kernel:
         return choose_kernel(
-            self.distance,
-            "optimal",
-            "heuristic",
-            self.model.symbols,
-            self.gain,
-            self.growth,
+            self.distance, "optimal", "heuristic", self.model.symbols, self.gain, self.growth
         )
 
 
