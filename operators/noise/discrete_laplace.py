@@ -1,19 +1,4 @@
-"""Discrete Laplace noise from 32 words, by comparisons with integer constants only.
-
-    P(k) = tanh(2^-M / 2) e^(-|k| / 2^M),   M = 24
-
-A draw is 0 with probability tanh(2^-M / 2); otherwise it is a fair sign times 1 + G, where G is
-geometric with ratio e^(-2^-M). The binary digits of G are independent, and digit j is 1 with
-probability 1 / (1 + e^(2^(j - M))). Each probability is a threshold for one 64-bit word; every word
-is read whatever the others say. The noise ends at 2^30 steps, 64 times its scale.
-
->>> words = np.full((1, WORDS_PER_DRAW), 2**64 - 1, dtype=np.uint64)
->>> words[0, 2 + 5] = 0
->>> SAMPLER.sample(words).tolist()
-[-33]
-
-Source: noise specification, section 3.
-"""
+"""Discrete Laplace noise on a fine grid."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,7 +21,24 @@ _ZERO, _SIGN, _DIGITS = 0, 1, 2
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Sample by thresholds round(2^64 p): for the p of zero, and of digits 0, 1, 2, ... of G."""
+    """Draw discrete Laplace noise from 32 words, by comparisons with integers only.
+
+    Thresholds are round(2^64 p): for the p of zero, and of at most 30 digits of G.
+
+        P(k) = tanh(2^-M / 2) e^(-|k| / 2^M),   M = 24
+
+    A draw is 0 with probability tanh(2^-M / 2); otherwise it is a fair sign times 1 + G, where G is
+    geometric with ratio e^(-2^-M). The binary digits of G are independent, and digit j is 1 with
+    probability 1 / (1 + e^(2^(j - M))). Each probability is a threshold for one 64-bit word; every
+    word is read whatever the others say. The noise ends at 2^30 steps, 64 times its scale.
+
+    >>> words = np.full((1, WORDS_PER_DRAW), 2**64 - 1, dtype=np.uint64)
+    >>> words[0, 2 + 5] = 0
+    >>> SAMPLER.sample(words).tolist()
+    [-33]
+
+    Source: noise specification, section 3.
+    """
 
     zero: int
     digits: tuple[int, ...]

@@ -1,16 +1,4 @@
-"""Gaussian noise for a query with a known L2 sensitivity: zero-concentrated DP.
-
-Claim. With s = floor(2^14 sensitivity / standard_deviation) and a grid step of g = sensitivity / s,
-or sensitivity / (s - r) with r = ceil(sqrt(c)) where one individual changes c > 1 coordinates, the
-indices of neighbours differ by at most s in L2. Noise with a deviation of 2^14 steps is then
-rho-zCDP with rho = s^2 / 2^29. The deviation is never below what was asked for.
-
->>> noise = GaussianNoise(sensitivity=1000, deviation=500.0, lower=0, upper=1000)
->>> noise.index_sensitivity, noise.rho, float(noise.standard_deviation), noise.warning
-(32768, Fraction(2, 1), 500.0, None)
-
-Source: noise specification, sections 2 and 4; Canonne, Kamath and Steinke 2020, Theorem 4.
-"""
+"""Gaussian noise on a grid."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -31,11 +19,24 @@ _LARGEST_RATIO = 10
 
 @dataclass(frozen=True)
 class GaussianNoise(AdditiveNoise):
-    """See the module. `sensitivity`, `deviation`, `lower` and `upper` count units.
+    """Add Gaussian noise to a query with a known L2 sensitivity: zero-concentrated DP.
+
+    `sensitivity`, `deviation`, `lower` and `upper` count units.
+
+    Claim. With s = floor(2^14 sensitivity / standard_deviation) and a grid step of g = sensitivity
+    / s, or sensitivity / (s - r) with r = ceil(sqrt(c)) where one individual changes c > 1
+    coordinates, the indices of neighbours differ by at most s in L2. Noise with a deviation of 2^14
+    steps is then rho-zCDP with rho = s^2 / 2^29. The deviation is never below what was asked for.
 
     `lower` and `upper` bound the value of every coordinate; `coordinates` is how many of them one
     individual can change. Raises `ValueError`, and `BudgetBelowResolution` for a deviation so large
     that no step is left within the sensitivity.
+
+    >>> noise = GaussianNoise(sensitivity=1000, deviation=500.0, lower=0, upper=1000)
+    >>> noise.index_sensitivity, noise.rho, float(noise.standard_deviation), noise.warning
+    (32768, Fraction(2, 1), 500.0, None)
+
+    Source: noise specification, sections 2 and 4; Canonne, Kamath and Steinke 2020, Theorem 4.
     """
 
     sensitivity: int

@@ -1,18 +1,4 @@
-"""A public grid of exact rationals: fixed-point integers go onto it, noisy points leave it.
-
-No floating-point number that depends on data ever meets noise. A value is an integer number of
-declared units; its index on the grid is rounded in exact arithmetic; noise is an integer number of
-grid steps; and only the sum of the two becomes a double, as a function of that integer alone.
-
->>> from fractions import Fraction
->>> grid = Grid(step=Fraction(10, 3), lower=-5, upper=100, largest_noise=2**30)
->>> grid.index(np.array([-5, 0, 5, 10])).tolist()
-[-1, 0, 2, 3]
->>> grid.value(np.array([-1, 3]), units_per_one=10).tolist()
-[-0.3333333333333333, 1.0]
-
-Source: noise specification, sections 1 and 2; Mironov 2012 on what doubles give away.
-"""
+"""A public grid of exact rationals."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,10 +19,26 @@ EXACT_DOUBLE = 2**53
 
 @dataclass(frozen=True)
 class Grid:
-    """Round integers to multiples of `step`, for values in `lower..upper`; all three count
-    units.
+    """Put fixed-point integers on a public grid of exact rationals, and take noisy points
+    off it.
+
+    Points are multiples of `step`, for values in `lower..upper`; all three count units.
+
+    No floating-point number that depends on data ever meets noise. A value is an integer number of
+    declared units; its index on the grid is rounded in exact arithmetic; noise is an integer number
+    of grid steps; and only the sum of the two becomes a double, as a function of that integer
+    alone.
 
     Raises `ValueError` where index plus `largest_noise` would not fit 64 bits with room to spare.
+
+    >>> from fractions import Fraction
+    >>> grid = Grid(step=Fraction(10, 3), lower=-5, upper=100, largest_noise=2**30)
+    >>> grid.index(np.array([-5, 0, 5, 10])).tolist()
+    [-1, 0, 2, 3]
+    >>> grid.value(np.array([-1, 3]), units_per_one=10).tolist()
+    [-0.3333333333333333, 1.0]
+
+    Source: noise specification, sections 1 and 2; Mironov 2012 on what doubles give away.
     """
 
     step: Fraction

@@ -1,18 +1,4 @@
-"""Laplace noise for a query with a known L1 sensitivity: pure epsilon-DP, up to sampling precision.
-
-Claim. With s = floor(2^24 epsilon) and a grid step of g = sensitivity / (s - c + 1), where one
-individual changes at most c coordinates, the indices of neighbours differ by at most s in L1. Noise
-with a scale of 2^24 steps then loses at most s / 2^24 <= epsilon: rounding to the grid costs
-nothing. Sampling in finite precision adds a delta, which is stated.
-
->>> noise = LaplaceNoise(sensitivity=1000, epsilon=0.5, lower=0, upper=1000)
->>> noise.index_sensitivity, noise.grid.step, noise.warning
-(8388608, Fraction(125, 1048576), None)
->>> round(noise.standard_deviation, 3), noise.finite_precision_delta < 1e-18
-(2828.427, True)
-
-Source: noise specification, sections 2 and 3; Ghosh, Roughgarden and Sundararajan 2009.
-"""
+"""Laplace noise on a grid."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -33,11 +19,26 @@ _SCALE = 1 << sampler.PRECISION
 
 @dataclass(frozen=True)
 class LaplaceNoise(AdditiveNoise):
-    """See the module. `sensitivity`, `lower` and `upper` count units; `epsilon` is in nats.
+    """Add Laplace noise to a query with a known L1 sensitivity: pure epsilon-DP.
+
+    `sensitivity`, `lower` and `upper` count units; `epsilon` is in nats.
+
+    Claim. With s = floor(2^24 epsilon) and a grid step of g = sensitivity / (s - c + 1), where one
+    individual changes at most c coordinates, the indices of neighbours differ by at most s in L1.
+    Noise with a scale of 2^24 steps then loses at most s / 2^24 <= epsilon: rounding to the grid
+    costs nothing. Sampling in finite precision adds a delta, which is stated.
 
     `lower` and `upper` bound the value of every coordinate; `coordinates` is how many of them one
     individual can change. Raises `ValueError`, and `BudgetBelowResolution` for an epsilon below
     `coordinates` times 2^-24.
+
+    >>> noise = LaplaceNoise(sensitivity=1000, epsilon=0.5, lower=0, upper=1000)
+    >>> noise.index_sensitivity, noise.grid.step, noise.warning
+    (8388608, Fraction(125, 1048576), None)
+    >>> round(noise.standard_deviation, 3), noise.finite_precision_delta < 1e-18
+    (2828.427, True)
+
+    Source: noise specification, sections 2 and 3; Ghosh, Roughgarden and Sundararajan 2009.
     """
 
     sensitivity: int

@@ -1,26 +1,4 @@
-"""How often each symbol really occurs, from releases that report it at random.
-
-Let a release report symbol v with probability p if v is true and with q if not, and let c of N
-releases report it. Then (c/N - q) / (p - q) is an unbiased estimate of the share f of records in
-which v is true, with variance [q(1-q) / (p-q)^2 + f (1-p-q) / (p-q)] / N. For generalized
-randomized response p and q are those of a symbol, for optimized unary encoding those of a bit.
-
-Error bars are about the shares in the records behind these N releases. Count fresh releases only:
-what is repeated for want of budget says nothing new. Every release may be of another user, or many
-of the same one: draws are independent either way.
-
->>> from fugu.operators.responses.generalized_randomized_response import (
-...     GeneralizedRandomizedResponse,
-... )
->>> grr = GeneralizedRandomizedResponse(symbols=3, epsilon=1.0)
->>> estimate = estimated_shares(np.array([4_512, 3_105, 2_383]), releases=10_000, law=grr)
->>> estimate.shares.round(3).tolist(), estimate.standard_errors.round(3).tolist()
-([0.657, 0.271, 0.072], [0.013, 0.012, 0.011])
->>> estimate.intervals(confidence=0.95).round(3).tolist()
-[[0.632, 0.682], [0.247, 0.294], [0.05, 0.095]]
-
-Source: SIP specification, section 9; Wang, Blocki, Li and Jha 2017.
-"""
+"""Estimates of symbol shares, from reports at random."""
 
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -45,10 +23,31 @@ class ReportingLaw(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FrequencyEstimate:
-    """Unbiased shares of all symbols, `(n,)`, and their standard errors.
+    """Estimate the shares of all symbols, `(n,)`, from releases that report them at random.
+
+    Let a release report symbol v with probability p if v is true and with q if not, and let c of N
+    releases report it. Then (c/N - q) / (p - q) is an unbiased estimate of the share f of records
+    in which v is true, with variance [q(1-q) / (p-q)^2 + f (1-p-q) / (p-q)] / N. For generalized
+    randomized response p and q are those of a symbol, for optimized unary encoding those of a bit.
+
+    Error bars are about the shares in the records behind these N releases. Count fresh releases
+    only: what is repeated for want of budget says nothing new. Every release may be of another
+    user, or many of the same one: draws are independent either way.
 
     A share may be below 0 or above 1, and shares need not add up to 1: sums and means of estimates
     stay unbiased only if that is left as it is.
+
+    >>> from fugu.operators.responses.generalized_randomized_response import (
+    ...     GeneralizedRandomizedResponse,
+    ... )
+    >>> grr = GeneralizedRandomizedResponse(symbols=3, epsilon=1.0)
+    >>> estimate = estimated_shares(np.array([4_512, 3_105, 2_383]), releases=10_000, law=grr)
+    >>> estimate.shares.round(3).tolist(), estimate.standard_errors.round(3).tolist()
+    ([0.657, 0.271, 0.072], [0.013, 0.012, 0.011])
+    >>> estimate.intervals(confidence=0.95).round(3).tolist()
+    [[0.632, 0.682], [0.247, 0.294], [0.05, 0.095]]
+
+    Source: SIP specification, section 9; Wang, Blocki, Li and Jha 2017.
     """
 
     shares: Floats

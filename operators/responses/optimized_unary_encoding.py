@@ -1,30 +1,4 @@
-"""Optimized unary encoding (OUE): a set of symbols that holds the true one half of the time.
-
-Claim. Every release is epsilon-LDP: no set is more than e^epsilon times as likely under one true
-symbol as under another, for any prior and any correlation. The epsilon claimed is the exact one of
-the law that is drawn (`randomized_response`). Releases of one stream add up.
-
-Parameters: `symbols`, n >= 2; `epsilon` in nats, 0 < epsilon <= 50; `output`: `bits`, or `symbol`.
-Input: symbol indices `(rows,)`, 0..n-1. Release: with `bits`, one bit per symbol `(rows, n)`, the
-true symbol's set with probability 1/2, any other with 1 / (e^epsilon + 1), up to 2^-64; with
-`symbol`, symbol indices `(rows,)`, a uniform choice among the set bits, or among all if none is.
-State: `spent (rows,)`.
-
-The choice looks at the bits alone, and so costs nothing; it also gives much of the epsilon away:
-where one symbol is wanted, GRR says more for the same. For counting, bits are better than GRR from
-3 e^epsilon + 2 symbols on. `frequency_estimates` undoes the bias of counts of either.
-
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> oue = OptimizedUnaryEncoding(symbols=4, epsilon=1.0)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "oue", 1, oue.law_digest())
->>> draws = scope.draws([b"alice", b"bob"], record_positions("vitals", 0, [0, 1]))
->>> state, releases = oue.step(oue.start(2), Inputs(np.array([0, 1])), draws)
->>> releases.values.astype(int).tolist(), state["spent"].tolist()
-([[0, 1, 0, 0], [0, 1, 0, 1]], [1099511627776, 1099511627776])
-
-Source: SIP specification, section 9 (OUE); Wang, Blocki, Li and Jha 2017.
-"""
+"""Optimized unary encoding."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,7 +17,28 @@ Output = Literal["bits", "symbol"]
 
 @dataclass(frozen=True, eq=False)
 class OptimizedUnaryEncoding(RandomizedResponse):
-    """OUE; see the module for claim, parameters, shapes and source."""
+    """Release a set of symbols that holds the true one half of the time (OUE).
+
+    Claim. Every release is epsilon-LDP: no set is more than e^epsilon times as likely under one
+    true symbol as under another, for any prior and any correlation. The epsilon claimed is the
+    exact one of the law that is drawn (`randomized_response`). Releases of one stream add up.
+
+    Parameters: `symbols`, n >= 2; `epsilon` in nats, 0 < epsilon <= 50; `output`: `bits`, or
+    `symbol`. Input: symbol indices `(rows,)`, 0..n-1. Release: with `bits`, one bit per symbol
+    `(rows, n)`, the true symbol's set with probability 1/2, any other with 1 / (e^epsilon + 1), up
+    to 2^-64; with `symbol`, symbol indices `(rows,)`, a uniform choice among the set bits, or among
+    all if none is. State: `spent (rows,)`.
+
+    The choice looks at the bits alone, and so costs nothing; it also gives much of the epsilon
+    away: where one symbol is wanted, GRR says more for the same. For counting, bits are better than
+    GRR from 3 e^epsilon + 2 symbols on. `frequency_estimates` undoes the bias of counts of either.
+
+    >>> oue = OptimizedUnaryEncoding(symbols=4, epsilon=1.0)
+    >>> oue.reported_if_true, round(oue.reported_if_other, 3)
+    (0.5, 0.269)
+
+    Source: SIP specification, section 9 (OUE); Wang, Blocki, Li and Jha 2017.
+    """
 
     output: Output = "bits"
 

@@ -1,16 +1,4 @@
-"""What mechanisms share that answer about one symbol at random: exact odds and constant charges.
-
-A release is drawn by comparing 64-bit words with integers, so every probability of its law is a
-whole number of words out of 2^64, and the law's epsilon is the logarithm of a ratio of integers.
-*That* epsilon is claimed and charged, rounded up to 2^-40 nat; it is never more than the declared
-one, rounded up in the same way, and no delta is added for finite precision.
-
->>> odds = Odds.of(others=3, epsilon=1.0)
->>> round(odds.favoured / WORDS, 6), round(odds.each / WORDS, 6), odds.charge
-(0.475367, 0.174878, 1099511627776)
-
-Source: SIP specification, section 9; noise specification, section 3, for what is compared with.
-"""
+"""Exact odds and constant charges of mechanisms that answer about one symbol at random."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -38,7 +26,19 @@ _EXAMPLE_RELEASES = 10_000
 
 @dataclass(frozen=True)
 class Odds:
-    """Draw one favoured outcome against equally likely `others`, by counting 64-bit words."""
+    """Draw one favoured outcome against equally likely `others`, exactly.
+
+    A release is drawn by comparing 64-bit words with integers, so every probability of its law is a
+    whole number of words out of 2^64, and the law's epsilon is the logarithm of a ratio of
+    integers. *That* epsilon is claimed and charged, rounded up to 2^-40 nat; it is never more than
+    the declared one, rounded up in the same way, and no delta is added for finite precision.
+
+    >>> odds = Odds.of(others=3, epsilon=1.0)
+    >>> round(odds.favoured / WORDS, 6), round(odds.each / WORDS, 6), odds.charge
+    (0.475367, 0.174878, 1099511627776)
+
+    Source: SIP specification, section 9; noise specification, section 3, for what is compared with.
+    """
 
     others: int
     each: int

@@ -1,47 +1,4 @@
-"""Adaptive release: publish anew where the last release has become wrong, else repeat it.
-
-Every position has one bit, by randomized response with `decision_epsilon`: is the last release
-still good enough (`repeat_decision`)? The bit corrects the belief. If it says no, a symbol is
-released by bounded conditional randomized response with `release_epsilon`, under the corrected
-belief; if it says yes, the last release is published again, which costs nothing more.
-
-Claim. The bit and the release are two releases of one position. Each leaks at most its epsilon
-relative to the declared model, whatever was released before, and all leakages add up (Theorem 1),
-so a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E relative to the
-model, and 2 E for *any* prior or correlation. One position alone is then (decision_epsilon + 2
-release_epsilon)-private. Charged is what the bit really leaks, and what the
-release really leaks where there is one. **The bit is visible**: a repeated release says that the
-answer was yes, a fresh one that it was no. That is why it is noisy, charged, and part of the
-belief: a belief that leaves it out is not the posterior, and Theorem 1 breaks.
-
-Parameters: `model`, a chain over n symbols that gives every one of them a chance at any time;
-`decision_epsilon` and `release_epsilon` in nats, both above 0 and at most 50; `distance`: `symbol`
-(right or wrong) or `steps` (how far apart in the alphabet). Both epsilons are fixed, so what a
-position may cost is a function of public data; a `Budgeted` total or window bounds the sum.
-Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)` of kind FRESH or
-REPEATED, annotated with `confidence`, the probability that the published symbol is the true one
-given everything published. Before anything was released, the last release is the most likely first
-symbol. State: `belief (rows, states of the chain)`, `previous (rows,)`, `spent (rows,)`, and
-`history (rows,)`, a digest of what was published, to which draws are bound; `predictions (rows,)`
-where they are counted (`belief_radius`). In audits release y is
-number y if it is fresh and n + y if it is repeated. No private value is in the state.
-
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> from fugu.operators.sip.markov_model import MarkovModel
->>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
->>> adaptive = AdaptiveRelease(model, decision_epsilon=2.0, release_epsilon=1.0)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "adaptive_crr", 1, adaptive.law_digest())
->>> draws = scope.draws([b"alice", b"bob"], record_positions("vitals", 0, [0, 1]))
->>> state, releases = adaptive.step(adaptive.start(2), Inputs(np.array([0, 1])), draws)
->>> releases.values.tolist(), [Kind(kind).name for kind in releases.kinds]
-([0, 1], ['REPEATED', 'FRESH'])
->>> releases.annotations["confidence"].round(3).tolist()
-[0.881, 0.881]
-
-Source: SIP specification, section 9 ("Adaptive SIP", from Jiang, Li, Tandon 2024, VI-B1) and
-section 7 (budgets that follow past releases).
-"""
+"""Adaptive release of symbols."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -94,10 +51,45 @@ _ANSWER_ROUNDINGS = 8
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
-    """Publish or repeat; see the module for claim, parameters, shapes and source.
+    """Publish a symbol anew where the last release has become wrong, else repeat it.
+
+    Every position has one bit, by randomized response with `decision_epsilon`: is the last release
+    still good enough (`repeat_decision`)? The bit corrects the belief. If it says no, a symbol is
+    released by bounded conditional randomized response with `release_epsilon`, under the corrected
+    belief; if it says yes, the last release is published again, which costs nothing more.
+
+    Claim. The bit and the release are two releases of one position. Each leaks at most its epsilon
+    relative to the declared model, whatever was released before, and all leakages add up (Theorem
+    1), so a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E relative
+    to the model, and 2 E for *any* prior or correlation. One position alone is then
+    (decision_epsilon + 2 release_epsilon)-private. Charged is what the bit really leaks, and what
+    the release really leaks where there is one. **The bit is visible**: a repeated release says
+    that the answer was yes, a fresh one that it was no. That is why it is noisy, charged, and part
+    of the belief: a belief that leaves it out is not the posterior, and Theorem 1 breaks.
+
+    Parameters: `model`, a chain over n symbols that gives every one of them a chance at any time;
+    `decision_epsilon` and `release_epsilon` in nats, both above 0 and at most 50; `distance`:
+    `symbol` (right or wrong) or `steps` (how far apart in the alphabet). Both epsilons are fixed,
+    so what a position may cost is a function of public data; a `Budgeted` total or window bounds
+    the sum. Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)` of kind
+    FRESH or REPEATED, annotated with `confidence`, the probability that the published symbol is the
+    true one given everything published. Before anything was released, the last release is the most
+    likely first symbol. State: `belief (rows, states of the chain)`, `previous (rows,)`, `spent
+    (rows,)`, and `history (rows,)`, a digest of what was published, to which draws are bound;
+    `predictions (rows,)` where they are counted (`belief_radius`). In audits release y is number y
+    if it is fresh and n + y if it is repeated. No private value is in the state.
 
     Raises `ValueError` for an epsilon that is not finite, not positive or above 50, and, in `step`,
     for a symbol outside 0..n-1 or a belief that is not a distribution.
+
+    >>> from fugu.operators.sip.markov_model import MarkovModel
+    >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+    >>> adaptive = AdaptiveRelease(model, decision_epsilon=2.0, release_epsilon=1.0)
+    >>> adaptive.release_law(adaptive.start(1))[0].round(3).tolist()
+    [[0.0, 0.119, 0.881, 0.0], [0.0, 0.881, 0.119, 0.0]]
+
+    Source: SIP specification, section 9 ("Adaptive SIP", from Jiang, Li, Tandon 2024, VI-B1) and
+    section 7 (budgets that follow past releases).
     """
 
     model: Chain

@@ -1,9 +1,4 @@
-"""A proposal that sends each symbol to a few representatives: deterministically, or by weights.
-
-Memory is O(n) per stream. `targets` and `weights` are `(slots, n, rows)`, everything else is
-`(n, rows)`. Sums run in symbol order within a slot, slot after slot, so a row alone and in a batch
-has the same bits.
-"""
+"""A proposal that sends each symbol to a few representatives."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +14,10 @@ from fugu.operators.sip.proposal import Mask, SharedProposal
 @dataclass(frozen=True, eq=False)
 class Assignment(SharedProposal):
     """Send x to `targets[slot, x]` with probability `weights[slot, x]`.
+
+    Memory is O(n) per stream. `targets` and `weights` are `(slots, n, rows)`, everything else is
+    `(n, rows)`. Sums run in symbol order within a slot, slot after slot, so a row alone and in a
+    batch has the same bits.
 
     No two slots of a symbol that have weight have the same target; `Assignment.merged` sees to it.
     """

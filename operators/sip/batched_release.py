@@ -1,43 +1,4 @@
-"""Batched release: `window` symbols of a stream are held back, then released together.
-
-Claim. Every batch has an information leakage of at most `epsilon_per_batch` nats relative to the
-declared Markov model, whatever was released before: |ln a(r|o)/q(r)| <= epsilon_per_batch for every
-batch o of `window` symbols and every release r. Leakages of successive batches add up (Theorem 1),
-so a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E relative to the
-model, and 2 E for *any* prior or correlation. The ledger counts what each batch really leaked. The
-claim is about whole numbers of words: there is no delta, nothing is charged for rounding, and every
-batch that is released at all has words for every truth (symbol sampling specification).
-
-Parameters: `model`, strictly positive, n symbols; `window`, 1 to 32 positions; `epsilon_per_batch`
-in nats, above 0 and at most 50. It is that of the *whole batch*: `epsilon_for(window, epsilon)` is
-the same total as one release per position with `epsilon`; less is usually worse than no batches.
-How useful releases are, never how private, is up to `distance` and `kernel` ("linear_program", the
-best law for up to 36 batches or groups of batches, or "heuristic"); see `batches.batch_plan`.
-Input: symbol indices `(rows,)`, 0..n-1, one position at a time. Release: `(rows, window)` symbol
-indices at the last position of a batch; before, nothing (`Kind.SUPPRESSED`). Annotated with
-`confidence`, the expected share of true symbols in the batch given all releases.
-
-State: `belief (rows, n)` about the first symbol of the batch, `pending (rows, window - 1)` and
-`held (rows,)`, how many of these count, `releases`, `spent` and `history (rows,)`, a digest of what
-was released, to which draws are bound, and `predictions (rows,)` where the radius of the belief
-depends on how many there were (`belief_radius`). **`pending` holds true symbols: this state is
-private**, in memory and wherever it is stored. They are erased with the release.
-
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
->>> batched = BatchedRelease(model, window=2, epsilon_per_batch=epsilon_for(2, 1.0))
->>> scope = DrawScope(Secret(bytes(32)), "demo", "batched_crr", 1, batched.law_digest())
->>> state, released = batched.start(1), []
->>> for position, truth in zip(record_positions("vitals", 0, range(4)), [1, 1, 0, 0]):
-...     draws = scope.draws([b"alice"], [position])
-...     state, releases = batched.step(state, Inputs(np.array([truth])), draws)
-...     released.append((Kind(releases.kinds[0]).name, releases.values[0].tolist()))
->>> released[:2]
-[('SUPPRESSED', [0, 0]), ('FRESH', [1, 1])]
-
-Source: Jiang, Li, Tandon 2024, section V; SIP specification section 8, which replaces Algorithm 2.
-"""
+"""Batched release of symbols."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -88,10 +49,44 @@ def epsilon_for(window: int, epsilon: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class BatchedRelease(ChargingMechanism, HoldingMechanism):
-    """Batches of one length; see the module for claim, parameters, shapes and source.
+    """Hold `window` symbols of a stream back, then release them together.
+
+    Claim. Every batch has an information leakage of at most `epsilon_per_batch` nats relative to
+    the declared Markov model, whatever was released before: |ln a(r|o)/q(r)| <= epsilon_per_batch
+    for every batch o of `window` symbols and every release r. Leakages of successive batches add up
+    (Theorem 1), so a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E
+    relative to the model, and 2 E for *any* prior or correlation. The ledger counts what each batch
+    really leaked. The claim is about whole numbers of words: there is no delta, nothing is charged
+    for rounding, and every batch that is released at all has words for every truth (symbol sampling
+    specification).
+
+    Parameters: `model`, strictly positive, n symbols; `window`, 1 to 32 positions;
+    `epsilon_per_batch` in nats, above 0 and at most 50. It is that of the *whole batch*:
+    `epsilon_for(window, epsilon)` is the same total as one release per position with `epsilon`;
+    less is usually worse than no batches. How useful releases are, never how private, is up to
+    `distance` and `kernel` ("linear_program", the best law for up to 36 batches or groups of
+    batches, or "heuristic"); see `batches.batch_plan`. Input: symbol indices `(rows,)`, 0..n-1, one
+    position at a time. Release: `(rows, window)` symbol indices at the last position of a batch;
+    before, nothing (`Kind.SUPPRESSED`). Annotated with `confidence`, the expected share of true
+    symbols in the batch given all releases.
+
+    State: `belief (rows, n)` about the first symbol of the batch, `pending (rows, window - 1)` and
+    `held (rows,)`, how many of these count, `releases`, `spent` and `history (rows,)`, a digest of
+    what was released, to which draws are bound, and `predictions (rows,)` where the radius of the
+    belief depends on how many there were (`belief_radius`). **`pending` holds true symbols: this
+    state is private**, in memory and wherever it is stored. They are erased with the release.
 
     Raises `ValueError` for parameters outside their ranges, for a linear program without SciPy,
     and, in `step`, for a symbol outside 0..n-1 or a belief that is not a distribution.
+
+    >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+    >>> batched = BatchedRelease(model, window=2, epsilon_per_batch=2.0)
+    >>> audit = batched.audit()
+    >>> round(audit["first batch: expected distance per symbol"], 3), audit["algorithms"]
+    (0.111, 'cluster_sequences')
+
+    Source: Jiang, Li, Tandon 2024, section V; SIP specification section 8, which replaces Algorithm
+    2.
     """
 
     model: MarkovModel

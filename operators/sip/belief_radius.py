@@ -1,16 +1,4 @@
-"""How far a belief computed in doubles may be from the exact one, and what that makes of a law.
-
-Distances are Hilbert's, ln max(b/b*) - ln min(b/b*), which is relative in every entry: correcting
-both beliefs by one release leaves it alone, predicting contracts it, and a step adds at most `step`
-for its roundings. After k predictions it is at most step * min(2^bitlen(k), memory), however the
-path went. A law pays for it with a little accuracy (`privacy_bound.doubt`), and nothing is charged.
-
->>> radius = Radius.of(roundings=2, excess=0.0, memory=1e12)
->>> radius.counted, (radius.distances([0, 1, 1000]) / radius.step).tolist()
-(True, [1.0, 2.0, 1024.0])
-
-Source: symbol sampling specification, section 6.
-"""
+"""The distance of beliefs in doubles from the exact ones."""
 
 from dataclasses import dataclass
 from math import inf
@@ -31,7 +19,22 @@ _CONSTANT_BELOW = 2.0**-20
 
 @dataclass(frozen=True)
 class Radius:
-    """Bound the distance of beliefs in doubles from the exact ones."""
+    """Bound how far a belief computed in doubles may be from the exact one.
+
+    `step` is what one step adds, and `most` what is never exceeded.
+
+    Distances are Hilbert's, ln max(b/b*) - ln min(b/b*), which is relative in every entry:
+    correcting both beliefs by one release leaves it alone, predicting contracts it, and a step adds
+    at most `step` for its roundings. After k predictions it is at most step * min(2^bitlen(k),
+    memory), however the path went. A law pays for it with a little accuracy
+    (`privacy_bound.doubt`), and nothing is charged.
+
+    >>> radius = Radius.of(roundings=2, excess=0.0, memory=1e12)
+    >>> radius.counted, (radius.distances([0, 1, 1000]) / radius.step).tolist()
+    (True, [1.0, 2.0, 1024.0])
+
+    Source: symbol sampling specification, section 6.
+    """
 
     step: float
     most: float

@@ -1,47 +1,4 @@
-"""Conditional randomized response for streams without a model: each learns its own, and freezes it.
-
-The first `positions` of a stream are released by generalized randomized response (GRR), which needs
-no model. From these releases, and nothing else, a Markov chain is then learned (`stream_model`);
-the belief is what the chain says about the next position after all of them; and from there on the
-stream is released by bounded conditional randomized response (CRR) under that chain, which never
-changes again.
-
-Claim. It has two parts. (1) *Relative to the learned model*, every release leaks at most `epsilon`
-nats, and all leakages add up: GRR leaks no more under any prior, and the belief of CRR is the exact
-posterior under one model. Nobody can hold that model before the stream begins, so this is a
-statement about a reader who comes to believe in it. (2) *For any prior or correlation*, every one
-of the first releases leaks at most epsilon, and every later one at most 2 epsilon. A model that
-went on learning would leave only the second part, which is why it is frozen.
-
-Parameters: `symbols`, n from 2 to 16, because n^2 probabilities are learned and kept per stream;
-`epsilon` in nats, 0 < epsilon <= 50; `alpha`, above 0, added to the counts as n^2 equal parts;
-`positions`, by default `enough_positions`, 50 n^2 / (p - q)^4. Fewer learn mostly noise, and are
-refused unless `when_short` is "accept". Positions that a budget skips are counted, and learned from
-as gaps.
-Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
-`confidence`, the probability that the released symbol is the true one given all releases; NaN while
-there is no model. State: `begun (rows,)` counts positions up to the switch; `responses (rows,
-positions)`, one byte for each of the first positions, 0 after the switch; `transition (rows, n, n)`
-and `belief (rows, n)`, 0 before it; `spent (rows,)`; and `history (rows,)`, a digest of what was
-released, to which draws are bound; `predictions (rows,)` counts all positions where what a belief
-may be off by depends on it (`belief_radius`). No private value is in it. A row takes
-8 n^2 + 8 n + 32 bytes at most, and one byte for each of the first positions, which the belief under
-a model that is known only afterwards cannot do without: it depends on the order of all of them.
-
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> cold = ColdStart(symbols=2, epsilon=1.0, positions=3, when_short="accept")
->>> scope = DrawScope(Secret(bytes(32)), "demo", "cold_start_crr", 1, cold.law_digest())
->>> state, confidences = cold.start(1), []
->>> for position in record_positions("vitals", 0, range(4)):
-...     draws = scope.draws([b"alice"], [position])
-...     state, releases = cold.step(state, Inputs(np.array([1])), draws)
-...     confidences += releases.annotations["confidence"].round(3).tolist()
->>> confidences[:3], cold.enough_positions, ColdStart(symbols=2, epsilon=1.0).positions
-([nan, nan, nan], 4386, 4386)
-
-Source: SIP specification, section 6 (cold start; Jiang, Li, Tandon 2024, VIII) and section 9 (GRR).
-"""
+"""Conditional randomized response for streams without a model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -90,10 +47,46 @@ WhenShort = Literal["refuse", "accept"]
 
 @dataclass(frozen=True, eq=False)
 class ColdStart(ChargingMechanism, EnumerableMechanism):
-    """GRR, then CRR under a learned model; see the module for claim, parameters, shapes and source.
+    """Release without a model at first, learn one for each stream from releases, and freeze it.
+
+    The first `positions` of a stream are released by generalized randomized response (GRR), which
+    needs no model. From these releases, and nothing else, a Markov chain is then learned
+    (`stream_model`); the belief is what the chain says about the next position after all of them;
+    and from there on the stream is released by bounded conditional randomized response (CRR) under
+    that chain, which never changes again.
+
+    Claim. It has two parts. (1) *Relative to the learned model*, every release leaks at most
+    `epsilon` nats, and all leakages add up: GRR leaks no more under any prior, and the belief of
+    CRR is the exact posterior under one model. Nobody can hold that model before the stream begins,
+    so this is a statement about a reader who comes to believe in it. (2) *For any prior or
+    correlation*, every one of the first releases leaks at most epsilon, and every later one at most
+    2 epsilon. A model that went on learning would leave only the second part, which is why it is
+    frozen.
+
+    Parameters: `symbols`, n from 2 to 16, because n^2 probabilities are learned and kept per
+    stream; `epsilon` in nats, 0 < epsilon <= 50; `alpha`, above 0, added to the counts as n^2 equal
+    parts; `positions`, by default `enough_positions`, 50 n^2 / (p - q)^4. Fewer learn mostly noise,
+    and are refused unless `when_short` is "accept". Positions that a budget skips are counted, and
+    learned from as gaps. Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices
+    `(rows,)`, annotated with `confidence`, the probability that the released symbol is the true one
+    given all releases; NaN while there is no model. State: `begun (rows,)` counts positions up to
+    the switch; `responses (rows, positions)`, one byte for each of the first positions, 0 after the
+    switch; `transition (rows, n, n)` and `belief (rows, n)`, 0 before it; `spent (rows,)`; and
+    `history (rows,)`, a digest of what was released, to which draws are bound; `predictions
+    (rows,)` counts all positions where what a belief may be off by depends on it (`belief_radius`).
+    No private value is in it. A row takes 8 n^2 + 8 n + 32 bytes at most, and one byte for each of
+    the first positions, which the belief under a model that is known only afterwards cannot do
+    without: it depends on the order of all of them.
 
     Raises `ValueError` for parameters out of bounds, and, in `step`, for a symbol outside 0..n-1 or
     a belief that is not a distribution.
+
+    >>> cold = ColdStart(symbols=2, epsilon=1.0, positions=3, when_short="accept")
+    >>> cold.release_law(cold.start(1))[0].round(3).tolist(), cold.enough_positions
+    ([[0.731, 0.269], [0.269, 0.731]], 4386)
+
+    Source: SIP specification, section 6 (cold start; Jiang, Li, Tandon 2024, VIII) and section 9
+    (GRR).
     """
 
     symbols: int

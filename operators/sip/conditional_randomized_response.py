@@ -1,45 +1,4 @@
-"""Bounded conditional randomized response (CRR): one symbol in, one symbol out, per stream.
-
-Claim. Every release has instantaneous information leakage of at most `epsilon` nats relative to the
-declared Markov model, whatever was released before: |ln a(y|x)/q(y)| <= epsilon for every input x
-and output y. Leakages of successive releases add up (Theorem 1), so a stream that spent E nats
-satisfies Sequence Information Privacy (SIP) with E relative to the model, and 2 E for *any* prior
-or correlation, because every release is 2 epsilon-LDP. What was really spent is often less than
-`epsilon` per release; the state counts it as an integer of 2^-40 nats, rounded up.
-
-Parameters: `model`, a chain over n symbols that gives every one of them a chance at any time;
-`epsilon` in nats, 0 < epsilon <= 50. How useful releases are, never how private, is up to
-`distance` (what an error costs: `Hamming()`, `Ordered()` or `Points(coordinates)`), `mode`
-("optimal", or "full_support": every symbol stays releasable) and `kernel` ("heuristic", or
-"linear_program" for at most 32 symbols). With `gaps`, steps of the chain take time, and `elapse`
-brings streams to the time of their next record.
-Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
-`confidence`, the probability that the released symbol is the true one given all releases.
-State: `belief (rows, states of the chain)`, `releases (rows,)`, `spent (rows,)`, and
-`history (rows,)`, a digest of what was released, to which draws are bound: the same truth at the
-same place after other releases meets another law, and must not meet it with the same word. With
-`gaps`, `tick (rows,)` is when the last record came. Where the chain forgets so slowly that what a
-belief in doubles may be off by depends on it, `predictions (rows,)` counts releases, gaps and skips
-(`belief_radius`). No private value is in the state.
-
-The claim is about what is drawn: laws are whole numbers of 64-bit words (`integer_law`), made for
-every belief that the exact one may be, so there is no delta and no charge for rounding.
-
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> from fugu.operators.sip.markov_model import MarkovModel
->>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
->>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "crr", 1, crr.law_digest())
->>> draws = scope.draws([b"alice", b"bob"], record_positions("vitals", 0, [0, 1]))
->>> state, releases = crr.step(crr.start(2), Inputs(np.array([0, 1])), draws)
->>> releases.values.tolist(), releases.annotations["confidence"].round(3).tolist()
-([0, 1], [0.816, 0.816])
-
-Source: Jiang, Li, Tandon 2024, Definitions 1-2, Theorem 1, Algorithm 1 and equation 13. The paper's
-Theorem 4 is not private for beliefs below 1/(e^eps + 1); it is replaced by the repair theorem of
-`release_law` with the kernels of `kernels` (SIP specification sections 2 to 5).
-"""
+"""Bounded conditional randomized response: one symbol in, one symbol out, per stream."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -89,11 +48,47 @@ LARGEST_SHOWN = 32
 
 @dataclass(frozen=True, eq=False)
 class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMechanism):
-    """Bounded CRR; see the module for claim, parameters, shapes and source.
+    """Release one symbol per record by bounded conditional randomized response (CRR).
+
+    Claim. Every release has instantaneous information leakage of at most `epsilon` nats relative to
+    the declared Markov model, whatever was released before: |ln a(y|x)/q(y)| <= epsilon for every
+    input x and output y. Leakages of successive releases add up (Theorem 1), so a stream that spent
+    E nats satisfies Sequence Information Privacy (SIP) with E relative to the model, and 2 E for
+    *any* prior or correlation, because every release is 2 epsilon-LDP. What was really spent is
+    often less than `epsilon` per release; the state counts it as an integer of 2^-40 nats, rounded
+    up.
+
+    Parameters: `model`, a chain over n symbols that gives every one of them a chance at any time;
+    `epsilon` in nats, 0 < epsilon <= 50. How useful releases are, never how private, is up to
+    `distance` (what an error costs: `Hamming()`, `Ordered()` or `Points(coordinates)`), `mode`
+    ("optimal", or "full_support": every symbol stays releasable) and `kernel` ("heuristic", or
+    "linear_program" for at most 32 symbols). With `gaps`, steps of the chain take time, and
+    `elapse` brings streams to the time of their next record. Input: symbol indices `(rows,)`,
+    0..n-1. Release: symbol indices `(rows,)`, annotated with `confidence`, the probability that the
+    released symbol is the true one given all releases. State: `belief (rows, states of the chain)`,
+    `releases (rows,)`, `spent (rows,)`, and `history (rows,)`, a digest of what was released, to
+    which draws are bound: the same truth at the same place after other releases meets another law,
+    and must not meet it with the same word. With `gaps`, `tick (rows,)` is when the last record
+    came. Where the chain forgets so slowly that what a belief in doubles may be off by depends on
+    it, `predictions (rows,)` counts releases, gaps and skips (`belief_radius`). No private value is
+    in the state.
+
+    The claim is about what is drawn: laws are whole numbers of 64-bit words (`integer_law`), made
+    for every belief that the exact one may be, so there is no delta and no charge for rounding.
 
     Raises `ValueError` for an epsilon that is not finite, not positive, above 50 or too small for
     words of 64 bits, for a distance, mode or kernel that do not go together, and, in `step`, for a
     symbol outside 0..n-1 or a belief that is not a distribution.
+
+    >>> from fugu.operators.sip.markov_model import MarkovModel
+    >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+    >>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
+    >>> crr.release_law(crr.start(1))[0].round(3).tolist()
+    [[0.816, 0.184], [0.184, 0.816]]
+
+    Source: Jiang, Li, Tandon 2024, Definitions 1-2, Theorem 1, Algorithm 1 and equation 13. The
+    paper's Theorem 4 is not private for beliefs below 1/(e^eps + 1); it is replaced by the repair
+    theorem of `release_law` with the kernels of `kernels` (SIP specification sections 2 to 5).
     """
 
     model: Chain

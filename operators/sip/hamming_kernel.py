@@ -1,13 +1,4 @@
-"""The proposal kernel for 0/1 (Hamming) distance: keep the most likely symbols, spread the rest.
-
-Sort the belief in descending order. For k = 1..n keep the first k symbols and let every other one
-take a common fill row that lifts the kept symbols towards 1/c, c = e^eps + 1, where the repair is
-free; k = 1 is the constant output. One more candidate keeps a further symbol partially. The
-candidate with the largest accuracy wins; within 1e-12 the larger k (uniform beliefs tie).
-
-Utility only: whatever is chosen, `ReleaseLaw.repaired` makes it private. Source: SIP specification
-section 3.1. All arrays are `(n, rows)`; O(n log n) per row, all rows at once.
-"""
+"""The proposal kernel for 0/1 (Hamming) distance."""
 
 from dataclasses import dataclass
 
@@ -23,7 +14,19 @@ TIE = 1e-12
 
 @dataclass(frozen=True)
 class HammingKernel(Kernel):
-    """The kernel's constants: `gain` = e^eps - 1 and `growth` = e^eps."""
+    """Propose for 0/1 distance: keep the most likely symbols, spread the rest.
+
+    Constants: `gain` = e^eps - 1 and `growth` = e^eps.
+
+    Sort the belief in descending order. For k = 1..n keep the first k symbols and let every other
+    one take a common fill row that lifts the kept symbols towards 1/c, c = e^eps + 1, where the
+    repair is free; k = 1 is the constant output. One more candidate keeps a further symbol
+    partially. The candidate with the largest accuracy wins; within 1e-12 the larger k (uniform
+    beliefs tie).
+
+    Utility only: whatever is chosen, `ReleaseLaw.repaired` makes it private. Source: SIP
+    specification section 3.1. All arrays are `(n, rows)`; O(n log n) per row, all rows at once.
+    """
 
     gain: float
     growth: float

@@ -1,9 +1,4 @@
-"""The kernel of `mode: full_support`: every symbol proposes itself, so every symbol is releasable.
-
-For those to whom a constant output is unacceptable; poor for large alphabets. Where no belief is
-below 1/(e^eps + 1), the repair leaves it alone and the law is the paper's own. Its proposal does
-not depend on the belief at all. Source: SIP specification sections 2 and 3.6.
-"""
+"""The proposal kernel of `mode: full_support`."""
 
 from dataclasses import dataclass
 
@@ -16,7 +11,12 @@ from fugu.operators.sip.stay_or_fill import StayOrFill
 
 @dataclass(frozen=True)
 class IdentityKernel(Kernel):
-    """pi(x|x) = 1."""
+    """Propose every symbol for itself, pi(x|x) = 1, so that every symbol is releasable.
+
+    For those to whom a constant output is unacceptable; poor for large alphabets. Where no belief
+    is below 1/(e^eps + 1), the repair leaves it alone and the law is the paper's own. Its proposal
+    does not depend on the belief at all. Source: SIP specification sections 2 and 3.6.
+    """
 
     def propose(self, belief: Floats) -> StayOrFill:
         nothing, nobody = np.zeros_like(belief), np.zeros_like(belief, dtype=bool)

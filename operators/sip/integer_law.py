@@ -1,24 +1,4 @@
-"""A release law in whole words: how many of the 2^64 words release y where x is the truth.
-
-    W(y|x) = U(y) + V(y|x)        sum_y V(y|x) = G for every x        sum_y U(y) = 2^64 - G
-
-V is a proposal in integers, rounded in any way. Let v(y) be its mean under the exact belief. The
-law is epsilon-private for every x, and 2 epsilon-LDP, if for every y
-
-    U(y) (E - 1) >= max( max_x V(y|x) - E v(y),  v(y) - E min_x V(y|x) )
-
-(integer repair theorem). These are lower bounds, so doubles may decide as long as they err upwards,
-and the words that are left may go anywhere: to the most likely symbol. Every releasable symbol has
-a word of its own for every truth, one word draws a release with all its bits, and what the belief
-may be off by is paid in U. So the promise is pure: no delta, and no charge for rounding.
-
-Here V is a proposal that stays or fills (`stay_or_fill`): I words stay, F is the row that the
-others share, and P that of the one that is kept partially. Everything is `(n, rows)`: symbol first,
-one column per stream. Where nothing else is safe, or there is one symbol to release, the column's
-release is constant.
-
-Source: symbol sampling specification, sections 2 to 5.
-"""
+"""A release law in whole words, for proposals that stay or fill."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,10 +22,30 @@ MOST_WORDS = WORDS * (1.0 - 2.0**-52)
 
 @dataclass(frozen=True, eq=False)
 class IntegerLaw:
-    """W(y|x) for one belief per column: G, I, F, P, U and v of the module.
+    """Release by whole words: of the 2^64 words, W(y|x) release y where x is the truth.
+
+        W(y|x) = U(y) + V(y|x)        sum_y V(y|x) = G for every x        sum_y U(y) = 2^64 - G
+
+    V is a proposal in integers, rounded in any way. Let v(y) be its mean under the exact belief.
+    The law is epsilon-private for every x, and 2 epsilon-LDP, if for every y
+
+        U(y) (E - 1) >= max( max_x V(y|x) - E v(y),  v(y) - E min_x V(y|x) )
+
+    (integer repair theorem). These are lower bounds, so doubles may decide as long as they err
+    upwards, and the words that are left may go anywhere: to the most likely symbol. Every
+    releasable symbol has a word of its own for every truth, one word draws a release with all its
+    bits, and what the belief may be off by is paid in U. So the promise is pure: no delta, and no
+    charge for rounding.
+
+    Here V is a proposal that stays or fills (`stay_or_fill`): I words stay, F is the row that the
+    others share, and P that of the one that is kept partially. Everything is `(n, rows)`: symbol
+    first, one column per stream. Where nothing else is safe, or there is one symbol to release, the
+    column's release is constant.
 
     `ratio` is e to the power of what a release leaks at most, for every exact belief in doubt;
     `constant` is the symbol of a column that releases nothing else, or -1.
+
+    Source: symbol sampling specification, sections 2 to 5.
     """
 
     belief: Floats

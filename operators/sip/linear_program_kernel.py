@@ -1,26 +1,4 @@
-"""The best proposal there is, found by a linear program: for small alphabets and any distance.
-
-Every eps-private law is a = e^-eps q + (1 - e^-eps) G with G row-stochastic, q = beta G and
-G(x,y) <= (e^eps + 1) q(y). So the cheapest law is the proposal G that minimises
-
-    sum_x beta(x) sum_y [ e^-eps q(y) + (1 - e^-eps) G(x,y) ] D(x,y)
-
-under these linear constraints, with n^2 + n variables. What the solver returns is repaired like
-any proposal, with the exact belief: its slack costs accuracy, never privacy. The heuristic kernel
-of the same distance stays a candidate, so that the law is never worse than the heuristic's, also
-where the solver gives up.
-
-Replay needs the same bytes again, and a solver promises no bits. Three things stand in for that:
-the program is solved for a belief rounded to multiples of 1/1024, so that its data are a few
-integers; the solution is rounded to multiples of 2^-20 whose rows add up to 1 exactly, so that the
-last bits of the solver do not show; and the versions of SciPy, system and processor are part of
-the law digest, so that a pipeline that comes back elsewhere is refused instead of releasing other
-bytes. What remains: among several optima, or next to a border of the rounding, the same version
-must choose alike. HiGHS is deterministic (one thread, dual simplex, no time limit), but a SciPy
-that was built differently under the same version is outside of what can be checked here.
-
-Source: SIP specification section 3.4; the equivalent form above is from sections 2 and 3.
-"""
+"""The proposal kernel for small alphabets and any distance."""
 
 import platform
 from collections.abc import Callable
@@ -48,9 +26,33 @@ _REMEMBERED = 2048
 
 @dataclass(frozen=True, eq=False)
 class LinearProgramKernel(Kernel):
-    """The kernel's constants: D and n, the other candidate, `gain` = e^eps - 1, `growth` = e^eps.
+    """Propose the best law there is, found by a linear program.
+
+    Constants: D and n, the other candidate, `gain` = e^eps - 1, `growth` = e^eps.
+
+    Every eps-private law is a = e^-eps q + (1 - e^-eps) G with G row-stochastic, q = beta G and
+    G(x,y) <= (e^eps + 1) q(y). So the cheapest law is the proposal G that minimises
+
+        sum_x beta(x) sum_y [ e^-eps q(y) + (1 - e^-eps) G(x,y) ] D(x,y)
+
+    under these linear constraints, with n^2 + n variables. What the solver returns is repaired like
+    any proposal, with the exact belief: its slack costs accuracy, never privacy. The heuristic
+    kernel of the same distance stays a candidate, so that the law is never worse than the
+    heuristic's, also where the solver gives up.
+
+    Replay needs the same bytes again, and a solver promises no bits. Three things stand in for
+    that: the program is solved for a belief rounded to multiples of 1/1024, so that its data are a
+    few integers; the solution is rounded to multiples of 2^-20 whose rows add up to 1 exactly, so
+    that the last bits of the solver do not show; and the versions of SciPy, system and processor
+    are part of the law digest, so that a pipeline that comes back elsewhere is refused instead of
+    releasing other bytes. What remains: among several optima, or next to a border of the rounding,
+    the same version must choose alike. HiGHS is deterministic (one thread, dual simplex, no time
+    limit), but a SciPy that was built differently under the same version is outside of what can be
+    checked here.
 
     Raises `ValueError` for more than 32 symbols, or where SciPy is not installed.
+
+    Source: SIP specification section 3.4; the equivalent form above is from sections 2 and 3.
     """
 
     distance: Distance

@@ -1,15 +1,4 @@
-"""What is publicly assumed about a stream of symbols: a first-order Markov chain.
-
-The guarantee of a SIP mechanism is relative to this model, so it is smoothed to be strictly
-positive (otherwise a single impossible observation would never be forgotten) and then frozen.
-
->>> model = MarkovModel.smoothed([0.5, 0.5], [[1.0, 0.0], [0.2, 0.8]], smoothing=0.01)
->>> model.symbols, model.transition[0].tolist()
-(2, [0.995, 0.005])
-
-Source: SIP specification sections 1, 4 and 5; paper section II-B, equation 13. Arithmetic: sums
-over symbols are written out in symbol order, so one row alone and in a batch has the same bits.
-"""
+"""A first-order Markov chain of symbols."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,10 +20,22 @@ _FEW_COLUMNS = 64
 
 @dataclass(frozen=True, eq=False)
 class MarkovModel(FirstOrder):
-    """Strictly positive first-symbol probabilities `(n,)` and transition matrix `(n, n)`.
+    """Hold a first-order Markov chain, publicly assumed about a stream of symbols.
+
+    `prior (n,)` and `transition (n, n)` are strictly positive.
+
+    The guarantee of a SIP mechanism is relative to this model, so it is smoothed to be strictly
+    positive (otherwise a single impossible observation would never be forgotten) and then frozen.
 
     `transition[u, v]` is P(next = v given now = u). Both are copied. Raises `ValueError` naming the
     row that is not a probability distribution.
+
+    >>> model = MarkovModel.smoothed([0.5, 0.5], [[1.0, 0.0], [0.2, 0.8]], smoothing=0.01)
+    >>> model.symbols, model.transition[0].tolist()
+    (2, [0.995, 0.005])
+
+    Source: SIP specification sections 1, 4 and 5; paper section II-B, equation 13. Arithmetic: sums
+    over symbols are written out in symbol order, so one row alone and in a batch has the same bits.
     """
 
     prior: Floats

@@ -1,13 +1,4 @@
-"""The proposal kernel for symbols that are points: neighbourhoods of enough mass share a symbol.
-
-The belief is split again and again along its widest axis, at its median (where the lighter half is
-heaviest), as long as both halves keep theta / (e^eps + 1). Each part goes to the symbol nearest its
-coordinate-wise median. Of theta = 1, 0.6, 0.3 and no split at all (the constant output), the
-cheapest after the repair wins, an earlier one within 1e-12.
-
-Utility only: whatever is chosen, `ReleaseLaw.repaired` makes it private. Source: SIP specification
-section 3.3. One stream at a time, O(n log n) per level; beliefs seen lately are remembered.
-"""
+"""The proposal kernel for symbols that are points."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -28,7 +19,19 @@ _REMEMBERED_NUMBERS = 2**22
 
 @dataclass(frozen=True, eq=False)
 class MetricKernel(Kernel):
-    """The kernel's constants: where symbols are, `gain` = e^eps - 1 and `growth` = e^eps."""
+    """Propose for symbols that are points: neighbourhoods of enough mass share a symbol.
+
+    Constants: where symbols are, `gain` = e^eps - 1 and `growth` = e^eps.
+
+    The belief is split again and again along its widest axis, at its median (where the lighter half
+    is heaviest), as long as both halves keep theta / (e^eps + 1). Each part goes to the symbol
+    nearest its coordinate-wise median. Of theta = 1, 0.6, 0.3 and no split at all (the constant
+    output), the cheapest after the repair wins, an earlier one within 1e-12.
+
+    Utility only: whatever is chosen, `ReleaseLaw.repaired` makes it private. Source: SIP
+    specification section 3.3. One stream at a time, O(n log n) per level; beliefs seen lately are
+    remembered.
+    """
 
     points: Points
     gain: float

@@ -1,19 +1,4 @@
-"""The proposal kernel for ordered symbols, distance |x - y|: neighbours share a representative.
-
-Candidates, all repaired and costed; the first that is within 1e-12 of the cheapest wins:
-
-1. contiguous clusters of equal mass 1/K, the symbols at their borders split between neighbours;
-2. symbols of at least tau keep themselves, smaller neighbours are grouped from left to right;
-3. the k most likely symbols, everybody else goes to the nearest of them;
-4. every symbol keeps itself.
-
-A cluster or group w has the median of (1 - e^-eps) w + e^-eps |w| belief as its representative: it
-is released for others, too. Only the candidate that wins is written out; what one costs is told by
-running sums, so that a stream takes O(n log n), and all streams are done at once.
-
-Utility only: whatever is chosen, an integer law makes it private. Source: SIP specification section
-3.2. All arrays are `(n, rows)`.
-"""
+"""The proposal kernel for ordered symbols."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,7 +25,24 @@ _LARGEST_TABLE = 2**18
 
 @dataclass(frozen=True)
 class OrderedKernel(Kernel):
-    """The kernel's constants: `gain` = e^eps - 1 and `growth` = e^eps."""
+    """Propose for ordered symbols, distance |x - y|: neighbours share a representative.
+
+    Constants: `gain` = e^eps - 1 and `growth` = e^eps.
+
+    Candidates, all repaired and costed; the first that is within 1e-12 of the cheapest wins:
+
+    1. contiguous clusters of equal mass 1/K, the symbols at their borders split between neighbours;
+    2. symbols of at least tau keep themselves, smaller neighbours are grouped from left to right;
+    3. the k most likely symbols, everybody else goes to the nearest of them;
+    4. every symbol keeps itself.
+
+    A cluster or group w has the median of (1 - e^-eps) w + e^-eps |w| belief as its representative:
+    it is released for others, too. Only the candidate that wins is written out; what one costs is
+    told by running sums, so that a stream takes O(n log n), and all streams are done at once.
+
+    Utility only: whatever is chosen, an integer law makes it private. Source: SIP specification
+    section 3.2. All arrays are `(n, rows)`.
+    """
 
     gain: float
     growth: float

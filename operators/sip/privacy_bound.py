@@ -1,18 +1,4 @@
-"""The constants of an integer release law: what epsilon allows, in doubles on the safe side.
-
-A law gives every pair of a truth and a release a whole number of the 2^64 words. Its proof (symbol
-sampling specification, section 2) asks for lower bounds only, so doubles may decide as long as they
-err upwards: E is at most e^epsilon, g at most E - 1, and `UP` covers the last roundings.
-
->>> bound = PrivacyBound.of(1.0)
->>> bound.growth.hex(), bound.gain.hex(), bound.charge
-('0x1.5bf0a8b145769p+1', '0x1.b7e151628aed2p+0', 1099511627776)
->>> PrivacyBound.of(1e-18)
-Traceback (most recent call last):
-ValueError: epsilon: 1e-18 nats is too small for words of 64 bits; raise it
-
-Source: symbol sampling specification, sections 1, 3 and 4.
-"""
+"""The bounds that an epsilon sets to integer release laws."""
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
@@ -37,8 +23,23 @@ _LARGEST_RESERVE = 2.0**62
 
 @dataclass(frozen=True)
 class PrivacyBound:
-    """Hold the constants of epsilon: E, the largest double up to e^epsilon, and g, the largest up
-    to E - 1.
+    """Hold the constants of an integer release law, in doubles on the safe side.
+
+    `growth` is E, the largest double up to e^epsilon; `gain` is g, the largest up to E - 1.
+
+    A law gives every pair of a truth and a release a whole number of the 2^64 words. Its proof
+    (symbol sampling specification, section 2) asks for lower bounds only, so doubles may decide as
+    long as they err upwards: E is at most e^epsilon, g at most E - 1, and `UP` covers the last
+    roundings.
+
+    >>> bound = PrivacyBound.of(1.0)
+    >>> bound.growth.hex(), bound.gain.hex(), bound.charge
+    ('0x1.5bf0a8b145769p+1', '0x1.b7e151628aed2p+0', 1099511627776)
+    >>> PrivacyBound.of(1e-18)
+    Traceback (most recent call last):
+    ValueError: epsilon: 1e-18 nats is too small for words of 64 bits; raise it
+
+    Source: symbol sampling specification, sections 1, 3 and 4.
     """
 
     epsilon: float

@@ -1,19 +1,4 @@
-"""A release law a(y|x) that is epsilon-private for every belief, and the repair that makes it so.
-
-Repair theorem (SIP specification section 3, in place of the paper's Theorem 4). For *any*
-row-stochastic proposal pi over a support S that depends on public data only, with g = e^eps - 1,
-
-    b(y) = sum_x beta(x) pi(y|x)             kappa(y) = max over all x of pi(y|x)
-    m(y) = max( b(y), kappa(y) - e^eps b(y) )       Z = g + sum_S m
-    a(y|x) = [ m(y) + g pi(y|x) ] / Z
-
-satisfies e^-eps q(y) <= a(y|x) <= e^eps q(y) with q(y) = [m(y) + g b(y)] / Z, for every x, also one
-with belief zero, and is 2 eps-LDP between any two inputs. The proposal affects utility only.
-
-Everything is `(n, rows)`: symbol first, one column per stream. How a proposal is written down is
-its own affair (`operators.sip.proposal`): as two shared rows, as a few representatives per symbol,
-or as a matrix.
-"""
+"""A release law in doubles, and the repair that makes it private."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +14,24 @@ from fugu.operators.sip.proposal import Proposal
 
 @dataclass(frozen=True, eq=False)
 class ReleaseLaw:
-    """a(y|x) = [m(y) + g pi(y|x)] / Z for one belief per column."""
+    """Release by a(y|x) = [m(y) + g pi(y|x)] / Z, which is epsilon-private for every belief.
+
+    Repair theorem (SIP specification section 3, in place of the paper's Theorem 4). For *any*
+    row-stochastic proposal pi over a support S that depends on public data only, with g = e^eps -
+    1,
+
+        b(y) = sum_x beta(x) pi(y|x)             kappa(y) = max over all x of pi(y|x)
+        m(y) = max( b(y), kappa(y) - e^eps b(y) )       Z = g + sum_S m
+        a(y|x) = [ m(y) + g pi(y|x) ] / Z
+
+    satisfies e^-eps q(y) <= a(y|x) <= e^eps q(y) with q(y) = [m(y) + g b(y)] / Z, for every x, also
+    one with belief zero, and is 2 eps-LDP between any two inputs. The proposal affects utility
+    only.
+
+    Everything is `(n, rows)`: symbol first, one column per stream. How a proposal is written down
+    is its own affair (`operators.sip.proposal`): as two shared rows, as a few representatives per
+    symbol, or as a matrix.
+    """
 
     belief: Floats
     proposal: Proposal

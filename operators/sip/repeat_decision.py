@@ -1,16 +1,4 @@
-"""The decision to publish anew or to repeat, itself a release: one bit by randomized response.
-
-The bit asks whether the last release is still good enough: is its distance from the truth at most
-the error to be expected of a fresh one? It is answered truthfully with odds of e^epsilon to 1,
-whatever the truth, so it is epsilon-private for every belief; relative to the belief it often leaks
-less, and nothing where the last release is good enough for every symbol.
-
-Distances are 0 or 1 (`symbol`), of which an expected error is never 1, so that only the last symbol
-itself is good enough for it; or how far apart two symbols are in the alphabet (`steps`).
-
-Everything is `(n, rows)`: symbol first, one column per stream. Source: SIP specification, section 9
-("Adaptive SIP").
-"""
+"""The decision to publish anew or to repeat."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +19,21 @@ Distance = Literal["symbol", "steps"]
 
 @dataclass(frozen=True, eq=False)
 class RepeatDecision:
-    """Ask one question per column of `belief`: is the truth one of the symbols that are `near`?"""
+    """Decide to publish anew or to repeat, itself a release: one bit by randomized response.
+
+    One question per column of `belief`: is the truth one of the symbols that are `near`?
+
+    The bit asks whether the last release is still good enough: is its distance from the truth at
+    most the error to be expected of a fresh one? It is answered truthfully with odds of e^epsilon
+    to 1, whatever the truth, so it is epsilon-private for every belief; relative to the belief it
+    often leaks less, and nothing where the last release is good enough for every symbol.
+
+    Distances are 0 or 1 (`symbol`), of which an expected error is never 1, so that only the last
+    symbol itself is good enough for it; or how far apart two symbols are in the alphabet (`steps`).
+
+    Everything is `(n, rows)`: symbol first, one column per stream. Source: SIP specification,
+    section 9 ("Adaptive SIP").
+    """
 
     belief: Floats
     near: Mask

@@ -1,14 +1,4 @@
-"""Running sums of beliefs over ordered symbols: what any interval holds, in one step each.
-
-Everything is `(n, rows)`, or `(n + 1, rows)` for sums over what comes before each symbol; places,
-levels and what is made of them are `(..., rows)`. Sums run in symbol order.
-
->>> sums = RunningSums(np.array([[0.2], [0.3], [0.5]]))
->>> sums.first_reaching(np.array([[0.0], [0.2], [0.21], [1.0]])).ravel().tolist()
-[0, 0, 1, 2]
->>> sums.moved(np.array([[0]]), np.array([[3]]), np.array([[1]])).ravel().tolist()
-[0.7]
-"""
+"""Running sums of beliefs over ordered symbols."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +13,17 @@ _FEW_SYMBOLS = 24
 
 @dataclass(frozen=True, eq=False)
 class RunningSums:
-    """Sum one belief per column in symbol order, once for all intervals."""
+    """Sum beliefs over ordered symbols, so that any interval takes one step.
+
+    Everything is `(n, rows)`, or `(n + 1, rows)` for sums over what comes before each symbol;
+    places, levels and what is made of them are `(..., rows)`. Sums run in symbol order.
+
+    >>> sums = RunningSums(np.array([[0.2], [0.3], [0.5]]))
+    >>> sums.first_reaching(np.array([[0.0], [0.2], [0.21], [1.0]])).ravel().tolist()
+    [0, 0, 1, 2]
+    >>> sums.moved(np.array([[0]]), np.array([[3]]), np.array([[1]])).ravel().tolist()
+    [0.7]
+    """
 
     belief: Floats
 

@@ -1,25 +1,4 @@
-"""A Markov chain of second order: what follows depends on the last two symbols.
-
-The chain's states are the n symbols and some pairs (u, v). After v, with u before it, the chain is
-in state (u, v) if that is one of the pairs, and in state v otherwise: a pair that the model does
-not list behaves as its last symbol. A restart (see `sparse_rows`) forgets what came before, too, so
-it leads to state v. The first symbol has nothing before it. With all n^2 pairs listed and no
-restarts this is P(next given the last two) = T[u, v, next], dense.
-
->>> rows = SparseRows.smoothed(
-...     [({0: 0.5, 1: 0.5}, 0.0), ({0: 0.5, 1: 0.5}, 0.0), ({1: 1.0}, 0.0)], 2, smoothing=0.1
-... )
->>> model = SecondOrderModel(np.array([0.5, 0.5]), np.array([[0, 1]]), rows)
->>> belief = model.advance(model.start[:, None], np.array([[1.0], [0.0]]))
->>> model.advance(belief, np.array([[0.0], [1.0]]))[:, 0].round(4).tolist()
-[0.095, 0.905, 0.0]
-
-A belief over states is exact: B(u, v) = P(x_(k-1) = u, x_k = v given the releases), for listed
-pairs; a release corrects all states by their last symbol, B a(y|v), and the prediction moves them
-along the entries of the rows: O(entries + states).
-
-Source: SIP specification, section 4 (second order), section 5 (smoothing).
-"""
+"""A Markov chain of second order."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,8 +13,31 @@ from fugu.operators.sip.sparse_rows import SparseRows, gathered
 
 @dataclass(frozen=True, eq=False)
 class SecondOrderModel:
-    """First-symbol probabilities `(n,)`; distinct `pairs (p, 2)` of symbols; one row for each
-    symbol, then one for each pair, strictly positive."""
+    """Hold a Markov chain of second order: the next symbol depends on the last two.
+
+    Fields: first-symbol probabilities `(n,)`; distinct `pairs (p, 2)` of symbols; one row for each
+    symbol, then one for each pair, strictly positive.
+
+    The chain's states are the n symbols and some pairs (u, v). After v, with u before it, the chain
+    is in state (u, v) if that is one of the pairs, and in state v otherwise: a pair that the model
+    does not list behaves as its last symbol. A restart (see `sparse_rows`) forgets what came
+    before, too, so it leads to state v. The first symbol has nothing before it. With all n^2 pairs
+    listed and no restarts this is P(next given the last two) = T[u, v, next], dense.
+
+    >>> rows = SparseRows.smoothed(
+    ...     [({0: 0.5, 1: 0.5}, 0.0), ({0: 0.5, 1: 0.5}, 0.0), ({1: 1.0}, 0.0)], 2, smoothing=0.1
+    ... )
+    >>> model = SecondOrderModel(np.array([0.5, 0.5]), np.array([[0, 1]]), rows)
+    >>> belief = model.advance(model.start[:, None], np.array([[1.0], [0.0]]))
+    >>> model.advance(belief, np.array([[0.0], [1.0]]))[:, 0].round(4).tolist()
+    [0.095, 0.905, 0.0]
+
+    A belief over states is exact: B(u, v) = P(x_(k-1) = u, x_k = v given the releases), for listed
+    pairs; a release corrects all states by their last symbol, B a(y|v), and the prediction moves
+    them along the entries of the rows: O(entries + states).
+
+    Source: SIP specification, section 4 (second order), section 5 (smoothing).
+    """
 
     prior: Floats
     pairs: Integers

@@ -1,25 +1,4 @@
-"""The integer law of a proposal that gives each truth a row of its own: a few targets, or a matrix.
-
-Of the 2^64 words, W(y|x) = U(y) + V(y|x) release y for x: V are the shares of the proposal, which
-depend on x, and U >= 1 on the support S makes them private. With the bounds E, g and UP and the
-doubt rho of `privacy_bound`, v(y) = sum beta(x) V(y|x) and k(y) = max over x of V(y|x) UP,
-
-    U(y) = ceil( max( k(y) - E v(y) (1 - rho), v(y) (1 + rho) ) / g UP ) + 1
-
-is enough (theorem of section 2), and the first of the largest b(y) = sum beta(x) pi(y|x) takes the
-words that are left over. Where they do not fit, or the belief is too uncertain, that y is always
-released: what is constant is a function of public data.
-
-A release takes one word, all of it: exactly W(y|x) words give y. Everything is `(n, rows)`: one
-column per stream. Source: symbol sampling specification, sections 2 to 5 ("Any other proposal").
-
->>> from fugu.operators.sip.assignment import Assignment
->>> belief, itself = np.array([[0.9], [0.1]]), Assignment.to(np.array([[0], [1]]))
->>> law = SharesLaw.of(belief, itself, PrivacyBound.of(1.0), np.zeros(1))
->>> weights = law.weights(np.array([0]))[:, 0].tolist()
->>> sum(weights) == 2**64, round(weights[0] / 2**64, 4), law.charge.tolist() <= [2**40]
-(True, 0.7824, True)
-"""
+"""A release law in whole words, for proposals with rows of their own."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,9 +16,31 @@ from fugu.operators.sip.proposal import Mask, SharedProposal
 
 @dataclass(frozen=True, eq=False)
 class SharesLaw:
-    """Release y for x by W(y|x) = `common`(y) + V(y|x) words, of which `total` each depend on x.
+    """Release by whole words, for a proposal that gives each truth a row of its own.
+
+    Of the 2^64 words, W(y|x) = U(y) + V(y|x) release y for x: V are the shares of the proposal,
+    which depend on x, and U >= 1 on the support S makes them private. With the bounds E, g and UP
+    and the doubt rho of `privacy_bound`, v(y) = sum beta(x) V(y|x) and k(y) = max over x of V(y|x)
+    UP,
+
+        U(y) = ceil( max( k(y) - E v(y) (1 - rho), v(y) (1 + rho) ) / g UP ) + 1
+
+    is enough (theorem of section 2), and the first of the largest b(y) = sum beta(x) pi(y|x) takes
+    the words that are left over. Where they do not fit, or the belief is too uncertain, that y is
+    always released: what is constant is a function of public data.
+
+    A release takes one word, all of it: exactly W(y|x) words give y. Everything is `(n, rows)`: one
+    column per stream. Source: symbol sampling specification, sections 2 to 5 ("Any other
+    proposal").
 
     Where `constant`, the symbol `top` is always released. `ratio` is e to the actual leakage.
+
+    >>> from fugu.operators.sip.assignment import Assignment
+    >>> belief, itself = np.array([[0.9], [0.1]]), Assignment.to(np.array([[0], [1]]))
+    >>> law = SharesLaw.of(belief, itself, PrivacyBound.of(1.0), np.zeros(1))
+    >>> weights = law.weights(np.array([0]))[:, 0].tolist()
+    >>> sum(weights) == 2**64, round(weights[0] / 2**64, 4), law.charge.tolist() <= [2**40]
+    (True, 0.7824, True)
     """
 
     belief: Floats

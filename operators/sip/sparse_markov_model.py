@@ -1,15 +1,4 @@
-"""A first-order Markov chain over a large alphabet, where few symbols follow each symbol often.
-
-The same law as `MarkovModel`, kept as sparse rows: a prediction costs O(entries + n) instead of
-O(n^2), and smoothing costs nothing.
-
->>> rows = SparseRows.smoothed([({0: 0.75, 1: 0.25}, 0.0), ({1: 1.0}, 0.0)], 2, smoothing=0.1)
->>> model = SparseMarkovModel(np.array([0.5, 0.5]), rows)
->>> model.skip(model.start[:, None])[:, 0].round(4).tolist()
-[0.3875, 0.6125]
-
-Source: SIP specification, section 4.
-"""
+"""A first-order Markov chain over a large alphabet."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +13,18 @@ from fugu.operators.sip.sparse_rows import SparseRows
 
 @dataclass(frozen=True, eq=False)
 class SparseMarkovModel(FirstOrder):
-    """Hold a first-order Markov chain as sparse rows, strictly positive."""
+    """Hold a first-order Markov chain over a large alphabet as sparse rows, strictly positive.
+
+    The same law as `MarkovModel`, kept as sparse rows: a prediction costs O(entries + n) instead of
+    O(n^2), and smoothing costs nothing.
+
+    >>> rows = SparseRows.smoothed([({0: 0.75, 1: 0.25}, 0.0), ({1: 1.0}, 0.0)], 2, smoothing=0.1)
+    >>> model = SparseMarkovModel(np.array([0.5, 0.5]), rows)
+    >>> model.skip(model.start[:, None])[:, 0].round(4).tolist()
+    [0.3875, 0.6125]
+
+    Source: SIP specification, section 4.
+    """
 
     prior: Floats
     rows: SparseRows

@@ -1,16 +1,4 @@
-"""Sparse rows of transition probabilities, smoothed without becoming dense.
-
-Row r gives symbol v the probability `kept(r, v) + restart(r) / n`. With probability `restart` the
-next symbol is any of the n, all alike: C' = diag(w) C + (1 - w) u^T with u uniform, w = 1 - restart
-and `kept` = w C, which is stored as CSR arrays (`starts`, `columns`, `kept`).
-
->>> rows = SparseRows.smoothed([({1: 1.0}, 0.0), ({0: 0.5, 1: 0.25}, 0.25)], 2, smoothing=0.1)
->>> rows.dense().round(4).tolist()
-[[0.05, 0.95], [0.6125, 0.3875]]
-
-Source: SIP specification, sections 4 (sparse chains) and 5 (smoothing). Arithmetic: `np.bincount`
-adds entries one after the other in their order, so a sum does not depend on what else is computed.
-"""
+"""Sparse rows of transition probabilities."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -35,9 +23,21 @@ _ENTRIES_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """Strictly positive rows over `symbols` symbols; see the module.
+    """Hold sparse rows of transition probabilities, smoothed without becoming dense.
+
+    Row r gives symbol v the probability `kept(r, v) + restart(r) / n`. With probability `restart`
+    the next symbol is any of the n, all alike: C' = diag(w) C + (1 - w) u^T with u uniform, w = 1 -
+    restart and `kept` = w C, which is stored as CSR arrays (`starts`, `columns`, `kept`).
 
     All arrays are copied. Raises `ValueError` naming the row that is not a distribution.
+
+    >>> rows = SparseRows.smoothed([({1: 1.0}, 0.0), ({0: 0.5, 1: 0.25}, 0.25)], 2, smoothing=0.1)
+    >>> rows.dense().round(4).tolist()
+    [[0.05, 0.95], [0.6125, 0.3875]]
+
+    Source: SIP specification, sections 4 (sparse chains) and 5 (smoothing). Arithmetic:
+    `np.bincount` adds entries one after the other in their order, so a sum does not depend on what
+    else is computed.
     """
 
     symbols: int

@@ -1,7 +1,4 @@
-"""A proposal that keeps a symbol with some probability and otherwise draws from a shared fill row.
-
-It has rank two, so memory is O(n) per stream. All arrays are `(n, rows)`.
-"""
+"""A proposal of rank two."""
 
 from dataclasses import dataclass
 
@@ -14,7 +11,9 @@ from fugu.operators.sip.proposal import Mask
 
 @dataclass(frozen=True, eq=False)
 class StayOrFill:
-    """Keep x with probability `own[x]`, else move it to a symbol drawn from a fill.
+    """Keep x with probability `own[x]`, else move it to a symbol drawn from a shared fill row.
+
+    It has rank two, so memory is O(n) per stream. All arrays are `(n, rows)`.
 
     The fill is `partial_fill` for the symbol marked in `partial`, and `fill` for every other one.
     `own` is 1 on at least two symbols, or on one while another has a `partial` of its own, or

@@ -1,18 +1,4 @@
-"""A chain for each stream, learned from randomized responses of that stream alone.
-
-The responses are `(rows, positions)`, symbols 0..n-1, and n where nothing was released; a chain is
-a first-symbol law `(n, rows)` and a transition matrix `(n, n, rows)`, `transition[u, v]` being
-P(next = v given now = u). Counts are integers and sums are written out in symbol order, so that
-one row alone and in a batch has the same bits.
-
-Pairs of responses are pairs of truths seen through G = (p - q) I + q 11^T on both sides, so
-J_x = G^-1 J_y G^-1 with G^-1 = (I - q 11^T) / (p - q) estimates the pairs of truths. What comes out
-below 0 is set to 0, and `alpha / n^2` is added to each pair. Rows of it, made to sum to 1, are the
-transition matrix; their shares of all pairs are the law of the first symbol, since one stream has
-only one of those.
-
-Source: SIP specification, section 6 (cold start).
-"""
+"""A chain for each stream, learned from its own releases."""
 
 from dataclasses import dataclass
 
@@ -25,7 +11,21 @@ from fugu.operators.sip.markov_model import normalised, ordered_sum
 
 @dataclass(frozen=True, eq=False)
 class StreamModels:
-    """Learn one chain for each row from randomized responses of that stream alone."""
+    """Learn one chain for each row from randomized responses of that stream alone.
+
+    The responses are `(rows, positions)`, symbols 0..n-1, and n where nothing was released; a chain
+    is a first-symbol law `(n, rows)` and a transition matrix `(n, n, rows)`, `transition[u, v]`
+    being P(next = v given now = u). Counts are integers and sums are written out in symbol order,
+    so that one row alone and in a batch has the same bits.
+
+    Pairs of responses are pairs of truths seen through G = (p - q) I + q 11^T on both sides, so J_x
+    = G^-1 J_y G^-1 with G^-1 = (I - q 11^T) / (p - q) estimates the pairs of truths. What comes out
+    below 0 is set to 0, and `alpha / n^2` is added to each pair. Rows of it, made to sum to 1, are
+    the transition matrix; their shares of all pairs are the law of the first symbol, since one
+    stream has only one of those.
+
+    Source: SIP specification, section 6 (cold start).
+    """
 
     prior: Floats
     transition: Floats

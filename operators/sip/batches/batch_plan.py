@@ -1,10 +1,4 @@
-"""How batches of one length are released: the cheapest of the algorithms that apply, per stream.
-
-With N = n^w batches of w symbols, and `kernel` linear_program: up to N = 36 the exact linear
-program; beyond, whichever expects the least distance of the coarse linear program, the likely
-sequences (up to N = 10,000) and symbol by symbol. With `kernel` heuristic no linear program is
-solved. The choice is a function of the belief. Source: SIP specification section 8.
-"""
+"""The choice among the algorithms for batches."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,7 +32,15 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class BatchPlan:
-    """Choose the cheapest law for batches of `window` symbols with `epsilon` nats each."""
+    """Choose the cheapest of the algorithms that apply, per stream, for batches of one length.
+
+    A batch has `window` symbols and `epsilon` nats.
+
+    With N = n^w batches of w symbols, and `kernel` linear_program: up to N = 36 the exact linear
+    program; beyond, whichever expects the least distance of the coarse linear program, the likely
+    sequences (up to N = 10,000) and symbol by symbol. With `kernel` heuristic no linear program is
+    solved. The choice is a function of the belief. Source: SIP specification section 8.
+    """
 
     model: MarkovModel
     window: int

@@ -1,19 +1,4 @@
-"""Batches as sequences of groups of symbols: exact where there are few sequences, coarse elsewhere.
-
-Each position has groups of symbols (`clusters`), so that there are at most 36 sequences c of groups
-however many batches there are; where there are at most 36 batches, every symbol is a group of its
-own and nothing is lost. The release is one representative per group, drawn from a law a(r|c) over
-sequences of groups. It depends on the batch through c only, so the repair with the exact
-
-    b(c) = P(groups c) = sum over x of the joint probability of (X_i = x, c), forward and backward,
-
-makes it private. What is proposed is the solution of the linear program for the expected distance
-given c, or the cheapest projection onto the k most likely sequences. Groups and proposal are made
-for the belief rounded to multiples of 1/1024 and remembered by it: a function of it, and utility
-only. Everything is `(n, sequences, rows)`; sums run in symbol order.
-
-Source: SIP specification section 8, algorithms 1 and 3; section 3.4 for the linear program.
-"""
+"""Batches as sequences of groups: exact where there are few, coarse elsewhere."""
 
 import platform
 from collections.abc import Callable
@@ -46,9 +31,26 @@ _REMEMBERED = 2048
 
 @dataclass(frozen=True, eq=False)
 class ClusterSequences(Algorithm):
-    """The algorithm's constants; `bound` is that of a whole batch.
+    """Release batches as sequences of groups of symbols.
+
+    `bound` is that of a whole batch.
+
+    Each position has groups of symbols (`clusters`), so that there are at most 36 sequences c of
+    groups however many batches there are; where there are at most 36 batches, every symbol is a
+    group of its own and nothing is lost. The release is one representative per group, drawn from a
+    law a(r|c) over sequences of groups. It depends on the batch through c only, so the repair with
+    the exact
+
+        b(c) = P(groups c) = sum over x of P(X_i = x, c), forward and backward,
+
+    makes it private. What is proposed is the solution of the linear program for the expected
+    distance given c, or the cheapest projection onto the k most likely sequences. Groups and
+    proposal are made for the belief rounded to multiples of 1/1024 and remembered by it: a function
+    of it, and utility only. Everything is `(n, sequences, rows)`; sums run in symbol order.
 
     Raises `ValueError` where a linear program is asked for and SciPy is not installed.
+
+    Source: SIP specification section 8, algorithms 1 and 3; section 3.4 for the linear program.
     """
 
     model: MarkovModel

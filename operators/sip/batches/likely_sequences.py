@@ -1,14 +1,4 @@
-"""Batches released as the nearest of the k most likely ones: for at most 10,000 batches.
-
-All n^w batches are written down with their probabilities b(o) = beta(o_1) prod C[o_i, o_i+1]; every
-one goes to the nearest of the k most likely, for each k up to 64, and the cheapest k after the
-repair wins, a smaller one within 1e-12. Costs have a closed form,
-
-    [ g sum b(o) D(o, pi(o)) + sum m(r) sum_i E|X_i - r_i| ] / Z.
-
-Arrays are `(batches, rows)`, in lexicographic order. Source: SIP specification section 8,
-algorithm 2.
-"""
+"""Batches released as one of the likely ones."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +21,19 @@ MOST_KEPT = 64
 
 @dataclass(frozen=True, eq=False)
 class LikelySequences(Algorithm):
-    """The algorithm's constants; `bound` is that of a whole batch."""
+    """Release batches as the nearest of the k most likely ones, for at most 10,000 batches.
+
+    `bound` is that of a whole batch.
+
+    All n^w batches are written down with their probabilities b(o) = beta(o_1) prod C[o_i, o_i+1];
+    every one goes to the nearest of the k most likely, for each k up to 64, and the cheapest k
+    after the repair wins, a smaller one within 1e-12. Costs have a closed form,
+
+        [ g sum b(o) D(o, pi(o)) + sum m(r) sum_i E|X_i - r_i| ] / Z.
+
+    Arrays are `(batches, rows)`, in lexicographic order. Source: SIP specification section 8,
+    algorithm 2.
+    """
 
     model: MarkovModel
     window: int

@@ -1,13 +1,4 @@
-"""Batches released symbol by symbol, each with its share of epsilon: possible at every size.
-
-a(r|o) = prod a_i(r_i|o_i), where a_i is the law of conditional randomized response with eps/w at
-the belief that r_1..r_i-1 leave; the leakages of the steps add up to at most eps (Theorem 1). The
-expected cost is followed along the 8 most likely releases so far, exact where there are no more.
-Every symbol takes a word of its own, and the radius of the belief grows with every step.
-
-Source: SIP specification section 8 (the per-step product) and sections 3 and 4; symbol sampling
-specification for the words.
-"""
+"""Batches released symbol by symbol."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,7 +28,19 @@ FOLLOWED = 8
 
 @dataclass(frozen=True, eq=False)
 class SymbolBySymbol(Algorithm):
-    """The algorithm's constants; `epsilon` is that of a whole batch."""
+    """Release batches symbol by symbol, each with its share of epsilon: possible at every size.
+
+    `epsilon` is that of a whole batch.
+
+    a(r|o) = prod a_i(r_i|o_i), where a_i is the law of conditional randomized response with eps/w
+    at the belief that r_1..r_i-1 leave; the leakages of the steps add up to at most eps (Theorem
+    1). The expected cost is followed along the 8 most likely releases so far, exact where there are
+    no more. Every symbol takes a word of its own, and the radius of the belief grows with every
+    step.
+
+    Source: SIP specification section 8 (the per-step product) and sections 3 and 4; symbol sampling
+    specification for the words.
+    """
 
     model: MarkovModel
     window: int
