@@ -73,7 +73,7 @@ def evaluate(file: PipelineFile, options: Options) -> None:
 def _planned(
     file: PipelineFile, sample: "Sample", options: Options
 ) -> tuple[int, Callable[[Advance], "Report"]]:
-    """How long a run of everything is, in records or in ticks, and what measures it."""
+    """Return how long a run of everything is, in records or ticks, and what measures it."""
     if isinstance(file.pipeline.operator, RealTimeOperator):
         from fugu.dataflows.offline.evaluation.aggregates.real_time import RealTimeEvaluation
 

@@ -141,7 +141,7 @@ def _leakage(file: PipelineFile, mechanism: Mechanism) -> TemporalLeakage | None
 
 
 def key_in_words(pipeline: Pipeline) -> str:
-    """Whom a release names."""
+    """Say which key a release carries."""
     key = pipeline.sink.key
     return (
         "the group" if isinstance(pipeline.operator, AggregateOperator) and key != "none" else key
@@ -155,7 +155,7 @@ def _print_list(console: Console, title: str, lines: list[str]) -> None:
 
 
 def _numbers(entries: Iterable[object]) -> Iterator[float]:
-    """All of a list of numbers, or of lists of them."""
+    """Yield all numbers of a list, or of lists of lists."""
     for entry in entries:
         if isinstance(entry, list):
             yield from _numbers(entry)

@@ -40,7 +40,7 @@ from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import Array, Mechanism
 from fugu.operators.randomness import WORTH_COMPILING, DrawScope
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.temporal.temporal_perturbation import End, TemporalPerturbation
 
 STEPS = ["source", "decode", "sanitize", "releases", "dead_letters", "sink", "dead_letter_sink"]

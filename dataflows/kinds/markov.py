@@ -9,7 +9,7 @@ from fugu.dataflows.base.durations import between
 from fugu.dataflows.base.section import Epsilon, Section
 from fugu.dataflows.kinds.alphabets import AlphabetOperator, SymbolOperator
 from fugu.dataflows.kinds.distances import Placed, PlacedSymbols, fitting, in_words
-from fugu.operators.sip.batched_release import LARGEST_WINDOW
+from fugu.operators.sip.batches.batched_release import LARGEST_WINDOW
 from fugu.operators.sip.gaps import LONGEST_GAP, Gaps
 from fugu.operators.sip.kernels import Mode, Search
 from fugu.operators.sip.linear_program_kernel import LARGEST_ALPHABET

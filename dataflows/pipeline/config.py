@@ -18,6 +18,7 @@ from fugu.dataflows.base.durations import between
 from fugu.dataflows.base.logs import LogFormat
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.connection import Kafka
+from fugu.dataflows.kafka.partitioner import Partitioner
 from fugu.dataflows.kinds import (
     AggregateOperator,
     LocalRealTimeOperator,
@@ -25,7 +26,6 @@ from fugu.dataflows.kinds import (
     PolicyOperator,
     TemporalOperator,
 )
-from fugu.dataflows.stages.admission import Partitioner
 from fugu.operators.budget import WhenExhausted
 
 TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]

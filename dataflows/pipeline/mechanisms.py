@@ -36,10 +36,10 @@ from fugu.dataflows.records.series import Series
 from fugu.dataflows.records.symbol_batches import SymbolBatches
 from fugu.dataflows.records.symbol_reports import PlainSymbols, SymbolSets
 from fugu.dataflows.records.symbols import Symbols
-from fugu.dataflows.stages.bounding import cells
 from fugu.dataflows.stages.displaced import tick_columns
 from fugu.dataflows.stages.per_record import row_columns
 from fugu.dataflows.stages.series import series_columns
+from fugu.dataflows.stages.summing import cells
 from fugu.dataflows.state.row_table import estimated_megabytes
 from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import ChargingMechanism, Mechanism, State
@@ -48,7 +48,7 @@ from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from datetime import date, datetime
-from functools import cache
 from types import UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
@@ -51,7 +50,6 @@ def plain_json(data: object) -> bytes:
     return json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
 
 
-@cache
 def _hints(kind: type[Any]) -> dict[str, Any]:
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in fields(kind) if field.init}

@@ -190,4 +190,5 @@ class Fast(FilteredStrategy):
 
 
 def _mean(columns: Floats) -> Floats:
-    return row_sums(columns) / columns.shape[1]
+    mean: Floats = row_sums(columns) / columns.shape[1]
+    return mean
