@@ -72,7 +72,8 @@ def check_step(mechanism: EnumerableMechanism, state: State, *, cells: int = 256
 
     >>> from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
     >>> from fugu.operators.sip.markov_model import MarkovModel
-    >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+    >>> rows = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    >>> model = MarkovModel.smoothed([0.7, 0.2, 0.1], rows, smoothing=0.2)
     >>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
     >>> check = check_step(crr, crr.start(1))
     >>> check.distance < 1e-14, check.follows, check.public
