@@ -56,6 +56,11 @@ def build(how: str, source: Path, to: Path) -> Path:
     return built
 
 
+def copied_into_the_image() -> list[str]:
+    lines = (CHECKOUT / "deploy" / "Dockerfile").read_text().splitlines()
+    return [name for line in lines if line.startswith("COPY ") for name in line.split()[1:-1]]
+
+
 def names_in(wheel: Path) -> set[str]:
     with ZipFile(wheel) as archive:
         return set(archive.namelist())
@@ -63,13 +68,14 @@ def names_in(wheel: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a build needs of the checkout, so that nothing is built in it."""
+    """What the image is built from, apart, so that nothing is built in the checkout."""
     source = tmp_path_factory.mktemp("source")
     without = shutil.ignore_patterns("__pycache__")
-    for folder in ("fugu", "operators", "dataflows"):
-        shutil.copytree(CHECKOUT / folder, source / folder, symlinks=True, ignore=without)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(CHECKOUT / name, source)
+    for name in copied_into_the_image():
+        if (CHECKOUT / name).is_dir():
+            shutil.copytree(CHECKOUT / name, source / name, symlinks=True, ignore=without)
+        else:
+            shutil.copy(CHECKOUT / name, source)
     return source
 
 
@@ -105,6 +111,11 @@ def test_a_source_distribution_makes_the_same_wheel(
     [unpacked] = (tmp_path / "unpacked").iterdir()
     (tmp_path / "wheel").mkdir()
     assert names_in(build("build_wheel", unpacked, tmp_path / "wheel")) == names_in(wheel)
+
+
+def test_an_image_is_built_from_what_a_wheel_needs() -> None:
+    ignored = (CHECKOUT / "deploy" / "Dockerfile.dockerignore").read_text().splitlines()
+    assert {line[1:] for line in ignored if line.startswith("!")} == set(copied_into_the_image())
 
 
 def test_fugu_comes_from_the_wheel(installed: Installed) -> None:

@@ -36,10 +36,10 @@ from fugu.dataflows.records.series import Series
 from fugu.dataflows.records.symbol_batches import SymbolBatches
 from fugu.dataflows.records.symbol_reports import PlainSymbols, SymbolSets
 from fugu.dataflows.records.symbols import Symbols
-from fugu.dataflows.stages.bounding import cells
 from fugu.dataflows.stages.displaced import tick_columns
 from fugu.dataflows.stages.per_record import row_columns
 from fugu.dataflows.stages.series import series_columns
+from fugu.dataflows.stages.summing import cells
 from fugu.dataflows.state.row_table import estimated_megabytes
 from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import ChargingMechanism, Mechanism, State

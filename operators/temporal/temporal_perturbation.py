@@ -16,12 +16,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from hashlib import blake2b
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import digest_of
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Array,
@@ -169,10 +168,9 @@ class TemporalPerturbation(ABC):
     def law_digest(self) -> bytes:
         """Identifies kind, implementation, law, and what is published of it."""
         left_out = ("empty ticks are left out",) if self.empty == "skip" else ()
-        content = encode_fields(
+        return digest_of(
             self.kind, self.implementation, self.k, self.warm_up, *self._identity(), *left_out
         )
-        return blake2b(content, digest_size=32).digest()
 
     @abstractmethod
     def _audited(self) -> Mapping[str, object]:

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from typing import ClassVar
 
 import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT, add_spent, in_nats
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import digest_of
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
@@ -202,7 +201,7 @@ class BinaryTree:
 
     def law_digest(self) -> bytes:
         """Identify kind, implementation and all parameters."""
-        content = encode_fields(
+        return digest_of(
             self.kind,
             self.implementation,
             self.bins,
@@ -211,7 +210,6 @@ class BinaryTree:
             self.sensitivity,
             self.horizon,
         )
-        return blake2b(content, digest_size=32).digest()
 
 
 def _lowest_bit(numbers: Integers) -> Integers:

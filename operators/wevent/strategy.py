@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import ClassVar
 
 import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import digest_of
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
@@ -188,7 +187,7 @@ class Strategy:
     def law_digest(self) -> bytes:
         """Identify kind, implementation and all parameters."""
         cap = self.cap or Cap(-1, -1)
-        content = encode_fields(
+        return digest_of(
             self.kind,
             self.implementation,
             self.bins,
@@ -199,7 +198,6 @@ class Strategy:
             cap.publication,
             self._identity(),
         )
-        return blake2b(content, digest_size=32).digest()
 
     def _identity(self) -> bytes:
         """Encode the parameters that a strategy adds."""

@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import blake2b
 from math import inf
 
 import numpy as np
 
 from fugu.operators.budget_units import LARGEST_CHARGE, UNITS_PER_NAT
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import digest_of
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from fugu.operators.leakage.online import OnlineLeakage
 from fugu.operators.mechanism import Draws, Guarantee, Inputs, Releases, State
@@ -93,14 +92,13 @@ class Watched:
     def law_digest_of(self, implementation: int, inside: bytes) -> bytes:
         """Return the digest of this watch over a strategy with this implementation and law."""
         both = (self.correlation.backward, self.correlation.forward)
-        content = encode_fields(
+        return digest_of(
             "watched",
             implementation,
             inside,
             self.factor,
             *(side.astype("<f8").tobytes() for one in both for side in (one.more, one.less)),
         )
-        return blake2b(content, digest_size=32).digest()
 
     @cached_property
     def _online(self) -> OnlineLeakage:

@@ -8,12 +8,13 @@ import pytest
 from fugu.operators.mechanism import Integers
 from fugu.operators.swellfish.interval_strategy import Ledgers
 from fugu.operators.swellfish.occurrence import Occurrence
-from fugu.operators.swellfish.tinar_sample import TINARSample
-from fugu.operators.swellfish.tinar_uniform import TINARUniform
-from fugu.operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
-from fugu.operators.swellfish.ts_budget_distribution import TSBudgetDistribution
-from fugu.operators.swellfish.ts_sample import TSSample
-from fugu.operators.swellfish.ts_uniform import TSUniform
+from fugu.operators.swellfish.tinar_strategies import TINARSample, TINARUniform
+from fugu.operators.swellfish.ts_strategies import (
+    TSBudgetAbsorption,
+    TSBudgetDistribution,
+    TSSample,
+    TSUniform,
+)
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_is import UnicornIS
 from fugu.operators.swellfish.unicorn_ps import UnicornPS

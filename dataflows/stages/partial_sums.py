@@ -15,7 +15,7 @@ _TYPES = ("<i1", "<i2", "<i4", "<i8")
 
 
 @dataclass(frozen=True)
-class Partial:
+class PartialSums:
     """Sums of the groups to which somebody contributed; so many ticks right before this one were
     `skipped`, to which nobody can have contributed."""
 
@@ -41,7 +41,7 @@ class Partial:
         return written(header, [steps.tobytes(), sums.tobytes()])
 
     @classmethod
-    def of(cls, header: dict[str, Any], body: Body) -> "Partial":
+    def of(cls, header: dict[str, Any], body: Body) -> "PartialSums":
         """What a block of `encoded` holds."""
         steps, sums = (
             body.take(header["groups"], kind).astype(np.int64) for kind in header["types"]

@@ -5,7 +5,7 @@ import pytest
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.stages.log_entries import read_entry
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_block import written
 from fugu.operators.mechanism import Integers
 from fugu.operators.wevent.limits import LARGEST_BINS
@@ -15,8 +15,8 @@ MEGABYTE = 1_000_000
 RANDOM = np.random.default_rng(1)
 
 
-def partial(groups: Integers, sums: Integers) -> Partial:
-    return Partial(2, 1_959_712, groups, sums)
+def partial(groups: Integers, sums: Integers) -> PartialSums:
+    return PartialSums(2, 1_959_712, groups, sums)
 
 
 @pytest.mark.parametrize("most", [1, 127, 128, 40_000, 2**31 - 1, 2**62])
@@ -25,7 +25,7 @@ def test_what_is_read_is_what_was_written(groups: list[int], most: int) -> None:
     sums = RANDOM.integers(-most, most, size=len(groups), endpoint=True)
     one = partial(np.array(groups, dtype=np.int64), sums)
     again = read_entry(one.encoded(), "log")
-    assert isinstance(again, Partial)
+    assert isinstance(again, PartialSums)
     assert (again.partition, again.tick) == (2, 1_959_712)
     assert again.groups.tolist() == groups
     assert again.sums.tolist() == sums.tolist()

@@ -9,27 +9,27 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fugu.dataflows.base.batches import DeadLetters, Decoded, Reason
+from fugu.dataflows.base.batches import DeadLetters, Reason
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.partials import Partial
-from fugu.dataflows.stages.passage import Passage, Records, Stretch
+from fugu.dataflows.stages.arrivals import Arrivals
+from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.mechanism import ExhaustibleMechanism, Integers, State
+from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, State
 from fugu.operators.temporal.temporal_perturbation import End
 
 
 @dataclass(frozen=True)
-class Bounded:
+class Summed:
     """The sums of ticks that are closed now, in order, and refused records."""
 
     partition: int
-    partials: list[Partial] = field(default_factory=list)
+    partials: list[PartialSums] = field(default_factory=list)
     dead: DeadLetters = field(default_factory=DeadLetters)
 
 
 @dataclass(frozen=True)
-class Bounding:
+class Summing(Arrivals[PartialSums, Summed]):
     """The contributions of one partition's users to `groups` groups: an amount to one of them, or
     one to each group of a set, if `sets` says so."""
 
@@ -47,73 +47,18 @@ class Bounding:
         """The columns of fresh rows."""
         return cells(self.ticks, rows)
 
-    def __call__(self, decoded: Decoded, table: RowTable) -> Bounded:
-        """Note every contribution, and sum the ticks that are closed."""
-        closed: list[Partial] = []
-        records = Records.of(decoded, self.ticks.time.heartbeats)
-        dead = records.without_heartbeats(decoded.dead)
-        for stretch in Passage(self.ticks, table.clock, records).stretches():
-            closed += self._close(decoded.partition, table, stretch.passed)
-            self._take_in(decoded, records, stretch, table, dead)
-        return Bounded(decoded.partition, closed, dead.in_order())
-
-    def finish(self, partition: int, table: RowTable, end: End) -> Bounded:
+    def finish(self, partition: int, table: RowTable, end: End) -> Summed:
         """Nothing: a tick that is open may still get contributions."""
-        return Bounded(partition)
+        return Summed(partition)
 
-    def _take_in(
-        self,
-        decoded: Decoded,
-        records: Records,
-        stretch: Stretch,
-        table: RowTable,
-        dead: DeadLetters,
-    ) -> None:
-        """Give those rows whose records are in time, and note what these contribute."""
-        present = records.in_time(self.ticks, table.clock, stretch, dead)
-        if not len(present):
-            return
-        keys = records.keys_of(present)
-        ticks = records.times[present] // self.ticks.width
-        refused = self._admitted(table, decoded.partition, keys, ticks)
-        present = records.without(present, refused, dead)
-        rows = table.rows_of(records.keys_of(present) if refused else keys)
-        np.maximum.at(table.live("seen"), rows, records.times[present] // self.ticks.width)
-        table.touch(rows)
-        ticks = records.times[present] // self.ticks.width
-        cells = self._cells(table, rows, ticks)
-        homeless = dict.fromkeys(np.flatnonzero(cells < 0).tolist(), Reason.TOO_FAR_AHEAD)
-        records.without(present, homeless, dead)
-        said = np.flatnonzero((records.values[present] >= 0) & (cells >= 0))
-        values = decoded.values.reshape(-1, 2)[records.values[present[said]]]
-        self._note(table, rows[said], cells[said], ticks[said], values)
-
-    def _cells(self, table: RowTable, rows: Integers, ticks: Integers) -> Integers:
-        """Return the cell of each record, or -1. A user who is ahead has one, for the tick of the
-        first such record, whatever it contributes."""
-        cells, columns, closed = ticks % self.ticks.open, table.columns, table.clock[CLOSED]
-        for number in np.flatnonzero(ticks > closed + self.ticks.open).tolist():
-            row, tick = rows[number], ticks[number]
-            if columns["tick"][row, -1] <= closed:
-                columns["tick"][row, -1] = tick
-                columns["group"][row, -1] = columns["amount"][row, -1] = 0
-            cells[number] = self.ticks.open if columns["tick"][row, -1] == tick else -1
-        return cells
-
-    def _note(
-        self, table: RowTable, rows: Integers, cells: Integers, ticks: Integers, values: Integers
-    ) -> None:
-        """Write contributions into their cells, of several to one cell the last one."""
-        columns = table.columns
-        columns["tick"][rows, cells] = ticks
-        columns["group"][rows, cells] = values[:, 0]
-        columns["amount"][rows, cells] = values[:, 1]
-
-    def _admitted(
+    def _refusals(
         self, table: RowTable, partition: int, keys: list[bytes], ticks: Integers
     ) -> dict[int, Reason]:
-        """Give new keys rows, and say which get none. A row whose last record is in a tick that is
-        closed is free: as long as somebody has a record in an open one, nobody else gets it."""
+        """Give new keys rows, and return which get none.
+
+        A row whose last record is in a tick that is closed is free: as long as somebody has a
+        record in an open one, nobody else gets it.
+        """
         new = len({keys[place] for place in table.unknown(keys)})
         most, refused = self.admission.max_keys, dict[int, Reason]()
         if len(table) + new <= most:
@@ -136,8 +81,30 @@ class Bounding:
             seen[row] = max(seen[row], tick)
         return refused
 
-    def _close(self, partition: int, table: RowTable, passed: Passed) -> list[Partial]:
-        """The sums of ticks that are closed; one that is empty stands for all that are skipped."""
+    def _cells(self, table: RowTable, rows: Integers, ticks: Integers) -> Integers:
+        np.maximum.at(table.live("seen"), rows, ticks)
+        table.touch(rows)
+        cells, columns, closed = ticks % self.ticks.open, table.columns, table.clock[CLOSED]
+        for number in np.flatnonzero(ticks > closed + self.ticks.open).tolist():
+            row, tick = rows[number], ticks[number]
+            if columns["tick"][row, -1] <= closed:
+                columns["tick"][row, -1] = tick
+                columns["group"][row, -1] = columns["amount"][row, -1] = 0
+            cells[number] = self.ticks.open if columns["tick"][row, -1] == tick else -1
+        return cells
+
+    def _note(
+        self, table: RowTable, rows: Integers, cells: Integers, ticks: Integers, values: Array
+    ) -> dict[int, Reason]:
+        """Write contributions into their cells, of several to one cell the last one."""
+        groups, amounts = values.reshape(-1, 2).T
+        columns = table.columns
+        for name, column in (("tick", ticks), ("group", groups), ("amount", amounts)):
+            columns[name][rows, cells] = column
+        return {}
+
+    def _close(self, partition: int, table: RowTable, passed: Passed) -> list[PartialSums]:
+        """Return the sums of closed ticks; an empty one stands for all that are skipped."""
         partials = []
         for tick in passed.closed:
             partials.append(self._summed(partition, table, tick))
@@ -145,11 +112,14 @@ class Bounding:
         if passed.skipped:
             nothing = np.zeros(0, dtype=np.int64)
             last, before = passed.skipped[-1], len(passed.skipped) - 1
-            partials.append(Partial(partition, last, nothing, nothing, skipped=before))
+            partials.append(PartialSums(partition, last, nothing, nothing, skipped=before))
         return partials
 
+    def _made(self, partition: int, closed: list[PartialSums], dead: DeadLetters) -> Summed:
+        return Summed(partition, closed, dead.in_order())
+
     def _come_to(self, table: RowTable, tick: int) -> None:
-        """What users who are ahead contribute to this tick gets the cell of the one just closed."""
+        """Move what users who are ahead contribute to this tick to the cell of the one closed."""
         columns, before, after = table.columns, self.ticks.open, tick % self.ticks.open
         rows = np.flatnonzero(columns["tick"][:, before] == tick)
         if len(rows):
@@ -158,7 +128,7 @@ class Bounding:
             columns["tick"][rows, before] = NO_TICK
             table.touch(rows)
 
-    def _summed(self, partition: int, table: RowTable, tick: int) -> Partial:
+    def _summed(self, partition: int, table: RowTable, tick: int) -> PartialSums:
         columns, cell = table.columns, tick % self.ticks.open
         rows = np.flatnonzero(columns["tick"][:, cell] == tick)
         amounts = columns["amount"][rows, cell]
@@ -169,7 +139,7 @@ class Bounding:
         else:
             np.add.at(sums, columns["group"][rows, cell], amounts)
         groups = np.flatnonzero(sums)
-        return Partial(partition, tick, groups, sums[groups])
+        return PartialSums(partition, tick, groups, sums[groups])
 
 
 def cells(ticks: Ticks, rows: int) -> State:
