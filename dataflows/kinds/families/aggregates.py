@@ -61,7 +61,7 @@ class AggregateOperator(OperatorSection):
     becomes = "a part of the figures of its tick"
     reads = frozenset({"groups", "other", "sum", "ticks"})
     stage = StageKind.AGGREGATE
-    evaluation: ClassVar[Evaluation | None] = "aggregate"
+    evaluation: ClassVar[Evaluation | None] = "windows"
     claims_about = "all users together"
     source_budget = False
 

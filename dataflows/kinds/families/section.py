@@ -19,7 +19,7 @@ from fugu.operators.temporal.temporal_perturbation import End
 
 Columns = Callable[[int], State]
 """Make the columns of so many new rows."""
-Evaluation = Literal["records", "displaced", "aggregate", "real_time"]
+Evaluation = Literal["records", "displaced", "windows", "policies", "real_time"]
 """Name what `fugu evaluate` does with a kind."""
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.offline.evaluation.candidates import (
+from fugu.dataflows.offline.evaluation.candidates import parse_epsilons
+from fugu.dataflows.offline.evaluation.records.grid import (
     candidates,
     default_epsilons,
     default_rivals,
-    parse_epsilons,
 )
-from fugu.dataflows.offline.evaluation.distances import declared_distance
+from fugu.dataflows.offline.evaluation.records.symbols import declared_distance
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.operators.budget import Budgeted
 from fugu.operators.sip.adaptive_release import AdaptiveRelease

@@ -7,10 +7,11 @@ import orjson
 import pytest
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.offline.evaluation.evaluation import evaluated, planned
-from fugu.dataflows.offline.evaluation.report import Report
+from fugu.dataflows.offline.evaluation.family import Wanted
+from fugu.dataflows.offline.evaluation.records.family import RecordFamily
+from fugu.dataflows.offline.evaluation.records.symbols import SymbolUtility
+from fugu.dataflows.offline.evaluation.report import Report, Utility
 from fugu.dataflows.offline.evaluation.sample import Sample
-from fugu.dataflows.offline.evaluation.symbols import SymbolUtility
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.offline.evaluation.live import OPERATORS
@@ -57,7 +58,7 @@ def test_batches_are_wrong_as_rarely_as_known_at_equal_nats_per_record(tmp_path:
         for user, zone in enumerate(step.tolist())
     ]
     sample = written(tmp_path, rows, file)
-    report = evaluated(file, planned(file, sample, "1", "crr"), sample, RUNS, seed=0)
+    report = RecordFamily.planned(file, sample, Wanted("1", "crr")).report(RUNS, seed=0)
     for row, known in zip(report.rows, (0.0568, 0.1661), strict=True):
         utility = row.utility
         assert isinstance(utility, SymbolUtility)
@@ -70,7 +71,7 @@ def test_batches_are_wrong_as_rarely_as_known_at_equal_nats_per_record(tmp_path:
         assert spent <= 1.0 + 1e-6
 
 
-def notes_of(report: Report) -> str:
+def notes_of(report: Report[Utility]) -> str:
     return "\n".join(report.notes)
 
 
@@ -81,7 +82,7 @@ def test_a_stream_that_is_too_short_to_learn_is_said_to_be(tmp_path: Path) -> No
         (5, 0.2, "2 of 2 streams come to their learned model, which takes 4 records"),
     ):
         sample = short(tmp_path, file, records)
-        report = evaluated(file, planned(file, sample, "1,2", "grr"), sample, 1, seed=0)
+        report = RecordFamily.planned(file, sample, Wanted("1,2", "grr")).report(1, seed=0)
         [cold, _, grr, _] = [row.utility for row in report.rows]
         assert isinstance(cold, SymbolUtility)
         assert isinstance(grr, SymbolUtility)
@@ -96,7 +97,7 @@ def test_a_stream_that_is_too_short_to_learn_is_said_to_be(tmp_path: Path) -> No
 def test_a_budget_that_ends_before_the_model_is_told_from_a_short_stream(tmp_path: Path) -> None:
     file = pipeline(tmp_path, OPERATORS["cold_start_crr"] + "budget: {total: 2}\n")
     sample = short(tmp_path, file, 9)
-    report = evaluated(file, planned(file, sample, "1", "grr"), sample, 1, seed=0)
+    report = RecordFamily.planned(file, sample, Wanted("1", "grr")).report(1, seed=0)
     assert "takes 4 records, and the budget ends before" in notes_of(report)
 
 
@@ -104,7 +105,8 @@ def test_learning_is_a_default_rival_only_where_streams_are_long_enough(tmp_path
     text = with_change("epsilon: 1.0", "epsilon: 8.0")
     file = pipeline(tmp_path, text)
     for records, compared in ((500, True), (400, False)):
-        kinds = [one.kind for one in planned(file, short(tmp_path, file, records), "8", None)]
+        plan = RecordFamily.planned(file, short(tmp_path, file, records), Wanted("8"))
+        kinds = [one.kind for one in plan.grid.candidates]
         assert ("cold_start_crr" in kinds) == compared
         assert {"crr", "batched_crr", "adaptive_crr", "grr", "oue"} < set(kinds)
 
@@ -116,17 +118,18 @@ def test_what_a_running_pipeline_could_not_keep_is_refused(tmp_path: Path) -> No
     with pytest.raises(
         FuguError, match=r"cold_start_crr at 0\.45 nats per record keeps about 1\.4 MB"
     ):
-        planned(file, sample, "0.45", "cold_start_crr")
-    assert "cold_start_crr" not in [one.kind for one in planned(file, sample, "0.45", None)]
+        RecordFamily.planned(file, sample, Wanted("0.45", "cold_start_crr"))
+    plan = RecordFamily.planned(file, sample, Wanted("0.45"))
+    assert "cold_start_crr" not in [one.kind for one in plan.grid.candidates]
 
 
 def test_what_a_rival_was_given_is_said(tmp_path: Path) -> None:
     file = pipeline(tmp_path)
     sample = short(tmp_path, file, 2)
-    grid = planned(file, sample, "1", "batched_crr,adaptive_crr")
-    notes = notes_of(evaluated(file, grid, sample, 1, seed=0))
+    plan = RecordFamily.planned(file, sample, Wanted("1", "batched_crr,adaptive_crr"))
+    notes = notes_of(plan.report(1, seed=0))
     assert "As a rival it has window: 2 and kernel: heuristic." in notes
     assert "As a rival it has 25% of eps for the decision." in notes
     own = pipeline(tmp_path, OPERATORS["batched_crr"])
-    notes = notes_of(evaluated(own, planned(own, sample, "1", "crr"), sample, 1, seed=0))
+    notes = notes_of(RecordFamily.planned(own, sample, Wanted("1", "crr")).report(1, seed=0))
     assert "As a rival" not in notes

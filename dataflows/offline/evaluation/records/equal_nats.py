@@ -1,4 +1,4 @@
-"""An operator of any kind that may spend so many nats per record, for a pipeline of another kind.
+"""Let an operator of any kind spend so many nats per record as a pipeline of another kind.
 
 Epsilon is that of one record, relative to a model where there is one: `epsilon_per_batch` divided
 by `window` (SIP specification, section 10), the two epsilons of `adaptive_crr` together. What a
@@ -9,7 +9,6 @@ be kept small; everything else keeps its default.
 from collections.abc import Iterator
 from typing import Any
 
-from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.kinds import KINDS, Operator
 from fugu.dataflows.kinds.adaptive_crr import AdaptiveCrrOperator
 from fugu.dataflows.kinds.batched_crr import BatchedCrrOperator
@@ -17,37 +16,32 @@ from fugu.dataflows.kinds.batched_crr import BatchedCrrOperator
 RIVAL_WINDOW = 2
 RIVAL_DECISION = 0.25
 """The share of a record's nats that a rival `adaptive_crr` spends on its decision."""
-_SET_HERE = frozenset({"epsilon", "epsilon_per_batch", "window", "decision_epsilon"})
+SPENDING = frozenset({"epsilon", "epsilon_per_batch", "window", "decision_epsilon"})
+"""What a section says about its spending, which is set here."""
 
 
 def nats_per_record(operator: Operator) -> float:
-    """What a record may cost, relative to a model where there is one."""
-    match operator.evaluation:
-        case "aggregate":
-            raise FuguError(f"{operator.kind} spends nats per window, and not per record")
-        case "displaced":
-            raise FuguError(
-                f"{operator.kind} displaces values and spends no nats per record; there is "
-                "nothing to compare it with at equal nats"
-            )
-        case _:
-            return operator.nats_per_release / operator.records_per_release
+    """Return what a record may cost, relative to a model where there is one."""
+    return operator.nats_per_release / operator.records_per_release
 
 
-def same_domain(operator: Operator) -> Iterator[str]:
-    """The kinds that read the same values."""
-    return (kind for kind, section in KINDS.items() if section.reads == operator.reads)
+def same_domain(operator: Operator) -> list[str]:
+    """Return the kinds that read the same values."""
+    return [kind for kind, section in KINDS.items() if section.reads == operator.reads]
 
 
 def missing(operator: Operator, kind: str) -> list[str]:
-    """What this kind requires and `operator` does not have."""
-    has = _SET_HERE | set(type(operator).model_fields)
+    """Return what this kind requires and `operator` does not have."""
+    has = SPENDING | set(type(operator).model_fields)
     return [name for name in _required(KINDS[kind]) if name not in has]
 
 
 def spending(operator: Operator, kind: str, epsilon: float) -> Operator:
-    """An operator of this kind with `epsilon` nats per record, or `operator` itself where it is
-    one; `ValidationError` where the kind cannot take it."""
+    """Return an operator of this kind with `epsilon` nats per record.
+
+    That is `operator` itself where it is one; raise `ValidationError` where the kind cannot take
+    it.
+    """
     own = kind == operator.kind
     if own and epsilon == nats_per_record(operator):
         return operator
@@ -65,7 +59,7 @@ def spending(operator: Operator, kind: str, epsilon: float) -> Operator:
 
 
 def _epsilons(operator: Operator, kind: str, epsilon: float) -> dict[str, object]:
-    """What this kind spends; the pipeline's own operator keeps its window, or its proportions."""
+    """Return what this kind spends; the own operator keeps its window, or its proportions."""
     if kind == "batched_crr":
         if isinstance(operator, BatchedCrrOperator):
             return {"epsilon_per_batch": operator.window * epsilon}
@@ -80,17 +74,15 @@ def _epsilons(operator: Operator, kind: str, epsilon: float) -> dict[str, object
 
 
 def _distance(operator: Operator, kind: str) -> dict[str, object]:
-    """The pipeline's own distance, as far as this kind knows it."""
+    """Return the pipeline's own distance, as far as this kind knows it."""
     declared = operator.model_dump(include={"distance"})
     if isinstance(operator, AdaptiveCrrOperator):
         declared = {"distance": "ordered"} if operator.distance == "steps" else {}
-    if not declared:
-        return {}
     if kind in ("crr", "batched_crr"):
         return declared
     known = kind == "adaptive_crr" and declared == {"distance": "ordered"}
     return {"distance": "steps"} if known else {}
 
 
-def _required(section: type[Any]) -> list[str]:
-    return [name for name, field in section.model_fields.items() if field.is_required()]
+def _required(section: type[Any]) -> Iterator[str]:
+    return (name for name, field in section.model_fields.items() if field.is_required())

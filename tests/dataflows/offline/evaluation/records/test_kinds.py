@@ -9,11 +9,12 @@ import numpy as np
 import orjson
 import pytest
 
-from fugu.dataflows.offline.evaluation.candidates import Candidate, candidates
-from fugu.dataflows.offline.evaluation.equal_nats import nats_per_record
+from fugu.dataflows.offline.evaluation.candidates import Candidate
+from fugu.dataflows.offline.evaluation.records.equal_nats import nats_per_record
+from fugu.dataflows.offline.evaluation.records.grid import candidates
+from fugu.dataflows.offline.evaluation.records.symbols import SymbolMeasure, SymbolUtility
 from fugu.dataflows.offline.evaluation.run import released, secret_of
 from fugu.dataflows.offline.evaluation.sample import Sample
-from fugu.dataflows.offline.evaluation.symbols import SymbolMeasure, SymbolUtility
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.budget_units import in_nats

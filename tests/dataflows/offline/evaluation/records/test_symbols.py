@@ -8,10 +8,11 @@ import pytest
 
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.estimates import Estimate
-from fugu.dataflows.offline.evaluation.evaluation import evaluated, planned
+from fugu.dataflows.offline.evaluation.family import Wanted
+from fugu.dataflows.offline.evaluation.records.family import RecordFamily
+from fugu.dataflows.offline.evaluation.records.symbols import SymbolMeasure, SymbolUtility
 from fugu.dataflows.offline.evaluation.run import Run
 from fugu.dataflows.offline.evaluation.sample import Sample
-from fugu.dataflows.offline.evaluation.symbols import SymbolMeasure, SymbolUtility
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import Kind
@@ -161,8 +162,8 @@ def test_uniform_symbols_without_memory_are_wrong_as_often_as_known(
     ]
     path.write_bytes(b"\n".join(map(orjson.dumps, lines)))
     sample = Sample.read(path, "key", configure(file).codec)
-    grid = planned(file, sample, str(epsilon), kind)
-    [row] = evaluated(file, grid, sample, runs=4, seed=1).rows
+    plan = RecordFamily.planned(file, sample, Wanted(str(epsilon), kind))
+    [row] = plan.report(runs=4, seed=1).rows
     assert isinstance(row.utility, SymbolUtility)
     wrong = row.utility.wrong
     assert wrong is not None

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from fugu.dataflows.offline.evaluation.candidates import Candidate
-from fugu.dataflows.offline.evaluation.evaluation import evaluated, planned
-from fugu.dataflows.offline.evaluation.numbers import NumberMeasure, NumberUtility
+from fugu.dataflows.offline.evaluation.family import Wanted
+from fugu.dataflows.offline.evaluation.records.family import RecordFamily
+from fugu.dataflows.offline.evaluation.records.numbers import NumberMeasure, NumberUtility
 from fugu.dataflows.offline.evaluation.run import Run
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.mechanisms import configure
@@ -72,7 +73,7 @@ def test_noise_is_measured_as_it_is_predicted_and_clamping_shows_as_bias(tmp_pat
     lines = (f'{{"key": {user}, "watts": {watts[user % 3]}}}' for user in range(1_500))
     path.write_text("\n".join(lines))
     sample = Sample.read(path, "key", configure(file).codec)
-    [row] = evaluated(file, planned(file, sample, "2", "laplace"), sample, runs=6, seed=0).rows
+    [row] = RecordFamily.planned(file, sample, Wanted("2", "laplace")).report(runs=6, seed=0).rows
     utility = row.utility
     assert isinstance(utility, NumberUtility)
     deviation = sqrt(2) * 100 / 2

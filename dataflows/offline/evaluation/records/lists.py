@@ -1,4 +1,4 @@
-"""Releases that are lists, record by record: what a reader has of each record.
+"""Read releases that are lists record by record, as a reader has them.
 
 A fresh list is about the last records of its stream, as many as it has symbols. A list that is
 published again for want of budget says nothing new and comes with every record: its last symbol
@@ -14,7 +14,7 @@ from fugu.operators.mechanism import Kind, Releases
 
 
 def record_by_record(sample: Sample, run: Run) -> Run:
-    """One symbol for every record that something was published about."""
+    """Return one symbol for every record that something was published about."""
     by_stream = np.argsort(sample.streams[run.records], kind="stable")
     lists, kinds = run.releases.values[by_stream], run.kinds[by_stream]
     notes = {name: note[by_stream] for name, note in run.releases.annotations.items()}

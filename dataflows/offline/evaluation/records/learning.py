@@ -1,7 +1,7 @@
-"""How far streams come that learn a model of their own on the way."""
+"""Measure how far streams come that learn a model of their own on the way."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,8 +13,11 @@ from fugu.operators.sip.cold_start import ColdStart
 
 @dataclass(frozen=True)
 class Learning:
-    """A model takes `positions` records. `learned` of the `streams` came to one, and `share` is
-    that of the records which were published with it."""
+    """Count streams with a learned model, which takes `positions` records.
+
+    `learned` of the `streams` came to one, and `share` is that of the records which were published
+    with it.
+    """
 
     positions: int
     streams: int
@@ -24,7 +27,7 @@ class Learning:
 
     @classmethod
     def of(cls, candidate: Candidate, sample: Sample, runs: Sequence[Run]) -> "Learning | None":
-        """From confidences: without a model there is none. None: nothing is learned."""
+        """Count by confidences, as there are none without a model; None: nothing is learned."""
         inside = candidate.unbudgeted
         if not isinstance(inside, ColdStart):
             return None
@@ -38,12 +41,8 @@ class Learning:
             share=float(told.mean()) if len(told) else 0.0,
         )
 
-    def document(self) -> dict[str, object]:
-        """The same for a machine."""
-        return asdict(self)
-
     def note(self) -> str:
-        """What to know before the figures are taken for those of a learned model."""
+        """Say what to know before the figures are taken for those of a learned model."""
         takes = f"takes {self.positions:,} records"
         if self.learned:
             return (
