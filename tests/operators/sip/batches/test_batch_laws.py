@@ -59,6 +59,7 @@ def cases(name: str, symbols: int, window: int) -> list[tuple[OneAlgorithm, Floa
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALGORITHMS)
 @pytest.mark.parametrize(("symbols", "window"), SHAPES)
 def test_law_posterior_and_cost_are_those_of_the_definitions(
