@@ -122,6 +122,7 @@ def test_a_row_has_the_same_bytes_whichever_rows_are_with_it(name: str) -> None:
             assert apart.charge[0] == together.charge[row]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_releases_are_as_frequent_as_the_law_says(name: str) -> None:
     draws = 100_000
