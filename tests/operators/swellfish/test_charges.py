@@ -47,6 +47,7 @@ def restless(timeline: FixedTimeline, epsilon: float, seed: int) -> Integers:
     return np.random.default_rng(seed).integers(-4, 5, size=size) * min(scale, 2**38)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*OF_INTERVALS, *OF_WINDOWS])
 def test_no_interval_is_charged_more_than_epsilon_where_it_can_matter(
     kind: type[Strategy],

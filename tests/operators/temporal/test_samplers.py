@@ -32,6 +32,7 @@ def shares(run: Run) -> Floats:
     return np.stack([(delays == j).mean(axis=0) for j in range(run.mechanism.k)], axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "c0"), [(3, 2), (10, 7), (20, 5)])
 def test_the_threshold_mechanism_delays_as_its_law_says_and_loses_nothing(k: int, c0: int) -> None:
     mechanism = ThresholdPerturbation(k=k, c0=c0)
