@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
@@ -35,7 +34,6 @@ from fugu.operators.sip.conditional_randomized_response import (
 )
 from fugu.operators.sip.guarantees import adaptive_guarantees
 from fugu.operators.sip.integer_law import FORMAT
-from fugu.operators.sip.privacy_bound import LARGEST_EPSILON
 from fugu.operators.sip.private_law import SymbolLaw
 from fugu.operators.sip.proposal import Mask
 from fugu.operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
@@ -102,12 +100,6 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)
-        for name in ("decision_epsilon", "release_epsilon"):
-            epsilon = getattr(self, name)
-            if not isfinite(epsilon) or not 0.0 < epsilon <= LARGEST_EPSILON:
-                raise ValueError(
-                    f"{name}: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {epsilon}"
-                )
         try:
             Odds.of(others=1, epsilon=self.decision_epsilon)
         except ValueError as error:

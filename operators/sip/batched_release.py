@@ -36,7 +36,6 @@ from fugu.operators.sip.distances import HAMMING, Distance, Points
 from fugu.operators.sip.guarantees import crr_guarantees
 from fugu.operators.sip.kernels import Search
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.privacy_bound import LARGEST_EPSILON
 from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
 
 LARGEST_WINDOW = 32
@@ -102,12 +101,6 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         take_whole_numbers(self)
         if not 1 <= self.window <= LARGEST_WINDOW:
             raise ValueError(f"window: must be 1 to {LARGEST_WINDOW} positions, not {self.window}")
-        epsilon = self.epsilon_per_batch
-        if not isfinite(epsilon) or not 0.0 < epsilon <= LARGEST_EPSILON:
-            raise ValueError(
-                f"epsilon_per_batch: must be above 0 and at most {LARGEST_EPSILON:g} nats, "
-                f"not {epsilon}"
-            )
         symbols = self.model.symbols
         if isinstance(self.distance, Points) and len(self.distance.coordinates) != symbols:
             raise ValueError(

@@ -8,14 +8,13 @@ import numpy as np
 from fugu.operators.budget_units import charge_of_ratio
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.markov_model import normalised, ordered_sum
-from fugu.operators.sip.privacy_bound import UP, WORDS, PrivacyBound
+from fugu.operators.sip.privacy_bound import PART_DOWN, UP, WORDS, PrivacyBound
 from fugu.operators.sip.stay_or_fill import StayOrFill
 
 FORMAT = ("integer", 1)
 """What law digests say of this way to make and draw laws."""
 MASS_UP = 1.0 + 2.0**-40
 RATIO_UP = 1.0 + 2.0**-48
-PART_DOWN = 1.0 - 2.0**-50
 LEAST_ROOM = 2.0**32
 MOST_WORDS = WORDS * (1.0 - 2.0**-52)
 
