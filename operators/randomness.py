@@ -31,72 +31,30 @@ Secret(hidden)
 """
 
 import struct
-from binascii import hexlify
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.operators import compiled
 from fugu.operators.byte_fields import Field, encode_each, encode_field, encode_fields
 from fugu.operators.equal_parts import EqualParts, column_of
+from fugu.operators.keyed_prefix import RELEASE_ID_BYTES as RELEASE_ID_BYTES
+from fugu.operators.keyed_prefix import RELEASE_IDS_PER_BLOCK as RELEASE_IDS_PER_BLOCK
+from fugu.operators.keyed_prefix import WORTH_COMPILING as WORTH_COMPILING
+from fugu.operators.keyed_prefix import KeyedPrefix as KeyedPrefix
+from fugu.operators.keyed_prefix import names_in
 from fugu.operators.mechanism import Draws, Integers, Words
 from fugu.operators.secret import Secret
 
 if TYPE_CHECKING:
-    from fugu.operators.compiled.keyed_words import Absorbed, Joined
+    from fugu.operators.compiled.keyed_words import Joined
 
 WORDS_PER_BLOCK = 8
-RELEASE_IDS_PER_BLOCK = 4
-RELEASE_ID_BYTES = 16
-
-WORTH_COMPILING = 16
-"""Fewer blocks are hashed sooner than a compiled function is called."""
 
 _length = struct.Struct("<I").pack
-
-
-class KeyedPrefix:
-    """Absorb a key and the fields that many hashes begin with, once; it is never shown."""
-
-    def __init__(self, secret: Secret, *fields: Field) -> None:
-        self.hasher = secret.hasher(*fields)
-        self._secret, self._fields = secret, fields
-
-    def __repr__(self) -> str:
-        return "KeyedPrefix(hidden)"
-
-    def __reduce__(self) -> str:
-        raise TypeError("what a secret was absorbed into is never stored")
-
-    @cached_property
-    def compiled(self) -> "Absorbed":
-        """Return the same for `fugu.operators.compiled`."""
-        from fugu.operators.compiled.keyed_words import Absorbed
-
-        return Absorbed.of(self._secret.reveal(), encode_fields(*self._fields))
-
-    def digests_of(self, contents: Sequence[bytes]) -> bytes:
-        """Return the digest of the prefix and one more field, 64 bytes each."""
-        if len(contents) >= WORTH_COMPILING and compiled.available():
-            from fugu.operators.compiled.keyed_words import Joined, draw_digests
-
-            return draw_digests(self.compiled, Joined.of(contents)).tobytes()
-        digests = []
-        for content in contents:
-            hasher = self.hasher.copy()
-            hasher.update(encode_field(content))
-            digests.append(hasher.digest())
-        return b"".join(digests)
-
-    def names_of(self, contents: Sequence[bytes]) -> list[bytes]:
-        """Return the first part of each digest as 32 hexadecimal digits."""
-        parts = _names(self.digests_of(contents))
-        names: list[bytes] = parts[::RELEASE_IDS_PER_BLOCK].tolist()
-        return names
 
 
 @dataclass(frozen=True)
@@ -136,7 +94,7 @@ class DrawScope:
         is_new = np.diff(blocks, prepend=blocks[:1] - 1) != 0
         digests = prefix.digests_of(EqualParts.of_integers(b"", blocks[is_new]))
         first = (np.cumsum(is_new) - 1) * RELEASE_IDS_PER_BLOCK
-        ids: list[bytes] = _names(digests)[first + places % RELEASE_IDS_PER_BLOCK].tolist()
+        ids: list[bytes] = names_in(digests)[first + places % RELEASE_IDS_PER_BLOCK].tolist()
         return ids
 
     def _names_prefix(self, *fields: Field) -> KeyedPrefix:
@@ -175,13 +133,8 @@ class DrawScope:
             hasher = prefix.copy()
             hasher.update(encode_field(stream_key) + time)
             digests.append(hasher.digest()[:RELEASE_ID_BYTES])
-        ids: list[bytes] = _names(b"".join(digests)).tolist()
+        ids: list[bytes] = names_in(b"".join(digests)).tolist()
         return ids
-
-
-def _names(digests: bytes) -> NDArray[np.bytes_]:
-    """Return all bytes as hexadecimal digits, cut into release ids."""
-    return np.frombuffer(hexlify(digests), dtype=f"S{2 * RELEASE_ID_BYTES}")
 
 
 @dataclass(frozen=True)
@@ -328,15 +281,3 @@ def end_positions(topic: str, partition: int, releases: Sequence[int]) -> list[b
     before.
     """
     return [encode_fields("end", topic, partition, count) for count in releases]
-
-
-__all__ = [
-    "DrawScope",
-    "KeyedDraws",
-    "draws_of",
-    "end_positions",
-    "integers_below",
-    "record_positions",
-    "tick_position",
-    "unit_interval",
-]
