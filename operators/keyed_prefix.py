@@ -13,7 +13,7 @@ from fugu.operators.byte_fields import Field, encode_field, encode_fields
 from fugu.operators.secret import Secret
 
 if TYPE_CHECKING:
-    from fugu.operators.compiled.keyed_words import Absorbed
+    from fugu.operators.compiled_keyed_words import Absorbed
 
 RELEASE_IDS_PER_BLOCK = 4
 RELEASE_ID_BYTES = 16
@@ -37,14 +37,14 @@ class KeyedPrefix:
     @cached_property
     def compiled(self) -> "Absorbed":
         """Return the same for `fugu.operators.compiled`."""
-        from fugu.operators.compiled.keyed_words import Absorbed
+        from fugu.operators.compiled_keyed_words import Absorbed
 
         return Absorbed.of(self._secret.reveal(), encode_fields(*self._fields))
 
     def digests_of(self, contents: Sequence[bytes]) -> bytes:
         """Return the digest of the prefix and one more field, 64 bytes each."""
         if len(contents) >= WORTH_COMPILING and compiled.available():
-            from fugu.operators.compiled.keyed_words import Joined, draw_digests
+            from fugu.operators.compiled_keyed_words import Joined, draw_digests
 
             return draw_digests(self.compiled, Joined.of(contents)).tobytes()
         digests = []

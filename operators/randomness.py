@@ -50,7 +50,7 @@ from fugu.operators.mechanism import Draws, Integers, Words
 from fugu.operators.secret import Secret
 
 if TYPE_CHECKING:
-    from fugu.operators.compiled.keyed_words import Joined
+    from fugu.operators.compiled_keyed_words import Joined
 
 WORDS_PER_BLOCK = 8
 
@@ -167,14 +167,14 @@ class KeyedDraws:
     @cached_property
     def joined(self) -> "tuple[Joined, Joined]":
         """Return keys and positions for `fugu.operators.compiled`."""
-        from fugu.operators.compiled.keyed_words import Joined
+        from fugu.operators.compiled_keyed_words import Joined
 
         return Joined.of(self.stream_keys), Joined.of(self.positions)
 
     def _compiled_words(
         self, purpose: str, binding: Sequence[bytes], coordinates: int, blocks: int
     ) -> Words:
-        from fugu.operators.compiled.keyed_words import Joined, draw_words
+        from fugu.operators.compiled_keyed_words import Joined, draw_words
 
         purpose_field, bindings = encode_field(purpose), Joined.of(binding)
         prefix, columns = self.prefix.compiled, self.joined

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 from fugu.operators.byte_fields import encode_fields
 from fugu.operators.columns import copied
-from fugu.operators.compiled.blake2b import Bytes
-from fugu.operators.compiled.charges import bit_length, charge_up_to, extended, spent_after
 from fugu.operators.compiled.compiling import entry_point
-from fugu.operators.compiled.keyed_words import HISTORY_BYTES, DrawColumns, bound_word, bytes_of
+from fugu.operators.compiled_blake2b import Bytes
+from fugu.operators.compiled_charges import bit_length, charge_up_to, extended, spent_after
+from fugu.operators.compiled_keyed_words import HISTORY_BYTES, DrawColumns, bound_word, bytes_of
 from fugu.operators.mechanism import Floats, Integers, Releases, Run, State
 from fugu.operators.randomness import KeyedDraws
 from fugu.operators.sip import compiled_integer_law as law_of

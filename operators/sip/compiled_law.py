@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fugu.operators.compiled.charges import charge_up_to
 from fugu.operators.compiled.compiling import entry_point
+from fugu.operators.compiled_charges import charge_up_to
 from fugu.operators.mechanism import Array, Floats, Integers, Words
 from fugu.operators.sip import compiled_integer_law as law_of
 from fugu.operators.sip.compiled_hamming_law import LAW_ROWS, Room

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fugu.operators.budget_units import charge_of_ratio
-from fugu.operators.compiled.charges import charge_up_to
 from fugu.operators.compiled.compiling import entry_point, part
+from fugu.operators.compiled_charges import charge_up_to
 from fugu.operators.mechanism import Array, Floats, Integers, Words
 from fugu.operators.sip.batches.sequence_law import SequenceLaw
 from fugu.operators.sip.integer_law import LEAST_ROOM, MASS_UP, MOST_WORDS, RATIO_UP

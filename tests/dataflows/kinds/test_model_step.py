@@ -11,12 +11,12 @@ import pytest
 from fugu.dataflows.base.batches import Sanitized
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.explain import explain
-from fugu.dataflows.kinds import MarkovOperator
+from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.offline.evaluation.candidates import candidates
 from fugu.dataflows.offline.evaluation.evaluation import evaluated, planned
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.mechanisms import Configured, configure
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.gaps import Gaps
@@ -64,7 +64,7 @@ def test_a_step_reaches_the_mechanism_and_without_one_the_law_is_as_before(tmp_p
 )
 def test_every_unit_is_read(length: str, milliseconds: int, tmp_path: Path) -> None:
     operator = read(tmp_path, text((STEP[0], STEP[1].replace("60s", length)))).pipeline.operator
-    assert isinstance(operator, MarkovOperator)
+    assert isinstance(operator, CrrOperator)
     assert operator.step is not None
     assert operator.step.length == timedelta(milliseconds=milliseconds)
     assert operator.step.gaps.step_milliseconds == milliseconds
@@ -123,7 +123,7 @@ def stream(records: int = 200) -> list[Message]:
 
 def published(made: Configured, messages: list[Message], batch_size: int) -> tuple[object, ...]:
     """All releases, and the state after them; between batches the state goes through its bytes."""
-    lift = Lift(made.mechanism, SCOPE, SOURCE, EVERYBODY)
+    lift = PerRecord(made.mechanism, SCOPE, SOURCE, EVERYBODY)
     values, table = list[bytes](), RowTable(lift.start)
     for first in range(0, len(messages), batch_size):
         batch = batch_of(messages[first : first + batch_size], first_offset=first)
@@ -150,7 +150,7 @@ def sanitized(
     made: Configured, minutes: list[int], arrived: list[int]
 ) -> tuple[Sanitized, RowTable]:
     """What one user's records become that say `at` and that Kafka has at `arrived`, in minutes."""
-    lift = Lift(made.mechanism, SCOPE, SOURCE, EVERYBODY)
+    lift = PerRecord(made.mechanism, SCOPE, SOURCE, EVERYBODY)
     values = [orjson.dumps({"zone": "light", "at": 60 * minute}) for minute in minutes]
     batch = batch_of([(b"alice", value) for value in values])
     batch.timestamps[:] = [MINUTE * minute for minute in arrived]

@@ -1,0 +1,135 @@
+"""Law digests as the implementation before computed them, so that its states are recognised.
+
+A state says which law it belongs to by a digest. Another implementation has another digest for the
+same configuration. Whoever continues such a state has to know that the configuration is the same:
+it is, where the digest is the one that the implementation before gave it.
+
+The implementation before 0.2 drew symbols by doubles (`crr`, `adaptive_crr`, `batched_crr`,
+`cold_start_crr`), named no partition in draws at ticks (temporal kinds, `real_time_local`), left
+the sampler's delta out of delta (`real_time`, `real_time_local`), and filtered sums by constants
+that were meant for counts (`fast`, `rescue_dp`).
+"""
+
+from fugu.operators.budget import Budgeted
+from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.mechanism import Mechanism
+from fugu.operators.realtime.local_release import LocalRealTimeRelease
+from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.realtime.zcdp import units_of_rho
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
+from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.operators.wevent.fast import Fast
+from fugu.operators.wevent.quantified import Quantified
+from fugu.operators.wevent.rescue_dp import RescueDp
+from fugu.operators.wevent.strategy import Strategy
+from fugu.operators.wevent.watched import Watched
+
+Identity = tuple[str | int | bytes, ...]
+
+
+def former_implementation(mechanism: Mechanism) -> int:
+    """Return the implementation whose states this one can continue; the same, if none came since.
+
+    >>> from fugu.operators.responses.generalized_randomized_response import (
+    ...     GeneralizedRandomizedResponse,
+    ... )
+    >>> grr = GeneralizedRandomizedResponse(symbols=2, epsilon=1.0)
+    >>> former_implementation(grr), former_law_digest(grr) == grr.law_digest()
+    (1, True)
+    """
+    match mechanism:
+        case Budgeted():
+            return former_implementation(mechanism.mechanism)
+        case Watched():
+            return former_implementation(mechanism.strategy)
+    return mechanism.implementation - (_former_fields(mechanism) is not None)
+
+
+def former_law_digest(mechanism: Mechanism) -> bytes:
+    """Return the digest that the implementation before gave this configuration."""
+    former = former_implementation(mechanism)
+    match mechanism:
+        case Budgeted():
+            return mechanism.law_digest_of(former, former_law_digest(mechanism.mechanism))
+        case Watched():
+            return mechanism.law_digest_of(former, former_law_digest(mechanism.strategy))
+    fields = _former_fields(mechanism)
+    if fields is None:
+        return mechanism.law_digest()
+    return binding_digest(mechanism.kind, former, *fields)
+
+
+def _former_fields(mechanism: Mechanism) -> Identity | None:
+    """Return what the implementation before made a digest of, or None if none came since."""
+    match mechanism:
+        case ConditionalRandomizedResponse(epsilon=epsilon, model=model, gaps=gaps):
+            kernel = _former_kernel(mechanism._chosen.identity())
+            in_time = () if gaps is None else gaps.identity()
+            return epsilon.hex(), *model.identity(), *kernel, *in_time
+        case AdaptiveRelease(model=model, distance=distance):
+            epsilons = mechanism.decision_epsilon.hex(), mechanism.release_epsilon.hex()
+            return *epsilons, distance, *model.identity()
+        case ColdStart(symbols=symbols, epsilon=epsilon, positions=positions, alpha=alpha):
+            return symbols, epsilon.hex(), positions, float(alpha).hex()
+        case BatchedRelease(model=model, window=window, epsilon_per_batch=epsilon):
+            plan, chain = mechanism._plan, (model.prior, model.transition)
+            return (
+                window,
+                epsilon.hex(),
+                *(numbers.astype("<f8").tobytes() for numbers in chain),
+                mechanism.kernel,
+                *plan.distance.identity(),
+                *(part for one in plan.algorithms for part in _former_algorithm(one.identity())),
+            )
+        case TemporalPerturbation(k=k, warm_up=warm_up, empty=empty):
+            left_out = ("empty ticks are left out",) if empty == "skip" else ()
+            return k, warm_up, *mechanism._identity(), *left_out
+        case RealTimeRelease(horizon=horizon, period=period, decay=decay, weight=weight):
+            return (
+                mechanism.bins,
+                mechanism.sensitivity,
+                mechanism.changed_bins,
+                units_of_rho(mechanism.epsilon, mechanism.delta),
+                horizon or 0,
+                period or 0,
+                (decay or 0.0).hex(),
+                (weight or 0.0).hex(),
+                mechanism.presentation,
+                *(share.hex() for share in mechanism.shares),
+            )
+        case LocalRealTimeRelease(lower=lower, upper=upper, series=series):
+            return lower, upper, mechanism.units_per_one, former_law_digest(series)
+        case Quantified():
+            return _of_strategy(mechanism, mechanism._identity())
+        case Fast(process_variance=process, measurement_variance=measurement):
+            content = encode_fields(mechanism.samples_per_block, process.hex(), measurement.hex())
+            return _of_strategy(mechanism, content)
+        case RescueDp():
+            return _of_strategy(mechanism, encode_fields(mechanism._process.hex()))
+    return None
+
+
+def _former_kernel(identity: Identity) -> Identity:
+    """Return what a kernel said of itself: that for ordered symbols has another version now."""
+    before = ("", *identity)
+    return tuple(
+        1 if (name, version) == ("ordered", 2) else version
+        for name, version in zip(before, identity, strict=False)
+    )
+
+
+def _former_algorithm(identity: Identity) -> Identity:
+    """Return what an algorithm for batches said of itself: all have another version now."""
+    name, version, *rest = identity
+    assert isinstance(version, int)
+    return (name, version - 1, *_former_kernel(tuple(rest)))
+
+
+def _of_strategy(mechanism: Strategy, identity: bytes) -> Identity:
+    cap = mechanism.cap
+    caps = (-1, -1) if cap is None else (cap.decision, cap.publication)
+    own = mechanism.bins, mechanism.window, mechanism.rule.epsilon, mechanism.sensitivity
+    return *own, *caps, identity
