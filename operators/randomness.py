@@ -1,34 +1,4 @@
-"""Deterministic, replay-safe randomness: every word is a keyed hash of who asks for what.
-
-Word layout (a wire format; changing it changes every release):
-
-    block b = BLAKE2b-512(key = secret, data = context ‖ u32le(b)), read as 8 little-endian words
-    context = the fields below, each as u32le(length) ‖ bytes, hence injective
-        "fugu-words-v1", key epoch, pipeline, operator, configuration version, law digest,
-        stream key, position, purpose, coordinate, binding
-
-Integers are 8-byte big-endian two's complement, text is UTF-8, `position` is itself an encoding of
-fields (for a record: topic id, partition, offset), `binding` names the exact data the draw is
-applied to: a BLAKE2b-256 digest, and what else decides the law it is compared with. Word i of a
-draw is word `i mod 8` of block `i div 8`.
-
-The same data at the same position always draws the same words; other data draw independent ones.
-Privacy is therefore computational: whoever holds the secret can repeat every draw.
-
-Source: noise specification section 5; the field list is the one of the design, section 4.1, plus
-the law digest, so that a changed law never meets a draw of the law before it.
-
->>> from fugu.operators.byte_fields import binding_digest
->>> secret = Secret(bytes(range(32)))
->>> secret
-Secret(hidden)
->>> scope = DrawScope(secret, pipeline="p", operator="crr", version=1, law=bytes(32))
->>> draws = scope.draws([b"alice", b"bob"], [b"position 7", b"position 8"])
->>> bindings = [binding_digest(3), binding_digest(0)]
->>> words = draws.words("release", bindings, count=2)
->>> words.shape, bool((words == draws.words("release", bindings, count=2)).all())
-((2, 1, 2), True)
-"""
+"""Deterministic, replay-safe randomness."""
 
 import struct
 from collections.abc import Sequence
@@ -59,7 +29,36 @@ _length = struct.Struct("<I").pack
 
 @dataclass(frozen=True)
 class DrawScope:
-    """Hold everything about draws that stays the same while a pipeline runs."""
+    """Hold everything about draws that stays the same while a pipeline runs.
+
+    Every word is a keyed hash of who asks for what, so draws are deterministic and safe to replay.
+
+    Word layout (a wire format; changing it changes every release):
+
+        block b = BLAKE2b-512(key = secret, data = context ‖ u32le(b)), as 8 little-endian words
+        context = the fields below, each as u32le(length) ‖ bytes, hence injective
+            "fugu-words-v1", key epoch, pipeline, operator, configuration version, law digest,
+            stream key, position, purpose, coordinate, binding
+
+    Integers are 8-byte big-endian two's complement, text is UTF-8, `position` is itself an encoding
+    of fields (for a record: topic id, partition, offset), `binding` names the exact data the draw
+    is applied to: a BLAKE2b-256 digest, and what else decides the law it is compared with. Word i
+    of a draw is word `i mod 8` of block `i div 8`.
+
+    The same data at the same position always draws the same words; other data draw independent
+    ones. Privacy is therefore computational: whoever holds the secret can repeat every draw.
+
+    >>> from fugu.operators.byte_fields import binding_digest
+    >>> scope = DrawScope(Secret(bytes(32)), pipeline="p", operator="crr", version=1, law=bytes(32))
+    >>> draws = scope.draws([b"alice", b"bob"], [b"position 7", b"position 8"])
+    >>> bindings = [binding_digest(3), binding_digest(0)]
+    >>> words = draws.words("release", bindings, count=2)
+    >>> words.shape, bool((words == draws.words("release", bindings, count=2)).all())
+    ((2, 1, 2), True)
+
+    Source: noise specification section 5; the field list is the one of the design, section 4.1,
+    plus the law digest, so that a changed law never meets a draw of the law before it.
+    """
 
     secret: Secret
     pipeline: str

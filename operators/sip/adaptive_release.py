@@ -24,7 +24,6 @@ from fugu.operators.mechanism import (
 )
 from fugu.operators.release_digest import extended
 from fugu.operators.responses.randomized_response import Odds
-from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.compiled_release import has_compiled_prediction
@@ -42,9 +41,6 @@ from fugu.operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:
     from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep
-
-_ANSWER_ROUNDINGS = 8
-"""What correcting a belief by an answer, too, adds to the roundings of a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +65,17 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
     `decision_epsilon` and `release_epsilon` in nats, both above 0 and at most 50; `distance`:
     `symbol` (right or wrong) or `steps` (how far apart in the alphabet). Both epsilons are fixed,
     so what a position may cost is a function of public data; a `Budgeted` total or window bounds
-    the sum. Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)` of kind
-    FRESH or REPEATED, annotated with `confidence`, the probability that the published symbol is the
-    true one given everything published. Before anything was released, the last release is the most
-    likely first symbol. State: `belief (rows, states of the chain)`, `previous (rows,)`, `spent
-    (rows,)`, and `history (rows,)`, a digest of what was published, to which draws are bound;
-    `predictions (rows,)` where they are counted (`belief_radius`). In audits release y is number y
-    if it is fresh and n + y if it is repeated. No private value is in the state.
+    the sum.
+
+    Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)` of kind FRESH or
+    REPEATED, annotated with `confidence`, the probability that the published symbol is the true one
+    given everything published. Before anything was released, the last release is the most likely
+    first symbol.
+
+    State: `belief (rows, states of the chain)`, `previous (rows,)`, `spent (rows,)`, and `history
+    (rows,)`, a digest of what was published, to which draws are bound; `predictions (rows,)` where
+    they are counted (`belief_radius`). In audits release y is number y if it is fresh and n + y if
+    it is repeated. No private value is in the state.
 
     Raises `ValueError` for an epsilon that is not finite, not positive or above 50, and, in `step`,
     for a symbol outside 0..n-1 or a belief that is not a distribution.
@@ -97,6 +97,8 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
 
     kind: ClassVar[str] = "adaptive_crr"
     implementation: ClassVar[int] = 2
+    extra_roundings: ClassVar[int] = 8
+    """Roundings of correcting a belief by an answer, too."""
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)
@@ -236,26 +238,12 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
             *FORMAT,
         )
 
-    @cached_property
-    def radius(self) -> Radius:
-        """Return how far beliefs may be from the exact ones, before an answer and after it."""
-        roundings = self.model.roundings + _ANSWER_ROUNDINGS
-        return Radius.of(roundings, self.model.excess, self.model.memory)
-
-    @cached_property
-    def _doubts(self) -> Floats:
-        return self.radius.doubts(self.model.symbols)
-
     def _law_after(self, state: State, decision: RepeatDecision, repeats: Mask) -> SymbolLaw:
         """Return the law of a fresh release, at the belief after the answer."""
-        return self._fresh.law(self._after_decision(decision, repeats), self._doubt(state))
-
-    def _after_decision(self, decision: RepeatDecision, repeats: Mask) -> Floats:
-        """Return the belief after the answer, on which the rest depends."""
-        return decision.posterior(repeats)
+        return self._fresh.law(decision.posterior(repeats), self._doubt(state))
 
     def _doubt(self, state: State) -> Floats:
-        return self.radius.doubt(state, self._doubts)
+        return self.radius.doubt(state, self.doubts)
 
     @cached_property
     def _fresh(self) -> ConditionalRandomizedResponse:
@@ -270,7 +258,7 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
         bound, counts_steps = self._fresh.bound, self.distance == "steps"
         digests = self._answers, self._bindings
         return CompiledAdaptiveStep.of(
-            self.model, self._odds, bound, self._doubts, counts_steps, *digests
+            self.model, self._odds, bound, self.doubts, counts_steps, *digests
         )
 
     @cached_property
