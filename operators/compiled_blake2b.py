@@ -115,8 +115,7 @@ def compress(state: Words, message: Words, first: int, absorbed: int, is_last: b
 @part
 def absorb_from(state: Words, message: Words, first_block: int, until: int, before: int) -> int:
     """Absorb whole blocks that end before byte `until`, of which the last one is never part. Return
-    the number of the block that follows. `before` bytes were absorbed before the message.
-    """
+    the number of the block that follows. `before` bytes were absorbed before the message."""
     block = first_block
     while (block + 1) * BLOCK_BYTES < until:
         compress(state, message, block * BLOCK_WORDS, before + (block + 1) * BLOCK_BYTES, False)

@@ -118,8 +118,7 @@ class DrawScope:
         partition: int | None = None,
     ) -> list[bytes]:
         """Return names of releases that belong to a tick of an epoch of a stream: of a user in a
-        partition, or of a group, which has one stream for all of them.
-        """
+        partition, or of a group, which has one stream for all of them."""
         names = self.pipeline, self.operator, self.version, topic
         place = () if partition is None else (partition,)
         prefix = self.secret.hasher("fugu-tick-release-id-v1", *names, *place)
@@ -226,8 +225,7 @@ class _SomeDraws:
 
 def draws_of(draws: Draws, rows: Integers, all_rows: int) -> Draws:
     """Return the draws of some of `all_rows` rows: the same words, and (if keyed) no work
-    for others.
-    """
+    for others."""
     if isinstance(draws, KeyedDraws):
         keys, positions, its = draws.stream_keys, draws.positions, rows.tolist()
         return replace(
@@ -277,6 +275,5 @@ def tick_position(topic: str, tick: int, *, partition: int | None = None) -> byt
 
 def end_positions(topic: str, partition: int, releases: Sequence[int]) -> list[bytes]:
     """Return the positions of releases at the end of streams, by how many each of them had
-    before.
-    """
+    before."""
     return [encode_fields("end", topic, partition, count) for count in releases]

@@ -9,8 +9,7 @@ SECRET_BYTES = 32
 
 class Secret:
     """Hold 32 secret bytes that never show in a repr, a log or a traceback, and cannot be
-    pickled.
-    """
+    pickled."""
 
     __slots__ = ("_key",)
 

@@ -99,8 +99,7 @@ class OptimizedUnaryEncoding(RandomizedResponse):
 
 def _chosen(bits: Array, draws: Draws) -> Integers:
     """Draw one symbol of each set, of all symbols where it is empty: a draw of its own for
-    this set.
-    """
+    this set."""
     bindings = [binding_digest(row.tobytes()) for row in np.packbits(bits, axis=1)]
     candidates = bits | ~bits.any(axis=1, keepdims=True)
     rank = np.cumsum(candidates, axis=1, dtype=np.int64)

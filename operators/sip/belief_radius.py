@@ -48,8 +48,7 @@ class Radius:
     @property
     def counted(self) -> bool:
         """Return whether states count predictions, since the bound depends on how many there
-        were.
-        """
+        were."""
         return self.most > _CONSTANT_BELOW
 
     def distances(self, predictions: ArrayLike) -> Floats:

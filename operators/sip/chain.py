@@ -1,9 +1,9 @@
-"""What a mechanism needs of a model: a belief that it can correct by a release and predict from.
+"""Models of streams: a belief that a release corrects, and that predicts the next symbol.
 
 A belief is a distribution over the *states* of the chain: what it remembers of a stream. A state
 knows its last symbol, so a belief over states has a marginal over symbols, which is all that a
-release depends on; a first-order chain remembers the symbol and nothing else. Beliefs are
-`(states, rows)` and marginals `(symbols, rows)`: one column per stream.
+release depends on; a first-order chain remembers the symbol and nothing else. Beliefs are `(states,
+rows)` and marginals `(symbols, rows)`: one column per stream.
 
 `MarkovModel` (dense), `SparseMarkovModel` and `SecondOrderModel` are chains. All of them compute in
 a fixed order, so that one row alone and in a batch has the same bits.
@@ -60,15 +60,13 @@ class Chain(ABC):
     @abstractmethod
     def memory(self) -> float:
         """Return the most steps whose errors a belief remembers: (R + 1)/2 where each step
-        contracts by the forgetting ratio R, R + 2 where two do.
-        """
+        contracts by the forgetting ratio R, R + 2 where two do."""
 
     @property
     @abstractmethod
     def roundings(self) -> int:
         """Return by how many roundings, relatively, `marginal` and `advance` may err in one
-        step.
-        """
+        step."""
 
     @property
     @abstractmethod

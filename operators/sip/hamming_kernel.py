@@ -121,8 +121,7 @@ class HammingKernel(Kernel):
 @dataclass(frozen=True)
 class _Ranked:
     """Hold beliefs in descending order and their running sums (B_k, R_k, D_k of the
-    specification).
-    """
+    specification)."""
 
     beliefs: Floats
     rank: Integers

@@ -163,8 +163,7 @@ class IntegerLaw:
     @cached_property
     def leakage(self) -> Floats:
         """Return the leakage of the step in nats, relative to the belief as it stands; for
-        people.
-        """
+        people."""
         proposal, support = self.proposal, self.proposal.support
         stays = proposal.own == 1.0
         most = _kept(proposal, self.own, self.fill, self.partial)
@@ -182,8 +181,7 @@ class IntegerLaw:
 
     def _moved(self, symbols: Integers) -> Words:
         """Return the words that move each column's x to y: those of the row that it shares,
-        or none.
-        """
+        or none."""
         columns, proposal = np.arange(len(symbols)), self.proposal
         moves = proposal.own[symbols, columns] < 1.0
         moved = np.where(moves, self.fill, np.uint64(0))
@@ -235,8 +233,7 @@ def _kept(proposal: StayOrFill, own: Words, fill: Words, partial: Words) -> Word
 
 def _shares(row: Floats, available: Words, top: Integers) -> Words:
     """Return the row in whole words, rounded down; the column's top takes what is left of
-    `available`.
-    """
+    `available`."""
     columns = np.arange(len(top))
     parts = np.floor(row * available.astype(np.float64) * PART_DOWN)
     parts[top, columns] = 0.0

@@ -46,8 +46,7 @@ class Shares(Protocol):
 
     def drawn(self, symbols: Integers, words: Words) -> Integers:
         """Return the y that a word below G falls to, for the one x of each column; any y for
-        others.
-        """
+        others."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,8 +105,7 @@ class SecondOrderModel(Chain):
     @property
     def roundings(self) -> int:
         """Count at most all states for a marginal and a prediction, and the correction in
-        between.
-        """
+        between."""
         return 2 * len(self.rows) + 8
 
     def identity(self) -> tuple[bytes, ...]:

@@ -54,8 +54,7 @@ class StayOrFill:
 
     def smallest(self) -> Floats:
         """Return 0, unless the output is constant: a symbol that stays moves to none of the
-        others.
-        """
+        others."""
         return np.where(self.constant, self.own, 0.0)
 
     def row(self, symbols: Integers) -> Floats:

@@ -1,4 +1,4 @@
-"""What mechanisms share that release one symbol at a time, by a law that depends on a belief."""
+"""Releases of one symbol at a time, by a law that depends on a belief."""
 
 from abc import ABC, abstractmethod
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Law digests as the implementation before computed them, so that its states are recognised.
+"""Compute law digests as the implementation before did, so that its states are recognised.
 
 A state says which law it belongs to by a digest. Another implementation has another digest for the
 same configuration. Whoever continues such a state has to know that the configuration is the same:

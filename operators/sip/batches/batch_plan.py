@@ -51,8 +51,7 @@ class BatchPlan:
 
     def parts(self, belief: Floats, distances: Floats) -> Iterator[Part]:
         """Yield the laws at beliefs `(n, rows)`, at most so far from the exact ones: every row is
-        in one part, whichever rows are with it.
-        """
+        in one part, whichever rows are with it."""
         rows = np.arange(belief.shape[1])
         at_a_time = max(1, _LARGEST_PART // max(algorithm.size for algorithm in self.algorithms))
         for start in range(0, len(rows), at_a_time):

@@ -85,8 +85,7 @@ class LikelySequences(Algorithm):
     @cached_property
     def digits(self) -> Integers:
         """Return the symbol of each position in each batch, `(window, batches)`, the first
-        slowest.
-        """
+        slowest."""
         symbols = (self.model.symbols,) * self.window
         return np.indices(symbols).reshape(self.window, -1)
 
