@@ -82,8 +82,7 @@ class Guarantee:
         return min(1.0, nextafter(self.delta + self.finite_precision_delta, inf))
 
     def of_releases(self, number: int | None) -> "Guarantee":
-        """Return the promise with the deltas of so many releases; None: their number has no
-        bound."""
+        """Return the promise with the deltas of so many releases; None: of any number."""
         if number is None:
             none = replace(self, delta=0.0, finite_precision_delta=0.0)
             return replace(none, delta_per_release=self.total_delta)

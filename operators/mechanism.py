@@ -122,8 +122,7 @@ class Mechanism(Protocol):
         """Return exact numbers about the configured law, for people who check."""
 
     def law_digest(self) -> bytes:
-        """Return 32 bytes that change whenever the configured law, or its implementation,
-        changes."""
+        """Return 32 bytes that change with the configured law and its implementation."""
 
 
 class ChargingMechanism(Mechanism, Protocol):
@@ -138,8 +137,7 @@ class ChargingMechanism(Mechanism, Protocol):
 
     @property
     def constant(self) -> int | float | Array:
-        """Return a value of the shape of one release that may be published for free: a function of
-        public parameters."""
+        """Return a public value of the shape of one release, which may be published for free."""
 
     def next_charge(self, state: State) -> Integers:
         """Return the most units that the next release of each row will cost, whatever it is."""
@@ -164,8 +162,7 @@ class ExhaustibleMechanism(Protocol):
         """Return which rows have come to their end."""
 
     def level(self, state: State) -> Integers:
-        """Return the tenths of its budget that each row has spent, 0 to 10; `AT_THE_END` at
-        its end."""
+        """Return the tenths of its budget that each row has spent; `AT_THE_END` at its end."""
 
 
 @runtime_checkable

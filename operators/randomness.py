@@ -224,8 +224,7 @@ class _SomeDraws:
 
 
 def draws_of(draws: Draws, rows: Integers, all_rows: int) -> Draws:
-    """Return the draws of some of `all_rows` rows: the same words, and (if keyed) no work
-    for others."""
+    """Return the draws of some of `all_rows` rows: the same words, without work for others."""
     if isinstance(draws, KeyedDraws):
         keys, positions, its = draws.stream_keys, draws.positions, rows.tolist()
         return replace(
@@ -274,6 +273,5 @@ def tick_position(topic: str, tick: int, *, partition: int | None = None) -> byt
 
 
 def end_positions(topic: str, partition: int, releases: Sequence[int]) -> list[bytes]:
-    """Return the positions of releases at the end of streams, by how many each of them had
-    before."""
+    """Return the positions of releases at the end of streams, by how many came before."""
     return [encode_fields("end", topic, partition, count) for count in releases]

@@ -211,8 +211,7 @@ class LearningReader:
 
 
 def share_reader(mechanism: Mechanism) -> ShareReader | None:
-    """Return a reader for the releases of a mechanism, with its budget or without; None if there is
-    none."""
+    """Return a reader for the releases of a mechanism, if there is one, or None."""
     budget = mechanism if isinstance(mechanism, Budgeted) else None
     match mechanism if budget is None else budget.mechanism:
         case BatchedRelease() as batched:

@@ -67,8 +67,7 @@ TAUS = tuple(map(int, _TABLE.split()))
 
 @lru_cache(maxsize=1024)
 def delta_of_draw(steps: int, epsilon: float) -> Fraction:
-    """Return the delta of one draw whose index neighbours move by at most so many steps,
-    rounded up."""
+    """Return the delta of one draw whose index neighbours move by at most so many steps."""
     column = -(-steps * PER_DEVIATION >> PRECISION)
     tau = TAUS[column] if column < len(TAUS) else UNITS
     return min(Fraction(1), Fraction(TAUS[0] + min(tau, _grown(epsilon)), UNITS))

@@ -98,8 +98,7 @@ class OptimizedUnaryEncoding(RandomizedResponse):
 
 
 def _chosen(bits: Array, draws: Draws) -> Integers:
-    """Draw one symbol of each set, of all symbols where it is empty: a draw of its own for
-    this set."""
+    """Draw one symbol of each set, and of all symbols where it is empty, for this set."""
     bindings = [binding_digest(row.tobytes()) for row in np.packbits(bits, axis=1)]
     candidates = bits | ~bits.any(axis=1, keepdims=True)
     rank = np.cumsum(candidates, axis=1, dtype=np.int64)

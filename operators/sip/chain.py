@@ -65,8 +65,7 @@ class Chain(ABC):
     @property
     @abstractmethod
     def roundings(self) -> int:
-        """Return by how many roundings, relatively, `marginal` and `advance` may err in one
-        step."""
+        """Return the relative error of `marginal` and `advance` in one step, in roundings."""
 
     @property
     @abstractmethod

@@ -33,8 +33,7 @@ class CompiledChain(NamedTuple):
 
 
 def constant(column: Array) -> Array:
-    """Copy a column that can be written to, as all other columns: one type, one compiled
-    function."""
+    """Copy a column that can be written to, as all others: one type, one compiled function."""
     return np.array(column, order="C")
 
 

@@ -43,8 +43,7 @@ def answered(
 def answer_ratio(
     belief: Floats, last: int, within: float, likely: float, unlikely: float, doubt: float
 ) -> float:
-    """Return e to the power of the largest leakage of the answer, for every exact belief in
-    doubt."""
+    """Return e to the largest leakage of the answer, for every exact belief in doubt."""
     symbols, good_enough = len(belief), 0
     for x in range(symbols):
         if is_near(x, last, within):

@@ -245,8 +245,7 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
         return self.law(self._believed(state), self.radius.doubt(state, self.doubts))
 
     def _law_to_step(self, state: State) -> "SymbolLaw | CompiledLaw":
-        """Return the same bits, compiled where the law is and the step is not (gaps, second
-        order)."""
+        """Return the same bits, compiled where the law is and the step is not."""
         own = type(self) is ConditionalRandomizedResponse
         if self.runs or not own or not has_compiled_law(self._chosen):
             return self._law_at(state)

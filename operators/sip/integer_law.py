@@ -162,8 +162,7 @@ class IntegerLaw:
 
     @cached_property
     def leakage(self) -> Floats:
-        """Return the leakage of the step in nats, relative to the belief as it stands; for
-        people."""
+        """Return the leakage of the step in nats, relative to the belief as it stands."""
         proposal, support = self.proposal, self.proposal.support
         stays = proposal.own == 1.0
         most = _kept(proposal, self.own, self.fill, self.partial)
@@ -180,8 +179,7 @@ class IntegerLaw:
         return np.where(self.constant >= 0, 0.0, worst)
 
     def _moved(self, symbols: Integers) -> Words:
-        """Return the words that move each column's x to y: those of the row that it shares,
-        or none."""
+        """Return the words of the row that each column's x shares, or none."""
         columns, proposal = np.arange(len(symbols)), self.proposal
         moves = proposal.own[symbols, columns] < 1.0
         moved = np.where(moves, self.fill, np.uint64(0))
@@ -232,8 +230,7 @@ def _kept(proposal: StayOrFill, own: Words, fill: Words, partial: Words) -> Word
 
 
 def _shares(row: Floats, available: Words, top: Integers) -> Words:
-    """Return the row in whole words, rounded down; the column's top takes what is left of
-    `available`."""
+    """Return the row in whole words, rounded down; the top takes what is left of `available`."""
     columns = np.arange(len(top))
     parts = np.floor(row * available.astype(np.float64) * PART_DOWN)
     parts[top, columns] = 0.0

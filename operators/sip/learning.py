@@ -43,8 +43,7 @@ class Counts:
 
     @classmethod
     def of(cls, streams: Integers, values: Integers, symbols: int, order: int = 1) -> "Counts":
-        """Count records: record i says that stream `streams[i]` came to `values[i]`, in
-        order of time."""
+        """Count records: record i says that `streams[i]` came to `values[i]`, in order."""
         by_stream = np.argsort(streams, kind="stable")
         stream, value = streams[by_stream], values[by_stream]
         goes_on = stream[1:] == stream[:-1]

@@ -60,8 +60,7 @@ def entropy_rate(model: Model, law: Floats) -> float:
 
 
 def strongest(model: Model, law: Floats, most: int) -> list[tuple[int, int, float, float]]:
-    """Return (state, next symbol, its probability, share of all records) of the most
-    frequent moves."""
+    """Return (state, next symbol, its probability, share of records) of frequent moves."""
     rows = rows_of(model)
     shares = law[rows.sources] * rows.probabilities
     chosen = np.argsort(-shares, kind="stable")[:most]

@@ -17,8 +17,7 @@ Mask = NDArray[np.bool_]
 
 
 class Proposal(Protocol):
-    """Propose releases by a kernel pi. Where all symbols go to one, its sums are exactly 1
-    there."""
+    """Propose releases by a kernel pi; its sums are exactly 1 where all symbols go to one."""
 
     @property
     def support(self) -> Mask:

@@ -56,8 +56,7 @@ class RepeatDecision:
 
     @property
     def leakage(self) -> Floats:
-        """Return the leakage of the answer in nats, relative to the belief as it stands; for
-        people."""
+        """Return the leakage of the answer in nats, relative to the belief as it stands."""
         return np.asarray(np.log(self._ratio(np.zeros(self.belief.shape[1]))))
 
     def charge(self, doubt: Floats) -> Integers:

@@ -104,8 +104,7 @@ class SecondOrderModel(Chain):
 
     @property
     def roundings(self) -> int:
-        """Count at most all states for a marginal and a prediction, and the correction in
-        between."""
+        """Count at most all states for a marginal and a prediction, and the correction."""
         return 2 * len(self.rows) + 8
 
     def identity(self) -> tuple[bytes, ...]:

@@ -11,16 +11,14 @@ from fugu.operators.mechanism import Floats, Integers, Words
 
 
 class BatchLaw(Protocol):
-    """Release whole batches at one belief about the first symbol per column: public, since beliefs
-    are."""
+    """Release whole batches at one belief about the first symbol per column, which is public."""
 
     def columns(self, columns: Integers) -> "BatchLaw":
         """Return the law of some streams."""
 
     @property
     def cost(self) -> Floats:
-        """Return the expected distance between batch and release, by which algorithms are
-        compared."""
+        """Return the expected distance of a release, by which algorithms are compared."""
 
     @property
     def charge(self) -> Integers:
@@ -37,8 +35,7 @@ class BatchLaw(Protocol):
         """Return a(r|o), for the o and the r of each column."""
 
     def learned(self, released: Integers) -> Floats:
-        """Return P(symbol | everything released) for each position of the batch, `(window,
-        n, rows)`."""
+        """Return P(symbol | everything released) for each position, `(window, n, rows)`."""
 
 
 class Algorithm(Protocol):
@@ -50,13 +47,11 @@ class Algorithm(Protocol):
 
     @property
     def size(self) -> int:
-        """Return roughly how many numbers one column of the law takes, to limit columns at a
-        time."""
+        """Return roughly how many numbers one column of the law takes."""
 
     @property
     def roundings(self) -> int:
-        """Return the relative error of P(last symbol | released), in roundings of a double,
-        at most."""
+        """Return the relative error of P(last symbol | released), in roundings of a double."""
 
     def law(self, belief: Floats, distances: Floats) -> BatchLaw:
         """Return the law for each column of `belief`, P(first symbol of the batch), which is at

@@ -330,8 +330,7 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
 
 
 def _share_of_truth(learned: Floats, released: Integers) -> Floats:
-    """Return the mean over positions of the probability that the released symbol is the true
-    one."""
+    """Return the mean probability over positions that the released symbol is the true one."""
     columns = np.arange(released.shape[1])
     total = np.zeros(len(columns))
     for probabilities, symbols in zip(learned, released, strict=True):

@@ -119,8 +119,7 @@ class ClusterSequences(Algorithm):
 
     @cached_property
     def digits(self) -> Integers:
-        """Return the group of each position in each sequence, `(window, sequences)`, the first
-        slowest."""
+        """Return the group of each position in each sequence, the first slowest."""
         return np.indices(self.counts).reshape(self.window, -1)
 
     @cached_property
@@ -182,8 +181,7 @@ class ClusterSequences(Algorithm):
         return total
 
     def expected(self, prior: Floats, proposal: ExplicitKernel, weighted: Floats) -> Floats:
-        """Return sum over c and r of b(c) a(r|c) E[D | c], in the limit of infinitely many
-        words."""
+        """Return sum over c and r of b(c) a(r|c) E[D | c], for infinitely many words."""
         law = ReleaseLaw.repaired(prior, proposal, self.bound.gain, self.bound.growth)
         moved = ordered_sum(ordered_sum(proposal.matrix * weighted))
         spread = ordered_sum(law.mass * ordered_sum(weighted))
@@ -217,8 +215,7 @@ class _Plan:
 
 
 def _onward(columns: Floats, transition: Floats) -> Floats:
-    """Return the sum over u of columns[u] transition[u, v] in the order of u, `(n,
-    sequences, rows)`."""
+    """Return the sum of columns[u] transition[u, v] in the order of u."""
     total = np.zeros_like(columns)
     for symbol in range(len(columns)):
         total = total + columns[symbol] * transition[symbol][:, None, None]
