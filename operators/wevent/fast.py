@@ -41,7 +41,6 @@ class Blocks(allocation.Rule):
 
     @property
     def largest(self) -> int:
-        """Return what one sample costs."""
         return self.epsilon // 2 // self.samples
 
     def start(self, rows: int) -> State:
@@ -128,7 +127,6 @@ class Fast(FilteredStrategy):
         return self.samples or min(LARGEST_SAMPLES, max(1, self.window * samples // ticks))
 
     def start(self, rows: int) -> State:
-        """Return the state before the first tick, with a filter that has seen nothing."""
         return {
             **super().start(rows),
             **self._fresh_filter(rows, REMEMBERED),

@@ -32,11 +32,9 @@ class Declared(allocation.Rule):
 
     @property
     def largest(self) -> int:
-        """Return the largest budget that is declared."""
         return max(self.first, self.each, self.last)
 
     def offer(self, state: State, flags: Booleans) -> Offer:
-        """Offer what is declared for the number of the tick."""
         tick = state["tick"]
         publication = np.where(tick == 0, self.first, self.each)
         if self.horizon is not None:

@@ -46,7 +46,6 @@ class Shares(allocation.Rule):
 
     @property
     def largest(self) -> int:
-        """Return a fifth of epsilon."""
         return self.epsilon // LARGEST_PART
 
     def start(self, rows: int) -> State:
@@ -58,7 +57,6 @@ class Shares(allocation.Rule):
         }
 
     def offer(self, state: State, flags: Booleans) -> Offer:
-        """Offer a share where a sample is due."""
         logarithm = charge_of_ratio(state["interval"] / ONE_TICK + 1.0)
         share = np.minimum(
             logarithm // (PER_LOGARITHM * (UNITS_PER_NAT >> SHARE_BITS)), LARGEST_SHARE
@@ -141,7 +139,6 @@ class RescueDp(FilteredStrategy):
             raise ValueError(f"process_variance: must be from 0 to 1e18, not {value}")
 
     def start(self, rows: int) -> State:
-        """Return the state before the first tick, with a filter that has seen nothing."""
         return {
             **super().start(rows),
             **self._fresh_filter(rows, REMEMBERED),
