@@ -16,7 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fugu.dataflows.commands.cli.fugu import app
-from fugu.dataflows.pipeline import mechanisms
+from fugu.dataflows.kinds import laplace
+from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.operators.noise.laplace_release import LaplaceRelease
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
@@ -38,14 +39,14 @@ LAPLACE = with_change(
 def fugu_audit_of_symbols(kind: type[ConditionalRandomizedResponse]) -> None:
     """`fugu audit` of a pipeline file whose mechanism is of this class."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(mechanisms._MARKOV, "crr", kind)
+        patch.setattr(CrrOperator, "release", kind)
         assert exit_code(PIPELINE) == 0
 
 
 def fugu_audit_of_numbers(kind: type[LaplaceRelease]) -> None:
     """The same for numbers; nothing is known of these but what is seen."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mechanisms, "LaplaceRelease", kind)
+        patch.setattr(laplace, "LaplaceRelease", kind)
         assert exit_code(LAPLACE) == 0
 
 

@@ -1,4 +1,4 @@
-"""What sections of real-time release have in common: a budget for a series, and a filter."""
+"""Share what sections of real-time release have in common: a budget for a series, and a filter."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -16,7 +16,7 @@ PREDICTED_BARS = (
     "with every tick since the last measurement. Of generated random walks and ramps it held 90 % "
     "and more (77 % where noise hid a trend); it knows nothing of a step or a new habit since."
 )
-"""What an analyst must know of them."""
+"""Say what an analyst must know of predictions."""
 _PRESENTED = {
     "none": "as it is",
     "integer": "rounded to a whole number of units",
@@ -25,13 +25,13 @@ _PRESENTED = {
 
 
 class FixedWeight(Section):
-    """Every noisy value has this weight, and the prediction the rest."""
+    """Give every noisy value this weight, and the prediction the rest."""
 
     weight: Annotated[float, Field(gt=0, le=1, strict=False)]
 
 
 class SeriesBudget(Section):
-    """`epsilon` and `delta`, how they are shared, and what is made of noisy values.
+    """Declare `epsilon` and `delta`, how they are shared, and what is made of noisy values.
 
     `horizon` shares them among so many values, evenly or by `shares` that values take in turn,
     `period` among those of so many ticks, after which a new budget begins, and `decay` gives
@@ -61,7 +61,7 @@ class SeriesBudget(Section):
 
     @property
     def weight(self) -> float | None:
-        """Of a noisy value; None where the filter learns it, 1 where there is no filter."""
+        """Return that of a noisy value; None where the filter learns it, 1 where there is none."""
         match self.filter:
             case "adaptive":
                 return None
@@ -72,7 +72,7 @@ class SeriesBudget(Section):
         raise AssertionError(self.filter)
 
     def release_parameters(self) -> dict[str, Any]:
-        """What `RealTimeRelease` is to know of it."""
+        """Return what `RealTimeRelease` is to know of it."""
         return {
             "epsilon": float(self.epsilon),
             "delta": float(self.delta),
@@ -85,7 +85,7 @@ class SeriesBudget(Section):
         }
 
     def budget_in_words(self) -> dict[str, object]:
-        """Budget and filter, for people."""
+        """Say budget and filter."""
         return {
             "epsilon": f"{self.epsilon:g} nats with delta {self.delta:g}, {self._shared}",
             "filter": self._filtered,

@@ -1,38 +1,41 @@
-"""Randomized response: no model is needed."""
+"""Share what kinds of randomized response have in common."""
 
-from typing import Literal, Self
+from collections.abc import Sequence
+from typing import Self
 
 from pydantic import model_validator
 
-from fugu.dataflows.kinds.alphabets import SymbolOperator
+from fugu.dataflows.kinds.families.symbols import SymbolOperator
+from fugu.dataflows.records.codec import Values
+from fugu.dataflows.records.symbol_reports import PlainSymbols, SymbolSets
 
 
-class RandomizedResponseOperator(SymbolOperator):
-    """The true symbol or by chance another one; or, for `oue`, a set that holds it by chance."""
-
-    kind: Literal["grr", "oue"]
-    output: Literal["bits", "symbol"] | None = None
+class ResponseOperator(SymbolOperator):
+    """Release true symbols or others by chance, without a model."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if len(self.alphabet) < 2:
             raise ValueError("alphabet must list two symbols or more: one alone says nothing")
-        if self.kind == "grr" and self.output is not None:
-            raise ValueError("output is for kind: oue only; grr releases a symbol. Delete it")
         return self
 
     @property
     def releases_sets(self) -> bool:
-        """Whether a release is a set of symbols."""
-        return self.kind == "oue" and self.output != "symbol"
+        """Return whether a release is a set of symbols."""
+        return False
+
+    def values(self, fields: Sequence[str]) -> Values:
+        """Return how one symbol is read, and a symbol or a set is written."""
+        form = SymbolSets if self.releases_sets else PlainSymbols
+        return form(fields[0], self.alphabet, other=self.other)
 
     def parameters(self) -> dict[str, object]:
-        """What people want to see of it."""
+        """Return what people want to see of the section."""
         released = "a set of symbols" if self.releases_sets else "one symbol"
         return {**super().parameters(), "release": released}
 
     def how_to_read(self) -> list[str]:
-        """What an analyst must know of the output."""
+        """Return what an analyst must know of the output."""
         what = (
             "a release is a set: the true symbol is in it half of the time, and others are by "
             "chance; it may be empty."

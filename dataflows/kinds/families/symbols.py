@@ -1,13 +1,16 @@
-"""Operators whose values are symbols of a declared alphabet."""
+"""Share what operators over symbols of a declared alphabet have in common."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from fugu.dataflows.base.section import Epsilon, Section
+from fugu.dataflows.base.section import Epsilon
 from fugu.dataflows.files.alphabet_file import read_alphabet
+from fugu.dataflows.kinds.families.section import OperatorSection
+from fugu.dataflows.records.codec import Values
+from fugu.dataflows.records.symbols import Symbols
 
 _MOST_SHOWN = 20
 
@@ -56,7 +59,7 @@ Alphabet = Annotated[list[str] | list[int], BeforeValidator(_alphabet)]
 
 
 def in_short(symbols: Sequence[str | int]) -> str:
-    """All symbols of a small alphabet; how many a large one has, and its ends.
+    """List all symbols of a small alphabet; say how many a large one has, and its ends.
 
     >>> in_short([f"page-{number}" for number in range(1, 5001)])
     '5,000 symbols: page-1, page-2, …, page-5000'
@@ -67,10 +70,13 @@ def in_short(symbols: Sequence[str | int]) -> str:
     return ", ".join(names)
 
 
-class AlphabetOperator(Section):
-    """Symbols of an alphabet in: listed here, or in a file that is read with the pipeline file."""
+class AlphabetOperator(OperatorSection):
+    """Read symbols of an alphabet: listed here, or in a file that is read with the section."""
 
-    reads: ClassVar[frozenset[str]] = frozenset({"alphabet", "other"})
+    example = "alphabet: [rest, light, moderate, vigorous]\nepsilon: 1.0\n"
+    becomes = "one symbol"
+    protected = "each symbol, per record"
+    reads = frozenset({"alphabet", "other"})
 
     alphabet: Alphabet
     other: str | int | None = None
@@ -84,8 +90,12 @@ class AlphabetOperator(Section):
             )
         return self
 
+    def values(self, fields: Sequence[str]) -> Values:
+        """Return how one symbol is read, and one is written."""
+        return Symbols(fields[0], self.alphabet, other=self.other)
+
     def parameters(self) -> dict[str, object]:
-        """What people want to see of it."""
+        """Return what people want to see of the section."""
         return {
             "alphabet": in_short(self.alphabet),
             "unknown symbols": "dead letter" if self.other is None else f"become {self.other}",
@@ -93,10 +103,15 @@ class AlphabetOperator(Section):
 
 
 class SymbolOperator(AlphabetOperator):
-    """One symbol in; epsilon in nats per release."""
+    """Release something for each symbol; epsilon counts nats per release."""
 
     epsilon: Annotated[Epsilon, Field(le=50)]
 
+    @property
+    def nats_per_release(self) -> float:
+        """Return epsilon."""
+        return float(self.epsilon)
+
     def parameters(self) -> dict[str, object]:
-        """What people want to see of it."""
+        """Return what people want to see of the section."""
         return {"epsilon": f"{self.epsilon:g} nats per release", **super().parameters()}

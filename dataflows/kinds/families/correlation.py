@@ -1,4 +1,4 @@
-"""What is declared about how ticks of one user depend on each other, and when that is flagged."""
+"""Declare how ticks of one user depend on each other, and when that is flagged."""
 
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.files.matrix_file import read_matrix
 from fugu.operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.wevent.flags import Flags, Markov, Released, Schedule
 
 Share = Annotated[float, Field(gt=0, le=1, strict=False)]
 
@@ -36,8 +37,9 @@ Rows = Annotated[list[list[float]], BeforeValidator(_matrix)]
 
 
 class Correlation(Section):
-    """How ticks of one user depend on each other, and the most that a reader who knows it may learn
-    about one tick, in nats; without `backward` the chain is read backwards in its long run."""
+    """Declare how ticks of one user depend on each other, and the most that a reader who knows it
+    may learn about one tick, in nats; without `backward` the chain is read backwards in its long
+    run."""
 
     transition: Rows
     backward: Rows | None = None
@@ -50,19 +52,19 @@ class Correlation(Section):
 
     @cached_property
     def known(self) -> TemporalCorrelation:
-        """The same for computing leakages; the work grows with the third power of the values."""
+        """Return the same for leakages; the work grows with the third power of the values."""
         return TemporalCorrelation.of(self.transition, self.backward)
 
 
 class MarkovFlags(Section):
-    """Always, if rows of a public transition matrix are as far apart as `threshold`."""
+    """Flag always, if rows of a public transition matrix are as far apart as `threshold`."""
 
     matrix: Rows
     threshold: Share = 0.5
 
 
 class ReleasedFlags(Section):
-    """If the last two publications are as correlated as this."""
+    """Flag where the last two publications are as correlated as this."""
 
     released: Share
 
@@ -96,3 +98,16 @@ FlagsSection = Annotated[
     Discriminator(_form_of_flags),
     BeforeValidator(_flags),
 ]
+
+
+def flags_of(section: bool | list[bool] | MarkovFlags | ReleasedFlags) -> Flags:
+    """Return the same for a strategy."""
+    match section:
+        case bool(always):
+            return Schedule((always,))
+        case list(pattern):
+            return Schedule(tuple(pattern))
+        case MarkovFlags(matrix=matrix, threshold=threshold):
+            return Markov(tuple(tuple(row) for row in matrix), threshold)
+        case ReleasedFlags(released=threshold):
+            return Released(threshold)

@@ -1,15 +1,18 @@
-"""How far apart two symbols are: `operator.distance`."""
+"""Say how far apart two symbols are: `operator.distance`."""
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, ValidationInfo
+import numpy as np
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from fugu.dataflows.base.section import Section
-from fugu.dataflows.files.points_file import problem_with
+from fugu.dataflows.files.points_file import problem_with, read_points
+from fugu.dataflows.kinds.families.section import Files
+from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
 
 
 class PlacedSymbols(Section):
-    """Where each symbol lies: a points file, or one list of coordinates for each symbol."""
+    """Say where each symbol lies: in a points file, or with a list of coordinates for each."""
 
     points: str | list[list[float]]
 
@@ -29,11 +32,7 @@ def _distance(distance: object) -> object:
     return distance
 
 
-Placed = Annotated[Literal["hamming", "ordered"] | PlacedSymbols, BeforeValidator(_distance)]
-"""How far apart two symbols are."""
-
-
-def fitting(distance: str | PlacedSymbols, before: ValidationInfo) -> str | PlacedSymbols:
+def _fitting(distance: str | PlacedSymbols, before: ValidationInfo) -> str | PlacedSymbols:
     if isinstance(distance, PlacedSymbols) and isinstance(distance.points, list):
         symbols = before.data.get("alphabet", distance.points)
         problem = problem_with(distance.points, len(symbols))
@@ -42,7 +41,31 @@ def fitting(distance: str | PlacedSymbols, before: ValidationInfo) -> str | Plac
     return distance
 
 
+Placed = Annotated[
+    Literal["hamming", "ordered"] | PlacedSymbols,
+    BeforeValidator(_distance),
+    AfterValidator(_fitting),
+]
+"""How far apart two symbols of the alphabet are."""
+
+
+def distance_between(
+    alphabet: list[str] | list[int], distance: str | PlacedSymbols, files: Files
+) -> Distance:
+    """Return the same for a mechanism, points files read."""
+    match distance:
+        case PlacedSymbols(points=str(path)):
+            return read_points(files.resolve(path), alphabet)
+        case PlacedSymbols(points=points):
+            return Points(np.array(points))
+        case "ordered":
+            return Ordered()
+        case _:
+            return HAMMING
+
+
 def in_words(distance: str | PlacedSymbols) -> str:
+    """Say the same to people."""
     match distance:
         case PlacedSymbols(points=str(file)):
             return f"Euclidean, between the points of {file}"

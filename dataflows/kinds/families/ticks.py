@@ -1,4 +1,4 @@
-"""Ticks of event time, as operators over them write them."""
+"""Declare ticks of event time, as operators over them write them."""
 
 from datetime import timedelta
 from typing import Annotated, Self
@@ -13,8 +13,8 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 class StreamTimeSection(Section):
-    """Whose records move stream time: of so many people together, or heartbeats, keys that belong
-    to nobody and are written to every partition."""
+    """Say whose records move stream time: those of so many people together, or heartbeats, keys
+    that belong to nobody and are written to every partition."""
 
     distinct_keys: int | None = Field(default=None, ge=1, le=1_000)
     heartbeats: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)] | None = (
@@ -29,13 +29,13 @@ class StreamTimeSection(Section):
 
     @property
     def as_declared(self) -> StreamTime:
-        """The same for ticks."""
+        """Return the same for ticks."""
         beats = frozenset(key.encode() for key in self.heartbeats or ())
         return StreamTime(self.distinct_keys or DISTINCT_KEYS, beats)
 
 
 class Lateness(Section):
-    """How long after its end a tick closes, and whose records say what time it is."""
+    """Say how long after its end a tick closes, and whose records say what time it is."""
 
     stream_time: StreamTimeSection = StreamTimeSection(distinct_keys=DISTINCT_KEYS)
     grace: Annotated[timedelta, BeforeValidator(between("0s", "30d"))] = timedelta(0)
@@ -48,12 +48,12 @@ class Lateness(Section):
 
     @property
     def grace_milliseconds(self) -> int:
-        """The same as a number."""
+        """Return the same as a number."""
         return self.grace // _MILLISECOND
 
 
 class EventTimeTicks(Lateness):
-    """How long a tick is, too."""
+    """Say how long a tick is, too."""
 
     width: Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
 
@@ -65,5 +65,5 @@ class EventTimeTicks(Lateness):
 
     @property
     def milliseconds(self) -> tuple[int, int]:
-        """Width and grace."""
+        """Return width and grace."""
         return self.width // _MILLISECOND, self.grace_milliseconds
