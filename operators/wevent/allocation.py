@@ -237,12 +237,6 @@ class BudgetAbsorption(Rule):
         }
 
 
-def window_spend(state: State, charge: Integers) -> Integers:
-    """Return what a window is charged that ends with this charge; `state` is that before it."""
-    spend: Integers = state["recent"].sum(axis=1) + charge
-    return spend
-
-
 def pushed(last: Integers, newest: Integers) -> Integers:
     """Forget the oldest entry of each row and append the newest."""
     return np.concatenate([last, newest[:, None]], axis=1)[:, 1:].copy()

@@ -65,11 +65,10 @@ class Blocks(allocation.Rule):
 class Fast(FilteredStrategy):
     """Publish what a filter makes of few samples, taken the more often the more they surprise it.
 
-    Claim. Any `window` consecutive ticks are epsilon-DP together for what one person contributes to
-    them (w-event privacy), up to the delta of finite precision. Ticks are cut into blocks of
-    `window`; a block takes at most `samples` samples, which share one half of epsilon, and a window
-    meets at most two blocks. When to sample, and the filter, are functions of earlier samples: they
-    are post-processing. All bins are sampled together, since people move between them.
+    Claim. As for `Uniform`. Ticks are cut into blocks of `window`; a block takes at most `samples`
+    samples, which share one half of epsilon, and a window meets at most two blocks. When to sample,
+    and the filter, are functions of earlier samples: they are post-processing. All bins are sampled
+    together, since people move between them.
 
     In a block, a random walk with variance Q per tick, seen with noise of variance R, is filtered:
     after the first sample z the estimate is z and its variance 100; a later sample adds

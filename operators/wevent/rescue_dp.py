@@ -75,10 +75,9 @@ class Shares(allocation.Rule):
 class RescueDp(FilteredStrategy):
     """Publish what a filter makes of samples that one controller takes of all bins.
 
-    Claim. Any `window` consecutive ticks are epsilon-DP together for what one person contributes to
-    them (w-event privacy), up to the delta of finite precision: a sample costs at most 0.6 of what
-    the last window - 1 ticks left of epsilon. When to sample, how much to spend, and the filter are
-    functions of earlier samples: they are post-processing.
+    Claim. As for `Uniform`: a sample costs at most 0.6 of what the last window - 1 ticks left of
+    epsilon. When to sample, how much to spend, and the filter are functions of earlier samples:
+    they are post-processing.
 
     Correction. RescueDP runs one schedule per region, each with all of epsilon. That holds while
     nobody changes region within a window; whoever does is charged by every region, up to
