@@ -4,8 +4,7 @@ from random import Random
 
 import pytest
 
-from fugu.operators.swellfish.affected_ticks import affected_ticks
-from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.occurrence import Occurrence, affected_ticks
 from tests.operators.swellfish.enumeration import most_affected, random_occurrence
 
 
