@@ -16,5 +16,4 @@ class PbaOperator(WEventOperator):
     flags: FlagsSection = False
 
     def strategy(self) -> Mechanism:
-        """Return the strategy with its flags."""
         return self._made(self.strategy_class, self._cap(), flags_of(self.flags))
