@@ -21,9 +21,9 @@ from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.symbol_reports import PlainSymbols
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.bounding import Bounding, cells
 from fugu.dataflows.stages.log_entries import Entry, read_entry
-from fugu.dataflows.stages.merging import Merge, MergeState
+from fugu.dataflows.stages.merging import MergeState, Merging
+from fugu.dataflows.stages.summing import Summing, cells
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Releases
 from fugu.operators.randomness import DrawScope
@@ -91,11 +91,11 @@ class City:
         self.codec = Codec(self.operator.values(["zone"]), _LARGEST_VALUE, when)
         self.plain = Codec(PlainSymbols("zone", self.zones), _LARGEST_VALUE, when)
         admission = Admission("unchecked", PARTITIONS, USERS)
-        self.bounding = Bounding(self.ticks, groups, admission)
+        self.bounding = Summing(self.ticks, groups, admission)
         mechanism = self.operator.strategy()
         law = mechanism.law_digest()
         self.scope = DrawScope(Secret(bytes(32)), "bench", mechanism.kind, 1, law)
-        self.merge = Merge(mechanism, self.scope, "bench", PARTITIONS, groups)
+        self.merge = Merging(mechanism, self.scope, "bench", PARTITIONS, groups)
         self.figures = self.operator.figures()
 
     @cached_property

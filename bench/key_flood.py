@@ -16,9 +16,9 @@ from bench.child import Measured, measure
 from bench.outcomes import Outcomes, check_outcomes
 from bench.pipeline import Workplace, example_stream
 from bench.stream import key_of
+from fugu.dataflows.flows.state_directories import shard_directories
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.topics import find_topics
-from fugu.dataflows.state.directory import shard_directories
 from tests.kafka.topics import TopicFactory
 
 PERCENT = (10, 20, 30, 40, 60, 80, 100)

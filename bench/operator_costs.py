@@ -15,7 +15,7 @@ import numpy as np
 from bench.sip_steps import dense_model
 from fugu.dataflows.base.batches import DeadLetters, Decoded
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import Array, Integers, Mechanism
@@ -25,7 +25,7 @@ from fugu.operators.responses.generalized_randomized_response import Generalized
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
 from fugu.operators.secret import Secret
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
@@ -84,7 +84,7 @@ def measure_operators(say: Callable[[str], None]) -> list[OperatorCost]:
 
 def _measure(name: str, mechanism: Mechanism, shape: str, users: int, spread: str) -> OperatorCost:
     scope = DrawScope(Secret(bytes(32)), "bench", name, 1, mechanism.law_digest())
-    lift = Lift(mechanism, scope, "topic-id-of-the-source", Admission("unchecked", 1, 10**9))
+    lift = PerRecord(mechanism, scope, "topic-id-of-the-source", Admission("unchecked", 1, 10**9))
     table, keys = RowTable(lift.start), [b"user-%06d" % user for user in range(users)]
     table.rows_of(keys)
     rng = np.random.default_rng(7)

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 import orjson
 
-from fugu.dataflows.base.batches import Header, Reason
-from fugu.dataflows.flows.flow import Plan
-from fugu.dataflows.flows.preparation import Preparation
-from fugu.dataflows.flows.prepare import prepare
+from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.flows.preparation import prepared
 from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.envelope import RELEASE_HEADER
+from fugu.dataflows.records.published import release_id_of
 
 
 class WrongOutcomes(RuntimeError):
@@ -39,7 +38,7 @@ def check_outcomes(file: PipelineFile, room: int) -> Outcomes:
     In every partition the first `room` records must be released, and all others must be dead
     letters because of too many keys; `WrongOutcomes` otherwise.
     """
-    (plan,) = prepare(Preparation.of(file, StopFlag()), None)
+    (plan,) = prepared(file, None, StopFlag())
     try:
         fingerprint, client = plan.fingerprint, plan.client
         with (
@@ -61,7 +60,7 @@ def check_outcomes(file: PipelineFile, room: int) -> Outcomes:
 def _check_releases(plan: Plan, sink: Reader, partition: int, expected: range) -> None:
     end = sink.bounds([partition])[partition].end
     found = [
-        _release_id(headers)
+        release_id_of(headers)
         for batch in sink.read_range(partition, 0, end)
         for headers in batch.headers
     ]
@@ -95,7 +94,3 @@ def _dead_letters(dead: Reader, partition: int) -> Iterator[tuple[int, str]]:
         for value in batch.values:
             letter = orjson.loads(value or b"{}")
             yield letter["offset"], letter["reason"]
-
-
-def _release_id(headers: list[Header]) -> bytes | None:
-    return next((content for name, content in headers if name == RELEASE_HEADER), None)

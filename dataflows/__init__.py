@@ -1,1 +1,22 @@
-"""Everything that touches the outside: Kafka, bytewax, files, the command line."""
+"""Everything that touches the outside: Kafka, bytewax, files, the command line.
+
+The folders are floors of a house: each imports only from those that `FLOORS` names before it.
+"""
+
+FLOORS = (
+    "base",
+    "files",
+    "records",
+    "kafka",
+    "state",
+    "stages",
+    "policies",
+    "kinds",
+    "pipeline",
+    "publishing",
+    "flows",
+    "monitoring",
+    "run",
+    "offline",
+    "commands",
+)

@@ -37,6 +37,11 @@ def encode_each(numbers: Integers, before: bytes = b"") -> EqualParts:
     return EqualParts.of_integers(before + _INTEGER_LENGTH, numbers)
 
 
+def digest_of(*fields: Field) -> bytes:
+    """Return 32 bytes that identify a sequence of fields."""
+    return blake2b(encode_fields(*fields), digest_size=32).digest()
+
+
 def binding_digest(*fields: Field) -> bytes:
     """Digest of the exact, platform-independent data a draw is applied to."""
     return blake2b(encode_fields(*fields), digest_size=32).digest()

@@ -97,6 +97,43 @@ def _times(number: int, delta: float) -> float:
     return min(1.0, nextafter(number * delta, inf)) if delta > 0.0 else 0.0
 
 
+def local_privacy(
+    epsilon: float,
+    what: Literal["symbol", "number"],
+    composition: str,
+    own: str,
+    proof: str,
+    finite_precision_delta: float = 0.0,
+) -> Guarantee:
+    """Return the promise of a release that stands alone and needs no model.
+
+    `own` is what the mechanism does not cover besides what none of them does.
+    """
+    return Guarantee(
+        notion="ldp",
+        epsilon=epsilon,
+        delta=0.0,
+        per="release",
+        neighbours=Neighbours("stream", what, "replaced"),
+        relative_to="no model: any prior, and any correlation within the stream",
+        composition=composition,
+        trust="the pipeline sees raw values; readers of the sanitized topic do not",
+        assumptions=(
+            "streams of different keys are independent of each other",
+            "the keyed hash BLAKE2b is a pseudo-random function of the secret",
+        ),
+        not_covered=(
+            "when records arrive, how many there are, and which key they carry "
+            "(a pseudonym at most)",
+            own,
+            "refused records: that they were refused is public",
+            "whoever obtains the secret can remove all randomness",
+        ),
+        proof=proof,
+        finite_precision_delta=finite_precision_delta,
+    )
+
+
 CONTRIBUTIONS = Neighbours("person", "contribution", "replaced-or-none")
 """What a person contributes may have been anything else."""
 PRESENCE = Neighbours("person", "contribution", "presence")

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from fugu.operators.columns import copied, put, taken
 from fugu.operators.mechanism import (
     Array,
     Draws,
@@ -81,22 +82,21 @@ def run_in_rounds(
     total: int | None = None,
 ) -> Run:
     """A run of steps, for draws and machines that know no other one."""
-    state = {name: column.copy() for name, column in state.items()}
+    state = copied(state)
     ended = np.zeros(len(state["spent"]), dtype=bool)
     paid = np.zeros(len(rows), dtype=bool)
     spent = np.zeros(len(rows), dtype=np.int64)
     parts = []
     for chosen in rounds_of_distinct_rows(rows):
         if total is not None:
-            charge = mechanism.next_charge({n: c[rows[chosen]] for n, c in state.items()})
+            charge = mechanism.next_charge(taken(state, rows[chosen]))
             ended[rows[chosen]] |= state["spent"][rows[chosen]] + charge > total
         going_on = chosen[~ended[rows[chosen]]]
         row = rows[going_on]
-        before = {name: column[row] for name, column in state.items()}
+        before = taken(state, row)
         its = draws_of(draws, going_on, len(rows))
         after, releases = mechanism.step(before, Inputs(inputs.values[going_on]), its)
-        for name, column in after.items():
-            state[name][row] = column
+        put(state, row, after)
         paid[going_on] = True
         spent[chosen] = state["spent"][rows[chosen]]
         parts.append((going_on, releases))

@@ -47,7 +47,7 @@ from fugu.operators.mechanism import Draws, Integers, Words
 from fugu.operators.secret import Secret
 
 if TYPE_CHECKING:
-    from fugu.operators.compiled.keyed_words import Absorbed, Joined
+    from fugu.operators.compiled_keyed_words import Absorbed, Joined
 
 WORDS_PER_BLOCK = 8
 RELEASE_IDS_PER_BLOCK = 4
@@ -75,14 +75,14 @@ class KeyedPrefix:
     @cached_property
     def compiled(self) -> "Absorbed":
         """The same for `fugu.operators.compiled`."""
-        from fugu.operators.compiled.keyed_words import Absorbed
+        from fugu.operators.compiled_keyed_words import Absorbed
 
         return Absorbed.of(self._secret.reveal(), encode_fields(*self._fields))
 
     def digests_of(self, contents: Sequence[bytes]) -> bytes:
         """The digest of the prefix and one more field, 64 bytes each."""
         if len(contents) >= WORTH_COMPILING and compiled.available():
-            from fugu.operators.compiled.keyed_words import Joined, draw_digests
+            from fugu.operators.compiled_keyed_words import Joined, draw_digests
 
             return draw_digests(self.compiled, Joined.of(contents)).tobytes()
         digests = []
@@ -212,14 +212,14 @@ class KeyedDraws:
     @cached_property
     def joined(self) -> "tuple[Joined, Joined]":
         """Keys and positions for `fugu.operators.compiled`."""
-        from fugu.operators.compiled.keyed_words import Joined
+        from fugu.operators.compiled_keyed_words import Joined
 
         return Joined.of(self.stream_keys), Joined.of(self.positions)
 
     def _compiled_words(
         self, purpose: str, binding: Sequence[bytes], coordinates: int, blocks: int
     ) -> Words:
-        from fugu.operators.compiled.keyed_words import Joined, draw_words
+        from fugu.operators.compiled_keyed_words import Joined, draw_words
 
         purpose_field, bindings = encode_field(purpose), Joined.of(binding)
         prefix, columns = self.prefix.compiled, self.joined

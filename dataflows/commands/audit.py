@@ -16,7 +16,7 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 @dataclass(frozen=True)
 class Options:
-    """How hard to attack, and what to show; `confidence` is in per cent."""
+    """Hold how hard to attack, and what to show; `confidence` is in per cent."""
 
     runs: int
     steps: int

@@ -67,7 +67,7 @@ def evaluate(file: PipelineFile, options: Options) -> None:
 def _planned(
     file: PipelineFile, sample: "Sample", options: Options
 ) -> tuple[int, Callable[[Advance], "Report"]]:
-    """How long a run of everything is, in records or in ticks, and what measures it."""
+    """Return how long a run of everything is, in records or ticks, and what measures it."""
     if file.pipeline.operator.evaluation == "real_time":
         from fugu.dataflows.offline.evaluation.aggregates.real_time import RealTimeEvaluation
 

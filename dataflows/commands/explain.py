@@ -133,7 +133,7 @@ def _parameters(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
 
 
 def key_in_words(pipeline: Pipeline) -> str:
-    """Say whom a release names."""
+    """Say which key a release carries."""
     key = pipeline.sink.key
     of_groups = pipeline.operator.stage is StageKind.AGGREGATE and key != "none"
     return "the group" if of_groups else key
@@ -146,7 +146,7 @@ def _print_list(console: Console, title: str, lines: list[str]) -> None:
 
 
 def _numbers(entries: Iterable[object]) -> Iterator[float]:
-    """All of a list of numbers, or of lists of them."""
+    """Yield all numbers of a list, or of lists of lists."""
     for entry in entries:
         if isinstance(entry, list):
             yield from _numbers(entry)

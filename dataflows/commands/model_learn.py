@@ -30,7 +30,7 @@ _OTHER = "OTHER"
 
 @dataclass(frozen=True)
 class Options:
-    """What to learn from, and how; a pipeline file fills in what is None."""
+    """Hold what to learn from, and how; a pipeline file fills in what is None."""
 
     files: list[Path]
     topic: str | None

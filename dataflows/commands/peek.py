@@ -10,7 +10,7 @@ from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.envelope import GUARANTEE_HEADER, RELEASE_HEADER
+from fugu.dataflows.records.published import GUARANTEE_HEADER, RELEASE_HEADER
 
 Record = dict[str, object]
 

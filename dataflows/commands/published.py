@@ -14,9 +14,9 @@ from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kinds import ResponseOperator
 from fugu.dataflows.pipeline.guarantee_text import guarantee_id
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.envelope import GUARANTEE_HEADER, RELEASE_HEADER
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_fields import Refused
+from fugu.dataflows.records.published import GUARANTEE_HEADER, RELEASE_HEADER
 from fugu.operators.mechanism import Mechanism
 
 Streams = dict[bytes, "array[int]"]

@@ -16,11 +16,12 @@ from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.flows.former_stages import former_rows
+from fugu.dataflows.flows.state_directories import all_directories
 from fugu.dataflows.pipeline.mechanisms import columns_of, configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.secrets import read_keys, write_keys
 from fugu.dataflows.stages.per_record import exhaustible
-from fugu.dataflows.state.directory import StateDirectory, all_directories
+from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.row_block import read
 from fugu.dataflows.state.row_log import blocks, generation_of, log_files, read_rows
@@ -31,7 +32,7 @@ from fugu.operators.mechanism import Mechanism
 
 @dataclass(frozen=True)
 class Partition:
-    """What the newest complete log of one partition holds."""
+    """Describe the newest complete log of one partition."""
 
     shard: int
     partition: int

@@ -17,7 +17,8 @@ from rich.console import Console
 from fugu.dataflows.base.errors import NEW_PIPELINE, ConfigurationError, StartRefused
 from fugu.dataflows.commands.published import Streams, published_symbols
 from fugu.dataflows.commands.state import newest_table, require_graceful_stop, stopped
-from fugu.dataflows.flows.preparation import own_begin
+from fugu.dataflows.flows.first_start import own_begin
+from fugu.dataflows.flows.state_directories import shard_directories
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.pipeline.config import reading_digest
@@ -28,7 +29,7 @@ from fugu.dataflows.pipeline.topics import bounds_of, find_topics
 from fugu.dataflows.publishing.envelope import Pseudonyms
 from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.stages.per_record import exhaustible
-from fugu.dataflows.state.directory import StateDirectory, shard_directories
+from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.row_log import RowLog, generation_of, log_files
 from fugu.operators.budget import Budgeted, without_budget
@@ -51,7 +52,7 @@ class Change:
     pseudonyms: Pseudonyms
 
     def told_by(self, streams: Streams) -> Callable[[list[bytes], State], State]:
-        """What `crr` goes on with; `StartRefused` unless all releases are there."""
+        """Return what `crr` goes on with; `StartRefused` unless all releases are there."""
         start = columns_of(self.after.pipeline, self.becomes)
 
         def columns(keys: list[bytes], before: State) -> State:
@@ -99,7 +100,7 @@ def continue_(after: PipelineFile, before: PipelineFile) -> None:
 
 
 def change_between(before: PipelineFile, after: PipelineFile) -> Change:
-    """What changes; `ConfigurationError` lists everything that may not."""
+    """Return what changes; `ConfigurationError` lists everything that may not."""
     old, new = before.pipeline, after.pipeline
     was, becomes = configure(before).mechanism, configure(after).mechanism
     grr, crr = without_budget(was), without_budget(becomes)
@@ -133,7 +134,7 @@ def change_between(before: PipelineFile, after: PipelineFile) -> Change:
 
 
 def _is_before(directory: StateDirectory, change: Change) -> bool:
-    """Whether the shard still has the state of the version before; refused if of another one."""
+    """Return whether the shard still has the state of the version before; refuse any other one."""
     stored = directory.stored()
     if stored is None:
         raise ConfigurationError(f"there is no state in {directory.path}; has the pipeline run?")
@@ -188,7 +189,7 @@ def _write(
 def _fingerprint(
     stored: Fingerprint, stopped_at: dict[str, int], change: Change, client: Client
 ) -> Fingerprint:
-    """That of the next version, which begins where the one before stopped."""
+    """Return the fingerprint of the next version, which begins where the one before stopped."""
     pipeline, partitions = change.after.pipeline, stored.own_partitions
     topics, ledger = find_topics(client, pipeline), find_ledger(client, pipeline)
     sink = bounds_of(client, topics.sink, partitions)

@@ -10,14 +10,14 @@ from rich.console import Console
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.commands.state import require_graceful_stop, stopped
-from fugu.dataflows.flows.preparation import layout_of
+from fugu.dataflows.flows.sections import layout_of
 from fugu.dataflows.pipeline.config import Pipeline, reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
-from fugu.operators.former_laws import former_implementation, former_law_digest
 from fugu.operators.mechanism import Mechanism
+from fugu.operators.upgrades.former_laws import former_implementation, former_law_digest
 
 
 def upgrade(file: PipelineFile) -> None:

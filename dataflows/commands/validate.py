@@ -33,7 +33,7 @@ class Checks:
         self.results: list[tuple[str, str, str]] = []
 
     def passed(self, what: str, detail: str) -> None:
-        """Nothing to do."""
+        """Report that a check passed."""
         self.results.append((what, "ok", detail))
 
     def failed(self, what: str, advice: str) -> None:

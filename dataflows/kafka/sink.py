@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 
 from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
 
-from fugu.dataflows.base.batches import Header, Outgoing
+from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import NEW_PIPELINE, ReleaseMismatch, StartRefused
 from fugu.dataflows.base.metrics import RECORDS_OUT, REPLAYED, Metrics
 from fugu.dataflows.kafka.client import Client, Writer
 from fugu.dataflows.kafka.source import part_names
-from fugu.dataflows.publishing.envelope import RELEASE_HEADER, record_digest
+from fugu.dataflows.records.published import record_digest, release_id_of
 
 log = logging.getLogger(__name__)
 
@@ -43,14 +43,14 @@ ReleaseIds = Callable[[int, Sequence[int]], list[bytes]]
 
 @dataclass(frozen=True)
 class Shared:
-    """How the records of one pipeline are found in a topic of many: by part and key."""
+    """Find the records of one pipeline in a topic of many, by part and key."""
 
     partitions: int
     is_own: Callable[[int, bytes | None], bool]
 
 
 class KafkaSink(FixedPartitionedSink[Outgoing, int]):
-    """Some partitions of one output topic.
+    """Write some partitions of one output topic.
 
     `begin` holds their first offsets when the pipeline was created: where to look for releases if
     the process died before its first snapshot. `release_ids` names the releases of source records.
@@ -82,8 +82,10 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         self._parts: dict[int, KafkaSinkPart] = {}
 
     def has_caught_up(self, partitions: Iterable[int]) -> bool:
-        """Whether everything that was published before the start has come again; `partitions` had
-        records to read, and bytewax makes a part when its first item comes."""
+        """Return whether the replay has reached everything published before the start.
+
+        `partitions` had records to read; bytewax makes a part when its first item comes.
+        """
         parts = self._parts
         return parts.keys() >= set(partitions) and not any(p.awaits for p in parts.values())
 
@@ -118,7 +120,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
                 for offset, timestamp, key, value, headers in batch.records():
                     if self._shared is not None and not self._shared.is_own(part, key):
                         continue
-                    release_id = _release_id(headers)
+                    release_id = release_id_of(headers)
                     if release_id is None or value is None:
                         log.warning(
                             "topic %s, partition %d, offset %d was not written by Fugu; "
@@ -179,7 +181,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
 
     @property
     def awaits(self) -> int:
-        """How many releases that are published have not come again."""
+        """Count the published releases that the replay has not reached yet."""
         return len(self._published)
 
     def write_batch(self, values: list[Outgoing]) -> None:
@@ -207,7 +209,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
     def _not_published(self, outgoing: Outgoing) -> Outgoing:
         fresh = []
         for index, headers in enumerate(outgoing.headers):
-            release_id = _release_id(headers)
+            release_id = release_id_of(headers)
             known = None if release_id is None else self._published.pop(release_id, None)
             if known is None:
                 if self._release_ids is not None:
@@ -241,7 +243,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         )
 
     def _explain_unmatched(self, release_ids: ReleaseIds, position: int) -> None:
-        """Once, when the replay reaches a release that is not published while others still are."""
+        """Explain once that the replay met a release that is not published, while others are."""
         if self._explained or not self._published:
             return
         self._explained = True
@@ -274,7 +276,3 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             "changed under a running pipeline, or something else writes to the topic; nothing "
             f"more was published to this partition. Restore what changed, or {NEW_PIPELINE}."
         )
-
-
-def _release_id(headers: list[Header]) -> bytes | None:
-    return next((content for name, content in headers if name == RELEASE_HEADER), None)

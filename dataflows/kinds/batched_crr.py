@@ -10,7 +10,7 @@ from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.symbol_batches import SymbolBatches
 from fugu.operators.mechanism import Mechanism
-from fugu.operators.sip.batched_release import LARGEST_WINDOW, BatchedRelease
+from fugu.operators.sip.batches.batched_release import LARGEST_WINDOW, BatchedRelease
 from fugu.operators.sip.kernels import Search
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.temporal.temporal_perturbation import End
@@ -27,7 +27,7 @@ epsilon_per_batch: 2.0
 model: heart-zones.model.json
 kernel: heuristic
 """
-    protected = "the sequence of a user's symbols, relative to the model and without one, per list"
+    protected = "a user's sequence of symbols, with the model and without one, per list"
 
     kind: Literal["batched_crr"]
     window: Annotated[int, Field(ge=1, le=LARGEST_WINDOW)]

@@ -12,9 +12,7 @@ class ColdStartCrrOperator(SymbolOperator):
     """Release as `grr`, and as `crr` once a stream has learned a model from its releases."""
 
     order = 104
-    protected = (
-        "the sequence of a user's symbols, relative to that model and without one, per release"
-    )
+    protected = "a user's sequence of symbols, with that model and without one, per release"
     example = SymbolOperator.example + "when_short: accept\n"
 
     kind: Literal["cold_start_crr"]

@@ -18,10 +18,7 @@ ticks: {width: 15m}
 window: 4
 correlation: {transition: [[0.9, 0.1], [0.2, 0.8]], at_most: 1.0}
 """
-    protected = (
-        WEventOperator.protected
-        + "; one tick also against an adversary who knows the transition matrix"
-    )
+    protected = WEventOperator.protected + "; and one tick, given the transition matrix"
 
     kind: Literal["quantified"]
     horizon: int | None = None

@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.policies import PolicyOperator
-from fugu.operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
+from fugu.operators.swellfish.ts_strategies import TSBudgetAbsorption
 
 
 class TsBudgetAbsorptionOperator(PolicyOperator):

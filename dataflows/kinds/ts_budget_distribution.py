@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.policies import PolicyOperator
-from fugu.operators.swellfish.ts_budget_distribution import TSBudgetDistribution
+from fugu.operators.swellfish.ts_strategies import TSBudgetDistribution
 
 
 class TsBudgetDistributionOperator(PolicyOperator):

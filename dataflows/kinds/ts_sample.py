@@ -1,7 +1,7 @@
 from typing import Literal
 
 from fugu.dataflows.kinds.families.policies import PolicyOperator
-from fugu.operators.swellfish.ts_sample import TSSample
+from fugu.operators.swellfish.ts_strategies import TSSample
 
 
 class TsSampleOperator(PolicyOperator):

@@ -11,7 +11,7 @@ from typing import Self
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from fugu.dataflows.base.metrics import REFUSED_STARTS, Metrics
-from fugu.dataflows.flows.plans import AnyPlan, partitions_of
+from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.monitoring.health import Health
 from fugu.dataflows.monitoring.refused_starts import RefusedStarts
 from fugu.dataflows.monitoring.report import Report
@@ -38,10 +38,15 @@ class Monitor:
             self._server = MetricsServer(endpoint.host, endpoint.port, pages)
         self._partitions: list[int] = []
 
-    def observe(self, plans: list[AnyPlan]) -> list[AnyPlan]:
+    def observe(self, plans: list[Plan]) -> list[Plan]:
         """The same plans, which from now on are measured."""
         first = plans[0]
-        self._partitions = partitions_of(plans)
+        self._partitions = sorted(
+            partition
+            for plan in plans
+            if plan.reads_source
+            for partition in plan.fingerprint.own_partitions
+        )
         if self._endpoint:
             topic, client = first.fingerprint.source_topic, first.client
             watch = SourceWatch(topic, self._metrics, lambda: client.reader(topic))

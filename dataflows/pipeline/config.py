@@ -18,8 +18,8 @@ from fugu.dataflows.base.durations import between
 from fugu.dataflows.base.logs import LogFormat
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.connection import Kafka
+from fugu.dataflows.kafka.partitioner import Partitioner
 from fugu.dataflows.kinds import Operator
-from fugu.dataflows.stages.admission import Partitioner
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.budget import WhenExhausted
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Literal
 
 import orjson
@@ -10,14 +9,12 @@ import orjson
 from fugu.dataflows.base.batches import DeadLetters, Header, Outgoing, Sanitized
 from fugu.dataflows.publishing.entries import ledger_key, stream_entry
 from fugu.dataflows.records.codec import Codec
-from fugu.operators.byte_fields import encode_fields
+from fugu.dataflows.records.published import GUARANTEE_HEADER, RELEASE_HEADER
 from fugu.operators.randomness import DrawScope, KeyedPrefix
 from fugu.operators.secret import Secret
 
 KeyPolicy = Literal["pseudonym", "original", "none"]
 
-RELEASE_HEADER = "fugu-release"
-GUARANTEE_HEADER = "fugu-guarantee"
 _REMEMBERED_PSEUDONYMS = 100_000
 
 
@@ -166,13 +163,3 @@ class Publisher:
             )
             for offset, reason, name in zip(dead.offsets, dead.reasons, dead.fields, strict=True)
         ]
-
-
-def record_digest(
-    key: bytes | None, value: bytes, headers: list[tuple[str, bytes]], timestamp: int
-) -> bytes:
-    """What must be equal when a release is published again."""
-    flat = [part for name, content in headers for part in (name, content)]
-    present = 0 if key is None else 1
-    content = encode_fields(present, key or b"", value, timestamp, *flat)
-    return blake2b(content, digest_size=32).digest()

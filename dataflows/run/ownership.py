@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable
 
 from fugu.dataflows.base.errors import StateInUse
+from fugu.dataflows.flows.state_directories import all_directories, root_directory
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.grace import GRACE_SECONDS
-from fugu.dataflows.state.directory import StateDirectory, all_directories, root_directory
+from fugu.dataflows.state.directory import StateDirectory
 
 PATIENCE_SECONDS = GRACE_SECONDS + 5
 """Longer than a process goes on without its supervisor."""

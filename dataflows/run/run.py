@@ -25,11 +25,10 @@ from bytewax.run import cli_main
 
 from fugu.dataflows.base.errors import ConfigurationError, FuguError, unexpected
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
-from fugu.dataflows.flows.aggregate_flow import BoundingPlan
-from fugu.dataflows.flows.flow import Plan
-from fugu.dataflows.flows.plans import AnyPlan, build_any, prepared
+from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.flows.preparation import prepared
+from fugu.dataflows.flows.sections import aggregate_of, end_of
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.link import Link
@@ -54,12 +53,7 @@ def run(
     To `finish` is to read nothing more, and to publish or discard what streams hold back. A
     `supervised` process stops when its supervisor is gone, too.
     """
-    operator = file.pipeline.operator
-    finishing = operator.finishing if finish else None
-    if finish and finishing is None:
-        raise ConfigurationError(
-            f"--finish: {operator.kind} holds nothing back that could be published; leave it out"
-        )
+    finishing = end_of(file.pipeline) if finish else None
     os.umask(0o077)
     stop = StopFlag()
     for stop_signal in (signal.SIGTERM, signal.SIGINT):
@@ -86,7 +80,7 @@ def _run(
         pipeline.sink.topic,
         plans[0].fingerprint.partitions,
         pipeline.state.shards,
-        sum(isinstance(plan, Plan | BoundingPlan) for plan in plans),
+        sum(plan.reads_source for plan in plans),
         plans[0].client.name,
         pipeline.state.every.total_seconds(),
     )
@@ -127,18 +121,18 @@ def flow(path: str) -> Dataflow:
     """The dataflow of an unsharded pipeline, for people who know bytewax.
 
     python -m bytewax.run "fugu.dataflows.run.run:flow('pipeline.yaml')" \\
-        -r STATE/shard-0000/recovery -s 1
+        -r STATE/shard-0000/recovery -s 1 -b 0
     """
     file = PipelineFile.read(Path(path))
-    aggregate = isinstance(file.pipeline.operator, AggregateOperator)
-    if file.pipeline.state.shards > 1 or aggregate:
+    if file.pipeline.state.shards > 1 or aggregate_of(file.pipeline):
         raise ConfigurationError("bytewax.run runs one dataflow only; use fugu run")
-    return build_any(prepared(file, None, StopFlag())[0]).dataflow
+    [plan] = prepared(file, None, StopFlag())
+    return plan.build().dataflow
 
 
-def _run_shard(file: PipelineFile, plan: AnyPlan, failures: list[FuguError]) -> None:
+def _run_shard(file: PipelineFile, plan: Plan, failures: list[FuguError]) -> None:
     try:
-        shard = build_any(plan)
+        shard = plan.build()
         plan.directory.note_start(finishing=plan.finishing)
         forget_unfinished_epochs(plan.directory.recovery)
         cli_main(

@@ -8,7 +8,7 @@ from contextlib import closing
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.base.logs import LogFormat
-from fugu.dataflows.kinds import AggregateOperator
+from fugu.dataflows.flows.sections import aggregate_of
 from fugu.dataflows.monitoring.refused_starts import RefusedStarts
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.child import Child
@@ -32,7 +32,7 @@ def supervise(file: PipelineFile, processes: int, log_format: LogFormat | None) 
         except StartRefused as error:
             RefusedStarts(file.resolve(pipeline.state.directory)).count(error)
             raise
-        merging = isinstance(pipeline.operator, AggregateOperator)
+        merging = aggregate_of(pipeline) is not None
         return keep_running(
             children, stop.requested, _Announcement(pipeline.name, children, merging)
         )

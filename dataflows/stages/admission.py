@@ -7,17 +7,10 @@ its budget still counts: beyond `max_keys` a new key is refused, and everybody k
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
-from zlib import crc32
-
-from kafka.partitioner.default import murmur2
 
 from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.kafka.partitioner import Partitioner, partition_of
 from fugu.dataflows.state.row_table import RowTable
-
-Partitioner = Literal["murmur2", "crc32", "unchecked"]
-
-_POSITIVE = 0x7FFFFFFF
 
 
 @dataclass(frozen=True)
@@ -57,12 +50,4 @@ class Admission:
     def _belongs(self, key: bytes, partition: int) -> bool:
         if self.partitioner == "unchecked":
             return True
-        return _PARTITIONERS[self.partitioner](key) % self.partitions == partition
-
-
-def _java(key: bytes) -> int:
-    """The default of Java and kafka-python producers."""
-    return int(murmur2(key)) & _POSITIVE
-
-
-_PARTITIONERS: dict[str, Callable[[bytes], int]] = {"murmur2": _java, "crc32": crc32}
+        return partition_of(key, self.partitions, self.partitioner) == partition

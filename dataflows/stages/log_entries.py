@@ -7,7 +7,7 @@ holds is raw data of the trusted zone, with access rules of its own.
 from dataclasses import dataclass
 
 from fugu.dataflows.base.errors import FuguError, StartRefused
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_block import read, written
 
 
@@ -22,7 +22,7 @@ class PolicyChange:
         return written({"policy_change": len(self.content)}, [self.content])
 
 
-Entry = Partial | PolicyChange
+Entry = PartialSums | PolicyChange
 
 
 def read_entry(content: bytes | None, place: str) -> Entry:
@@ -31,7 +31,7 @@ def read_entry(content: bytes | None, place: str) -> Entry:
         header, body = read(content or b"")
         if "policy_change" in header:
             return PolicyChange(body.take(header["policy_change"], "u1").tobytes())
-        return Partial.of(header, body)
+        return PartialSums.of(header, body)
     except (StartRefused, ValueError, KeyError, TypeError):
         raise FuguError(
             f"{place} was not written by this pipeline; something else writes to its internal "

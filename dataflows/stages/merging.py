@@ -14,7 +14,7 @@ import numpy as np
 from fugu.dataflows.stages.former_merge import former_progress, former_state, former_sums, is_former
 from fugu.dataflows.stages.log_entries import Entry, PolicyChange
 from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.progress import Progress
 from fugu.dataflows.state.row_block import column_bytes, described, read, written
 from fugu.operators.mechanism import (
@@ -51,7 +51,7 @@ class MergeState:
 
 
 @dataclass(frozen=True)
-class Merge:
+class Merging:
     """All partitions of the source topic identified by `source`, one row of the mechanism."""
 
     mechanism: Mechanism
@@ -95,7 +95,7 @@ class Merge:
         else:
             log.info("policies: %s", told)
 
-    def _completed(self, state: MergeState, partial: Partial) -> Iterator[tuple[int, Releases]]:
+    def _completed(self, state: MergeState, partial: PartialSums) -> Iterator[tuple[int, Releases]]:
         progress = state.progress
         if not progress.told(partial.partition, partial.tick, partial.skipped):
             return

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_block import read, written
 from fugu.operators.mechanism import Integers
 
@@ -18,14 +18,14 @@ class OpenTicks:
     """Partial sums by tick; those of ticks that were released are gone."""
 
     def __init__(self) -> None:
-        self._sums: dict[int, list[Partial]] = defaultdict(list)
-        self._added: list[Partial] = []
+        self._sums: dict[int, list[PartialSums]] = defaultdict(list)
+        self._added: list[PartialSums] = []
         self._released: list[int] = []
 
     def __len__(self) -> int:
         return len(self._sums)
 
-    def add(self, partial: Partial) -> None:
+    def add(self, partial: PartialSums) -> None:
         """Keep it, unless nobody contributed."""
         if len(partial.groups):
             self._sums[partial.tick].append(partial)
@@ -57,10 +57,10 @@ class OpenTicks:
         for tick in header["released"]:
             self._sums.pop(tick, None)
         for content in body.take_each(header["added"]):
-            partial = Partial.of(*read(content))
+            partial = PartialSums.of(*read(content))
             self._sums[partial.tick].append(partial)
 
 
-def _block(added: Iterable[Partial], released: list[int]) -> bytes:
+def _block(added: Iterable[PartialSums], released: list[int]) -> bytes:
     parts = [partial.encoded() for partial in added]
     return written({"added": [len(part) for part in parts], "released": released}, parts)

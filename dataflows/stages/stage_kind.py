@@ -6,10 +6,10 @@ from functools import partial
 
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.records.deduplication import Deduplication
-from fugu.dataflows.stages.bounding import cells
 from fugu.dataflows.stages.displaced import tick_columns
 from fugu.dataflows.stages.per_record import row_columns
 from fugu.dataflows.stages.series import series_columns
+from fugu.dataflows.stages.summing import cells
 from fugu.operators.mechanism import Mechanism, State
 
 

@@ -19,7 +19,10 @@ from fugu.operators.temporal.temporal_perturbation import End
 
 
 class WithDeadLetters(Protocol):
-    """What comes of a batch, refused records among it."""
+    """Describe what comes of a batch of one partition, refused records among it."""
+
+    @property
+    def partition(self) -> int: ...
 
     @property
     def dead(self) -> DeadLetters: ...

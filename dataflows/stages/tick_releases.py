@@ -36,8 +36,10 @@ class TickReleases:
         )
 
 
-TEMPORAL = ("tick", "epoch", "phase")
-"""What is said about releases that are displaced in time."""
+TEMPORAL: tuple[str, ...] = ("tick", "epoch", "phase")
+"""The annotations that are published with releases which are displaced in time."""
+CONFIDENCE: tuple[str, ...] = ("confidence",)
+"""Those of a batch that is released before it is full."""
 
 
 def sanitized_ticks(

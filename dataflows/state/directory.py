@@ -19,8 +19,6 @@ import orjson
 from pydantic import ValidationError
 
 from fugu.dataflows.base.errors import NEW_PIPELINE, FuguError, StartRefused, StateInUse
-from fugu.dataflows.kinds import AggregateOperator
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.state.fingerprint import FORMAT, Fingerprint
 from fugu.dataflows.state.recovery import create_store, recovery_parts
 from fugu.operators.temporal.temporal_perturbation import End
@@ -30,38 +28,6 @@ _RECOVERY = "recovery"
 _ROWS = "rows"
 _STOPPED = "stopped.json"
 _FINISHING = "finishing"
-
-
-def root_directory(file: PipelineFile) -> "StateDirectory":
-    """The directory of all others, owned by a supervisor where there is one."""
-    return StateDirectory(file.resolve(file.pipeline.state.directory))
-
-
-def shard_directories(file: PipelineFile) -> list["StateDirectory"]:
-    """The directories of all shards of a pipeline."""
-    state = file.pipeline.state
-    root = file.resolve(state.directory)
-    return [StateDirectory(root / f"shard-{shard:04d}") for shard in range(state.shards)]
-
-
-def merge_directory(file: PipelineFile) -> "StateDirectory":
-    """The directory of the merge of an aggregate, which belongs to no shard."""
-    return StateDirectory(file.resolve(file.pipeline.state.directory) / "merge")
-
-
-def policies_directory(file: PipelineFile) -> "StateDirectory":
-    """The directory of what has been read of policy changes."""
-    return StateDirectory(file.resolve(file.pipeline.state.directory) / "policies")
-
-
-def all_directories(file: PipelineFile) -> list["StateDirectory"]:
-    """Those of the shards, and where there are any of the merge and of policy changes."""
-    directories = shard_directories(file)
-    if isinstance(file.pipeline.operator, AggregateOperator):
-        directories.append(merge_directory(file))
-    if file.pipeline.source.policies is not None:
-        directories.append(policies_directory(file))
-    return directories
 
 
 class StateDirectory:

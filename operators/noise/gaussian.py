@@ -16,17 +16,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import floor, inf, isfinite, isqrt, nextafter
+from typing import ClassVar
 
-from fugu.operators.byte_fields import encode_fields
-from fugu.operators.declared import take_whole_numbers
-from fugu.operators.mechanism import Array, Draws, Integers
+from fugu.operators.mechanism import Integers, Words
 from fugu.operators.noise import discrete_gaussian as sampler
-from fugu.operators.noise.additive import (
-    COMFORTABLE,
-    LARGEST_SENSITIVITY,
-    BudgetBelowResolution,
-    add_noise,
-)
+from fugu.operators.noise.additive import COMFORTABLE, AdditiveNoise
 from fugu.operators.noise.gaussian_precision import delta_of_draw
 from fugu.operators.noise.grid import Grid
 
@@ -36,7 +30,7 @@ _LARGEST_RATIO = 10
 
 
 @dataclass(frozen=True)
-class GaussianNoise:
+class GaussianNoise(AdditiveNoise):
     """See the module. `sensitivity`, `deviation`, `lower` and `upper` count units.
 
     `lower` and `upper` bound the value of every coordinate; `coordinates` is how many of them one
@@ -51,29 +45,23 @@ class GaussianNoise:
     coordinates: int = 1
     grid: Grid = field(init=False, repr=False, compare=False)
 
+    precision: ClassVar[int] = sampler.PRECISION
+    words_per_draw: ClassVar[int] = sampler.WORDS_PER_DRAW
+    largest: ClassVar[int] = sampler.LARGEST
+
     def __post_init__(self) -> None:
-        take_whole_numbers(self)
-        if not 1 <= self.sensitivity < LARGEST_SENSITIVITY:
-            raise ValueError(
-                f"sensitivity: must be from 1 to below 2^63 units, not {self.sensitivity}"
-            )
-        if self.coordinates < 1:
-            raise ValueError(f"coordinates: must be at least 1, not {self.coordinates}")
+        self._require_sensitivity()
         if not isfinite(self.deviation) or self.deviation * _LARGEST_RATIO < self.sensitivity:
             raise ValueError(
                 f"deviation: must be at least {self.sensitivity / _LARGEST_RATIO:g}, a tenth of "
                 f"the sensitivity, not {self.deviation}"
             )
-        steps = self.index_sensitivity - self._rounding
-        if steps < 1:
-            largest = _DEVIATION * self.sensitivity / (self._rounding + 1)
-            raise BudgetBelowResolution(
-                f"deviation: {self.deviation:g} units is too much for {self.coordinates} "
-                f"coordinate(s); give at most {largest:g} units"
-            )
-        step = Fraction(self.sensitivity, steps)
-        grid = Grid(step, self.lower, self.upper, sampler.LARGEST)
-        object.__setattr__(self, "grid", grid)
+        largest = _DEVIATION * self.sensitivity / (self._rounding + 1)
+        self._make_grid(
+            self.index_sensitivity - self._rounding,
+            f"deviation: {self.deviation:g} units is too much for {self.coordinates} "
+            f"coordinate(s); give at most {largest:g} units",
+        )
 
     @cached_property
     def index_sensitivity(self) -> int:
@@ -106,23 +94,8 @@ class GaussianNoise:
         each = delta_of_draw(self.index_sensitivity, epsilon)
         return min(1.0, nextafter(float(self.coordinates * each), inf))
 
-    def add(self, values: Array, draws: Draws, purpose: str = "release") -> Integers:
-        """Noisy points of `grid` for values `(rows,)` or `(rows, coordinates)` in units."""
-        return add_noise(
-            values,
-            self.grid,
-            draws,
-            purpose,
-            bound_to=self._bound_to,
-            words_per_draw=sampler.WORDS_PER_DRAW,
-            sample=sampler.sample,
-        )
-
-    @cached_property
-    def _bound_to(self) -> bytes:
-        return encode_fields(
-            self.sensitivity, self.index_sensitivity, self.coordinates, sampler.PRECISION
-        )
+    def _sample(self, words: Words) -> Integers:
+        return sampler.sample(words)
 
     @property
     def _rounding(self) -> int:

@@ -18,17 +18,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import floor, isfinite, sqrt
+from typing import ClassVar
 
 from fugu.operators.budget_units import UNITS_PER_NAT
-from fugu.operators.byte_fields import encode_fields
-from fugu.operators.declared import take_whole_numbers
-from fugu.operators.mechanism import Array, Draws, Integers
+from fugu.operators.mechanism import Integers, Words
 from fugu.operators.noise import discrete_laplace as sampler
 from fugu.operators.noise.additive import (
     COMFORTABLE,
-    LARGEST_SENSITIVITY,
-    BudgetBelowResolution,
-    add_noise,
+    AdditiveNoise,
     finite_precision_delta,
 )
 from fugu.operators.noise.grid import Grid
@@ -39,7 +36,7 @@ _SCALE = 1 << sampler.PRECISION
 
 
 @dataclass(frozen=True)
-class LaplaceNoise:
+class LaplaceNoise(AdditiveNoise):
     """See the module. `sensitivity`, `lower` and `upper` count units; `epsilon` is in nats.
 
     `lower` and `upper` bound the value of every coordinate; `coordinates` is how many of them one
@@ -54,27 +51,21 @@ class LaplaceNoise:
     coordinates: int = 1
     grid: Grid = field(init=False, repr=False, compare=False)
 
+    precision: ClassVar[int] = sampler.PRECISION
+    words_per_draw: ClassVar[int] = sampler.WORDS_PER_DRAW
+    largest: ClassVar[int] = sampler.LARGEST
+
     def __post_init__(self) -> None:
-        take_whole_numbers(self)
-        if not 1 <= self.sensitivity < LARGEST_SENSITIVITY:
-            raise ValueError(
-                f"sensitivity: must be from 1 to below 2^63 units, not {self.sensitivity}"
-            )
-        if self.coordinates < 1:
-            raise ValueError(f"coordinates: must be at least 1, not {self.coordinates}")
+        self._require_sensitivity()
         if not isfinite(self.epsilon) or not 0.0 < self.epsilon <= LARGEST_EPSILON:
             raise ValueError(
                 f"epsilon: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {self.epsilon}"
             )
-        steps = self.index_sensitivity - self.coordinates + 1
-        if steps < 1:
-            raise BudgetBelowResolution(
-                f"epsilon: {self.epsilon:g} nats is too little for {self.coordinates} "
-                f"coordinate(s); give at least {self.coordinates / _SCALE:g} nats"
-            )
-        step = Fraction(self.sensitivity, steps)
-        grid = Grid(step, self.lower, self.upper, sampler.LARGEST)
-        object.__setattr__(self, "grid", grid)
+        self._make_grid(
+            self.index_sensitivity - self.coordinates + 1,
+            f"epsilon: {self.epsilon:g} nats is too little for {self.coordinates} "
+            f"coordinate(s); give at least {self.coordinates / _SCALE:g} nats",
+        )
 
     @cached_property
     def index_sensitivity(self) -> int:
@@ -112,20 +103,5 @@ class LaplaceNoise:
         """Per release, at `epsilon`."""
         return finite_precision_delta(self.epsilon, sampler.TOTAL_VARIATION, self.coordinates)
 
-    def add(self, values: Array, draws: Draws, purpose: str = "release") -> Integers:
-        """Noisy points of `grid` for values `(rows,)` or `(rows, coordinates)` in units."""
-        return add_noise(
-            values,
-            self.grid,
-            draws,
-            purpose,
-            bound_to=self._bound_to,
-            words_per_draw=sampler.WORDS_PER_DRAW,
-            sample=sampler.SAMPLER.sample,
-        )
-
-    @cached_property
-    def _bound_to(self) -> bytes:
-        return encode_fields(
-            self.sensitivity, self.index_sensitivity, self.coordinates, sampler.PRECISION
-        )
+    def _sample(self, words: Words) -> Integers:
+        return sampler.SAMPLER.sample(words)

@@ -23,15 +23,14 @@ Source: noise specification, sections 1 to 3, with the width of the range as the
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import ClassVar
 
 import numpy as np
 
 from fugu.operators.budget_units import in_nats
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
-from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.guarantee import Guarantee, local_privacy
 from fugu.operators.independent_releases import IndependentReleases
 from fugu.operators.mechanism import Draws, Inputs, Releases, State
 from fugu.operators.noise.grid import counted
@@ -88,32 +87,15 @@ class LaplaceRelease(IndependentReleases):
         return self.noise.standard_deviation / self.units_per_one
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Local differential privacy of each release."""
-        return (
-            Guarantee(
-                notion="ldp",
-                epsilon=self.epsilon,
-                delta=0.0,
-                per="release",
-                neighbours=Neighbours("stream", "number", "replaced"),
-                relative_to="no model: any prior, and any correlation within the stream",
-                composition="n releases of one stream have n times epsilon and delta together",
-                trust="the pipeline sees raw values; readers of the sanitized topic do not",
-                assumptions=(
-                    "streams of different keys are independent of each other",
-                    "the keyed hash BLAKE2b is a pseudo-random function of the secret",
-                ),
-                not_covered=(
-                    "when records arrive, how many there are, and which key they carry "
-                    "(a pseudonym at most)",
-                    "the declared range, which is public",
-                    "refused records: that they were refused is public",
-                    "whoever obtains the secret can remove all randomness",
-                ),
-                proof="noise specification, sections 2 and 3 (grid and sampler)",
-                finite_precision_delta=self.noise.finite_precision_delta,
-            ),
+        promised = local_privacy(
+            self.epsilon,
+            "number",
+            "n releases of one stream have n times epsilon and delta together",
+            own="the declared range, which is public",
+            proof="noise specification, sections 2 and 3 (grid and sampler)",
+            finite_precision_delta=self.noise.finite_precision_delta,
         )
+        return (promised,)
 
     def audit(self) -> Mapping[str, object]:
         """The grid, the noise in what is published, and what a release costs."""
@@ -130,7 +112,7 @@ class LaplaceRelease(IndependentReleases):
 
     def law_digest(self) -> bytes:
         """Identifies kind, implementation, range, measure and the sensitivity in grid steps."""
-        content = encode_fields(
+        return binding_digest(
             self.kind,
             self.implementation,
             self.lower,
@@ -138,4 +120,3 @@ class LaplaceRelease(IndependentReleases):
             self.units_per_one,
             self.noise.index_sensitivity,
         )
-        return blake2b(content, digest_size=32).digest()

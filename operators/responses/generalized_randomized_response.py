@@ -24,14 +24,13 @@ Source: SIP specification, section 9 (GRR); Kairouz, Bonawitz and Ramage 2016.
 """
 
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import ClassVar
 
 import numpy as np
 
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Releases, State
-from fugu.operators.responses.randomized_response import WORDS, RandomizedResponse
+from fugu.operators.responses.randomized_response import RandomizedResponse
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +44,7 @@ class GeneralizedRandomizedResponse(RandomizedResponse):
         """One word per row: the first ones keep the symbol, each other one gets as many."""
         symbols = self._checked_symbols(inputs)
         word = draws.words("release", self._bound_to(symbols))[:, 0, 0]
-        favoured = np.uint64(self.odds.favoured)
-        kept = word < favoured
-        beyond = np.where(kept, 0, word - favoured) // np.uint64(self.odds.each)
-        other = beyond.astype(np.int64)
-        released = np.where(kept, symbols, other + (other >= symbols))
-        return self._spent_after(state), Releases(released)
+        return self._spent_after(state), Releases(self.odds.answer(symbols, word))
 
     @property
     def _others(self) -> int:
@@ -64,12 +58,12 @@ class GeneralizedRandomizedResponse(RandomizedResponse):
     @property
     def reported_if_true(self) -> float:
         """p: the truth is released."""
-        return self.odds.favoured / WORDS
+        return self.odds.likely
 
     @property
     def reported_if_other(self) -> float:
         """q: a given other symbol is released."""
-        return self.odds.each / WORDS
+        return self.odds.unlikely
 
     @property
     def outcomes(self) -> tuple[int, int]:
@@ -88,5 +82,4 @@ class GeneralizedRandomizedResponse(RandomizedResponse):
 
     def law_digest(self) -> bytes:
         """Identifies kind, implementation, and the exact law."""
-        content = encode_fields(self.kind, self.implementation, self.symbols, self.odds.each)
-        return blake2b(content, digest_size=32).digest()
+        return binding_digest(self.kind, self.implementation, self.symbols, self.odds.each)

@@ -28,13 +28,12 @@ Source: SIP specification, section 9 (OUE); Wang, Blocki, Li and Jha 2017.
 
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from math import expm1, log1p
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.mechanism import Array, Draws, Inputs, Integers, Releases, State
 from fugu.operators.randomness import integers_below
 from fugu.operators.responses.randomized_response import WORDS, RandomizedResponse
@@ -91,10 +90,9 @@ class OptimizedUnaryEncoding(RandomizedResponse):
 
     def law_digest(self) -> bytes:
         """Identifies kind, implementation, the exact law and what is released of it."""
-        content = encode_fields(
+        return binding_digest(
             self.kind, self.implementation, self.symbols, self.odds.each, self.output
         )
-        return blake2b(content, digest_size=32).digest()
 
     @property
     def _other_bit(self) -> float:

@@ -25,9 +25,9 @@ import numpy as np
 from fugu.operators.budget_units import charge_of_exact_ratio, in_nats
 from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
-from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.guarantee import Guarantee, local_privacy
 from fugu.operators.independent_releases import IndependentReleases
-from fugu.operators.mechanism import Inputs, Integers
+from fugu.operators.mechanism import Inputs, Integers, Words
 from fugu.operators.responses.frequency_estimates import standard_errors
 
 WORDS = 2**64
@@ -64,6 +64,27 @@ class Odds:
     def favoured(self) -> int:
         """How many words give the favoured outcome."""
         return WORDS - self.others * self.each
+
+    @cached_property
+    def likely(self) -> float:
+        """Return the probability of the favoured outcome."""
+        return self.favoured / WORDS
+
+    @cached_property
+    def unlikely(self) -> float:
+        """Return the probability of a given other outcome."""
+        return self.each / WORDS
+
+    def answer(self, truth: Integers, words: Words) -> Integers:
+        """Return the outcome of each word among `others` + 1, of which the truth is favoured.
+
+        The first words keep the truth, and each other outcome gets as many as any.
+        """
+        favoured = np.uint64(self.favoured)
+        kept = words < favoured
+        beyond = np.where(kept, 0, words - favoured) // np.uint64(self.each)
+        other = beyond.astype(np.int64)
+        return np.where(kept, truth, other + (other >= truth))
 
     @cached_property
     def charge(self) -> int:
@@ -110,32 +131,14 @@ class RandomizedResponse(IndependentReleases):
         return self.odds.charge
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Local differential privacy of each release."""
-        return (
-            Guarantee(
-                notion="ldp",
-                epsilon=in_nats(self.largest_charge),
-                delta=0.0,
-                per="release",
-                neighbours=Neighbours("stream", "symbol", "replaced"),
-                relative_to="no model: any prior, and any correlation within the stream",
-                composition="n releases of one stream are n times epsilon private together",
-                trust="the pipeline sees raw values; readers of the sanitized topic do not",
-                assumptions=(
-                    "streams of different keys are independent of each other",
-                    "the keyed hash BLAKE2b is a pseudo-random function of the secret",
-                ),
-                not_covered=(
-                    "when records arrive, how many there are, and which key they carry "
-                    "(a pseudonym at most)",
-                    "shares of symbols over many records, which are meant to be estimated",
-                    "refused records: that they were refused is public",
-                    "whoever obtains the secret can remove all randomness",
-                ),
-                proof="SIP specification, section 9; epsilon is exact for the words drawn",
-                finite_precision_delta=0.0,
-            ),
+        promised = local_privacy(
+            in_nats(self.largest_charge),
+            "symbol",
+            "n releases of one stream are n times epsilon private together",
+            own="shares of symbols over many records, which are meant to be estimated",
+            proof="SIP specification, section 9; epsilon is exact for the words drawn",
         )
+        return (promised,)
 
     def audit(self) -> Mapping[str, object]:
         """The law of one release, what it costs, and how exactly shares can be estimated."""

@@ -46,14 +46,13 @@ section 7 (budgets that follow past releases).
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from math import isfinite
 from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
 from fugu.operators.budget_units import add_spent
-from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Array,
@@ -71,7 +70,7 @@ from fugu.operators.responses.randomized_response import Odds
 from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.compiled_release import compiled_adaptive_step
+from fugu.operators.sip.compiled_release import has_compiled_prediction
 from fugu.operators.sip.conditional_randomized_response import (
     LARGEST_SHOWN,
     ConditionalRandomizedResponse,
@@ -251,7 +250,7 @@ class AdaptiveRelease(SymbolReleases):
 
     def law_digest(self) -> bytes:
         """Identifies kind, implementation, epsilons, distance and the exact smoothed model."""
-        content = encode_fields(
+        return binding_digest(
             self.kind,
             self.implementation,
             float(self.decision_epsilon).hex(),
@@ -260,7 +259,6 @@ class AdaptiveRelease(SymbolReleases):
             *self.model.identity(),
             *FORMAT,
         )
-        return blake2b(content, digest_size=32).digest()
 
     @cached_property
     def radius(self) -> Radius:
@@ -289,16 +287,14 @@ class AdaptiveRelease(SymbolReleases):
 
     @cached_property
     def _compiled(self) -> "CompiledAdaptiveStep | None":
-        if type(self) is not AdaptiveRelease:
+        if type(self) is not AdaptiveRelease or not has_compiled_prediction(self.model):
             return None
-        return compiled_adaptive_step(
-            self.model,
-            self._odds,
-            self._fresh.bound,
-            self._doubts,
-            self.distance == "steps",
-            self._answers,
-            self._bindings,
+        from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep
+
+        bound, counts_steps = self._fresh.bound, self.distance == "steps"
+        digests = self._answers, self._bindings
+        return CompiledAdaptiveStep.of(
+            self.model, self._odds, bound, self._doubts, counts_steps, *digests
         )
 
     @cached_property

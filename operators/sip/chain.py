@@ -9,6 +9,7 @@ release depends on; a first-order chain remembers the symbol and nothing else. B
 a fixed order, so that one row alone and in a batch has the same bits.
 """
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 from fugu.operators.mechanism import Floats
@@ -75,3 +76,45 @@ class Chain(Protocol):
     def identity(self) -> tuple[bytes, ...]:
         """Every number of the model, for digests."""
         ...
+
+
+class FirstOrder(ABC):
+    """Remember the current symbol and nothing else: a belief is its own marginal."""
+
+    prior: Floats
+
+    @property
+    def symbols(self) -> int:
+        """Return n, the size of the alphabet."""
+        return len(self.prior)
+
+    @property
+    def start(self) -> Floats:
+        """Return the belief before the first release, which is the prior."""
+        return self.prior
+
+    def marginal(self, belief: Floats) -> Floats:
+        """Return P(current symbol), which is the belief."""
+        return belief
+
+    def advance(self, belief: Floats, posterior: Floats) -> Floats:
+        """Predict the next symbol from the posterior of the current one."""
+        return self.skip(posterior)
+
+    @abstractmethod
+    def skip(self, belief: Floats) -> Floats:
+        """Return P(next symbol) from P(current symbol), both `(n, rows)`."""
+
+    @property
+    @abstractmethod
+    def forgetting_ratio(self) -> float:
+        """Return the largest ratio between two entries of one column.
+
+        By Birkhoff's theorem one prediction contracts Hilbert's projective distance between two
+        beliefs to at most `1 - 2 / (ratio + 1)` of it.
+        """
+
+    @property
+    def memory(self) -> float:
+        """Return (R + 1)/2, since every prediction contracts."""
+        return (self.forgetting_ratio + 1.0) / 2.0

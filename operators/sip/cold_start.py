@@ -47,7 +47,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from hashlib import blake2b
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
@@ -55,7 +54,7 @@ import numpy as np
 
 from fugu.operators import compiled
 from fugu.operators.budget_units import add_spent, exact_exp, exact_expm1, in_nats
-from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Array,
@@ -66,7 +65,6 @@ from fugu.operators.mechanism import (
     Integers,
     Releases,
     State,
-    Words,
 )
 from fugu.operators.release_digest import extended
 from fugu.operators.responses.randomized_response import WORDS, Odds
@@ -159,7 +157,7 @@ class ColdStart:
         """Release one symbol per row, then update the state from the release alone."""
         symbols = checked_symbols(inputs, self.symbols)
         word = draws.words("release", bound_to(self._bindings, symbols, state["history"]))[:, 0, 0]
-        released = self._response(symbols, word)
+        released = self.odds.answer(symbols, word)
         warm = self._warm(state)
         law = self._law_to_step(state, warm)
         released[warm] = law.draw(symbols[warm], word[warm])
@@ -186,7 +184,7 @@ class ColdStart:
         warm = self._warm(state)
         law = self._law(state, warm)
         truth = np.eye(self.symbols, dtype=bool)
-        response = np.where(truth, self.odds.favoured / WORDS, self.odds.each / WORDS)
+        response = np.where(truth, self.odds.likely, self.odds.unlikely)
         laws = np.tile(response, (len(warm), 1, 1))
         for x in range(self.symbols):
             laws[warm, x] = law.probabilities(np.full(int(warm.sum()), x)).T
@@ -231,7 +229,7 @@ class ColdStart:
         return {
             "positions before a model is learned": self.positions,
             "positions that are enough to learn from": self.enough_positions,
-            "probability that the true symbol is released, before": self.odds.favoured / WORDS,
+            "probability that the true symbol is released, before": self.odds.likely,
             "charge per release before, in nats": in_nats(self.odds.charge),
             "distance of a belief in doubles from the exact one, at most": self.radius.most,
             "state per stream in bytes": sum(c.nbytes for c in self.start(1).values()),
@@ -239,7 +237,7 @@ class ColdStart:
 
     def law_digest(self) -> bytes:
         """Identifies kind, implementation and everything the laws and the learning depend on."""
-        content = encode_fields(
+        return binding_digest(
             self.kind,
             self.implementation,
             self.symbols,
@@ -248,7 +246,6 @@ class ColdStart:
             float(self.alpha).hex(),
             *FORMAT,
         )
-        return blake2b(content, digest_size=32).digest()
 
     @cached_property
     def _kernel(self) -> HammingKernel:
@@ -305,14 +302,6 @@ class ColdStart:
         belief = checked_belief(state["belief"][warm])
         doubt = self.radius.doubt(state, self._doubts)[warm]
         return CompiledLaw(belief, self.bound, doubt)
-
-    def _response(self, symbols: Integers, words: Words) -> Integers:
-        """GRR: the first words keep the symbol, and each other one gets as many."""
-        favoured = np.uint64(self.odds.favoured)
-        kept = words < favoured
-        beyond = np.where(kept, 0, words - favoured) // np.uint64(self.odds.each)
-        other = beyond.astype(np.int64)
-        return np.where(kept, symbols, other + (other >= symbols))
 
     def _after_release(
         self, state: State, law: "IntegerLaw | CompiledLaw", released: Integers

@@ -44,14 +44,13 @@ Theorem 4 is not private for beliefs below 1/(e^eps + 1); it is replaced by the 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from math import isfinite
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fugu.operators.budget_units import add_spent, exact_exp, exact_expm1
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Draws,
@@ -66,7 +65,7 @@ from fugu.operators.release_digest import extended
 from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.compiled_release import compiled_step, has_compiled_law
+from fugu.operators.sip.compiled_release import has_compiled_law, has_compiled_prediction
 from fugu.operators.sip.distances import HAMMING, Distance
 from fugu.operators.sip.gaps import Gaps
 from fugu.operators.sip.guarantees import crr_guarantees, with_gaps
@@ -236,7 +235,7 @@ class ConditionalRandomizedResponse(SymbolReleases):
 
     def law_digest(self) -> bytes:
         """Identifies kind, implementation, epsilon, the exact smoothed model, kernel and gaps."""
-        content = encode_fields(
+        return binding_digest(
             self.kind,
             self.implementation,
             float(self.epsilon).hex(),
@@ -245,7 +244,6 @@ class ConditionalRandomizedResponse(SymbolReleases):
             *(() if self.gaps is None else self.gaps.identity()),
             *self.sampling,
         )
-        return blake2b(content, digest_size=32).digest()
 
     @cached_property
     def _gain(self) -> float:
@@ -264,9 +262,13 @@ class ConditionalRandomizedResponse(SymbolReleases):
 
     @cached_property
     def _compiled(self) -> "CompiledStep | None":
-        if type(self) is not ConditionalRandomizedResponse or self.gaps is not None:
+        own = type(self) is ConditionalRandomizedResponse and self.gaps is None
+        if not own or not has_compiled_law(self._chosen) or not has_compiled_prediction(self.model):
             return None
-        return compiled_step(self.model, self._chosen, self.bound, self.doubts, self._bindings)
+        from fugu.operators.sip.compiled_conditional_randomized_response import CompiledStep
+
+        full_support = self.mode == "full_support"
+        return CompiledStep.of(self.model, self.bound, self.doubts, full_support, self._bindings)
 
     def _law_at(self, state: State) -> SymbolLaw:
         return self.law(self._believed(state), self.radius.doubt(state, self.doubts))

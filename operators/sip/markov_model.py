@@ -19,6 +19,7 @@ from math import fsum, isfinite
 import numpy as np
 
 from fugu.operators.mechanism import Floats
+from fugu.operators.sip.chain import FirstOrder
 
 SUM_TOLERANCE = 1e-6
 SMALLEST_ENTRY = 1e-100
@@ -29,7 +30,7 @@ _FEW_COLUMNS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class MarkovModel:
+class MarkovModel(FirstOrder):
     """Strictly positive first-symbol probabilities `(n,)` and transition matrix `(n, n)`.
 
     `transition[u, v]` is P(next = v given now = u). Both are copied. Raises `ValueError` naming the
@@ -80,26 +81,7 @@ class MarkovModel:
                 )
         return cls(np.array(first), np.array(rows).reshape(len(rows), len(first)))
 
-    @property
-    def symbols(self) -> int:
-        """n, the size of the alphabet."""
-        return len(self.prior)
-
-    @property
-    def start(self) -> Floats:
-        """The chain remembers the current symbol and nothing else."""
-        return self.prior
-
-    def marginal(self, belief: Floats) -> Floats:
-        """The belief itself."""
-        return belief
-
-    def advance(self, belief: Floats, posterior: Floats) -> Floats:
-        """Predict from the posterior."""
-        return self.predict(posterior)
-
     def skip(self, belief: Floats) -> Floats:
-        """Predict from the belief."""
         return self.predict(belief)
 
     def predict(self, posterior: Floats) -> Floats:
@@ -111,17 +93,7 @@ class MarkovModel:
 
     @cached_property
     def forgetting_ratio(self) -> float:
-        """Largest ratio between two entries of one column: how slowly the chain forgets an error.
-
-        By Birkhoff's theorem one prediction contracts Hilbert's projective distance between two
-        beliefs to at most `1 - 2 / (ratio + 1)` of what it was.
-        """
         return float(np.max(self.transition.max(axis=0) / self.transition.min(axis=0)))
-
-    @property
-    def memory(self) -> float:
-        """Every prediction contracts."""
-        return (self.forgetting_ratio + 1.0) / 2.0
 
     @property
     def roundings(self) -> int:

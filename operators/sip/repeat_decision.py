@@ -20,7 +20,7 @@ import numpy as np
 
 from fugu.operators.budget_units import charge_of_ratio
 from fugu.operators.mechanism import Floats, Integers, Words
-from fugu.operators.responses.randomized_response import WORDS, Odds
+from fugu.operators.responses.randomized_response import Odds
 from fugu.operators.sip.integer_law import RATIO_UP
 from fugu.operators.sip.markov_model import normalised, ordered_sum
 from fugu.operators.sip.proposal import Mask
@@ -40,7 +40,7 @@ class RepeatDecision:
     @cached_property
     def repeat_chance(self) -> Floats:
         """P(repeat given x)."""
-        return np.where(self.near, self.odds.favoured / WORDS, self.odds.each / WORDS)
+        return np.where(self.near, self.odds.likely, self.odds.unlikely)
 
     def repeats(self, symbols: Integers, words: Words) -> Mask:
         """The answer for the one x of each column: the first words are those of the truth."""
@@ -76,7 +76,7 @@ class RepeatDecision:
 
     def _likelihood(self, repeats: Mask) -> Floats:
         agrees = self.near == repeats
-        return np.where(agrees, self.odds.favoured / WORDS, self.odds.each / WORDS)
+        return np.where(agrees, self.odds.likely, self.odds.unlikely)
 
 
 def near(symbols: int, previous: Integers, within: Floats | int) -> Mask:

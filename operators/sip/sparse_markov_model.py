@@ -17,12 +17,13 @@ from functools import cached_property
 import numpy as np
 
 from fugu.operators.mechanism import Floats
+from fugu.operators.sip.chain import FirstOrder
 from fugu.operators.sip.markov_model import check_distribution, excess, normalised
 from fugu.operators.sip.sparse_rows import SparseRows
 
 
 @dataclass(frozen=True, eq=False)
-class SparseMarkovModel:
+class SparseMarkovModel(FirstOrder):
     """First-symbol probabilities `(n,)` and one row per symbol, strictly positive."""
 
     prior: Floats
@@ -37,38 +38,13 @@ class SparseMarkovModel:
             )
         self.prior.setflags(write=False)
 
-    @property
-    def symbols(self) -> int:
-        """n, the size of the alphabet."""
-        return len(self.prior)
-
-    @property
-    def start(self) -> Floats:
-        """The chain remembers the current symbol and nothing else."""
-        return self.prior
-
-    def marginal(self, belief: Floats) -> Floats:
-        """The belief itself."""
-        return belief
-
-    def advance(self, belief: Floats, posterior: Floats) -> Floats:
-        """Predict from the posterior."""
-        return self.skip(posterior)
-
     def skip(self, belief: Floats) -> Floats:
-        """P(next symbol) from P(current symbol)."""
         return normalised(self.rows.flow(belief, self.rows.columns, self.symbols))
 
     @cached_property
     def forgetting_ratio(self) -> float:
-        """The largest ratio between two entries of one column; Birkhoff's theorem, each step."""
         largest, smallest = self.rows.column_range()
         return float(np.max(largest / smallest))
-
-    @property
-    def memory(self) -> float:
-        """Every prediction contracts."""
-        return (self.forgetting_ratio + 1.0) / 2.0
 
     @property
     def roundings(self) -> int:

@@ -50,7 +50,7 @@ class StreamModels:
         """P(next symbol given these responses from the first position on), `(n, rows)`."""
         belief = self.prior
         symbols = np.arange(len(belief))[:, None]
-        true, other = odds.favoured / WORDS, odds.each / WORDS
+        true, other = odds.likely, odds.unlikely
         for position in range(responses.shape[1]):
             response = responses[:, position]
             likelihood = np.where(symbols == response, true, other)
@@ -72,5 +72,5 @@ def pair_counts(responses: Array, symbols: int) -> Integers:
 
 def _undone(counts: Floats, odds: Odds) -> Floats:
     """G^-1 along the first axis."""
-    other = odds.each / WORDS
+    other = odds.unlikely
     return (counts - other * ordered_sum(counts)) / ((odds.favoured - odds.each) / WORDS)

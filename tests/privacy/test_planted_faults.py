@@ -1,6 +1,6 @@
 """Ten mistakes planted in sound mechanisms: each is caught, by a test of the suite or `fugu audit`.
 
-The detectors are the very tests that run over the registered mechanisms, and the very command: they
+The detectors are the very tests that run over the examples, and the very command: they
 fail on the mutant and pass on the original, so that they stay honest. Every seed is fixed.
 """
 
@@ -15,15 +15,15 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
-from fugu.dataflows.commands.cli import app
+from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.kinds import laplace
 from fugu.dataflows.kinds.crr import CrrOperator
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.operators.noise.laplace_release import LaplaceRelease
-from fugu.operators.registry import Example
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.conformance import test_mechanisms as conformance
+from tests.conformance.example import Example
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE, with_change
 from tests.dataflows.stages import columns
 from tests.dataflows.stages import test_per_record as lifting
@@ -88,7 +88,7 @@ def reachable_outputs(kind: type[LaplaceRelease]) -> None:
     )
 
 
-def charges_of_a_batch(kind: type[Lift]) -> None:
+def charges_of_a_batch(kind: type[PerRecord]) -> None:
     """The ledger of the row table."""
     scope, source, everybody = columns.SCOPE, columns.SOURCE, columns.EVERYBODY
     lifting.test_a_batch_costs_what_its_records_cost_one_by_one(
@@ -96,7 +96,7 @@ def charges_of_a_batch(kind: type[Lift]) -> None:
     )
 
 
-def charges_of_a_run(kind: type[Lift]) -> None:
+def charges_of_a_run(kind: type[PerRecord]) -> None:
     """The same, of a mechanism that runs with and without compiled steps."""
     mechanism = GeneralizedRandomizedResponse(4, 1.0)
     lifting.test_a_batch_costs_what_its_records_cost_one_by_one(
@@ -158,13 +158,13 @@ PLANTED = [
     ),
     Planted(
         "budget charged once per batch",
-        Lift,
+        PerRecord,
         planted_faults.ChargedOncePerBatch,
         charges_of_a_batch,
     ),
     Planted(
         "budget charged once per run",
-        Lift,
+        PerRecord,
         planted_faults.ChargedOncePerRun,
         charges_of_a_run,
     ),

@@ -17,7 +17,7 @@ from fugu.dataflows.records.contributions import Contributions, Figures
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE
-from fugu.operators.wevent.strategy import LARGEST_VALUE
+from fugu.operators.wevent.limits import LARGEST_VALUE
 
 _LARGEST_UNITS = 2**32
 """Of one contribution, so that a sum over all users fits."""

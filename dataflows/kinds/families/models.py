@@ -10,9 +10,7 @@ from fugu.operators.sip.chain import Chain
 class ModelOperator(AlphabetOperator):
     """Release symbols relative to a declared Markov model."""
 
-    protected = (
-        "the sequence of a user's symbols, relative to the model and without one, per release"
-    )
+    protected = "a user's sequence of symbols, with the model and without one, per release"
     example = AlphabetOperator.example + "model: heart-zones.model.json\n"
 
     model: str

@@ -58,7 +58,7 @@ class PolicyOperator(AggregateOperator):
     """
 
     example = "policies: policies.yaml\n"
-    protected = "what policies of a person say, per relevance interval, in all releases together"
+    protected = "what policies say of a person, per relevance interval"
     reads = frozenset({"groups", "other", "ticks"})
     under_policies = True
     strategy_class: ClassVar[type[PolicyStrategy[Any]]]

@@ -70,7 +70,7 @@ class TemporalOperator(OperatorSection):
     """Take one payload and release at most one at every tick; `window` is k."""
 
     example = "window: 10\nepsilon: 5.0\n"
-    protected = "when a single value came; values are published as they are"
+    protected = "when a single value came"
     reads = frozenset({"ticks", "null"})
     stage = StageKind.DISPLACED
     evaluation = "displaced"

@@ -27,7 +27,7 @@ class WEventOperator(DeclaredAggregate):
     """
 
     example = DeclaredAggregate.example + "window: 4\n"
-    protected = "what one person contributes, in any `window` ticks in a row"
+    protected = "what one person contributes, per any `window` ticks in a row"
     instead = dict.fromkeys(("flags", "samples", "process_variance", "horizon"), _NOT_HERE)
     strategy_class: ClassVar[type[Strategy]]
 

@@ -10,7 +10,7 @@ from fugu.operators.budget import without_budget
 from fugu.operators.mechanism import Array, EnumerableMechanism, Mechanism, Notion
 from fugu.operators.responses.randomized_response import RandomizedResponse
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
@@ -28,7 +28,7 @@ class Claim:
     total: float = inf
 
     def over(self, releases: int) -> float:
-        """What so many releases may leak together."""
+        """Return what so many releases may leak together."""
         return min(releases * self.epsilon, self.total)
 
 

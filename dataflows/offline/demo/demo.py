@@ -22,7 +22,7 @@ from fugu.dataflows.offline.demo.whole_path import pipeline_on, produce, sanitiz
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.envelope import RELEASE_HEADER
+from fugu.dataflows.records.published import RELEASE_HEADER
 from fugu.operators.mechanism import Integers
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel

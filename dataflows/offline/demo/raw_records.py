@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from kafka.partitioner.default import murmur2
-
 from fugu.dataflows.base.batches import Outgoing
+from fugu.dataflows.kafka import partitioner
 from fugu.dataflows.offline.demo.embedded_broker import PARTITIONS
 
 _WRITE_SIZE = 1_000
@@ -15,7 +14,7 @@ RawRecord = tuple[bytes, bytes, int]
 
 def partition_of(user: bytes) -> int:
     """The partition that a demonstration's producer sends a user to."""
-    return int(murmur2(user) & 0x7FFFFFFF) % PARTITIONS
+    return partitioner.partition_of(user, PARTITIONS)
 
 
 def partitioned(records: Iterable[RawRecord]) -> Iterator[Outgoing]:

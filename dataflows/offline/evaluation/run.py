@@ -14,7 +14,7 @@ from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import deduplication_of
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.per_record import Lift, exhaustible
+from fugu.dataflows.stages.per_record import PerRecord, exhaustible
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Floats, Integers, Kind, Releases
 from fugu.operators.randomness import DrawScope
@@ -86,7 +86,7 @@ def released(
     """Run the candidate over the sample; `advance` is told how many records are done."""
     mechanism = candidate.mechanism
     law = mechanism.law_digest()
-    lift = Lift(
+    lift = PerRecord(
         mechanism,
         DrawScope(secret, pipeline.name, candidate.kind, pipeline.version, law),
         pipeline.source.topic,

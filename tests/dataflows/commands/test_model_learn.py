@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.commands.cli import app
+from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.files.model_file import ModelFile, read_model, read_model_file
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile

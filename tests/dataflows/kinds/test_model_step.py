@@ -16,7 +16,7 @@ from fugu.dataflows.offline.evaluation.candidates import candidates
 from fugu.dataflows.offline.evaluation.evaluation import evaluated, planned
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.mechanisms import Configured, configure
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.gaps import Gaps
@@ -123,7 +123,7 @@ def stream(records: int = 200) -> list[Message]:
 
 def published(made: Configured, messages: list[Message], batch_size: int) -> tuple[object, ...]:
     """All releases, and the state after them; between batches the state goes through its bytes."""
-    lift = Lift(made.mechanism, SCOPE, SOURCE, EVERYBODY)
+    lift = PerRecord(made.mechanism, SCOPE, SOURCE, EVERYBODY)
     values, table = list[bytes](), RowTable(lift.start)
     for first in range(0, len(messages), batch_size):
         batch = batch_of(messages[first : first + batch_size], first_offset=first)
@@ -150,7 +150,7 @@ def sanitized(
     made: Configured, minutes: list[int], arrived: list[int]
 ) -> tuple[Sanitized, RowTable]:
     """What one user's records become that say `at` and that Kafka has at `arrived`, in minutes."""
-    lift = Lift(made.mechanism, SCOPE, SOURCE, EVERYBODY)
+    lift = PerRecord(made.mechanism, SCOPE, SOURCE, EVERYBODY)
     values = [orjson.dumps({"zone": "light", "at": 60 * minute}) for minute in minutes]
     batch = batch_of([(b"alice", value) for value in values])
     batch.timestamps[:] = [MINUTE * minute for minute in arrived]

@@ -6,9 +6,9 @@ from threading import Timer
 import pytest
 
 from fugu.dataflows.base.errors import StateInUse
+from fugu.dataflows.flows.state_directories import all_directories, root_directory
 from fugu.dataflows.run import ownership
 from fugu.dataflows.run.ownership import own
-from fugu.dataflows.state.directory import all_directories, root_directory
 from tests.dataflows.pipeline.pipeline_files import read
 
 

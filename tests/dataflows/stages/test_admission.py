@@ -6,7 +6,8 @@ import pytest
 from kafka.partitioner.default import murmur2
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.stages.admission import Admission, Partitioner
+from fugu.dataflows.kafka.partitioner import Partitioner
+from fugu.dataflows.stages.admission import Admission
 from tests.dataflows.stages.columns import batch_of, codec, lift, new_table
 
 VALUE = b'{"zone": "rest"}'

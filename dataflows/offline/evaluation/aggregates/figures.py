@@ -17,9 +17,9 @@ from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.offline.evaluation.times import ticks_in
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.bounding import Bounding
-from fugu.dataflows.stages.merging import Merge
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.merging import Merging
+from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases
 from fugu.operators.randomness import DrawScope
@@ -47,7 +47,7 @@ class Summed:
 
     pipeline: Pipeline
     operator: AggregateOperator
-    partials: Sequence[Partial]
+    partials: Sequence[PartialSums]
     dead: DeadLetters
     open_ticks: int
 
@@ -58,8 +58,8 @@ class Summed:
         admission = Admission(
             "unchecked", partitions=1, max_keys=pipeline.state.max_keys, covers=operator.covers
         )
-        bounding = Bounding(ticks, operator.group_count, admission, operator.sets)
-        table, partials, dead = RowTable(bounding.start), list[Partial](), DeadLetters()
+        bounding = Summing(ticks, operator.group_count, admission, operator.sets)
+        table, partials, dead = RowTable(bounding.start), list[PartialSums](), DeadLetters()
         for part in batches(sample.decoded, RECORDS_PER_BATCH):
             bounded = bounding(part, table)
             partials += bounded.partials
@@ -117,7 +117,7 @@ class Summed:
             secret, pipeline.name, mechanism.kind, pipeline.version, mechanism.law_digest()
         )
         groups = self.operator.group_count
-        merge = Merge(mechanism, scope, pipeline.source.topic, partitions=1, groups=groups)
+        merge = Merging(mechanism, scope, pipeline.source.topic, partitions=1, groups=groups)
         state = merge.start()
         for partial in self.partials:
             for _, releases in merge(state, partial):

@@ -21,8 +21,8 @@ from fugu.dataflows.offline.evaluation.times import ticks_in
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import deduplication_of, ticks_of
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.displaced import TickLift
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.displaced import PayloadsPerTick
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Integers
 from fugu.operators.randomness import DrawScope
@@ -76,11 +76,11 @@ def displaced(
     topic, declared = pipeline.source.topic, ticks_of(pipeline)
     ticks = None if declared is None else ticks_in(sample, declared)
     admission = Admission("unchecked", partitions=1, max_keys=sample.stream_count)
-    lift: Lift | TickLift
+    lift: PerRecord | PayloadsPerTick
     if ticks is None:
-        lift = Lift(mechanism, scope, topic, admission, deduplication_of(pipeline))
+        lift = PerRecord(mechanism, scope, topic, admission, deduplication_of(pipeline))
     else:
-        lift = TickLift(mechanism, scope, topic, admission, ticks)
+        lift = PayloadsPerTick(mechanism, scope, topic, admission, ticks)
     table, parts = RowTable(lift.start), []
     for part in batches(_numbered(sample, ticks), batch):
         parts.append(lift(part, table))

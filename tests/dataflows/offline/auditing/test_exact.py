@@ -12,12 +12,12 @@ from fugu.dataflows.offline.auditing.subject import Subject
 from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import Draws, Guarantee, Inputs, Mechanism, Releases, State
 from fugu.operators.noise.laplace_release import LaplaceRelease
-from fugu.operators.registry import KINDS
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.paper_conditional_randomized_response import (
     PaperConditionalRandomizedResponse,
 )
+from tests.conformance.kinds import KINDS
 from tests.privacy.chains import binary
 from tests.privacy.randomized_response import RandomizedResponse
 

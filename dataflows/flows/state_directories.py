@@ -1,0 +1,40 @@
+"""Name the state directories of a pipeline: one for each shard, and those of an aggregate."""
+
+from fugu.dataflows.flows.sections import aggregate_of
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.state.directory import StateDirectory
+
+
+def root_directory(file: PipelineFile) -> StateDirectory:
+    """Return the directory of all others, owned by a supervisor where there is one."""
+    return StateDirectory(file.resolve(file.pipeline.state.directory))
+
+
+def shard_directories(file: PipelineFile) -> list[StateDirectory]:
+    """Return the directories of all shards of a pipeline."""
+    shards = range(file.pipeline.state.shards)
+    return [_inside(file, f"shard-{shard:04d}") for shard in shards]
+
+
+def merge_directory(file: PipelineFile) -> StateDirectory:
+    """Return the directory of the merge of an aggregate, which belongs to no shard."""
+    return _inside(file, "merge")
+
+
+def policies_directory(file: PipelineFile) -> StateDirectory:
+    """Return the directory of what has been read of policy changes."""
+    return _inside(file, "policies")
+
+
+def all_directories(file: PipelineFile) -> list[StateDirectory]:
+    """Return those of the shards and, where there are any, of the merge and of policy changes."""
+    directories = shard_directories(file)
+    if aggregate_of(file.pipeline):
+        directories.append(merge_directory(file))
+    if file.pipeline.source.policies is not None:
+        directories.append(policies_directory(file))
+    return directories
+
+
+def _inside(file: PipelineFile, name: str) -> StateDirectory:
+    return StateDirectory(root_directory(file).path / name)
