@@ -36,7 +36,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 def fresh_state(key_bytes: int) -> Words:
-    """Before the first block, for a key of so many bytes."""
+    """Return the state before the first block, for a key of so many bytes."""
     state = _IV.copy()
     state[0] ^= np.uint64(0x01010000 ^ key_bytes << 8 ^ 8 * DIGEST_WORDS)
     return state
@@ -95,7 +95,8 @@ def _round(
 
 @part
 def compress(state: Words, message: Words, first: int, absorbed: int, is_last: bool) -> None:
-    """Absorb the block of `message` that begins at word `first`; `absorbed` counts its bytes too.
+    """Absorb the block of `message` that begins at word `first`; `absorbed` counts its bytes
+    too.
 
     Everything is written out, so that all of it can stay in registers.
     """
@@ -130,8 +131,9 @@ def compress(state: Words, message: Words, first: int, absorbed: int, is_last: b
 
 @part
 def absorb_from(state: Words, message: Words, first_block: int, until: int, before: int) -> int:
-    """Absorb whole blocks that end before byte `until`, of which the last one is never part; the
-    number of the block that follows. `before` bytes were absorbed before the message."""
+    """Absorb whole blocks that end before byte `until`, of which the last one is never part. Return
+    the number of the block that follows. `before` bytes were absorbed before the message.
+    """
     block = first_block
     while (block + 1) * BLOCK_BYTES < until:
         compress(state, message, block * BLOCK_WORDS, before + (block + 1) * BLOCK_BYTES, False)

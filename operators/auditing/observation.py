@@ -13,8 +13,10 @@ def observe(mechanism: Mechanism, truths: Array, secret: Secret) -> Floats:
     One row per stream; step after step its kind, its value and its annotations, 0 and NaN where
     nothing is published.
 
-    >>> from fugu.operators.registry import KINDS
-    >>> crr = KINDS["crr"].examples()[0].mechanism
+    >>> from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+    >>> from fugu.operators.sip.markov_model import MarkovModel
+    >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+    >>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
     >>> observe(crr, np.array([[0, 1], [1, 1]]), Secret(bytes(32))).round(2).tolist()
     [[0.0, 0.0, 0.82, 0.0, 1.0, 0.67], [0.0, 1.0, 0.82, 0.0, 0.0, 0.67]]
     """

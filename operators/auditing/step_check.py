@@ -70,8 +70,11 @@ def check_step(mechanism: EnumerableMechanism, state: State, *, cells: int = 256
     pieces in which all words do the same to what some second words give, and in each piece the
     second word is.
 
-    >>> from fugu.operators.registry import KINDS
-    >>> crr = KINDS["crr"].examples()[2].mechanism
+    >>> from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+    >>> from fugu.operators.sip.markov_model import MarkovModel
+    >>> rows = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    >>> model = MarkovModel.smoothed([0.7, 0.2, 0.1], rows, smoothing=0.2)
+    >>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
     >>> check = check_step(crr, crr.start(1))
     >>> check.distance < 1e-14, check.follows, check.public
     (True, True, True)

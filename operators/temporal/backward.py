@@ -92,7 +92,7 @@ class BackwardPerturbation(RandomLag):
         return {
             **super()._audited(),
             "joint_bound_distinct": self.epsilon / 2.0,
-            "impossible_share": by_distance(shares),
+            "impossible_share": by_distance(np.asarray(shares, dtype=np.float64)),
             "cooldown": {"ticks": 0},
         }
 

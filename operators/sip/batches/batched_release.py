@@ -1,43 +1,4 @@
-"""Batched release: `window` symbols of a stream are held back, then released together.
-
-Claim. Every batch has an information leakage of at most `epsilon_per_batch` nats relative to the
-declared Markov model, whatever was released before: |ln a(r|o)/q(r)| <= epsilon_per_batch for every
-batch o of `window` symbols and every release r. Leakages of successive batches add up (Theorem 1),
-so a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E relative to the
-model, and 2 E for *any* prior or correlation. The ledger counts what each batch really leaked. The
-claim is about whole numbers of words: there is no delta, nothing is charged for rounding, and every
-batch that is released at all has words for every truth (symbol sampling specification).
-
-Parameters: `model`, strictly positive, n symbols; `window`, 1 to 32 positions; `epsilon_per_batch`
-in nats, above 0 and at most 50. It is that of the *whole batch*: `epsilon_for(window, epsilon)` is
-the same total as one release per position with `epsilon`; less is usually worse than no batches.
-How useful releases are, never how private, is up to `distance` and `kernel` ("linear_program", the
-best law for up to 36 batches or groups of batches, or "heuristic"); see `batches.batch_plan`.
-Input: symbol indices `(rows,)`, 0..n-1, one position at a time. Release: `(rows, window)` symbol
-indices at the last position of a batch; before, nothing (`Kind.SUPPRESSED`). Annotated with
-`confidence`, the expected share of true symbols in the batch given all releases.
-
-State: `belief (rows, n)` about the first symbol of the batch, `pending (rows, window - 1)` and
-`held (rows,)`, how many of these count, `releases`, `spent` and `history (rows,)`, a digest of what
-was released, to which draws are bound, and `predictions (rows,)` where the radius of the belief
-depends on how many there were (`belief_radius`). **`pending` holds true symbols: this state is
-private**, in memory and wherever it is stored. They are erased with the release.
-
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
->>> batched = BatchedRelease(model, window=2, epsilon_per_batch=epsilon_for(2, 1.0))
->>> scope = DrawScope(Secret(bytes(32)), "demo", "batched_crr", 1, batched.law_digest())
->>> state, released = batched.start(1), []
->>> for position, truth in zip(record_positions("vitals", 0, range(4)), [1, 1, 0, 0]):
-...     draws = scope.draws([b"alice"], [position])
-...     state, releases = batched.step(state, Inputs(np.array([truth])), draws)
-...     released.append((Kind(releases.kinds[0]).name, releases.values[0].tolist()))
->>> released[:2]
-[('SUPPRESSED', [0, 0]), ('FRESH', [1, 1])]
-
-Source: Jiang, Li, Tandon 2024, section V; SIP specification section 8, which replaces Algorithm 2.
-"""
+"""Batched release of symbols."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -54,9 +15,11 @@ from fugu.operators.columns import copied
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Array,
+    ChargingMechanism,
     Draws,
     Floats,
     Guarantee,
+    HoldingMechanism,
     Inputs,
     Integers,
     Kind,
@@ -85,11 +48,45 @@ def epsilon_for(window: int, epsilon: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class BatchedRelease:
-    """Batches of one length; see the module for claim, parameters, shapes and source.
+class BatchedRelease(ChargingMechanism, HoldingMechanism):
+    """Hold `window` symbols of a stream back, then release them together.
+
+    Claim. Every batch has an information leakage of at most `epsilon_per_batch` nats relative to
+    the declared Markov model, whatever was released before: |ln a(r|o)/q(r)| <= epsilon_per_batch
+    for every batch o of `window` symbols and every release r. Leakages of successive batches add up
+    (Theorem 1), so a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E
+    relative to the model, and 2 E for *any* prior or correlation. The ledger counts what each batch
+    really leaked. The claim is about whole numbers of words: there is no delta, nothing is charged
+    for rounding, and every batch that is released at all has words for every truth (symbol sampling
+    specification).
+
+    Parameters: `model`, strictly positive, n symbols; `window`, 1 to 32 positions;
+    `epsilon_per_batch` in nats, above 0 and at most 50. It is that of the *whole batch*:
+    `epsilon_for(window, epsilon)` is the same total as one release per position with `epsilon`;
+    less is usually worse than no batches. How useful releases are, never how private, is up to
+    `distance` and `kernel` ("linear_program", the best law for up to 36 batches or groups of
+    batches, or "heuristic"); see `batches.batch_plan`. Input: symbol indices `(rows,)`, 0..n-1, one
+    position at a time. Release: `(rows, window)` symbol indices at the last position of a batch;
+    before, nothing (`Kind.SUPPRESSED`). Annotated with `confidence`, the expected share of true
+    symbols in the batch given all releases.
+
+    State: `belief (rows, n)` about the first symbol of the batch, `pending (rows, window - 1)` and
+    `held (rows,)`, how many of these count, `releases`, `spent` and `history (rows,)`, a digest of
+    what was released, to which draws are bound, and `predictions (rows,)` where the radius of the
+    belief depends on how many there were (`belief_radius`). **`pending` holds true symbols: this
+    state is private**, in memory and wherever it is stored. They are erased with the release.
 
     Raises `ValueError` for parameters outside their ranges, for a linear program without SciPy,
     and, in `step`, for a symbol outside 0..n-1 or a belief that is not a distribution.
+
+    >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+    >>> batched = BatchedRelease(model, window=2, epsilon_per_batch=2.0)
+    >>> audit = batched.audit()
+    >>> round(audit["first batch: expected distance per symbol"], 3), audit["algorithms"]
+    (0.111, 'cluster_sequences')
+
+    Source: Jiang, Li, Tandon 2024, section V; SIP specification section 8, which replaces Algorithm
+    2.
     """
 
     model: MarkovModel
@@ -124,7 +121,6 @@ class BatchedRelease:
             raise ValueError(f"epsilon_per_batch: {refused}") from error
 
     def start(self, rows: int) -> State:
-        """Every stream begins with the prior as its belief and nothing held back."""
         return {
             "belief": np.tile(self.model.prior, (rows, 1)),
             **self.radius.start(rows),
@@ -136,7 +132,6 @@ class BatchedRelease:
         }
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Hold a symbol back, or release the batch that it completes."""
         symbols = checked_symbols(inputs, self.model.symbols)
         complete = state["held"] == self.window - 1
         held = np.concatenate([state["pending"], symbols[:, None]], axis=1)
@@ -149,7 +144,6 @@ class BatchedRelease:
         return after, releases
 
     def holding(self, state: State) -> NDArray[np.bool_]:
-        """Streams within a batch."""
         return np.asarray(state["held"] > 0)
 
     def finish(self, state: State, draws: Draws) -> tuple[State, Releases]:
@@ -218,7 +212,6 @@ class BatchedRelease:
 
     @property
     def largest_charge(self) -> int:
-        """epsilon_per_batch."""
         return self._plan.bound.charge
 
     @cached_property
@@ -235,7 +228,7 @@ class BatchedRelease:
 
     @property
     def constant(self) -> Integers:
-        """The most likely symbol at each of the first positions."""
+        """Return the most likely symbol at each of the first positions."""
         belief, likely = self.model.prior[:, None], []
         for _ in range(self.window):
             likely.append(int(np.argmax(belief[:, 0])))
@@ -243,7 +236,6 @@ class BatchedRelease:
         return np.array(likely)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """SIP relative to the model, and LDP of a single release for every prior."""
         promised = crr_guarantees(epsilon=self.epsilon_per_batch)
         batches = f"a release is a batch of {self.window} records"
         return tuple(
@@ -252,7 +244,6 @@ class BatchedRelease:
         )
 
     def audit(self) -> Mapping[str, object]:
-        """The law of the first batch, and how far a belief may be from the exact one."""
         belief = self.model.prior[:, None]
         (part,) = self._plan.parts(belief, self.radius.distances([0]))
         return {
@@ -268,7 +259,6 @@ class BatchedRelease:
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, parameters, the exact model and the algorithms."""
         return binding_digest(
             self.kind,
             self.implementation,
@@ -338,7 +328,7 @@ class BatchedRelease:
             self._settle(after, its, released, learned[-1], part.law.charge)
 
     def _bound_to(self, batches: Integers, histories: Words) -> list[bytes]:
-        """What the draws are applied to: the batch, and through the belief what was released."""
+        """Bind draws to the batch and, through the belief, to what was released."""
         if self.model.symbols ** len(batches) > MOST_BATCHES:
             digests = _digests(batches)
             return bound_to(digests, np.arange(len(digests)), histories)
@@ -349,7 +339,7 @@ class BatchedRelease:
 
     @cached_property
     def _bindings(self) -> dict[int, tuple[bytes, ...]]:
-        """The digests of all batches of each length that has few, in lexicographic order."""
+        """Return the digests of all batches of each length that has few, in lexicographic order."""
         n = self.model.symbols
         lengths = [w for w in range(1, self.window + 1) if n**w <= MOST_BATCHES]
         return {w: _digests(np.indices((n,) * w).reshape(w, -1)) for w in lengths}
@@ -377,7 +367,9 @@ def _digests(batches: Integers) -> tuple[bytes, ...]:
 
 
 def _share_of_truth(learned: Floats, released: Integers) -> Floats:
-    """The mean over positions of the probability that the released symbol is the true one."""
+    """Return the mean over positions of the probability that the released symbol is the true
+    one.
+    """
     columns = np.arange(released.shape[1])
     total = np.zeros(len(columns))
     for probabilities, symbols in zip(learned, released, strict=True):
