@@ -50,7 +50,7 @@ def reports_spending(pipeline: Pipeline) -> bool:
 
 def layout_of(pipeline: Pipeline) -> int:
     """Return how often what is kept beside a mechanism's own columns has changed, and once more."""
-    return 2 if aggregate_of(pipeline) or ticks_of(pipeline) is not None else 1
+    return 1 if ticks_of(pipeline) is None else 2
 
 
 def stage_of(

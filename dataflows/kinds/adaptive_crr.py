@@ -15,7 +15,6 @@ class AdaptiveCrrOperator(ModelOperator, SymbolOperator):
 
     order = 103
     example = ModelOperator.example + "decision_epsilon: 0.5\n"
-    becomes = "one symbol, or the last one again"
 
     kind: Literal["adaptive_crr"]
     decision_epsilon: Annotated[Epsilon, Field(le=50)]
@@ -23,16 +22,13 @@ class AdaptiveCrrOperator(ModelOperator, SymbolOperator):
 
     @property
     def nats_per_release(self) -> float:
-        """Return what a decision and a fresh symbol cost together."""
         return self.decision_epsilon + self.epsilon
 
     def mechanism(self, files: Files) -> Mechanism:
-        """Return the release; `epsilon` is that of a fresh symbol."""
         decision, fresh = float(self.decision_epsilon), float(self.epsilon)
         return AdaptiveRelease(self.chain(files), decision, fresh, self.distance)
 
     def parameters(self) -> dict[str, object]:
-        """Return what people want to see of the section."""
         good_enough = {
             "symbol": "if it is still the true symbol",
             "steps": "if it is no further from the true symbol than a fresh one is expected to be",
@@ -46,7 +42,6 @@ class AdaptiveCrrOperator(ModelOperator, SymbolOperator):
         }
 
     def how_to_read(self) -> list[str]:
-        """Return what an analyst must know of the output."""
         return [
             'a release marked "repeated" says that the last one is, up to noise, still good enough:'
             " that is information, and it is counted in the promise. Do not leave it out.",

@@ -27,8 +27,7 @@ epsilon_per_batch: 2.0
 model: heart-zones.model.json
 kernel: heuristic
 """
-    becomes = "a part of a list of symbols"
-    protected = "the sequence of true symbols against an adversary with the model, per list"
+    protected = "a user's sequence of symbols, with the model and without one, per list"
 
     kind: Literal["batched_crr"]
     window: Annotated[int, Field(ge=1, le=LARGEST_WINDOW)]
@@ -37,7 +36,6 @@ kernel: heuristic
     kernel: Search = "linear_program"
 
     def mechanism(self, files: Files) -> Mechanism:
-        """Return the release of whole lists."""
         model = self.chain(files)
         if not isinstance(model, MarkovModel):
             raise ValueError(
@@ -50,26 +48,21 @@ kernel: heuristic
         )
 
     def values(self, fields: Sequence[str]) -> Values:
-        """Return how one symbol is read, and a list is written."""
         return SymbolBatches(fields[0], self.alphabet, other=self.other)
 
     @property
     def nats_per_release(self) -> float:
-        """Return the nats of a list."""
         return self.epsilon_per_batch
 
     @property
     def records_per_release(self) -> int:
-        """Return how many symbols a list holds."""
         return self.window
 
     @property
     def finishing(self) -> End:
-        """Release a batch that is not full when streams are finished."""
         return "drain"
 
     def parameters(self) -> dict[str, object]:
-        """Return what people want to see of the section."""
         each = self.epsilon_per_batch / self.window
         return {
             "epsilon": f"{self.epsilon_per_batch:g} nats per batch, {each:g} nats per record",
@@ -81,7 +74,6 @@ kernel: heuristic
         }
 
     def how_to_read(self) -> list[str]:
-        """Return what an analyst must know of the output."""
         return [
             f"a release is a list: the symbols of {self.window} records of one key, oldest first. "
             "It has the key and the time of the last of them; records before it have no output.",

@@ -28,5 +28,4 @@ class BinaryTreeOperator(WEventOperator):
         return self
 
     def strategy(self) -> Mechanism:
-        """Return the tree."""
         return self._made(BinaryTree, self.horizon)

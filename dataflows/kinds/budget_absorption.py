@@ -9,5 +9,4 @@ class BudgetAbsorptionOperator(WEventOperator):
 
     order = 403
     strategy_class = BudgetAbsorption
-
     kind: Literal["budget_absorption"]

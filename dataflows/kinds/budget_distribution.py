@@ -9,5 +9,4 @@ class BudgetDistributionOperator(WEventOperator):
 
     order = 402
     strategy_class = BudgetDistribution
-
     kind: Literal["budget_distribution"]

@@ -12,6 +12,7 @@ class ColdStartCrrOperator(SymbolOperator):
     """Release as `grr`, and as `crr` once a stream has learned a model from its releases."""
 
     order = 104
+    protected = "a user's sequence of symbols, with that model and without one, per release"
     example = SymbolOperator.example + "when_short: accept\n"
 
     kind: Literal["cold_start_crr"]
@@ -20,7 +21,6 @@ class ColdStartCrrOperator(SymbolOperator):
     when_short: Literal["refuse", "accept"] = "refuse"
 
     def mechanism(self, files: Files) -> Mechanism:
-        """Return the release without a declared model."""
         return ColdStart(
             len(self.alphabet),
             float(self.epsilon),
@@ -30,7 +30,6 @@ class ColdStartCrrOperator(SymbolOperator):
         )
 
     def parameters(self) -> dict[str, object]:
-        """Return what people want to see of the section."""
         first = "as many as are enough" if self.positions is None else f"{self.positions:,}"
         return {
             **super().parameters(),
@@ -39,7 +38,6 @@ class ColdStartCrrOperator(SymbolOperator):
         }
 
     def how_to_read(self) -> list[str]:
-        """Return what an analyst must know of the output."""
         return [
             "confidence is null until a stream has learned its model; until then count releases as "
             "those of randomized response, and undo the bias.",

@@ -66,13 +66,11 @@ class CrrOperator(ModelOperator, SymbolOperator):
         return choice
 
     def mechanism(self, files: Files) -> Mechanism:
-        """Return the release with the declared model, distance and step."""
         model, gaps = self.chain(files), None if self.step is None else self.step.gaps
         distance = distance_between(self.alphabet, self.distance, files)
         return self.release(model, float(self.epsilon), distance, self.mode, self.kernel, gaps)
 
     def parameters(self) -> dict[str, object]:
-        """Return what people want to see of the section."""
         return {
             **super().parameters(),
             "model": self.model,
@@ -83,7 +81,6 @@ class CrrOperator(ModelOperator, SymbolOperator):
         }
 
     def how_to_read(self) -> list[str]:
-        """Return what an analyst must know of the output."""
         in_time = "" if self.step is None else ", and elapse before each"
         return [
             "confidence is the probability that the released symbol is the true one, given all "

@@ -7,7 +7,7 @@ from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 
 class ExtendedThresholdPerturbationOperator(ThresholdOperator):
-    """Publish as `threshold_perturbation` does, but drop some values, for small epsilons."""
+    """Publish values as `threshold_perturbation` does, and drop some, for small epsilons."""
 
     order = 302
 
@@ -17,7 +17,6 @@ class ExtendedThresholdPerturbationOperator(ThresholdOperator):
 
     @property
     def by_cost(self) -> bool:
-        """Return whether costs choose threshold and acceptance."""
         return self.extended_by == "cost"
 
     def _check_parameters(self) -> None:

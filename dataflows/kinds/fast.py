@@ -17,12 +17,10 @@ class FastOperator(WEventOperator):
     samples: int | None = None
 
     def strategy(self) -> Mechanism:
-        """Return the strategy, which is told what one person contributes."""
         most = self.largest_contribution
         return self._made(Fast, self._cap(), self.samples or 0, contribution=most)
 
     def remarks(self, files: Files, mechanism: Mechanism) -> list[str]:
-        """Say that with one sample in a window it is `sample` at half its budget."""
         strategy = mechanism.strategy if isinstance(mechanism, Watched) else mechanism
         assert isinstance(strategy, Fast)
         if strategy.samples_per_block > 1 or strategy.window == 1:

@@ -18,5 +18,4 @@ class GrrOperator(ResponseOperator):
     kind: Literal["grr"]
 
     def mechanism(self, files: Files) -> Mechanism:
-        """Return the response over the alphabet."""
         return GeneralizedRandomizedResponse(len(self.alphabet), float(self.epsilon))

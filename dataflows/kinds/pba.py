@@ -7,7 +7,7 @@ from fugu.operators.wevent.pba import PrivacyBudgetAllocation
 
 
 class PbaOperator(WEventOperator):
-    """Release figures as `budget_absorption` does, and more often while ticks are correlated."""
+    """Release figures as `budget_distribution` does, for half as much where no flag is set."""
 
     order = 404
     strategy_class = PrivacyBudgetAllocation
@@ -16,5 +16,4 @@ class PbaOperator(WEventOperator):
     flags: FlagsSection = False
 
     def strategy(self) -> Mechanism:
-        """Return the strategy with its flags."""
         return self._made(self.strategy_class, self._cap(), flags_of(self.flags))

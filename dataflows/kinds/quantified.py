@@ -18,7 +18,7 @@ ticks: {width: 15m}
 window: 4
 correlation: {transition: [[0.9, 0.1], [0.2, 0.8]], at_most: 1.0}
 """
-    protected = "one tick of one person, against an adversary who knows the transition matrix"
+    protected = WEventOperator.protected + "; and one tick, given the transition matrix"
 
     kind: Literal["quantified"]
     horizon: int | None = None
@@ -34,7 +34,6 @@ correlation: {transition: [[0.9, 0.1], [0.2, 0.8]], at_most: 1.0}
         return self
 
     def strategy(self) -> Mechanism:
-        """Return the budgets that are largest within the limit."""
         assert self.correlation is not None
         assert self.correlation.at_most is not None
         strategy = Quantified.for_leakage(

@@ -13,7 +13,7 @@ class RealTimeOperator(DeclaredAggregate, SeriesBudget):
 
     order = 600
     example = DeclaredAggregate.example + "delta: 1.0e-6\nhorizon: 96\n"
-    protected = "everything that one person contributes, over the whole life of the stream"
+    protected = "everything that one person contributes, over a whole life or per `period`"
     evaluation = "real_time"
 
     kind: Literal["real_time"]
@@ -29,7 +29,6 @@ class RealTimeOperator(DeclaredAggregate, SeriesBudget):
         )
 
     def mechanism(self, files: Files) -> Mechanism:
-        """Return the release."""
         return self.release()
 
     @property
@@ -48,16 +47,13 @@ class RealTimeOperator(DeclaredAggregate, SeriesBudget):
         return max(self.sum.largest_units, upper - lower)
 
     def figures(self) -> Figures:
-        """Return how releases are written."""
         words = {"published": ("status", ("predicted", "measured"))}
         return Figures(self.groups, units_per_one=self.units_per_one, words=words)
 
     def parameters(self) -> dict[str, object]:
-        """Return what people want to see of the section."""
         return {**self.in_words(), **self.budget_in_words()}
 
     def how_to_read(self) -> list[str]:
-        """Return what an analyst must know of the output."""
         return [
             "value is an estimate of the true figure: a noisy one, smoothed by what earlier ones "
             "say (status: measured); or what they predict (predicted: true), at no price.",

@@ -5,13 +5,11 @@ from pydantic import Field
 
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.ranges import NumberOperator
-from fugu.dataflows.kinds.families.section import Columns, Files
+from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.kinds.families.series_budget import PREDICTED_BARS, SeriesBudget
 from fugu.dataflows.kinds.families.ticks import EventTimeTicks
 from fugu.dataflows.records.codec import Values
-from fugu.dataflows.records.deduplication import Deduplication
 from fugu.dataflows.records.series import Series
-from fugu.dataflows.stages.series import series_columns
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
@@ -44,19 +42,19 @@ epsilon: 4.0
 delta: 1.0e-6
 horizon: 60
 """
-    becomes = "one number of its tick"
-    protected = "all numbers of one stream, over its whole life"
+    protected = "all numbers of one user, over a whole life or per `period`"
     reads = frozenset({"unit", "ticks"})
     stage = StageKind.SERIES
     evaluation = None
     claims_about = "all ticks of a stream together"
+    no_budget = "epsilon is the budget of {kind}; delete it"
+    no_dedupe = "a stream has one value in a tick, however often it was sent"
     spent_in = "rho"
 
     kind: Literal["real_time_local"]
     ticks: SeriesTicks
 
     def mechanism(self, files: Files) -> Mechanism:
-        """Return the release of numbers in units."""
         return LocalRealTimeRelease(
             *self.ends,
             units_per_one=self.units_per_one,
@@ -65,12 +63,10 @@ horizon: 60
         )
 
     def values(self, fields: Sequence[str]) -> Values:
-        """Return how numbers are read, and estimates are written."""
         whole = self.presentation == "integer"
         return Series(fields[0], units_per_one=self.units_per_one, whole=whole)
 
     def in_ticks(self) -> Ticks:
-        """Return the ticks of event time."""
         ticks = self.ticks
         return Ticks(
             *ticks.milliseconds,
@@ -80,22 +76,7 @@ horizon: 60
             ticks.stream_time.as_declared,
         )
 
-    def columns(self, mechanism: Mechanism, deduplication: Deduplication | None) -> Columns:
-        """Return the mechanism's columns, and those of open ticks."""
-        return series_columns(mechanism, self.in_ticks())
-
-    @property
-    def no_budget(self) -> str:
-        """Epsilon is in the section."""
-        return f"epsilon is the budget of {self.kind}; delete it"
-
-    @property
-    def no_dedupe(self) -> str:
-        """Copies count once."""
-        return "a stream has one value in a tick, however often it was sent"
-
     def parameters(self) -> dict[str, object]:
-        """Return what people want to see of the section."""
         ticks = self.in_ticks()
         return {
             **super().parameters(),
@@ -109,14 +90,12 @@ horizon: 60
         }
 
     def not_covered(self, *, copies: bool, budget: bool, partials: str) -> list[str]:
-        """Return what the way of making ticks leaves open."""
         return [
             "when a stream begins, pauses and goes on: it releases something in every tick from "
             f"its first record on, until {self.ticks.idle:,} ticks in a row had none"
         ]
 
     def how_to_read(self) -> list[str]:
-        """Return what an analyst must know of the output."""
         return [
             "value is an estimate of the true number, clamped to the range: a noisy one, smoothed "
             "by what earlier ones say (status: measured); or what they predict (predicted: true), "

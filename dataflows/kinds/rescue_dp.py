@@ -17,7 +17,6 @@ class RescueDpOperator(WEventOperator):
     process_variance: Annotated[float, Field(gt=0, le=1e18, strict=False)] | None = None
 
     def strategy(self) -> Mechanism:
-        """Return the strategy; 0 leaves the variance, in squared units, to it."""
         variance, most = self.process_variance or 0.0, self.largest_contribution
         squared = variance * self.units_per_one**2
         return self._made(RescueDp, self._cap(), squared, contribution=most)

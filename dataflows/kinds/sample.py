@@ -9,5 +9,4 @@ class SampleOperator(WEventOperator):
 
     order = 401
     strategy_class = Sample
-
     kind: Literal["sample"]

@@ -22,7 +22,6 @@ class TemporalPerturbationOperator(CalibratedOperator):
 
     @property
     def by_cost(self) -> bool:
-        """Return true: costs choose the mechanism."""
         return True
 
     def _perturbation(self, **common: Any) -> TemporalPerturbation:

@@ -6,7 +6,7 @@ from fugu.operators.temporal.threshold import ThresholdPerturbation
 
 
 class ThresholdPerturbationOperator(ThresholdOperator):
-    """Publish each value as it is, at its own tick or a later one, once a threshold is reached."""
+    """Publish each value as it is, at its own tick or one of the `window` - 1 that follow."""
 
     order = 301
 

@@ -9,5 +9,4 @@ class TinarSampleOperator(PolicyOperator):
 
     order = 504
     strategy_class = TINARSample
-
     kind: Literal["tinar_sample"]

@@ -9,5 +9,4 @@ class TinarUniformOperator(PolicyOperator):
 
     order = 503
     strategy_class = TINARUniform
-
     kind: Literal["tinar_uniform"]

@@ -11,5 +11,4 @@ class TsBudgetAbsorptionOperator(PolicyOperator):
     example = PolicyOperator.example + "window: 96\n"
     windowed = True
     strategy_class = TSBudgetAbsorption
-
     kind: Literal["ts_budget_absorption"]

@@ -11,5 +11,4 @@ class TsBudgetDistributionOperator(PolicyOperator):
     example = PolicyOperator.example + "window: 96\n"
     windowed = True
     strategy_class = TSBudgetDistribution
-
     kind: Literal["ts_budget_distribution"]

@@ -11,5 +11,4 @@ class TsSampleOperator(PolicyOperator):
     example = PolicyOperator.example + "window: 96\n"
     windowed = True
     strategy_class = TSSample
-
     kind: Literal["ts_sample"]

@@ -11,5 +11,4 @@ class TsUniformOperator(PolicyOperator):
     example = PolicyOperator.example + "window: 96\n"
     windowed = True
     strategy_class = TSUniform
-
     kind: Literal["ts_uniform"]

@@ -9,5 +9,4 @@ class UnicornOperator(PolicyOperator):
 
     order = 500
     strategy_class = Unicorn
-
     kind: Literal["unicorn"]

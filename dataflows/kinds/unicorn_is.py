@@ -9,5 +9,4 @@ class UnicornIsOperator(PolicyOperator):
 
     order = 501
     strategy_class = UnicornIS
-
     kind: Literal["unicorn_is"]

@@ -9,5 +9,4 @@ class UnicornPsOperator(PolicyOperator):
 
     order = 502
     strategy_class = UnicornPS
-
     kind: Literal["unicorn_ps"]

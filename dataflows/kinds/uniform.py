@@ -9,5 +9,4 @@ class UniformOperator(WEventOperator):
 
     order = 400
     strategy_class = Uniform
-
     kind: Literal["uniform"]

@@ -179,7 +179,7 @@ class Pipeline(Section):
         operator, source, dedupe = self.operator, self.source, self.source.dedupe
         budgets = [self.budget, None if operator.source_budget else source.budget]
         if operator.no_budget is not None and any(budget is not None for budget in budgets):
-            raise ValueError(f"budget: {operator.no_budget}")
+            raise ValueError(f"budget: {operator.no_budget.format(kind=operator.kind)}")
         if self.sink.partials is not None and operator.stage is not StageKind.AGGREGATE:
             raise ValueError(f"sink.partials: {operator.kind} has no partial sums; delete it")
         if source.policies is not None and not operator.under_policies:
@@ -188,7 +188,7 @@ class Pipeline(Section):
             raise ValueError(f"source.value: {operator.kind} reads one field; name it")
         time = source.timestamp.field if isinstance(source.timestamp, TimestampField) else None
         operator.check_fields(source.fields, time, None if dedupe is None else dedupe.field)
-        if dedupe is not None and operator.no_dedupe is not None:
+        if dedupe is not None and operator.no_dedupe and operator.in_ticks() is not None:
             raise ValueError(f"source.dedupe: {operator.no_dedupe}; delete it")
         operator.refuse_large_sums(self.state.max_keys)
 

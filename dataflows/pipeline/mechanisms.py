@@ -72,4 +72,5 @@ def ticks_of(pipeline: Pipeline) -> Ticks | None:
 
 def columns_of(pipeline: Pipeline, mechanism: Mechanism) -> Callable[[int], State]:
     """Return what makes the columns of rows."""
-    return pipeline.operator.columns(mechanism, deduplication_of(pipeline))
+    operator = pipeline.operator
+    return operator.stage.columns(mechanism, operator.in_ticks(), deduplication_of(pipeline))

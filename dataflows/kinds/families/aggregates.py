@@ -2,25 +2,21 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.ranges import RangeSection
-from fugu.dataflows.kinds.families.section import Columns, Evaluation, OperatorSection
+from fugu.dataflows.kinds.families.section import Evaluation, OperatorSection
 from fugu.dataflows.kinds.families.symbols import Alphabet
 from fugu.dataflows.kinds.families.ticks import EventTimeTicks
 from fugu.dataflows.records.alphabet import Alphabet as Groups
 from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.contributions import Contributions, Figures
-from fugu.dataflows.records.deduplication import Deduplication
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.stages.stage_kind import StageKind
-from fugu.dataflows.stages.summing import cells
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE
-from fugu.operators.mechanism import Mechanism
 from fugu.operators.wevent.limits import LARGEST_VALUE
 
 _LARGEST_UNITS = 2**32
@@ -58,12 +54,13 @@ class AggregateOperator(OperatorSection):
     `source.value` names the field that holds the group; without `groups` everybody is in one.
     """
 
-    becomes = "a part of the figures of its tick"
     reads = frozenset({"groups", "other", "sum", "ticks"})
     stage = StageKind.AGGREGATE
     evaluation: ClassVar[Evaluation | None] = "windows"
     claims_about = "all users together"
+    no_budget = "epsilon is the budget of {kind}; delete it"
     source_budget = False
+    no_dedupe = "a user counts once in a tick, however often a record was sent"
 
     groups: Alphabet | None = None
     other: str | int | None = None
@@ -98,29 +95,13 @@ class AggregateOperator(OperatorSection):
     def in_ticks(self) -> Ticks:
         """Return the ticks of event time."""
 
-    def columns(self, mechanism: Mechanism, deduplication: Deduplication | None) -> Columns:
-        """Return cells for what a user contributes to open ticks."""
-        return partial(cells, self.in_ticks())
-
-    @property
-    def no_budget(self) -> str:
-        """Epsilon is in the section."""
-        return f"epsilon is the budget of {self.kind}; delete it"
-
-    @property
-    def no_dedupe(self) -> str:
-        """Copies count once."""
-        return "a user counts once in a tick, however often a record was sent"
-
     def not_covered(self, *, copies: bool, budget: bool, partials: str) -> list[str]:
-        """Name where exact figures are."""
         return [
             "whoever reads the topic of partial sums or the state: both hold exact figures "
             f"({partials})"
         ]
 
     def refuse_large_sums(self, people: int) -> None:
-        """Raise `ValueError` if so many people may add up to more than is counted."""
         if people * self.largest_contribution > LARGEST_VALUE:
             raise ValueError(
                 f"state.max_keys: {people:,} users who contribute up to "
@@ -179,22 +160,18 @@ class DeclaredAggregate(AggregateOperator):
 
     @property
     def units_per_one(self) -> int:
-        """Return as many as declared."""
         return 1 if self.sum is None else self.sum.units_per_one
 
     @property
     def largest_contribution(self) -> int:
-        """Return one user, or the end of the range that is farther from 0."""
         return 1 if self.sum is None else self.sum.largest_units
 
     @property
     def statistic(self) -> str:
-        """Name users, or what they amount to."""
         return "how many users" if self.sum is None else f"the sum of {self.sum.field}"
 
     @property
     def sensitivity(self) -> int:
-        """Return by how many units, over all groups, one contribution can change a tick (L1)."""
         if self.sum is None:
             return 2 if self.group_count > 1 and self.protects == "contribution" else 1
         lower, upper = self.sum.ends
@@ -212,7 +189,6 @@ class DeclaredAggregate(AggregateOperator):
         }
 
     def values(self, fields: Sequence[str]) -> Values:
-        """Return how a group is read, or what is summed or counted where there are no groups."""
         groups, amounts = None, self.sum
         if self.groups is not None:
             groups = Groups(fields[0], self.groups, other=self.other)
@@ -223,6 +199,5 @@ class DeclaredAggregate(AggregateOperator):
         return Contributions(groups, numbers, lower=lower, upper=upper)
 
     def in_ticks(self) -> Ticks:
-        """Return the ticks of event time."""
         ticks = self.ticks
         return Ticks(*ticks.milliseconds, ticks.max_jump, time=ticks.stream_time.as_declared)

@@ -10,7 +10,7 @@ from fugu.operators.sip.chain import Chain
 class ModelOperator(AlphabetOperator):
     """Release symbols relative to a declared Markov model."""
 
-    protected = "the sequence of true symbols against an adversary with the model, per release"
+    protected = "a user's sequence of symbols, with the model and without one, per release"
     example = AlphabetOperator.example + "model: heart-zones.model.json\n"
 
     model: str
@@ -20,7 +20,6 @@ class ModelOperator(AlphabetOperator):
         return read_model(files.resolve(self.model), self.alphabet)
 
     def remarks(self, files: Files, mechanism: Mechanism) -> list[str]:
-        """Say where symbols are ranked by a list that learning has sorted, not by their meaning."""
         distance = getattr(self, "distance", None)
         if distance not in ("ordered", "steps") or isinstance(self.alphabet[0], int):
             return []

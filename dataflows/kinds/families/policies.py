@@ -58,7 +58,7 @@ class PolicyOperator(AggregateOperator):
     """
 
     example = "policies: policies.yaml\n"
-    protected = "what policies say, in one relevance interval, of the whole stream"
+    protected = "what policies say of a person, per relevance interval"
     reads = frozenset({"groups", "other", "ticks"})
     under_policies = True
     evaluation = "policies"
@@ -96,11 +96,9 @@ class PolicyOperator(AggregateOperator):
         return strategy
 
     def mechanism(self, files: Files) -> Mechanism:
-        """Return the strategy under the policies of the document."""
         return self.strategy()
 
     def values(self, fields: Sequence[str]) -> Values:
-        """Return how the query of the document reads what users contribute."""
         query, field = self.query, fields[0]
         match query.kind:
             case "sum":
@@ -130,38 +128,31 @@ class PolicyOperator(AggregateOperator):
         return self.groups or self.policies.section.activities or []
 
     def covers(self, key: bytes) -> bool:
-        """Return whether it has policies: without any, nothing about it would be hidden."""
         return self.policies.collection_of(key) is not None
 
     @property
     def sets(self) -> bool:
-        """Return whether a user has several activities at a time."""
         return self.query.kind == "multi_histogram"
 
     @property
     def group_count(self) -> int:
-        """Return how many figures a tick has."""
         several = self.query.kind in ("histogram", "multi_histogram")
         return len(self.bins) if several else 1
 
     @property
     def units_per_one(self) -> int:
-        """Return as many as the query's resolution says."""
         return self.query.units_per_one
 
     @property
     def largest_contribution(self) -> int:
-        """Return one, or what a sum may be changed by."""
         return self.query.largest_units
 
     @property
     def sensitivity(self) -> int:
-        """Return by how many units, over all groups, one contribution can change a tick (L1)."""
         return self.timeline.largest_sensitivity
 
     @property
     def statistic(self) -> str:
-        """Say it in the words of the document."""
         query = self.query
         if query.kind == "sum":
             return "the sum" + ("" if query.unit is None else f" in {query.unit}")
@@ -172,19 +163,16 @@ class PolicyOperator(AggregateOperator):
         return change(key, value, self.policies).to_bytes()
 
     def in_ticks(self) -> Ticks:
-        """Return the ticks of event time."""
         grid, grace = self.policies.section.grid, self.ticks.grace_milliseconds
         time = self.ticks.stream_time.as_declared
         return Ticks(grid.milliseconds, grace, self.ticks.max_jump, time=time)
 
     def figures(self) -> Figures:
-        """Return how releases are written."""
         groups = self.bins if self.group_count > 1 else None
         words = {"status": ("status", [status.name.lower() for status in Status])}
         return Figures(groups, units_per_one=self.units_per_one, words=words)
 
     def parameters(self) -> dict[str, object]:
-        """Return what people want to see of the section."""
         collections = self.timeline.collections
         policies = sum(len(collection.policies) for collection in collections)
         irrelevant = self.irrelevant
@@ -202,7 +190,6 @@ class PolicyOperator(AggregateOperator):
         }
 
     def how_to_read(self) -> list[str]:
-        """Return what an analyst must know of the output."""
         return [
             "status says what became of a tick: sampled (the true figure plus noise), repeated "
             "(the last published one again), exact, noisy, or nothing (null: no figure yet).",

@@ -52,15 +52,12 @@ class NumberOperator(RangeSection, OperatorSection):
     reads = frozenset({"unit"})
 
     def values(self, fields: Sequence[str]) -> Values:
-        """Return how numbers are read and written, in units."""
         return Numbers(fields[0], units_per_one=self.units_per_one)
 
     def audit_inputs(self) -> Array:
-        """Return both ends of the range."""
         return np.array(self.ends)
 
     def parameters(self) -> dict[str, object]:
-        """Return what people want to see of the section."""
         return {
             "range": f"{self.lower} to {self.upper}; what is outside is read as the nearer end",
             "unit": str(self.unit),

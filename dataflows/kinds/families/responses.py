@@ -25,17 +25,14 @@ class ResponseOperator(SymbolOperator):
         return False
 
     def values(self, fields: Sequence[str]) -> Values:
-        """Return how one symbol is read, and a symbol or a set is written."""
         form = SymbolSets if self.releases_sets else PlainSymbols
         return form(fields[0], self.alphabet, other=self.other)
 
     def parameters(self) -> dict[str, object]:
-        """Return what people want to see of the section."""
         released = "a set of symbols" if self.releases_sets else "one symbol"
         return {**super().parameters(), "release": released}
 
     def how_to_read(self) -> list[str]:
-        """Return what an analyst must know of the output."""
         what = (
             "a release is a set: the true symbol is in it half of the time, and others are by "
             "chance; it may be empty."

@@ -1,7 +1,7 @@
 """Say what every kind of operator answers, whoever asks."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
@@ -11,14 +11,10 @@ from fugu.dataflows.base.section import Section
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.leakage import TemporalLeakage
 from fugu.dataflows.records.codec import Values
-from fugu.dataflows.records.deduplication import Deduplication
-from fugu.dataflows.stages.per_record import row_columns
 from fugu.dataflows.stages.stage_kind import StageKind
-from fugu.operators.mechanism import Array, Mechanism, State
+from fugu.operators.mechanism import Array, Mechanism
 from fugu.operators.temporal.temporal_perturbation import End
 
-Columns = Callable[[int], State]
-"""Make the columns of so many new rows."""
 Evaluation = Literal["records", "displaced", "windows", "policies", "real_time"]
 """Name what `fugu evaluate` does with a kind."""
 
@@ -42,8 +38,6 @@ class OperatorSection(Section, ABC):
     """The place in tables and among rivals; those of one place are sorted by name."""
     example: ClassVar[str]
     """A short section in YAML, without its kind."""
-    becomes: ClassVar[str]
-    """What one record becomes."""
     protected: ClassVar[str]
     """What is protected, and per what."""
 
@@ -55,8 +49,12 @@ class OperatorSection(Section, ABC):
     """What the claim is about, where it is not about values of single streams."""
     several_fields: ClassVar[bool] = False
     under_policies: ClassVar[bool] = False
+    no_budget: ClassVar[str | None] = None
+    """Why there is no budget beside the section, where there may be none."""
     source_budget: ClassVar[bool] = True
     """Whether `source.budget` may be declared."""
+    no_dedupe: ClassVar[str | None] = None
+    """Why copies of records do no harm in ticks of event time."""
     spent_in: ClassVar[str] = "nats"
     instead: ClassVar[Mapping[str, str]] = {}
     """What to answer to keys that only other kinds of the family have."""
@@ -91,29 +89,15 @@ class OperatorSection(Section, ABC):
         """Return the ticks of event time; None where every record counts by itself."""
         return None
 
-    def columns(self, mechanism: Mechanism, deduplication: Deduplication | None) -> Columns:
-        """Return what makes the columns of the rows in the state."""
-        return row_columns(mechanism, deduplication)
-
     @property
     def nats_per_release(self) -> float:
-        """Return what a release costs at most; 0 where budgets are for windows or whole streams."""
-        return 0.0
+        """Return what a release costs, for kinds whose budget counts releases."""
+        return float(getattr(self, "epsilon", 0.0))
 
     @property
     def records_per_release(self) -> int:
         """Return how many records a release is about."""
         return 1
-
-    @property
-    def no_budget(self) -> str | None:
-        """Say why there is no budget beside the section; None where there may be one."""
-        return None
-
-    @property
-    def no_dedupe(self) -> str | None:
-        """Say why records that were sent twice do no harm; None where they may."""
-        return None
 
     @property
     def finishing(self) -> End | None:

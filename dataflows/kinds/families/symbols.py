@@ -74,8 +74,7 @@ class AlphabetOperator(OperatorSection):
     """Read symbols of an alphabet: listed here, or in a file that is read with the section."""
 
     example = "alphabet: [rest, light, moderate, vigorous]\nepsilon: 1.0\n"
-    becomes = "one symbol"
-    protected = "each symbol, per record"
+    protected = "each symbol, for any prior, per release"
     reads = frozenset({"alphabet", "other"})
 
     alphabet: Alphabet
@@ -91,11 +90,9 @@ class AlphabetOperator(OperatorSection):
         return self
 
     def values(self, fields: Sequence[str]) -> Values:
-        """Return how one symbol is read, and one is written."""
         return Symbols(fields[0], self.alphabet, other=self.other)
 
     def parameters(self) -> dict[str, object]:
-        """Return what people want to see of the section."""
         return {
             "alphabet": in_short(self.alphabet),
             "unknown symbols": "dead letter" if self.other is None else f"become {self.other}",
@@ -107,11 +104,5 @@ class SymbolOperator(AlphabetOperator):
 
     epsilon: Annotated[Epsilon, Field(le=50)]
 
-    @property
-    def nats_per_release(self) -> float:
-        """Return epsilon."""
-        return float(self.epsilon)
-
     def parameters(self) -> dict[str, object]:
-        """Return what people want to see of the section."""
         return {"epsilon": f"{self.epsilon:g} nats per release", **super().parameters()}

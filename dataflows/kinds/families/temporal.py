@@ -9,13 +9,10 @@ from pydantic import Field, model_validator
 
 from fugu.dataflows.base.section import Epsilon, Section
 from fugu.dataflows.base.ticks import Several, Ticks
-from fugu.dataflows.kinds.families.section import Columns, Files, OperatorSection
+from fugu.dataflows.kinds.families.section import Files, OperatorSection
 from fugu.dataflows.kinds.families.ticks import EventTimeTicks
 from fugu.dataflows.records.codec import Values
-from fugu.dataflows.records.deduplication import Deduplication
 from fugu.dataflows.records.payloads import NullValue, Payloads
-from fugu.dataflows.stages.displaced import tick_columns
-from fugu.dataflows.stages.per_record import row_columns
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.responses.randomized_response import LARGEST_EPSILON
@@ -73,14 +70,20 @@ class TemporalOperator(OperatorSection):
     """Take one payload and release at most one at every tick; `window` is k."""
 
     example = "window: 10\nepsilon: 5.0\n"
-    becomes = "its fields unchanged, at this tick or a later one of the window"
-    protected = "the original tick of each value"
+    protected = "when a single value came"
     reads = frozenset({"ticks", "null"})
     stage = StageKind.DISPLACED
     evaluation = "displaced"
     claims_about = "times"
     several_fields = True
+    no_budget = (
+        "nothing is charged for displacing values in time; {kind} has no budget, and every stream "
+        "may be released once only. Delete it"
+    )
     source_budget = False
+    no_dedupe = (
+        "with ticks of event time a stream has one value in a tick, however often it was sent"
+    )
     instead = dict.fromkeys(_OF_SOME, "{name}: {kind} does not have it; delete it")
 
     window: Annotated[int, Field(ge=2, le=LARGEST_K)]
@@ -131,51 +134,20 @@ class TemporalOperator(OperatorSection):
             raise ValueError(as_in_the_file(str(error))) from None
 
     def mechanism(self, files: Files) -> Mechanism:
-        """Return the mechanism."""
         return self.perturbation()
 
     @property
     def finishing(self) -> End:
-        """Publish or drop what is held back, as the section says."""
         return self.end
 
     def remarks(self, files: Files, mechanism: Mechanism) -> list[str]:
-        """Return what the mechanism warns of."""
         assert isinstance(mechanism, TemporalPerturbation)
         return list(map(as_in_the_file, mechanism.warnings))
 
     def values(self, fields: Sequence[str]) -> Values:
-        """Return how whole fields are read and written."""
         return Payloads(fields, null=self.null)
 
-    def columns(self, mechanism: Mechanism, deduplication: Deduplication | None) -> Columns:
-        """Return the mechanism's columns, and with ticks of event time those of open ones."""
-        ticks = self.in_ticks()
-        return (
-            row_columns(mechanism, deduplication)
-            if ticks is None
-            else tick_columns(mechanism, ticks)
-        )
-
-    @property
-    def no_budget(self) -> str:
-        """Values are published as they are."""
-        return (
-            f"nothing is charged for displacing values in time; {self.kind} has no budget, and "
-            "every stream may be released once only. Delete it"
-        )
-
-    @property
-    def no_dedupe(self) -> str | None:
-        """Copies count once in ticks of event time."""
-        if self.in_ticks() is None:
-            return None
-        return (
-            "with ticks of event time a stream has one value in a tick, however often it was sent"
-        )
-
     def check_fields(self, fields: Sequence[str], time: str | None, event: str | None) -> None:
-        """Raise `ValueError` if a field is released that says where a record comes from."""
         if len(set(fields)) != len(fields):
             raise ValueError("source.value: name every field once")
         if time in fields:
@@ -190,7 +162,6 @@ class TemporalOperator(OperatorSection):
             )
 
     def in_ticks(self) -> Ticks | None:
-        """Return the ticks of event time; None where every record is a tick."""
         if isinstance(self.ticks, str):
             return None
         width, grace = self.ticks.milliseconds
@@ -204,7 +175,6 @@ class TemporalOperator(OperatorSection):
         )
 
     def parameters(self) -> dict[str, object]:
-        """Return what people want to see of the section."""
         return {
             "window": f"{self.window} ticks: a value leaves at its own or a later one of them",
             **({} if self.epsilon is None else {"epsilon": f"{self.epsilon:g} nats"}),
@@ -241,7 +211,6 @@ class TemporalOperator(OperatorSection):
         return {}
 
     def not_covered(self, *, copies: bool, budget: bool, partials: str) -> list[str]:
-        """Return what the way of making ticks leaves open."""
         if isinstance(self.ticks, Interval):
             return [
                 "when a stream begins: its first release follows its first record, which is not "
@@ -258,7 +227,6 @@ class TemporalOperator(OperatorSection):
         ]
 
     def how_to_read(self) -> list[str]:
-        """Return what an analyst must know of the output."""
         return [
             "value is a true value, at a tick that is its own or up to window - 1 later; tick "
             "counts those of one key and epoch.",

@@ -27,7 +27,7 @@ class WEventOperator(DeclaredAggregate):
     """
 
     example = DeclaredAggregate.example + "window: 4\n"
-    protected = "what one person contributes to any `window` ticks in a row"
+    protected = "what one person contributes, per any `window` ticks in a row"
     instead = dict.fromkeys(("flags", "samples", "process_variance", "horizon"), _NOT_HERE)
     strategy_class: ClassVar[type[Strategy]]
 
@@ -46,7 +46,6 @@ class WEventOperator(DeclaredAggregate):
         return self._made(self.strategy_class, self._cap())
 
     def mechanism(self, files: Files) -> Mechanism:
-        """Return the strategy, whose releases say what a declared correlation gives away."""
         try:
             strategy = self.strategy()
         except UnboundedLeakage as error:
@@ -59,7 +58,6 @@ class WEventOperator(DeclaredAggregate):
         return Watched(strategy, self.correlation.known, 2 if self.doubled else 1)
 
     def temporal_leakage(self, mechanism: Mechanism) -> TemporalLeakage | None:
-        """Return what readers learn who know the declared matrices; None without any."""
         if self.correlation is None:
             return None
         assert isinstance(mechanism, Watched)
@@ -92,7 +90,6 @@ class WEventOperator(DeclaredAggregate):
         return cap if decides else Cap(cap.publication, cap.publication)
 
     def parameters(self) -> dict[str, object]:
-        """Return what people want to see of the section."""
         return {
             **self.in_words(),
             "epsilon": (
@@ -103,7 +100,6 @@ class WEventOperator(DeclaredAggregate):
         }
 
     def how_to_read(self) -> list[str]:
-        """Return what an analyst must know of the output."""
         return [
             "value is the true figure plus noise where published is true, and the last published "
             "one elsewhere; it may be negative.",
