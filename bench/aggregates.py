@@ -21,7 +21,7 @@ from fugu.dataflows.kinds.aggregate_mechanisms import contributions
 from fugu.dataflows.kinds.strategies import aggregate_mechanism
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.json_fields import FieldTimestamp
-from fugu.dataflows.records.symbol_reports import PlainSymbols
+from fugu.dataflows.records.symbols import PlainSymbols
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.bounding import Bounding, cells
 from fugu.dataflows.stages.log_entries import Entry, read_entry

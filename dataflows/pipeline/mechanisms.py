@@ -33,9 +33,7 @@ from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.records.payloads import Payloads
 from fugu.dataflows.records.series import Series
-from fugu.dataflows.records.symbol_batches import SymbolBatches
-from fugu.dataflows.records.symbol_reports import PlainSymbols, SymbolSets
-from fugu.dataflows.records.symbols import Symbols
+from fugu.dataflows.records.symbols import PlainSymbols, SymbolBatches, Symbols, SymbolSets
 from fugu.dataflows.stages.bounding import cells
 from fugu.dataflows.stages.displaced import tick_columns
 from fugu.dataflows.stages.per_record import row_columns
