@@ -1,4 +1,4 @@
-"""Running a pipeline: prepare it, hand its shards over to bytewax, stop on SIGTERM and SIGINT.
+"""Run a pipeline: prepare it, hand its shards over to bytewax, stop on SIGTERM and SIGINT.
 
 A shard is a group of partitions, fixed when the pipeline is created, with a state directory and a
 recovery store of its own. A process runs all shards, or those it is told to; every shard runs in a
@@ -104,7 +104,7 @@ def _run(
 
 
 def shard_numbers(names: list[str], shards: int) -> list[int] | None:
-    """`0/4` and `2/4` as [0, 2]; None where no shard is named."""
+    """Return `0/4` and `2/4` as [0, 2]; None where no shard is named."""
     numbers = set()
     for name in names:
         number, _, count = name.partition("/")
@@ -118,9 +118,9 @@ def shard_numbers(names: list[str], shards: int) -> list[int] | None:
 
 
 def flow(path: str) -> Dataflow:
-    """The dataflow of an unsharded pipeline, for people who know bytewax.
+    """Return the dataflow of an unsharded pipeline, for people who know bytewax.
 
-    python -m bytewax.run "fugu.dataflows.run.run:flow('pipeline.yaml')" \\
+    python -m bytewax.run "fugu.dataflows.run.run:flow('pipeline.yaml')" \
         -r STATE/shard-0000/recovery -s 1
     """
     file = PipelineFile.read(Path(path))
@@ -154,8 +154,11 @@ def _run_shard(file: PipelineFile, plan: Plan, failures: list[FuguError]) -> Non
 
 
 def collect_garbage_seldom() -> None:
-    """A batch is thousands of lists and tuples that are soon gone and hold no cycles: by default
-    Python looks through them, and all that stays, more often than anything else is done."""
+    """Let Python collect garbage seldom.
+
+    A batch is thousands of lists and tuples that are soon gone and hold no cycles: by default
+    Python looks through them, and all that stays, more often than anything else is done.
+    """
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 
@@ -168,7 +171,7 @@ def _join(threads: Iterable[Thread]) -> None:
 
 
 def _cause(error: BaseException) -> FuguError:
-    """The error with a text of its own inside what bytewax raised."""
+    """Return the error with a text of its own inside what bytewax raised."""
     innermost, cause = error, error.__cause__ or error.__context__
     while cause is not None and not isinstance(innermost, FuguError):
         innermost, cause = cause, cause.__cause__ or cause.__context__

@@ -1,4 +1,4 @@
-"""Supervising a pipeline: who runs what, one owner of its state, one endpoint, one exit code."""
+"""Supervise a pipeline: who runs what, one owner of its state, one endpoint, one exit code."""
 
 import logging
 import signal
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 def supervise(file: PipelineFile, processes: int, log_format: LogFormat | None) -> int:
-    """Run all shards in so many processes until told to stop; returns the exit code."""
+    """Run all shards in so many processes until told to stop; return the exit code."""
     pipeline = file.pipeline
     dealt = deal(pipeline.state.shards, processes)
     stop = _StopSignals()
@@ -41,7 +41,8 @@ def supervise(file: PipelineFile, processes: int, log_format: LogFormat | None) 
 def _child(
     file: PipelineFile, number: int, shards: list[int], log_format: LogFormat | None
 ) -> Child:
-    """With -P, a folder of the user that is called `dataflows` or `operators` is not imported."""
+    """Return a process that runs shards. With -P, a folder of the user's that is called `dataflows`
+    or `operators` is not imported."""
     command = [sys.executable, "-P", "-m", "fugu", "run", str(file.path)]
     for shard in shards:
         command += ["--shard", f"{shard}/{file.pipeline.state.shards}"]
@@ -52,7 +53,8 @@ def _child(
 
 
 class _StopSignals:
-    """SIGTERM and SIGINT. Processes have sessions of their own, so Ctrl-C reaches only this one."""
+    """Receive SIGTERM and SIGINT. Processes have sessions of their own, so Ctrl-C reaches only this
+    one."""
 
     def __init__(self) -> None:
         self._received = False
@@ -60,7 +62,7 @@ class _StopSignals:
             signal.signal(stop_signal, self._receive)
 
     def requested(self) -> bool:
-        """Whether one came."""
+        """Return whether one came."""
         return self._received
 
     def _receive(self, *_: object) -> None:
@@ -68,7 +70,7 @@ class _StopSignals:
 
 
 class _Announcement:
-    """Says once, when all processes run, which of them runs which partitions."""
+    """Say once, when all processes run, which of them runs which partitions."""
 
     def __init__(self, pipeline: str, children: Sequence[Child], merging: bool) -> None:
         self._pipeline, self._children, self._merging = pipeline, children, merging

@@ -1,4 +1,4 @@
-"""The records of a partition in the order in which they came, cut wherever ticks close.
+"""Pass the records of a partition in the order in which they came, cut wherever ticks close.
 
 Between two cuts nothing depends on the order in time: the same ticks are open for all records. How
 the input was cut into batches never shows.
@@ -24,8 +24,8 @@ _NOTHING = Passed(range(0), range(0))
 
 @dataclass(frozen=True)
 class Records:
-    """All records of a batch whose key and time can be read, as columns; `values` are places among
-    the accepted ones, -1 where a record is refused."""
+    """Hold all records of a batch whose key and time can be read, as columns by offset; `values`
+    are places among the accepted ones, -1 where a record is refused."""
 
     offsets: Sequence[int]
     times: Integers
@@ -35,7 +35,7 @@ class Records:
 
     @classmethod
     def of(cls, decoded: Decoded, heartbeats: frozenset[bytes]) -> "Records":
-        """By offset."""
+        """Return the records of a batch, accepted and refused ones together."""
         refused = decoded.refused
         offsets, times, keys = decoded.offsets, decoded.timestamps, decoded.keys
         values: Integers = np.arange(len(offsets))
@@ -62,7 +62,7 @@ class Records:
     def in_time(
         self, ticks: Ticks, clock: Clock, stretch: "Stretch", dead: DeadLetters
     ) -> Integers:
-        """Places of those of people that are in a tick which is open; others become dead letters.
+        """Return the places of people's records in ticks that are open; others become dead letters.
 
         Whether there is a value to them does not matter.
         """
@@ -95,7 +95,7 @@ class Records:
             dead.add(self.offsets[place], int(self.times[place]), reason)
 
     def without_heartbeats(self, dead: DeadLetters) -> DeadLetters:
-        """Refused records but for heartbeats, whose values nobody reads."""
+        """Return refused records but for heartbeats, whose values nobody reads."""
         if not len(self.heartbeats):
             return dead
         return dead.without({self.offsets[place] for place in self.heartbeats.tolist()})
@@ -103,7 +103,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Ticks that close, and the records `first` to before `end` that come after that."""
+    """Hold ticks that close, and the records `first` to before `end` that come after that."""
 
     passed: Passed
     first: int
@@ -112,7 +112,7 @@ class Stretch:
 
 @dataclass
 class Passage:
-    """One batch on its way through the ticks of a partition, whose clock it moves."""
+    """Pass one batch through the ticks of a partition, whose clock it moves."""
 
     ticks: Ticks
     clock: Clock
@@ -124,7 +124,7 @@ class Passage:
         self._silence = Silence.of(self.clock, self._people)
 
     def stretches(self) -> Iterator[Stretch]:
-        """All records, in order; while one is used, the clock stands where it does for it."""
+        """Yield all records, in order; while one is used, the clock stands where it does for it."""
         moving = self._moving_by_heartbeats if self.ticks.time.heartbeats else self._moving
         at, passed = 0, _NOTHING
         while at < len(self.records):
@@ -142,7 +142,7 @@ class Passage:
         self._silence.hold(self.clock)
 
     def _moving_by_heartbeats(self, first: int, end: int) -> tuple[int, int | None]:
-        """As `_moving`."""
+        """Return the same as `_moving`, where heartbeats alone move stream time."""
         clock, beats = self.clock, self.records.heartbeats
         for index in beats[(beats >= first) & (beats < end)].tolist():
             time = int(self.records.times[index])
@@ -152,8 +152,8 @@ class Passage:
         return end, None
 
     def _moving(self, first: int, end: int) -> tuple[int, int | None]:
-        """The record at which ticks close or time begins, and stream time from there on; or `end`,
-        and None. Records before it are taken in."""
+        """Return the record at which ticks close or time begins, and stream time from there on; or
+        `end`, and None. Records before it are taken in."""
         if TIME not in self.clock:
             return self._beginning(first, end)
         reached = self._reached()
@@ -178,7 +178,8 @@ class Passage:
         return end, None
 
     def _beginning(self, first: int, end: int) -> tuple[int, int | None]:
-        """As `_moving`: time begins in the middle of so many people who are near each other.
+        """Return the same as `_moving`: time begins in the middle of so many people near each
+        other.
 
         None of them chooses where, and fewer who are elsewhere change nothing.
         """
@@ -195,14 +196,14 @@ class Passage:
         return end, None
 
     def _reached(self) -> int | None:
-        """The time that so many people have come to."""
+        """Return the time that so many people have come to."""
         reached = sorted(self._witnesses.values(), reverse=True)
         return reached[self._people - 1] if len(reached) >= self._people else None
 
     def _crossing(
         self, times: Integers, keys: Sequence[bytes], beyond: NDArray[np.bool_]
     ) -> int | None:
-        """The first record with which so many people have come to where a tick closes."""
+        """Return the first record with which so many people have come to where a tick closes."""
         closing = self.ticks.closing(self.clock)
         there = {key for key, time in self._witnesses.items() if time >= closing}
         seen: set[bytes] = set()

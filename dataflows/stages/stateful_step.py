@@ -1,4 +1,4 @@
-"""The stateful step: one mechanism over one partition."""
+"""Run one stage over one partition, as a stateful step of bytewax."""
 
 import logging
 from collections import Counter
@@ -48,28 +48,28 @@ Made = TypeVar("Made", bound=WithDeadLetters, covariant=True)
 
 
 class Stage(Protocol[Made]):
-    """What is done with the records of a partition and the rows of their keys."""
+    """Describe what is done with the records of a partition and the rows of their keys."""
 
     @property
     def ends(self) -> ExhaustibleMechanism | None:
-        """How rows come to an end, if they do."""
+        """Return how rows come to an end, if they do."""
         ...
 
     def start(self, rows: int) -> State:
-        """The columns of fresh rows."""
+        """Return the columns of fresh rows."""
         ...
 
     def __call__(self, decoded: Decoded, table: RowTable) -> Made:
-        """One batch, in order."""
+        """Take one batch in, in order."""
         ...
 
     def finish(self, partition: int, table: RowTable, end: End) -> Made:
-        """What was held back, after the last record."""
+        """Return what was held back, after the last record."""
         ...
 
 
 class Sanitize(StatefulBatchLogic[Decoded, Out, bytes]):
-    """One stage over one partition; its state is a pointer into the partition's row log."""
+    """Run one stage over one partition; the state is a pointer into the partition's row log."""
 
     def __init__(
         self,
@@ -109,7 +109,8 @@ class Sanitize(StatefulBatchLogic[Decoded, Out, bytes]):
         return out, StatefulBatchLogic.RETAIN
 
     def on_eof(self) -> tuple[list[Out], bool]:
-        """Where the pipeline is to finish, what streams hold back follows the last record."""
+        """Let out what streams hold back, after the last record, where the pipeline is to
+        finish."""
         if self._finishing is None or self._log is None:
             return [], StatefulBatchLogic.RETAIN
         with without_values("finish", self._topic, self._log.partition, []):
@@ -127,7 +128,8 @@ class Sanitize(StatefulBatchLogic[Decoded, Out, bytes]):
         return pointer
 
     def _say_what_waits(self, partition: int, reason: Reason, count: int) -> None:
-        """With the first record that stream time refuses, the tenth, the hundredth, and so on."""
+        """Warn of the first record that stream time refuses, the tenth, the hundredth, and so
+        on."""
         if reason not in _AHEAD_OF_TIME:
             return
         before, self._refused[reason] = self._refused[reason], self._refused[reason] + count
@@ -143,7 +145,7 @@ class Sanitize(StatefulBatchLogic[Decoded, Out, bytes]):
             )
 
     def _begin(self, partition: int) -> RowLog:
-        """bytewax does not tell a new state which partition it is for; its first batch does."""
+        """Open the log with the first batch: bytewax does not tell a new state its partition."""
         log = self._open(partition)
         log.begin()
         return log

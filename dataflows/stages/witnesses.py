@@ -1,4 +1,4 @@
-"""Whose records have come how far: the little that has to be kept of keys to know stream time.
+"""Remember whose records have come how far: the little that stream time needs of keys.
 
 Only the newest times of distinct keys are kept, as many as count, because a key that is not among
 them can only come in with a later time. Which of those with the same time is kept decides nothing.
@@ -17,12 +17,12 @@ Times = dict[str, int]
 
 
 def digest(key: bytes) -> str:
-    """Stands for the key."""
+    """Return what stands for the key."""
     return blake2b(key, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def newest(times: Times, count: int) -> Times:
-    """The `count` keys with the latest times."""
+    """Return the `count` keys with the latest times."""
     order = sorted(times.items(), key=lambda item: (-item[1], item[0]))
     return dict(order[:count])
 
@@ -33,13 +33,13 @@ def stored(clock: Clock, about: str) -> Times:
 
 
 def store(clock: Clock, about: str, times: Times) -> None:
-    """Hold these instead."""
+    """Hold these in a clock instead."""
     drop(clock, [name for name in clock if is_of(name, about)])
     clock.update({about + name: time for name, time in times.items()})
 
 
 def drop(clock: Clock, names: Iterable[str]) -> None:
-    """Hold these no more."""
+    """Drop these from a clock."""
     for name in list(names):
         clock.pop(name, None)
 
