@@ -54,7 +54,7 @@ from fugu.dataflows.publishing.registration import refuse_a_second_sink, registe
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.log_entries import POLICIES_KEY, partition_key
 from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.stages.stateful_step import Stage
+from fugu.dataflows.stages.stage import Stage
 from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint, check_same

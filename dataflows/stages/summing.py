@@ -6,7 +6,6 @@ they were cut into batches.
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -38,9 +37,6 @@ class Summing(Arrivals[PartialSums, Summed]):
     groups: int
     admission: Admission
     sets: bool = False
-
-    ends: ClassVar[None] = None
-    """No row comes to an end."""
 
     def start(self, rows: int) -> State:
         """Return the columns of fresh rows."""
