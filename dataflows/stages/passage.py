@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fugu.dataflows.base.batches import DeadLetters, Decoded, Reason
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, TIME, Clock, Passed, Ticks
 from fugu.dataflows.stages.silence import Silence
-from fugu.dataflows.stages.witnesses import digest, newest, store, stored
+from fugu.dataflows.stages.witnesses import digest, heard, newest, reached, store, stored
 from fugu.operators.mechanism import Integers
 
 _AHEAD = 1_000
@@ -156,9 +156,9 @@ class Passage:
         `end`, and None. Records before it are taken in."""
         if TIME not in self.clock:
             return self._beginning(first, end)
-        reached = self._reached()
-        if reached is not None and reached >= self.ticks.closing(self.clock):
-            return first, reached
+        time = self._reached()
+        if time is not None and time >= self.ticks.closing(self.clock):
+            return first, time
         times, keys = self.records.times[first:end], self.records.keys[first:end]
         tick_after = self.ticks.last(self.clock) + 1
         beyond = times >= tick_after * self.ticks.width
@@ -170,11 +170,11 @@ class Passage:
             self._take_in(times[: over[0]], keys, beyond)
             return first + over[0], over[1]
         self._take_in(times[: stop + 1], keys, beyond)
-        reached = self._reached()
+        time = self._reached()
         if crossing is not None:
-            return first + crossing, reached
-        if reached is not None:
-            self.clock[TIME] = max(self.clock[TIME], reached)
+            return first + crossing, time
+        if time is not None:
+            self.clock[TIME] = max(self.clock[TIME], time)
         return end, None
 
     def _beginning(self, first: int, end: int) -> tuple[int, int | None]:
@@ -187,18 +187,15 @@ class Passage:
         late = times // self.ticks.width <= self.clock.get(CLOSED, NO_TICK)
         for index in (first + np.flatnonzero(~late)).tolist():
             key, time = digest(self.records.keys[index]), int(self.records.times[index])
-            later = {key: max(time, self._witnesses.get(key, time))}
-            self._witnesses = newest(self._witnesses | later, 2 * self._people - 1)
-            reached = sorted(self._witnesses.values(), reverse=True)
-            for place, low in enumerate(reached[self._people - 1 :]):
-                if self.ticks.of(reached[place]) - self.ticks.of(low) <= self.ticks.max_jump:
-                    return index, reached[place + self._people // 2]
+            self._witnesses = heard(self._witnesses, {key: time}, 2 * self._people - 1)
+            times_of = sorted(self._witnesses.values(), reverse=True)
+            for place, low in enumerate(times_of[self._people - 1 :]):
+                if self.ticks.of(times_of[place]) - self.ticks.of(low) <= self.ticks.max_jump:
+                    return index, times_of[place + self._people // 2]
         return end, None
 
     def _reached(self) -> int | None:
-        """Return the time that so many people have come to."""
-        reached = sorted(self._witnesses.values(), reverse=True)
-        return reached[self._people - 1] if len(reached) >= self._people else None
+        return reached(self._witnesses, self._people)
 
     def _crossing(
         self, times: Integers, keys: Sequence[bytes], beyond: NDArray[np.bool_]
@@ -219,9 +216,9 @@ class Passage:
     def _take_in(self, times: Integers, keys: Sequence[bytes], beyond: NDArray[np.bool_]) -> None:
         """Note the newest times of distinct people, among those that are not too far ahead."""
         news = ~beyond[: len(times)]
-        reached = self._reached()
-        if reached is not None:
-            news &= times > reached
+        time = self._reached()
+        if time is not None:
+            news &= times > time
         some = np.flatnonzero(news)
         later: dict[bytes, int] = {}
         for index in some[np.argsort(-times[some], kind="stable")].tolist():
@@ -230,6 +227,4 @@ class Passage:
             later.setdefault(keys[index], int(times[index]))
         if later:
             told = {digest(key): time for key, time in later.items()}
-            for key, time in told.items():
-                told[key] = max(time, self._witnesses.get(key, time))
-            self._witnesses = newest(self._witnesses | told, self._people)
+            self._witnesses = heard(self._witnesses, told, self._people)

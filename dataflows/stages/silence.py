@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fugu.dataflows.base.stream_time import IN_A_ROW
 from fugu.dataflows.base.ticks import Clock
-from fugu.dataflows.stages.witnesses import Times, digest, drop, newest, store, stored
+from fugu.dataflows.stages.witnesses import Times, digest, heard, reached, store, stored
 from fugu.operators.mechanism import Integers
 
 _BEYOND, _IN_TIME, _COUNT = "beyond ", "in time ", "records beyond"
@@ -40,7 +40,7 @@ class Silence:
         """Write it into a clock."""
         store(clock, _BEYOND, self.beyond)
         store(clock, _IN_TIME, dict.fromkeys(self.in_time, 0))
-        drop(clock, [_COUNT])
+        clock.pop(_COUNT, None)
         if self.records:
             clock[_COUNT] = self.records
 
@@ -70,15 +70,14 @@ class Silence:
 
     def _further(self, key: str, time: int) -> int | None:
         self.records += 1
-        later = {key: max(time, self.beyond.get(key, time))}
         most = 2 * self.people - 1
-        self.beyond = newest(self.beyond | later, most)
+        self.beyond = heard(self.beyond, {key: time}, most)
         enough = IN_A_ROW if len(self.beyond) == most else IN_A_ROW * most
         if self.records < enough or len(self.beyond) < self.people:
             return None
-        reached = sorted(self.beyond.values())[-self.people]
+        time_reached = reached(self.beyond, self.people)
         self._forget()
-        return reached
+        return time_reached
 
     def _alive(self, key: str) -> None:
         self.in_time.add(key)

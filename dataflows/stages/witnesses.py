@@ -5,7 +5,6 @@ them can only come in with a later time. Which of those with the same time is ke
 Keys are kept as digests, in the clock of the partition.
 """
 
-from collections.abc import Iterable
 from hashlib import blake2b
 
 from fugu.dataflows.base.ticks import Clock
@@ -27,23 +26,24 @@ def newest(times: Times, count: int) -> Times:
     return dict(order[:count])
 
 
+def heard(times: Times, told: Times, count: int) -> Times:
+    """Return the `count` keys with the latest times, once some more are told."""
+    later = {key: max(time, times.get(key, time)) for key, time in told.items()}
+    return newest(times | later, count)
+
+
+def reached(times: Times, people: int) -> int | None:
+    """Return the time that so many people have come to."""
+    return sorted(times.values())[-people] if len(times) >= people else None
+
+
 def stored(clock: Clock, about: str) -> Times:
     """Return what a clock holds about keys under this name."""
-    return {name.removeprefix(about): time for name, time in clock.items() if is_of(name, about)}
+    return {n.removeprefix(about): time for n, time in clock.items() if n.startswith(about)}
 
 
 def store(clock: Clock, about: str, times: Times) -> None:
     """Hold these in a clock instead."""
-    drop(clock, [name for name in clock if is_of(name, about)])
+    for name in [name for name in clock if name.startswith(about)]:
+        del clock[name]
     clock.update({about + name: time for name, time in times.items()})
-
-
-def drop(clock: Clock, names: Iterable[str]) -> None:
-    """Drop these from a clock."""
-    for name in list(names):
-        clock.pop(name, None)
-
-
-def is_of(name: str, about: str) -> bool:
-    """Return whether an entry of a clock is about a key, under this name."""
-    return name.startswith(about)
