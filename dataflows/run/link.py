@@ -14,10 +14,9 @@ from select import select
 from threading import Thread, Timer
 
 from fugu.dataflows.monitoring.report import Report
+from fugu.dataflows.run.stopping import GRACE_SECONDS
 
 REPORT_SECONDS = 1.0
-GRACE_SECONDS = 25.0
-"""Then a process that is to stop is killed; container platforms kill after 30 s."""
 
 log = logging.getLogger(__name__)
 

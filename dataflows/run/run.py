@@ -8,7 +8,6 @@ single-worker dataflow on a thread of its own.
 import gc
 import logging
 import os
-import signal
 from collections.abc import Iterable
 from pathlib import Path
 from threading import Thread
@@ -32,6 +31,7 @@ from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.link import Link
+from fugu.dataflows.run.stopping import stop_on_signals
 from fugu.dataflows.state.recovery import forget_unfinished_epochs, unusable_store
 from fugu.operators import compiled
 from fugu.operators.temporal.temporal_perturbation import End
@@ -55,9 +55,7 @@ def run(
     """
     finishing = end_of(file.pipeline) if finish else None
     os.umask(0o077)
-    stop = StopFlag()
-    for stop_signal in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(stop_signal, lambda *_: stop.request())
+    stop = stop_on_signals()
     with Monitor(file, supervised=supervised) as monitor:
         if supervised:
             Link(monitor.report, stop.request).start()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fugu.dataflows.base.errors import NO_RESTART_HELPS
 from fugu.dataflows.run.child import Child
-from fugu.dataflows.run.link import GRACE_SECONDS
+from fugu.dataflows.run.stopping import GRACE_SECONDS
 
 _LOOK_SECONDS = 0.1
 
