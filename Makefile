@@ -2,10 +2,17 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo bikes city clickstream heart-rate household test test-clients acceptance bench lint clean need-python need-kafka
+.PHONY: help demo bikes city clickstream heart-rate household quick test test-clients acceptance bench docs lint clean need-python need-kafka
 
 # Tests start a Kafka of their own, unless FUGU_TEST_BOOTSTRAP names a running one.
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
+
+# Tests that need no Kafka share all cores; those that do share one Kafka, one after the other.
+PARALLEL := --numprocesses=logical --dist=worksteal
+
+# What pages of the site are made of, or link to.
+PAGES := README.md CONTRIBUTING.md CHANGELOG.md docs examples deploy bench operators dataflows \
+	tests/acceptance/results
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,8 +40,13 @@ household: need-python .venv/dev ## sum the power of households, and hide what t
 	@mkdir -p build
 	@.venv/bin/python -m examples.household --plot build/household.png
 
-test: need-kafka lint ## run the linters and every test on a real Kafka
-	@.venv/bin/pytest
+quick: need-python .venv/dev ## run the fast tests that need no Kafka, one example of each kind (2 minutes)
+	@.venv/bin/pytest $(PARALLEL) -m "not (kafka or slow or acceptance)"
+
+# A failure without Kafka is told before Kafka is started.
+test: need-kafka lint ## run the linters and every test, at last those on a real Kafka
+	@.venv/bin/pytest $(PARALLEL) -m "not (kafka or acceptance)"
+	@.venv/bin/pytest -m "kafka and not acceptance"
 
 test-clients: need-kafka .venv/dev ## run the tests that use Kafka on kafka-python, too
 	@FUGU_TEST_CLIENT=kafka-python .venv/bin/pytest tests/kafka tests/faults
@@ -44,6 +56,13 @@ acceptance: need-kafka .venv/dev ## check the long tables of the specifications
 
 bench: need-kafka .venv/bench ## measure throughput beside peers on a real Kafka (half an hour)
 	@.venv/bin/python -m bench
+
+# The site has the tree of the repository, so that links between pages and files are the same in both.
+docs: need-python .venv/docs ## build the pages into a site in build/site, and check every link
+	@rm -rf build/pages && mkdir -p build/pages
+	@tar -cf - --exclude=__pycache__ $(PAGES) | tar -xf - -C build/pages
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
+	@echo "fugu: build/site/index.html"
 
 lint: need-python .venv/dev ## check style and types
 	.venv/bin/ruff check
@@ -60,10 +79,10 @@ need-kafka:
 	@deploy/prerequisites python openssl $(KAFKA) >/dev/null
 	@$(if $(KAFKA),deploy/kafka/fetch)
 
-# A file in .venv for each installed extra (bench contains dev, dev contains demo), made anew when
-# pyproject.toml changes.
-.venv/demo .venv/dev .venv/bench: .venv/%: pyproject.toml
+# A file in .venv for each installed extra (bench contains dev, dev contains demo, docs stands alone),
+# made anew when pyproject.toml changes.
+.venv/demo .venv/dev .venv/bench .venv/docs: .venv/%: pyproject.toml
 	@echo "fugu: installing into .venv (extra: $*)"
 	@"$$(deploy/prerequisites python)" -m venv .venv
 	@.venv/bin/pip install --quiet --disable-pip-version-check --editable '.[$*]'
-	@touch $@ $(if $(filter-out demo,$*),.venv/demo .venv/dev)
+	@touch $@ $(if $(filter-out demo docs,$*),.venv/demo .venv/dev)

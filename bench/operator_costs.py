@@ -25,7 +25,7 @@ from fugu.operators.responses.generalized_randomized_response import Generalized
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
 from fugu.operators.secret import Secret
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 

@@ -19,7 +19,6 @@ from bench.households import (
 )
 from bench.watched import Stopwatch
 from fugu.dataflows.kinds import PolicyOperator, WEventOperator
-from fugu.dataflows.kinds.aggregate_mechanisms import contributions, mechanism_of
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.numbers import Numbers
@@ -99,12 +98,12 @@ class Town:
         self.merge_bytes = 0
         self._figures = operator.figures()
         when = FieldTimestamp("at", 1)
-        self._codec = Codec(contributions(operator, "kw"), _LARGEST_VALUE, when)
+        self._codec = Codec(operator.values(["kw"]), _LARGEST_VALUE, when)
         self._plain = Codec(Numbers("kw", units_per_one=100), _LARGEST_VALUE, when)
         admission = Admission("unchecked", PARTITIONS, meters.households, operator.covers)
         self._bounding = Summing(self.ticks, 1, admission)
         self._watch = Stopwatch()
-        mechanism = _timed(mechanism_of(operator), self._watch)
+        mechanism = _timed(operator.strategy(), self._watch)
         scope = DrawScope(Secret(bytes(32)), "bench", mechanism.kind, 1, mechanism.law_digest())
         self._merge = Merging(mechanism, scope, "bench", PARTITIONS, 1)
 

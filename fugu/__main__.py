@@ -1,5 +1,5 @@
 """`python -m fugu` is `fugu`."""
 
-from fugu.dataflows.commands.cli import main
+from fugu.dataflows.commands.cli.fugu import main
 
 main()

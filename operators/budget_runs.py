@@ -1,13 +1,11 @@
-"""Runs under a budget without a window: one run inside, and what is published for free after it.
-
-A row that could not pay once is exhausted for good, so its releases are those that were paid for,
-and then one and the same thing for ever. Nothing of that needs a round.
-"""
+"""Several positions of a stream in one call, under a budget without a window."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from fugu.operators.budget_units import LARGEST_SPENT
+from fugu.operators.columns import copied
 from fugu.operators.mechanism import (
     Array,
     ChargingRunningMechanism,
@@ -19,13 +17,16 @@ from fugu.operators.mechanism import (
     Run,
     State,
 )
-from fugu.operators.randomness import draws_of
 
 
 @dataclass(frozen=True)
 class BudgetRun:
-    """`total` in units; `when_exhausted` says what follows, and `constant` whether that is the
-    mechanism's constant, or the last release."""
+    """Run a mechanism while `total` units pay for it, and publish one free thing afterwards.
+
+    A row that could not pay once is exhausted for good, so its releases are those that were paid
+    for, and then one and the same thing for ever. `when_exhausted` is the kind of that, and
+    `constant` says that it is the mechanism's constant and not the last release.
+    """
 
     mechanism: ChargingRunningMechanism
     total: int
@@ -41,7 +42,7 @@ class BudgetRun:
         inputs: Inputs,
         draws: Draws,
     ) -> tuple[Run, Array, Array]:
-        """What comes of it, the last release of every row, and whether its end has come."""
+        """Return the run, the last release of every row, and which rows have come to their end."""
         inside = self._inside(inner, exhausted, rows, inputs, draws)
         paid, releases = inside.paid, inside.releases
         last, values = last.copy(), releases.values.copy()
@@ -52,7 +53,7 @@ class BudgetRun:
         values[unpaid] = instead
         if self.when_exhausted != Kind.SUPPRESSED:
             last[ended] = instead
-        notes = {name: note.copy() for name, note in releases.annotations.items()}
+        notes = copied(releases.annotations)
         for note in notes.values():
             note[unpaid] = np.nan
         state, exhausted = inside.state, exhausted.copy()
@@ -68,32 +69,10 @@ class BudgetRun:
     def _inside(
         self, inner: State, exhausted: Array, rows: Integers, inputs: Inputs, draws: Draws
     ) -> Run:
-        """A run of the rows that have not ended; the positions of the others are not paid for."""
-        if not exhausted.any():
-            return self.mechanism.run(inner, rows, inputs, draws, self.total)
-        live = ~exhausted
-        there = np.flatnonzero(live[rows])
-        number = np.cumsum(live) - 1
-        run = self.mechanism.run(
-            {name: column[live] for name, column in inner.items()},
-            number[rows[there]],
-            Inputs(inputs.values[there]),
-            draws_of(draws, there, len(rows)),
-            self.total,
-        )
-        state = {name: column.copy() for name, column in inner.items()}
-        for name, column in run.state.items():
-            state[name][live] = column
-
-        def placed(column: Array) -> Array:
-            whole = np.zeros((len(rows), *column.shape[1:]), dtype=column.dtype)
-            whole[there] = column
-            return whole
-
-        spent = inner["spent"][rows]
-        spent[there] = run.ledger["spent"]
-        inside = run.releases
-        notes = {name: placed(note) for name, note in inside.annotations.items()}
-        kinds = None if inside.kinds is None else placed(inside.kinds)
-        releases = Releases(placed(inside.values), notes, kinds)
-        return Run(state, releases, {"spent": spent}, placed(run.paid))
+        """Run all rows; a row that has ended is one that spent everything, and pays for nothing."""
+        spent = inner["spent"]
+        ledger = {**inner, "spent": np.where(exhausted, LARGEST_SPENT, spent)}
+        run = self.mechanism.run(ledger, rows, inputs, draws, self.total)
+        state = {**run.state, "spent": np.where(exhausted, spent, run.state["spent"])}
+        by_position = np.where(exhausted[rows], spent[rows], run.ledger["spent"])
+        return Run(state, run.releases, {"spent": by_position}, run.paid)

@@ -5,12 +5,13 @@ distinct rows. Rounds are what a run must equal, bit for bit, and what it falls 
 """
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 
+from fugu.operators.columns import copied, put, taken
 from fugu.operators.mechanism import (
     Array,
+    ChargingMechanism,
     Draws,
     Inputs,
     Integers,
@@ -23,25 +24,13 @@ from fugu.operators.mechanism import (
 from fugu.operators.randomness import draws_of
 
 
-class Stepping(Protocol):
-    """What rounds need of a `ChargingMechanism`."""
-
-    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Advance every row by one position."""
-        ...
-
-    def next_charge(self, state: State) -> Integers:
-        """What the next release of each row will cost at most."""
-        ...
-
-
 def running(mechanism: Mechanism) -> RunningMechanism | None:
-    """The mechanism, if it advances a row by several positions in one call."""
+    """Return the mechanism if it advances a row by several positions in one call."""
     return mechanism if isinstance(mechanism, RunningMechanism) and mechanism.runs else None
 
 
 def occurrences(rows: Integers) -> Integers:
-    """How often the row of each position came before.
+    """Count the earlier positions of the row of each position.
 
     >>> occurrences(np.array([7, 3, 7, 7, 3])).tolist()
     [0, 0, 1, 2, 1]
@@ -57,7 +46,7 @@ def occurrences(rows: Integers) -> Integers:
 
 
 def rounds_of_distinct_rows(rows: Integers) -> Iterator[Integers]:
-    """Indices of the first occurrence of every row, then of the second, ...
+    """Yield the indices of the first occurrence of every row, then of the second, and so on.
 
     One empty round stands for an empty batch.
 
@@ -73,30 +62,29 @@ def rounds_of_distinct_rows(rows: Integers) -> Iterator[Integers]:
 
 
 def run_in_rounds(
-    mechanism: Stepping,
+    mechanism: ChargingMechanism,
     state: State,
     rows: Integers,
     inputs: Inputs,
     draws: Draws,
     total: int | None = None,
 ) -> Run:
-    """A run of steps, for draws and machines that know no other one."""
-    state = {name: column.copy() for name, column in state.items()}
+    """Run steps in rounds, for draws and machines that know no other way."""
+    state = copied(state)
     ended = np.zeros(len(state["spent"]), dtype=bool)
     paid = np.zeros(len(rows), dtype=bool)
     spent = np.zeros(len(rows), dtype=np.int64)
     parts = []
     for chosen in rounds_of_distinct_rows(rows):
         if total is not None:
-            charge = mechanism.next_charge({n: c[rows[chosen]] for n, c in state.items()})
+            charge = mechanism.next_charge(taken(state, rows[chosen]))
             ended[rows[chosen]] |= state["spent"][rows[chosen]] + charge > total
         going_on = chosen[~ended[rows[chosen]]]
         row = rows[going_on]
-        before = {name: column[row] for name, column in state.items()}
+        before = taken(state, row)
         its = draws_of(draws, going_on, len(rows))
         after, releases = mechanism.step(before, Inputs(inputs.values[going_on]), its)
-        for name, column in after.items():
-            state[name][row] = column
+        put(state, row, after)
         paid[going_on] = True
         spent[chosen] = state["spent"][rows[chosen]]
         parts.append((going_on, releases))
@@ -104,7 +92,7 @@ def run_in_rounds(
 
 
 def _joined(parts: list[tuple[Integers, Releases]], positions: int) -> Releases:
-    """Releases of rounds at their positions; what was not released is zero."""
+    """Place the releases of rounds at their positions; positions without a release are zero."""
 
     def placed(columns: list[Array]) -> Array:
         whole = np.zeros((positions, *columns[0].shape[1:]), dtype=columns[0].dtype)

@@ -47,7 +47,7 @@ from fugu.operators.mechanism import Draws, Integers, Words
 from fugu.operators.secret import Secret
 
 if TYPE_CHECKING:
-    from fugu.operators.compiled.keyed_words import Absorbed, Joined
+    from fugu.operators.compiled_keyed_words import Absorbed, Joined
 
 WORDS_PER_BLOCK = 8
 RELEASE_IDS_PER_BLOCK = 4
@@ -60,7 +60,7 @@ _length = struct.Struct("<I").pack
 
 
 class KeyedPrefix:
-    """A key and the fields that many hashes begin with, absorbed once; never shown."""
+    """Absorb a key and the fields that many hashes begin with, once; it is never shown."""
 
     def __init__(self, secret: Secret, *fields: Field) -> None:
         self.hasher = secret.hasher(*fields)
@@ -74,15 +74,15 @@ class KeyedPrefix:
 
     @cached_property
     def compiled(self) -> "Absorbed":
-        """The same for `fugu.operators.compiled`."""
-        from fugu.operators.compiled.keyed_words import Absorbed
+        """Return the same for `fugu.operators.compiled`."""
+        from fugu.operators.compiled_keyed_words import Absorbed
 
         return Absorbed.of(self._secret.reveal(), encode_fields(*self._fields))
 
     def digests_of(self, contents: Sequence[bytes]) -> bytes:
-        """The digest of the prefix and one more field, 64 bytes each."""
+        """Return the digest of the prefix and one more field, 64 bytes each."""
         if len(contents) >= WORTH_COMPILING and compiled.available():
-            from fugu.operators.compiled.keyed_words import Joined, draw_digests
+            from fugu.operators.compiled_keyed_words import Joined, draw_digests
 
             return draw_digests(self.compiled, Joined.of(contents)).tobytes()
         digests = []
@@ -93,7 +93,7 @@ class KeyedPrefix:
         return b"".join(digests)
 
     def names_of(self, contents: Sequence[bytes]) -> list[bytes]:
-        """The first part of each digest as 32 hexadecimal digits."""
+        """Return the first part of each digest as 32 hexadecimal digits."""
         parts = _names(self.digests_of(contents))
         names: list[bytes] = parts[::RELEASE_IDS_PER_BLOCK].tolist()
         return names
@@ -101,7 +101,7 @@ class KeyedPrefix:
 
 @dataclass(frozen=True)
 class DrawScope:
-    """Everything about a draw that stays the same while a pipeline runs."""
+    """Hold everything about draws that stays the same while a pipeline runs."""
 
     secret: Secret
     pipeline: str
@@ -116,13 +116,14 @@ class DrawScope:
         return KeyedPrefix(self.secret, "fugu-words-v1", self.key_epoch, *names)
 
     def draws(self, stream_keys: Sequence[bytes], positions: Sequence[bytes]) -> "KeyedDraws":
-        """The draws of one step: row i is stream `stream_keys[i]` at `positions[i]`."""
+        """Return the draws of one step: row i is stream `stream_keys[i]` at `positions[i]`."""
         return KeyedDraws(self._words_prefix, stream_keys, positions)
 
     def release_ids(
         self, purpose: str, topic: str, partition: int, offsets: Sequence[int]
     ) -> list[bytes]:
-        """Opaque public names of releases, one per source offset, 32 hexadecimal digits each.
+        """Return opaque public names of releases, one per source offset, 32 hexadecimal
+        digits each.
 
         One block names four neighbouring offsets. The law digest is left out on purpose: the same
         position released under another law must be recognised as the same release.
@@ -159,8 +160,9 @@ class DrawScope:
         *,
         partition: int | None = None,
     ) -> list[bytes]:
-        """The same for releases that belong to a tick of an epoch of a stream: of a user in a
-        partition, or of a group, which has one stream for all of them."""
+        """Return names of releases that belong to a tick of an epoch of a stream: of a user in a
+        partition, or of a group, which has one stream for all of them.
+        """
         names = self.pipeline, self.operator, self.version, topic
         place = () if partition is None else (partition,)
         prefix = self.secret.hasher("fugu-tick-release-id-v1", *names, *place)
@@ -178,13 +180,13 @@ class DrawScope:
 
 
 def _names(digests: bytes) -> NDArray[np.bytes_]:
-    """All bytes as hexadecimal digits, cut into release ids."""
+    """Return all bytes as hexadecimal digits, cut into release ids."""
     return np.frombuffer(hexlify(digests), dtype=f"S{2 * RELEASE_ID_BYTES}")
 
 
 @dataclass(frozen=True)
 class KeyedDraws:
-    """`Draws` for rows with public positions; see the module's word layout."""
+    """Draw words for rows with public positions, in the layout of `DrawScope`."""
 
     prefix: KeyedPrefix
     stream_keys: Sequence[bytes]
@@ -199,7 +201,7 @@ class KeyedDraws:
     def words(
         self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
     ) -> Words:
-        """Uniform words, shape `(rows, coordinates, count)`."""
+        """Return uniform words, shape `(rows, coordinates, count)`."""
         if len(binding) != len(self.stream_keys):
             raise ValueError("draws need one binding for each row")
         blocks = -(-count // WORDS_PER_BLOCK)
@@ -211,15 +213,15 @@ class KeyedDraws:
 
     @cached_property
     def joined(self) -> "tuple[Joined, Joined]":
-        """Keys and positions for `fugu.operators.compiled`."""
-        from fugu.operators.compiled.keyed_words import Joined
+        """Return keys and positions for `fugu.operators.compiled`."""
+        from fugu.operators.compiled_keyed_words import Joined
 
         return Joined.of(self.stream_keys), Joined.of(self.positions)
 
     def _compiled_words(
         self, purpose: str, binding: Sequence[bytes], coordinates: int, blocks: int
     ) -> Words:
-        from fugu.operators.compiled.keyed_words import Joined, draw_words
+        from fugu.operators.compiled_keyed_words import Joined, draw_words
 
         purpose_field, bindings = encode_field(purpose), Joined.of(binding)
         prefix, columns = self.prefix.compiled, self.joined
@@ -254,7 +256,7 @@ class KeyedDraws:
 
 @dataclass(frozen=True)
 class _SomeDraws:
-    """See `draws_of`."""
+    """Draw for some rows of other draws."""
 
     draws: Draws
     rows: Integers
@@ -263,7 +265,7 @@ class _SomeDraws:
     def words(
         self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
     ) -> Words:
-        """Those of all rows are drawn, and these are picked."""
+        """Draw for all rows, and pick those that are wanted."""
         bindings = dict(zip(self.rows.tolist(), binding, strict=True))
         everywhere = [bindings.get(row, b"") for row in range(self.all_rows)]
         words = self.draws.words(purpose, everywhere, coordinates=coordinates, count=count)
@@ -271,7 +273,9 @@ class _SomeDraws:
 
 
 def draws_of(draws: Draws, rows: Integers, all_rows: int) -> Draws:
-    """The draws of some of `all_rows` rows: the same words, and (if keyed) no work for others."""
+    """Return the draws of some of `all_rows` rows: the same words, and (if keyed) no work
+    for others.
+    """
     if isinstance(draws, KeyedDraws):
         keys, positions, its = draws.stream_keys, draws.positions, rows.tolist()
         return replace(
@@ -281,7 +285,7 @@ def draws_of(draws: Draws, rows: Integers, all_rows: int) -> Draws:
 
 
 def unit_interval(words: Words) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """The top 53 bits of each word as an exact double in [0, 1).
+    """Return the top 53 bits of each word as an exact double in [0, 1).
 
     >>> unit_interval(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64)).tolist()
     [0.0, 0.5, 0.9999999999999999]
@@ -290,7 +294,7 @@ def unit_interval(words: Words) -> np.ndarray[tuple[int, ...], np.dtype[np.float
 
 
 def integers_below(words: Words, limits: Integers) -> Integers:
-    """floor(word * limit / 2^64), exactly, for limits from 1 to 2^32.
+    """Return floor(word * limit / 2^64), exactly, for limits from 1 to 2^32.
 
     No integer has more than one word more than another one.
 
@@ -304,12 +308,12 @@ def integers_below(words: Words, limits: Integers) -> Integers:
 
 
 def record_positions(topic: str, partition: int, offsets: Sequence[int]) -> EqualParts:
-    """Positions of releases that are triggered by source records."""
+    """Return the positions of releases that are triggered by source records."""
     return encode_each(column_of(offsets), encode_fields(topic, partition))
 
 
 def tick_position(topic: str, tick: int, *, partition: int | None = None) -> bytes:
-    """The position of the releases of one tick, whatever record closed it: of the users of a
+    """Return the position of the releases of one tick, whatever record closed it: of the users of a
     partition, or of an aggregate, which has one stream for all partitions.
 
     >>> tick_position("vitals", 7, partition=0) == tick_position("vitals", 7, partition=1)
@@ -320,7 +324,9 @@ def tick_position(topic: str, tick: int, *, partition: int | None = None) -> byt
 
 
 def end_positions(topic: str, partition: int, releases: Sequence[int]) -> list[bytes]:
-    """Positions of releases at the end of streams, by how many each of them had before."""
+    """Return the positions of releases at the end of streams, by how many each of them had
+    before.
+    """
     return [encode_fields("end", topic, partition, count) for count in releases]
 
 

@@ -20,16 +20,17 @@ from math import gcd
 
 
 def ticks_touched(length: int, width: int, step: int = 1) -> int:
-    """The most ticks of `width` that a stretch of `length` touches that begins at a multiple of
-    `step`, all in milliseconds."""
+    """Return the most ticks of `width` that a stretch of `length` touches that begins at a multiple
+    of `step`, all in milliseconds.
+    """
     return (width - gcd(step, width) + length - 1) // width + 1
 
 
 def windows_touched(length: int, width: int, ticks: int, step: int = 1) -> int:
-    """The fewest windows of so many ticks in a row that cover any such stretch."""
+    """Return the fewest windows of so many ticks in a row that cover any such stretch."""
     return -(-ticks_touched(length, width, step) // ticks)
 
 
 def periods_touched(length: int, width: int, ticks: int, step: int = 1) -> int:
-    """The most aligned periods of so many ticks that any such stretch touches."""
+    """Return the most aligned periods of so many ticks that any such stretch touches."""
     return ticks_touched(length, width * ticks, step)

@@ -13,7 +13,7 @@ Header = tuple[str, bytes]
 
 
 class Reason(StrEnum):
-    """Why a record became a dead letter."""
+    """Name why a record became a dead letter."""
 
     NO_KEY = "no_key"
     TOMBSTONE = "tombstone"

@@ -27,7 +27,7 @@ class ConfigurationError(FuguError):
 
 
 class UnusableField(ConfigurationError):
-    """What a field says, or points to, is not usable; its section knows where it is."""
+    """Report that what a field says, or points to, is not usable; its section knows where it is."""
 
     def __init__(self, field: str, advice: str) -> None:
         super().__init__(f"{field}: {advice}")
@@ -44,7 +44,7 @@ class StartRefused(FuguError):
 
 
 class StateInUse(StartRefused):
-    """Another process owns the state; it may stop."""
+    """Report that another process owns the state; it may stop."""
 
 
 class ReleaseMismatch(FuguError):
@@ -64,7 +64,7 @@ NO_RESTART_HELPS = 78
 
 
 def exit_code(error: BaseException) -> int:
-    """Of `fugu run`: 1 where a restart may help, as when Kafka is back or another owner gone."""
+    """Return the exit code of `fugu run`: 1 where a restart may help, as when Kafka is back."""
     final = ConfigurationError, StartRefused, ReleaseMismatch, BudgetExhausted
     is_final = isinstance(error, final)
     return NO_RESTART_HELPS if is_final and not isinstance(error, StateInUse) else 1
@@ -86,12 +86,12 @@ def without_values(step: str, topic: str, partition: int, offsets: Sequence[int]
 
 
 def unexpected(error: BaseException) -> str:
-    """Where an unexpected exception comes from in the code; its own text may hold values."""
+    """Say where an unexpected exception comes from in the code; its own text may hold values."""
     return f"unexpected {type_and_place(error)}. This is a defect in Fugu; please report it."
 
 
 def type_and_place(error: BaseException) -> str:
-    """Which exception it was and which line of code raised it."""
+    """Name an exception and the line of code that raised it."""
     frames = extract_tb(error.__traceback__)
     place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     return type(error).__name__ + place

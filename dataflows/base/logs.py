@@ -31,7 +31,7 @@ class PlainFormatter(logging.Formatter):
         super().__init__(f"%(asctime)s %(levelname)s {prefix(process)}%(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, and one more for an exception, whatever another handler made of it before."""
+        """Write one line, and one more for an exception, whatever other handlers made of it."""
         record.exc_text = None
         return super().format(record)
 
@@ -44,7 +44,7 @@ class JsonFormatter(PlainFormatter):
     """The same, and the coordinates, as one JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """Write one line."""
         moment = datetime.fromtimestamp(record.created, UTC)
         line: dict[str, object] = {
             "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -60,7 +60,7 @@ class JsonFormatter(PlainFormatter):
 
 
 def prefix(process: int | None) -> str:
-    """What a line for a person begins with, after time and level."""
+    """Return the beginning of a line for people, after time and level."""
     return "" if process is None else f"process {process}: "
 
 

@@ -26,7 +26,7 @@ _REASON = (*_PARTITION, "reason")
 
 @dataclass(frozen=True)
 class Metric:
-    """One name of the closed list. An age is kept as the moment it counts from."""
+    """Describe one metric of the closed list. An age is kept as the moment that it counts from."""
 
     name: str
     kind: Literal["counter", "gauge", "age"]
@@ -134,7 +134,7 @@ class Metrics:
             numbers[tuple(map(str, labels))] = value
 
     def values(self, metric: Metric) -> dict[tuple[str, ...], float]:
-        """What is shown now, by labels."""
+        """Return the present values by labels."""
         numbers = dict(self._numbers.get(metric, {}))
         if metric.kind == "age":
             now = time.monotonic()
@@ -142,7 +142,7 @@ class Metrics:
         return numbers
 
     def numbers(self) -> Numbers:
-        """All that is shown now."""
+        """Return all present values."""
         return {metric.name: [*self.values(metric).items()] for metric in self._numbers}
 
     def include(self, numbers: Numbers) -> None:
@@ -155,7 +155,7 @@ class Metrics:
                     self.add(metric, value, *labels)
 
     def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
-        """What prometheus_client asks a collector for."""
+        """Yield the metric families that prometheus_client asks a collector for."""
         for metric in self._numbers:
             family = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
             shown = family(metric.name, metric.text, labels=metric.labels)

@@ -16,7 +16,7 @@ Path = tuple[str, ...]
 
 
 def problems(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[Location, str]]:
-    """Of content that is not a `model`, each with its place."""
+    """List the problems of content that is not a `model`, each with its place."""
     paths = _paths_of(model)
     known = {path[-1] for path in paths}
     for item in error.errors():
@@ -68,7 +68,7 @@ def _instead_of(path: Path, paths: set[Path]) -> str:
 
 
 def _paths_of(annotation: object, section: Path = ()) -> set[Path]:
-    """Every key that may be written somewhere below, with those of the sections around it."""
+    """Return every key that may be written below, with those of the sections around it."""
     paths = {path for argument in get_args(annotation) for path in _paths_of(argument, section)}
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         for name, field in annotation.model_fields.items():

@@ -16,7 +16,7 @@ IN_A_ROW = 20
 
 @dataclass(frozen=True)
 class StreamTime:
-    """Whose records move stream time: of so many people together, or heartbeats, if there are any.
+    """Say whose records move stream time: those of several people together, or heartbeats.
 
     >>> StreamTime(3).in_words
     'the latest time that records of 3 people have reached'

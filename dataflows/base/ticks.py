@@ -71,7 +71,7 @@ class Ticks:
 
     @property
     def in_words(self) -> str:
-        """How long they are, for people."""
+        """Say how long the ticks are."""
         width, grace = self.width / 1000, self.grace / 1000
         return f"{width:g} s of event time each, closed {grace:g} s after their end"
 

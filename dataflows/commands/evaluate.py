@@ -12,13 +12,7 @@ from rich.console import Console
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.pictures import require_picture
 from fugu.dataflows.commands.progress import progress
-from fugu.dataflows.kinds import (
-    AggregateOperator,
-    LocalRealTimeOperator,
-    RealTimeOperator,
-    TemporalOperator,
-    WEventOperator,
-)
+from fugu.dataflows.kinds import WEventOperator
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
@@ -73,20 +67,20 @@ def evaluate(file: PipelineFile, options: Options) -> None:
 def _planned(
     file: PipelineFile, sample: "Sample", options: Options
 ) -> tuple[int, Callable[[Advance], "Report"]]:
-    """How long a run of everything is, in records or in ticks, and what measures it."""
-    if isinstance(file.pipeline.operator, RealTimeOperator):
+    """Return how long a run of everything is, in records or ticks, and what measures it."""
+    if file.pipeline.operator.evaluation == "real_time":
         from fugu.dataflows.offline.evaluation.aggregates.real_time import RealTimeEvaluation
 
         real_time = RealTimeEvaluation.planned(file, sample, options.epsilons, options.rivals)
         return real_time.steps, partial(real_time.report, options.runs, options.seed)
-    if isinstance(file.pipeline.operator, AggregateOperator):
+    if file.pipeline.operator.evaluation == "aggregate":
         from fugu.dataflows.offline.evaluation.aggregates.evaluation import AggregateEvaluation
 
         aggregate = AggregateEvaluation.planned(
             file, sample, options.epsilons, options.windows, options.rivals
         )
         return aggregate.steps, partial(aggregate.report, options.runs, options.seed)
-    if isinstance(file.pipeline.operator, TemporalOperator):
+    if file.pipeline.operator.evaluation == "displaced":
         from fugu.dataflows.offline.evaluation.temporal.evaluation import TemporalEvaluation
         from fugu.dataflows.offline.evaluation.temporal.numbers import Reading
 
@@ -106,12 +100,12 @@ def _planned(
 def _check_fitting(file: PipelineFile, options: Options) -> None:
     """Options that this kind of operator knows nothing of are refused."""
     operator = file.pipeline.operator
-    if isinstance(operator, LocalRealTimeOperator):
+    if operator.evaluation is None:
         raise FuguError(
             f"fugu evaluate does not measure {operator.kind}; fugu explain says how much noise a "
             "value has, and every release states its own standard_error"
         )
-    displacing = isinstance(operator, TemporalOperator)
+    displacing = operator.evaluation == "displaced"
     windowed = isinstance(operator, WEventOperator)
     for option, given, fits, why in (
         ("--average", options.average, displacing, "does not displace values"),

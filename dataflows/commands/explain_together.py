@@ -19,7 +19,7 @@ BySource = Mapping[str, Sequence[Promises]]
 
 
 def print_together(console: Console, sources: BySource) -> None:
-    """For every source that several pipelines read: what each of them promises, and the sums."""
+    """Print what the pipelines over each common source promise, and the sums."""
     for source, pipelines in _shared(sources).items():
         table = Table(title=f"Together, about {source}", title_justify="left")
         for heading in ("pipeline", "notion", "promise", "protecting"):

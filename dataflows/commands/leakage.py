@@ -15,7 +15,7 @@ from fugu.dataflows.offline.leakage.tables import print_report
 
 @dataclass(frozen=True)
 class Options:
-    """What is spent on every tick, over how many, and what to show."""
+    """Hold what every tick spends, over how many ticks, and what to show."""
 
     epsilons: list[float]
     window: int

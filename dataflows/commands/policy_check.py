@@ -122,7 +122,7 @@ def _affected(year: Course) -> str:
 
 
 def _occurrences(course: Course) -> Counter[tuple[str, str]]:
-    """How many begin in its days, by collection and policy."""
+    """Count the occurrences that begin in the days of the course, by collection and policy."""
     return Counter(
         (one.collection, one.policy)
         for one in course.hidden

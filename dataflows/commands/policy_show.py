@@ -23,7 +23,7 @@ _MOST_TICKS = 1_000_000
 
 @dataclass(frozen=True)
 class Options:
-    """Which days, and how to show them."""
+    """Hold which days to show, and how."""
 
     first_day: date | None
     last_day: date | None

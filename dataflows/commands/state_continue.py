@@ -52,7 +52,7 @@ class Change:
     pseudonyms: Pseudonyms
 
     def told_by(self, streams: Streams) -> Callable[[list[bytes], State], State]:
-        """What `crr` goes on with; `StartRefused` unless all releases are there."""
+        """Return what `crr` goes on with; `StartRefused` unless all releases are there."""
         start = columns_of(self.after.pipeline, self.becomes)
 
         def columns(keys: list[bytes], before: State) -> State:
@@ -100,7 +100,7 @@ def continue_(after: PipelineFile, before: PipelineFile) -> None:
 
 
 def change_between(before: PipelineFile, after: PipelineFile) -> Change:
-    """What changes; `ConfigurationError` lists everything that may not."""
+    """Return what changes; `ConfigurationError` lists everything that may not."""
     old, new = before.pipeline, after.pipeline
     was, becomes = configure(before).mechanism, configure(after).mechanism
     grr, crr = without_budget(was), without_budget(becomes)
@@ -134,7 +134,7 @@ def change_between(before: PipelineFile, after: PipelineFile) -> Change:
 
 
 def _is_before(directory: StateDirectory, change: Change) -> bool:
-    """Whether the shard still has the state of the version before; refused if of another one."""
+    """Return whether the shard still has the state of the version before; refuse any other one."""
     stored = directory.stored()
     if stored is None:
         raise ConfigurationError(f"there is no state in {directory.path}; has the pipeline run?")
@@ -189,7 +189,7 @@ def _write(
 def _fingerprint(
     stored: Fingerprint, stopped_at: dict[str, int], change: Change, client: Client
 ) -> Fingerprint:
-    """That of the next version, which begins where the one before stopped."""
+    """Return the fingerprint of the next version, which begins where the one before stopped."""
     pipeline, partitions = change.after.pipeline, stored.own_partitions
     topics, ledger = find_topics(client, pipeline), find_ledger(client, pipeline)
     sink = bounds_of(client, topics.sink, partitions)

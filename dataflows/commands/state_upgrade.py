@@ -16,8 +16,8 @@ from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
-from fugu.operators.former_laws import former_implementation, former_law_digest
 from fugu.operators.mechanism import Mechanism
+from fugu.operators.upgrades.former_laws import former_implementation, former_law_digest
 
 
 def upgrade(file: PipelineFile) -> None:

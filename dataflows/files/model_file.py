@@ -36,7 +36,7 @@ Transition = Annotated[
 
 
 class Learned(BaseModel):
-    """Where a model comes from; what was counted is not kept.
+    """Say where a model comes from; what was counted is not kept.
 
     `alphabet` says whether somebody declared the order of its symbols; older files do not.
     """
@@ -99,7 +99,7 @@ class ModelFile(BaseModel):
 
 
 def read_model_file(path: Path) -> ModelFile:
-    """What a model file says; `ConfigurationError` names the file and what is wrong."""
+    """Read a model file; `ConfigurationError` names the file and what is wrong."""
     try:
         return ModelFile.model_validate(orjson.loads(path.read_bytes()))
     except OSError as error:

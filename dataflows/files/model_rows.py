@@ -23,7 +23,7 @@ Memory = tuple[int, ...]
 
 
 class Row(BaseModel):
-    """What follows one symbol, or two."""
+    """Hold the probabilities of what follows one symbol, or two."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 

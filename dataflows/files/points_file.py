@@ -51,7 +51,7 @@ def read_points(path: Path, alphabet: list[str] | list[int]) -> Points:
 
 
 def problem_with(points: list[list[float]], symbols: int) -> str | None:
-    """What keeps a list of points from being those of an alphabet."""
+    """Say what keeps a list of points from being those of an alphabet; None if nothing does."""
     if len(points) != symbols:
         return f"has {len(points)} points, but the alphabet has {symbols} symbols; write one each"
     axes = len(points[0])

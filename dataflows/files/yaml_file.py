@@ -59,7 +59,7 @@ _Loader.add_implicit_resolver(
 
 
 class YamlFile:
-    """What stands in a file, and where."""
+    """Hold the content of a file, and where each part of it stands."""
 
     def __init__(self, path: Path, document: object, root: yaml.MappingNode) -> None:
         self.path = path
@@ -116,7 +116,7 @@ class YamlFile:
             raise ConfigurationError("\n".join(dict.fromkeys(found))) from None
 
     def problem(self, location: Location, advice: str) -> str:
-        """One line about what is written at a place; entries of lists are called by their id."""
+        """Write one line about the content at a place; entries of lists are called by their id."""
         node: yaml.Node | None = self._root
         line, names = self._root.start_mark.line, []
         for part in location:

@@ -38,7 +38,6 @@ from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.guarantee_text import guarantee_id
 from fugu.dataflows.pipeline.mechanisms import configure, state_megabytes
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.remarks import remarks
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.pipeline.topics import (
     Topics,
@@ -95,7 +94,7 @@ class Preparation:
         configured = configure(file)
         self.mechanism, self.codec = configured.mechanism, configured.codec
         state_megabytes(self.pipeline, self.mechanism)
-        for remark in remarks(file, self.mechanism):
+        for remark in self.pipeline.operator.remarks(file, self.mechanism):
             log.warning("%s", remark)
         self.client = client_of(file.connection(), self.pipeline.source.generation)
         name, kind, version = self.pipeline.name, self.pipeline.operator.kind, self.pipeline.version

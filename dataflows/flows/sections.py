@@ -1,12 +1,7 @@
 """Ask the operator section of a pipeline file what its dataflows need to know."""
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.kinds import (
-    AggregateOperator,
-    BatchedMarkovOperator,
-    PolicyOperator,
-    TemporalOperator,
-)
+from fugu.dataflows.kinds import AggregateOperator, PolicyOperator
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import deduplication_of, ticks_of
 from fugu.dataflows.stages.admission import Admission
@@ -40,11 +35,11 @@ def publishes_the_truth(pipeline: Pipeline) -> bool:
 def end_of(pipeline: Pipeline) -> End:
     """Return what becomes of values that streams hold back when the pipeline is finished."""
     operator = pipeline.operator
-    if not isinstance(operator, TemporalOperator | BatchedMarkovOperator):
+    if operator.finishing is None:
         raise ConfigurationError(
             f"--finish: {operator.kind} holds nothing back that could be published; leave it out"
         )
-    return operator.end
+    return operator.finishing
 
 
 def reports_spending(pipeline: Pipeline) -> bool:

@@ -23,7 +23,7 @@ from fugu.dataflows.stages.stage import StreamStage
 from fugu.operators.budget import without_budget
 from fugu.operators.mechanism import Array
 from fugu.operators.randomness import WORTH_COMPILING
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from fugu.dataflows.base.batches import Batch, Outgoing
 
 @dataclass(frozen=True)
 class Topic:
-    """What the broker says about a topic.
+    """Describe a topic as the broker does.
 
     `identity` is its topic id, or a stand-in where the broker has none; `settings` is None where
     the broker does not tell.
@@ -42,14 +42,14 @@ class Reader(Protocol):
         ...
 
     def poll(self, max_records: int) -> list[Batch]:
-        """What has arrived, without waiting; at most `max_records` in all; headers may be left out.
+        """Return what has arrived, without waiting: at most `max_records`, headers if wanted.
 
         Raises `StartRefused` if an offset is no longer there.
         """
         ...
 
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
-        """Where each partition starts and ends now."""
+        """Return where each partition starts and ends now."""
         ...
 
     def position(self, partition: int) -> int | None:
@@ -57,7 +57,7 @@ class Reader(Protocol):
         ...
 
     def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
-        """Every record of one partition with start <= offset < end; assigns that partition."""
+        """Yield all records of a partition with start <= offset < end; assigns that partition."""
         ...
 
     def close(self) -> None:
@@ -95,12 +95,12 @@ class Writer(Protocol):
 
 
 class Client(Protocol):
-    """One way of talking to Kafka."""
+    """Talk to Kafka through one library."""
 
     name: str
 
     def topic(self, name: str) -> Topic | None:
-        """What the broker says about a topic; None if there is no such topic."""
+        """Return the broker's description of a topic; None if there is no such topic."""
         ...
 
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:

@@ -24,7 +24,7 @@ _ADDRESSES = re.compile(r"^[^\s,]+:\d{1,5}(,[^\s,]+:\d{1,5})*$")
 
 @dataclass(frozen=True)
 class Credentials:
-    """Who we are to SASL."""
+    """Hold the name and password for SASL."""
 
     mechanism: Mechanism
     username: str
@@ -33,7 +33,7 @@ class Credentials:
 
 @dataclass(frozen=True)
 class Connection:
-    """All that a client needs to know; `embedded` is the development broker of `fugu demo`."""
+    """Hold all that a client needs; `embedded` is the development broker of `fugu demo`."""
 
     bootstrap: str
     embedded: bool = False
@@ -95,7 +95,7 @@ class Security(Section):
         return self
 
     def tls(self, resolve: Resolve) -> Tls | None:
-        """Whom to trust and who to be, its files tried out; None where the protocol has no TLS."""
+        """Return the certificates to use, their files tried out; None without TLS."""
         if self.protocol.endswith("PLAINTEXT"):
             return None
         client = None
@@ -126,7 +126,7 @@ def _addresses(bootstrap: str) -> str:
 
 
 class Kafka(Section):
-    """Where Kafka is and how to be let in. `embedded` is the development broker of `fugu demo`."""
+    """Say where Kafka is and how to log in. `embedded` is the development broker of `fugu demo`."""
 
     bootstrap: Annotated[str, AfterValidator(_addresses)]
     broker: Literal["apache", "embedded"] = "apache"
@@ -145,7 +145,7 @@ class Kafka(Section):
         return self
 
     def connection(self, resolve: Resolve) -> Connection:
-        """What the section stands for; raises `UnusableField` about one of `security`."""
+        """Return the connection of the section; `UnusableField` names a field of `security`."""
         return Connection(
             bootstrap=self.bootstrap,
             embedded=self.broker == "embedded",

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def offset_gone(topic: str, partition: int, offset: int) -> StartRefused:
-    """No client goes on elsewhere by itself."""
+    """Refuse to read on where an offset is gone: no client goes on elsewhere by itself."""
     return StartRefused(
         f"topic {topic}, partition {partition}: offset {offset} is no longer there (retention "
         "removed it, or the topic was truncated), so records would be lost silently. Restore the "

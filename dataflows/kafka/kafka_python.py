@@ -185,7 +185,7 @@ class KafkaPythonReader:
         return {tp.partition: Bounds(starts[tp], ends[tp]) for tp in topic_partitions}
 
     def position(self, partition: int) -> int | None:
-        """Where the consumer stands; trouble is left to the next poll to report."""
+        """Return where the consumer stands; the next poll reports what is wrong."""
         try:
             position = self._consumer.position(TopicPartition(self._topic, partition), timeout_ms=0)
         except KafkaError:
@@ -267,7 +267,7 @@ class KafkaPythonWriter:
         return self
 
     def abandon(self) -> None:
-        """Nothing can be taken back."""
+        """Do nothing: without transactions nothing can be taken back."""
 
     def acknowledged_end(self, topic: str, partition: int) -> int | None:
         """The offset after the last acknowledged record."""

@@ -22,7 +22,7 @@ _OTHER_NAME = {62, 64}
 
 
 def refusal(error: BaseException, connection: Connection) -> str | None:
-    """How Kafka refused us and what to do; None if it may just not be there yet."""
+    """Say how Kafka refused the client and what to do; None if it may just not be there yet."""
     for cause in _causes(error):
         reason = (
             _tls_refusal(cause, connection)
@@ -44,7 +44,7 @@ def right_missing(topic: str, error: type[BaseException]) -> KafkaUnavailable:
 
 
 def hangs_up(error: BaseException) -> bool:
-    """Whether a connection was made and ended before Kafka said anything."""
+    """Return whether a connection was made and ended before Kafka said anything."""
     return any(
         isinstance(cause, ssl.SSLEOFError | ConnectionResetError)
         or cause.args == ("socket disconnected",)

@@ -86,7 +86,7 @@ class LibrdkafkaReader:
         return batches
 
     def _is_end(self, message: Message) -> bool:
-        """Whether an event, which comes in place of a record, says that a partition ended."""
+        """Return whether an event, which comes in place of a record, is the end of a partition."""
         error = message.error()
         if error is None or message.topic() is None:
             return False  # of the group, which is not used

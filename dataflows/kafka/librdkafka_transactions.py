@@ -66,7 +66,7 @@ class TransactionalWriter(LibrdkafkaWriter):
         super().close()
 
     def _insist(self, act: Callable[[float], None]) -> None:
-        """Until Kafka has done it, or says that it never will."""
+        """Repeat a call until Kafka has done it, or says that it never will."""
         silence = Silence()
         while True:
             try:
@@ -94,7 +94,7 @@ class TransactionalWriter(LibrdkafkaWriter):
         return not_acknowledged(error.name())
 
     def _reason(self) -> KafkaError | None:
-        """Why a transaction came to its end: what keeps it from being committed."""
+        """Name what keeps a transaction from being committed."""
         try:
             self._producer.commit_transaction(_STEP_SECONDS)
         except KafkaException as error:

@@ -72,7 +72,7 @@ class LibrdkafkaWriter:
         return self if self._own is None else self._own(topic, partition)
 
     def abandon(self) -> None:
-        """Nothing can be taken back."""
+        """Do nothing: without transactions nothing can be taken back."""
 
     def acknowledged_end(self, topic: str, partition: int) -> int | None:
         """The offset after the last acknowledged record."""
@@ -94,7 +94,7 @@ class LibrdkafkaWriter:
             outgoing = _part(outgoing, range(taken, len(outgoing.values)))
 
     def _produce_some(self, topic: str, outgoing: Outgoing) -> int:
-        """How many records librdkafka had room for."""
+        """Produce what librdkafka has room for; return how many records that is."""
         produce: Any = self._producer.produce
         columns = outgoing.keys, outgoing.timestamps, outgoing.headers
         count, values = len(outgoing.values), iter(outgoing.values)
@@ -134,14 +134,14 @@ class LibrdkafkaWriter:
                 self._produce(topic, part)
 
     def _make_room(self) -> None:
-        """Until half of what was written is acknowledged."""
+        """Wait until half of what was written is acknowledged."""
         silence, full = Silence(), len(self._producer)
         while len(self._producer) > full // 2:
             self._served(lambda: self._producer.poll(_STEP_SECONDS))
             silence.goes_on()
 
     def _served(self, serve: Callable[[], int]) -> int:
-        """What `serve` returns, unless there is news of a failure."""
+        """Return what `serve` returns, unless there is news of a failure."""
         count = self._noting(serve)
         self._check()
         return count

@@ -37,7 +37,7 @@ class SharedReader:
         return buffer.popleft() if buffer else None
 
     def next_offset(self, partition: int) -> int | None:
-        """Where reading continues: past control records, before what is buffered."""
+        """Return where reading continues: past control records, before what is buffered."""
         buffer = self._buffers[partition]
         return buffer[0].offsets[0] if buffer else self.reader.position(partition)
 

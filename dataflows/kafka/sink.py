@@ -43,14 +43,14 @@ ReleaseIds = Callable[[int, Sequence[int]], list[bytes]]
 
 @dataclass(frozen=True)
 class Shared:
-    """How the records of one pipeline are found in a topic of many: by part and key."""
+    """Find the records of one pipeline in a topic of many, by part and key."""
 
     partitions: int
     is_own: Callable[[int, bytes | None], bool]
 
 
 class KafkaSink(FixedPartitionedSink[Outgoing, int]):
-    """Some partitions of one output topic.
+    """Write some partitions of one output topic.
 
     `begin` holds their first offsets when the pipeline was created: where to look for releases if
     the process died before its first snapshot. `release_ids` names the releases of source records.
@@ -82,8 +82,10 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
         self._parts: dict[int, KafkaSinkPart] = {}
 
     def has_caught_up(self, partitions: Iterable[int]) -> bool:
-        """Whether everything that was published before the start has come again; `partitions` had
-        records to read, and bytewax makes a part when its first item comes."""
+        """Return whether the replay has reached everything published before the start.
+
+        `partitions` had records to read; bytewax makes a part when its first item comes.
+        """
         parts = self._parts
         return parts.keys() >= set(partitions) and not any(p.awaits for p in parts.values())
 
@@ -179,7 +181,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
 
     @property
     def awaits(self) -> int:
-        """How many releases that are published have not come again."""
+        """Count the published releases that the replay has not reached yet."""
         return len(self._published)
 
     def write_batch(self, values: list[Outgoing]) -> None:
@@ -241,7 +243,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         )
 
     def _explain_unmatched(self, release_ids: ReleaseIds, position: int) -> None:
-        """Once, when the replay reaches a release that is not published while others still are."""
+        """Explain once that the replay met a release that is not published, while others are."""
         if self._explained or not self._published:
             return
         self._explained = True

@@ -31,7 +31,7 @@ class StopFlag:
 
 
 class KafkaSource(FixedPartitionedSource[Batch, int]):
-    """Some partitions of the source topic.
+    """Read some partitions of the source topic.
 
     `begin` holds the offsets to start from without a snapshot: their first ones when the pipeline
     was created. `positions` holds the next offset of each partition.
@@ -85,7 +85,7 @@ class KafkaSource(FixedPartitionedSource[Batch, int]):
 
 
 class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
-    """One partition of the source topic."""
+    """Read one partition of the source topic."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         self._idle = False
 
     def next_batch(self) -> list[Batch]:
-        """At most one batch; ends when a stop was requested."""
+        """Return at most one batch; end when a stop was requested."""
         if self._stop.requested:
             raise StopIteration
         batch = self._shared.next_batch(self._partition)
@@ -118,8 +118,10 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         return [batch]
 
     def next_awake(self) -> datetime | None:
-        """At once while there is much to read. What comes in slowly is read some times a second,
-        since a batch of a few records costs as much as one of hundreds."""
+        """Ask for more at once while there is much to read, else some times a second.
+
+        A batch of a few records costs as much as one of hundreds.
+        """
         return datetime.now(UTC) + _IDLE if self._idle else None
 
     def snapshot(self) -> int:

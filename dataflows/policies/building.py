@@ -27,7 +27,7 @@ _INTERVALS_LOOKED_AT = 7
 
 
 def query(document: DocumentSection) -> Query:
-    """What is published, and by how much one individual can change it at all."""
+    """Build the query: what is published, and by how much one individual can change it."""
     kind, activities = document.query.kind, tuple(document.activities or ())
     match kind:
         case "sum":
@@ -65,13 +65,13 @@ def _length(pattern: PatternSection, tick: timedelta) -> int:
 
 
 def ticks(when: When, milliseconds: int) -> int:
-    """How many ticks an interval has: the most of the first ones, 0 if there is none."""
+    """Count the ticks of an interval: the most of the first ones, 0 if there is none."""
     first_ones = islice(when.intervals(0, milliseconds), _INTERVALS_LOOKED_AT)
     return max((last - first + 1 for first, last in first_ones), default=0)
 
 
 def _thresholds(section: PolicySection, document: DocumentSection, length: int) -> tuple[int, ...]:
-    """No more than an individual can change at all."""
+    """Limit thresholds to what an individual can change."""
     written, most = section.thresholds, query(document).largest_change
     if isinstance(section.theta, list) and len(written) != length:
         raise UnusableField(
@@ -127,7 +127,7 @@ def _once(section: IntervalSection, zone_name: str) -> Once:
 
 
 def local(moment: datetime, zone_name: str) -> datetime:
-    """What clocks of the zone show, without an offset."""
+    """Return what clocks of the zone show, without an offset."""
     if moment.tzinfo is None:
         return moment
     return moment.astimezone(zone_info(zone_name)).replace(tzinfo=None)

@@ -60,7 +60,7 @@ _LONGEST_WORD = 40
 
 
 def change(key: bytes | None, value: bytes | None, document: PolicyDocument) -> Change:
-    """What a record asks for; `UnusableChange` if it cannot be."""
+    """Read what a record asks for; `UnusableChange` if it cannot be."""
     collection, policy = _named(key, document)
     if value is None:
         return Change(collection, _AS_SOON_AS_POSSIBLE, removes=policy, adds=None)

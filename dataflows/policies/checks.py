@@ -8,7 +8,7 @@ from fugu.dataflows.policies.zones import zone
 
 
 def problems(document: DocumentSection) -> Iterator[tuple[Location, str]]:
-    """All that are found, each with its place."""
+    """List all problems that are found, each with its place."""
     try:
         zone(document.grid.zone)
     except ValueError as error:
@@ -40,7 +40,7 @@ def problems(document: DocumentSection) -> Iterator[tuple[Location, str]]:
 def _repeated(
     names: Iterable[tuple[str, tuple[int, ...]]],
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Where a name was first, and where it is again."""
+    """Return where a name stands first, and where again."""
     first: dict[str, tuple[int, ...]] = {}
     for name, place in names:
         if first.setdefault(name, place) != place:

@@ -33,7 +33,7 @@ class Stretch:
 
     @property
     def ticks(self) -> int:
-        """How many they are."""
+        """Count the ticks."""
         return self.end - self.start + 1
 
     @property
@@ -44,7 +44,7 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Course:
-    """All ticks that `days` days have a part of."""
+    """Hold all ticks that `days` days have a part of."""
 
     document: PolicyDocument
     first_day: date
@@ -67,7 +67,7 @@ class Course:
 
     @cached_property
     def hidden(self) -> tuple[Hidden, ...]:
-        """Everything that is hidden somewhere in these ticks, collection by collection."""
+        """Return everything that is hidden somewhere in these ticks, collection by collection."""
         return tuple(
             Hidden(collection.id, policy.id, occurrence)
             for collection in self.document.policies.collections
@@ -77,7 +77,7 @@ class Course:
 
     @cached_property
     def stretches(self) -> tuple[Stretch, ...]:
-        """All ticks, in order."""
+        """Return stretches of equal ticks, in order."""
         waiting = sorted(self.hidden, key=lambda one: -one.occurrence.start)
         open_now: list[Hidden] = []
         found: list[Stretch] = []
@@ -94,7 +94,7 @@ class Course:
 
     @property
     def largest_sensitivity(self) -> int:
-        """Of any of these ticks, in units."""
+        """Return the largest sensitivity of these ticks, in units."""
         return max(stretch.relevance.sensitivity for stretch in self.stretches)
 
     @property
@@ -104,7 +104,7 @@ class Course:
         return max(intervals, key=lambda one: one.affected, default=None)
 
     def _changes(self) -> list[int]:
-        """Where anything begins, ends, or may change by another threshold."""
+        """Return the ticks where anything begins, ends, or may change by another threshold."""
         ticks = {self.start}
         for one in self.hidden:
             occurrence = one.occurrence
@@ -126,8 +126,7 @@ class Course:
 
 
 def first_day(document: PolicyDocument) -> date:
-    """That of the first occurrence, of policies that have one; else the origin's, else the first
-    day of all."""
+    """Return the day of the first occurrence; without one the origin's, or the first day of all."""
     begins = [
         next(policy.occurrences(0, document.policies.tick_milliseconds), None)
         for collection in document.policies.collections

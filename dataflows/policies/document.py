@@ -30,11 +30,11 @@ class PolicyDocument:
                 self._of_key[key.encode()] = collection.id
 
     def collection_of(self, key: bytes) -> str | None:
-        """Which policies the individual with this key has, if any."""
+        """Return the policies of the individual with this key, if any."""
         return self._of_key.get(key, self._default)
 
     def begin(self, tick: int) -> datetime:
-        """When a tick begins, by the clock of the grid's zone."""
+        """Return when a tick begins, by the clock of the grid's zone."""
         return datetime.fromtimestamp(tick * self.policies.tick_milliseconds / 1000, self.zone)
 
     @classmethod

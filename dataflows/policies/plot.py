@@ -103,5 +103,5 @@ def _draw_steps(axes: Axes, course: Course, values: Sequence[float]) -> None:
 
 
 def _in_days(course: Course, ticks: int) -> float:
-    """As the axis of time counts, from 1970 on."""
+    """Return days since 1970, as the axis of time counts."""
     return ticks * course.document.policies.tick_milliseconds / _DAY

@@ -21,7 +21,7 @@ class Remark:
 
 
 def remarks(course: Course) -> Iterator[Remark]:
-    """In the order of the document; changes of clocks in the days of the course only."""
+    """List remarks in the order of the document; clock changes in the days of the course only."""
     document = course.document
     sections = document.section.collections
     if not any(collection.applies_to.default for collection in sections):

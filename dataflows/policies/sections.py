@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 from fugu.dataflows.base.durations import between
 from fugu.dataflows.base.section import Epsilon, Exact, Section
 from fugu.dataflows.policies.fields import Day, Identifier, Moment, Threshold, Thresholds, TimeOfDay
-from fugu.operators.wevent.strategy import LARGEST_EPSILON
+from fugu.operators.wevent.limits import LARGEST_EPSILON
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WEEKDAYS = get_args(Weekday)
@@ -56,13 +56,15 @@ class GridSection(Section):
 
     @property
     def milliseconds(self) -> int:
-        """How long a tick is."""
+        """Return the length of a tick in milliseconds."""
         return self.tick // timedelta(milliseconds=1)
 
 
 class QuerySection(Section):
-    """What is published of a tick. Of a sum: what one individual adds, from `lower` to `cap`, in
-    whole multiples of `resolution`."""
+    """Say what is published of a tick.
+
+    In a sum, one individual adds from `lower` to `cap`, in whole multiples of `resolution`.
+    """
 
     kind: Literal["sum", "count", "histogram", "multi_histogram"]
     unit: str | None = None
@@ -98,12 +100,12 @@ class QuerySection(Section):
         return Fraction(number) / Fraction(self.resolution)
 
     def in_units(self, number: Decimal) -> int:
-        """As whole units, rounded up."""
+        """Convert to whole units, rounded up."""
         return -int(-self._exactly(number) // 1)
 
     @property
     def units_per_one(self) -> int:
-        """How many units make 1."""
+        """Return how many units make 1."""
         return int(1 / Fraction(self.resolution))
 
     @property
@@ -124,7 +126,7 @@ class QuerySection(Section):
 
     @property
     def range_in_units(self) -> int:
-        """By how much an individual can change a sum at all; without a record that is 0."""
+        """Return by how much an individual can change a sum; without a record that is 0."""
         return max(self.upper_units, 0) - min(self.lower_units, 0)
 
 
@@ -145,7 +147,7 @@ class CalendarSection(Section):
         return self
 
     def holds_on(self, day: date) -> bool:
-        """Whether an interval starts on this day."""
+        """Return whether an interval starts on this day."""
         begun = self.from_ is None or self.from_ <= day
         over = self.until is not None and self.until < day
         return (
@@ -154,14 +156,14 @@ class CalendarSection(Section):
 
 
 class IntervalSection(Section):
-    """Once, from one moment to another; without a zone by the clock of the grid's zone."""
+    """Name one interval, from one moment to another; without a zone by the clock of the grid."""
 
     start: Moment
     end: Moment
 
 
 class PatternSection(Section):
-    """For how long an activity lasts, in time or in ticks."""
+    """Say how long an activity lasts, in time or in ticks."""
 
     duration: Duration | None = None
     aligned: bool = False
@@ -177,7 +179,7 @@ class PatternSection(Section):
 
 
 class PolicySection(Section):
-    """What is to be hidden (`theta` of each tick of `pattern`), and when."""
+    """Say what to hide (`theta` of each tick of `pattern`), and when."""
 
     id: Identifier
     activities: Names | None = None
@@ -194,12 +196,12 @@ class PolicySection(Section):
 
     @property
     def thresholds(self) -> list[Threshold]:
-        """One for each tick of the pattern, or one for all of them."""
+        """Return one threshold for each tick of the pattern."""
         return self.theta if isinstance(self.theta, list) else [self.theta]
 
 
 class AppliesTo(Section):
-    """Whose policies these are: everybody's who is not named elsewhere, or those of some keys."""
+    """Say whose policies these are: those of some keys, or of everybody who is not named."""
 
     default: Literal[True] | None = None
     keys: Annotated[list[str], Field(min_length=1)] | None = None

@@ -54,7 +54,7 @@ def print_course(console: Console, course: Course, name: str) -> None:
 
 
 def print_improvement(console: Console, found: Improvement | None) -> None:
-    """How much less noise is expected, in words."""
+    """Print how much less noise is expected."""
     if found is None:
         console.print("\nNothing is hidden in these days: every tick can be published exactly.")
         return
@@ -88,7 +88,7 @@ def _alike(course: Course) -> list[tuple[date, date, list[Row]]]:
 
 
 def _row(stretch: Stretch, course: Course) -> Row:
-    """Its hours, with a `+1` if they end on the next day, and what it asks for."""
+    """Return the hours of a policy, with a `+1` if they end on the next day, and its thresholds."""
     begin = course.document.begin(stretch.start)
     end = course.document.begin(stretch.end + 1)
     later = (end.date() - begin.date()).days

@@ -9,7 +9,7 @@ _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 
 
 def amount(units: int, query: QuerySection) -> Decimal:
-    """So many units as a number of the query's unit."""
+    """Write an amount in units as a number of the query's unit."""
     return (units * query.resolution).normalize()
 
 
@@ -19,7 +19,7 @@ def in_unit(units: int, query: QuerySection) -> str:
 
 
 def duration(milliseconds: int) -> str:
-    """In the largest unit of which it is a whole number.
+    """Write a duration in the largest unit of which it is a whole number.
 
     >>> duration(600_000), duration(7_200_000), duration(86_400_000), duration(1_500)
     ('10 minutes', '2 hours', '1 day', '1.5 seconds')
@@ -31,12 +31,12 @@ def duration(milliseconds: int) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """With an s where there is not one."""
+    """Write a count with its noun, in the plural where it is not 1."""
     return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def when(policy: PolicySection) -> list[str]:
-    """When it holds: hours, and what limits them."""
+    """Say when a policy holds: hours, and what limits them."""
     if policy.calendar is None:
         assert policy.interval is not None
         start, end = policy.interval.start, policy.interval.end

@@ -17,7 +17,7 @@ _STEP = 2 * 86_400
 
 @cache
 def zone(name: str) -> Zone:
-    """What clocks show in these years; `ValueError` if there is no such zone."""
+    """Return what clocks show in these years; `ValueError` if there is no such zone."""
     info = zone_info(name)
     transitions = [(_FIRST, _offset(info, _FIRST))]
     for before, after in pairwise([*range(_FIRST, _LAST, _STEP), _LAST]):

@@ -32,7 +32,7 @@ Value = int | bytes | tuple[int, int] | None
 
 
 class Values(Protocol):
-    """What a mechanism reads of records, in one field or more."""
+    """Read the values of a mechanism from records, in one field or more."""
 
     @property
     def field(self) -> str:
@@ -41,7 +41,7 @@ class Values(Protocol):
 
     @property
     def dtype(self) -> DTypeLike:
-        """Of a column of values."""
+        """Return the type of a column of values."""
         ...
 
     def read(self, record: Record) -> Value:
@@ -54,22 +54,22 @@ class Columnar(Protocol):
     """Values that are cheaper to read many at a time."""
 
     def read_column(self, records: Sequence[Record]) -> Sequence[Value]:
-        """What `read` makes of each; `Refused` if it refuses one."""
+        """Read each value with `read`; `Refused` if it refuses one."""
         ...
 
 
 @runtime_checkable
 class Domain(Values, Protocol):
-    """What a mechanism's values look like in JSON, one release for one record or tick."""
+    """Read and write the values of a mechanism as JSON, one release for one record or tick."""
 
     def write(self, releases: Releases) -> list[bytes]:
-        """One JSON object per release."""
+        """Write one JSON object per release."""
         ...
 
 
 @dataclass
 class _Read:
-    """What was read of the records of a batch that are not refused, and which ones are."""
+    """Hold what was read of the accepted records of a batch, and which ones are refused."""
 
     values: list[Value] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
@@ -176,7 +176,7 @@ class Codec:
             read.events += events
 
     def _note_time(self, batch: Batch, arrivals: list[int], index: int, read: _Read) -> None:
-        """When a refused record was there, and whose it is, if that can be read."""
+        """Note time and key of a refused record, if they can be read."""
         key, content = batch.keys[index], batch.values[index]
         if not key or len(key) > LARGEST_KEY_BYTES:
             return
@@ -187,7 +187,7 @@ class Codec:
             read.timed.keys.append(key)
 
     def encode(self, releases: Releases) -> list[bytes]:
-        """One JSON object per release, where values are released as they are read."""
+        """Write one JSON object per release, where values are released as they are read."""
         return self._write(releases)
 
     @cached_property
@@ -222,14 +222,14 @@ class Codec:
 
 
 def _arrivals(timestamps: list[int]) -> list[int]:
-    """When records were written; a producer may say that it was before 1970."""
+    """Return when records were written; a producer may say that it was before 1970."""
     if min(timestamps, default=0) >= 0:
         return timestamps
     return [max(one, 0) for one in timestamps]
 
 
 def _time(content: bytes | None, timestamp: FieldTimestamp) -> int | None:
-    """That of a record, whatever else it holds."""
+    """Return the time of a record, whatever else it holds."""
     try:
         record = orjson.loads(content or b"")
     except orjson.JSONDecodeError:

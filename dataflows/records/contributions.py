@@ -108,7 +108,7 @@ class SetContributions:
         self._groups = groups
 
     def read(self, record: Record) -> tuple[int, int]:
-        """Nothing, and the set."""
+        """Return no amount, and the set."""
         named = required(record, self.field)
         if not isinstance(named, list):
             raise Refused(Reason.WRONG_TYPE, self.field)
@@ -149,7 +149,7 @@ class Figures:
     def write(
         self, start: int, values: Integers | Floats | None, notes: Mapping[str, object]
     ) -> list[bytes]:
-        """One JSON object per group; `start` is that of the tick, in milliseconds since 1970.
+        """Write one JSON object per group; `start` is that of the tick, in milliseconds since 1970.
         Without `values` nothing is published, which is written as null."""
         units = self._units_per_one
         if values is None:
@@ -177,7 +177,7 @@ class Figures:
         ]
 
     def _read(self, name: str, note: object, words: Sequence[str]) -> object:
-        """In the unit that people count in, or as a word."""
+        """Return a figure in the unit that people count in, or as a word."""
         if words and isinstance(note, int):
             return words[note]
         if name in _IN_UNITS and isinstance(note, int | float):
@@ -186,5 +186,5 @@ class Figures:
 
 
 def _written(entries: list[object]) -> list[bytes]:
-    """As JSON, one by one; none of them holds a comma."""
+    """Write figures as JSON, one by one; none of them holds a comma."""
     return orjson.dumps(entries)[1:-1].split(b",")

@@ -36,19 +36,21 @@ class Deduplication:
     remember: int
 
     def start(self, rows: int) -> State:
-        """Nothing seen yet; 0 is no event."""
+        """Return columns in which nothing is seen yet; 0 is no event."""
         return {_COLUMN: np.zeros((rows, self.remember), dtype=np.uint64)}
 
     def seen(self, state: State, events: Sequence[int]) -> NDArray[np.bool_]:
-        """Which of the events, one per row, were seen before."""
+        """Return which of the events, one per row, were seen before."""
         found: NDArray[np.bool_] = (state[_COLUMN] == _digests(events)).any(axis=1)
         return found
 
     def sifted(
         self, state: State, rows: Integers, events: Sequence[int], ended: NDArray[np.bool_]
     ) -> tuple[NDArray[np.bool_], State]:
-        """Which events were seen before, event i being one of row `rows[i]`, and the state after
-        all of them, as of `seen` and `remembered` one by one; rows that are `ended` are not asked.
+        """Return which events were seen before, and the state after all of them.
+
+        Event i is one of row `rows[i]`. The result is that of `seen` and `remembered`, called one
+        by one. Rows that are `ended` are left out.
         """
         recent = [deque(row, self.remember) for row in state[_COLUMN].tolist()]
         again = np.zeros(len(rows), dtype=bool)

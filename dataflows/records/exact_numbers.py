@@ -30,8 +30,10 @@ class _Rounded:
 
 
 def rounded(content: bytes, record: Record, fields: Sequence[str]) -> bool:
-    """Whether any of these fields of a JSON object, which orjson read as `record`, holds such a
-    number, or is nested too deeply to tell."""
+    """Return whether any of these fields holds such a number, or is nested too deeply to tell.
+
+    `record` is what orjson read of the JSON object.
+    """
     if _AS_WRITTEN.issuperset([type(record.get(name)) for name in fields]):
         return False
     if not _SUSPICIOUS.search(content):

@@ -12,7 +12,7 @@ Record = dict[str, object]
 
 
 class Refused(Exception):
-    """One record is not acceptable."""
+    """Report that one record is not acceptable."""
 
     def __init__(self, reason: Reason, field: str = "") -> None:
         super().__init__(reason)

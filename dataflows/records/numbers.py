@@ -20,7 +20,7 @@ _LARGE, _CLEAR = 2**42, 0.499
 
 
 def decimals_of(units_per_one: int) -> int:
-    """How many a whole number of units has.
+    """Return how many decimals a whole number of units has.
 
     >>> decimals_of(1), decimals_of(8), decimals_of(100)
     (0, 3, 2)
@@ -81,7 +81,7 @@ class Numbers:
         return list(map(self.read, records))
 
     def write(self, releases: Releases) -> list[bytes]:
-        """One JSON object per release."""
+        """Write one JSON object per release."""
         values = releases.values.tolist()
         kinds = [Kind.FRESH] * len(values) if releases.kinds is None else releases.kinds.tolist()
         forms = self._forms

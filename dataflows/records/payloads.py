@@ -66,7 +66,7 @@ class Payloads:
         return list(map(self.read, records))
 
     def write(self, releases: Releases) -> list[bytes]:
-        """One envelope per release."""
+        """Write one envelope per release."""
         notes = releases.annotations
         columns = (notes[name].tolist() for name in ("tick", "epoch", "phase"))
         return [

@@ -36,7 +36,7 @@ class Series(Numbers):
         )
 
     def write(self, releases: Releases) -> list[bytes]:
-        """One JSON object per release."""
+        """Write one JSON object per release."""
         columns = (releases.annotations[name].tolist() for name in SAID)
         return [
             self._form

@@ -29,7 +29,7 @@ class SymbolBatches(Symbols):
         self._symbols = [orjson.dumps(symbol) for symbol in alphabet]
 
     def write(self, releases: Releases) -> list[bytes]:
-        """One JSON object per release; a shorter final batch is a shorter list."""
+        """Write one JSON object per release; a shorter final batch is a shorter list."""
         symbols, ends = self._symbols, self._ends[self._said(releases)].tolist()
         return [
             self._start

@@ -17,7 +17,7 @@ class PlainSymbols(Alphabet):
     """
 
     def write(self, releases: Releases) -> list[bytes]:
-        """One JSON object per release."""
+        """Write one JSON object per release."""
         return [
             self._start + self._symbols[symbol] + end
             for symbol, end in zip(releases.values.tolist(), _ends(releases), strict=True)
@@ -34,7 +34,7 @@ class SymbolSets(Alphabet):
     """
 
     def write(self, releases: Releases) -> list[bytes]:
-        """One JSON object per release."""
+        """Write one JSON object per release."""
         return [
             self._start + b"[" + b",".join(compress(self._symbols, bits)) + b"]" + end
             for bits, end in zip(releases.values.tolist(), _ends(releases), strict=True)

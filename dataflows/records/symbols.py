@@ -32,15 +32,17 @@ class Symbols(Alphabet):
         self._ends = _column([confidence + end for end in _ENDS for confidence in _CONFIDENCES])
 
     def write(self, releases: Releases) -> list[bytes]:
-        """One JSON object per release: the symbol, and the probability that it is the true one,
-        null where nothing is said about it."""
+        """Write one JSON object per release: the symbol, and the probability that it is true.
+
+        The probability is null where nothing is said about it.
+        """
         written: list[bytes] = (
             self._starts[releases.values] + self._ends[self._said(releases)]
         ).tolist()
         return written
 
     def _said(self, releases: Releases) -> Integers:
-        """Which of `_ends` follows the value in each record."""
+        """Choose which of `_ends` follows the value in each record."""
         confidence = releases.annotations["confidence"]
         steps = np.where(np.isnan(confidence), _NO_CONFIDENCE, np.floor(confidence * _STEPS + 0.5))
         ends = steps.astype(np.int64)

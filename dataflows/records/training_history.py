@@ -33,7 +33,7 @@ class History:
     refused: int = 0
 
     def add(self, stream: object, symbol: Symbol) -> None:
-        """One record."""
+        """Add one record."""
         self.stream_of.append(self.streams.setdefault(stream, len(self.streams)))
         self.symbol_of.append(self.symbols.setdefault(symbol, len(self.symbols)))
 

@@ -118,8 +118,8 @@ def shard_numbers(names: list[str], shards: int) -> list[int] | None:
 def flow(path: str) -> Dataflow:
     """Return the dataflow of an unsharded pipeline, for people who know bytewax.
 
-    python -m bytewax.run "fugu.dataflows.run.run:flow('pipeline.yaml')" \
-        -r STATE/shard-0000/recovery -s 1
+    python -m bytewax.run "fugu.dataflows.run.run:flow('pipeline.yaml')" \\
+        -r STATE/shard-0000/recovery -s 1 -b 0
     """
     file = PipelineFile.read(Path(path))
     if file.pipeline.state.shards > 1 or aggregate_of(file.pipeline):

@@ -13,9 +13,9 @@ import orjson
 from kafka import KafkaConsumer, TopicPartition
 
 from fugu.dataflows.files.model_file import read_model_file
+from fugu.operators.estimates.share_estimators import DifferenceReader, ShareReader
 from fugu.operators.mechanism import Floats, Integers, Kind, Releases
 from fugu.operators.responses.frequency_estimates import FrequencyEstimate
-from fugu.operators.responses.share_estimators import DifferenceReader, ShareReader
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
 _THREADS = 2

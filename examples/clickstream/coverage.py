@@ -19,10 +19,10 @@ from examples.clickstream.analyst import estimated_shares, users_at_once
 from examples.clickstream.example import PUBLIC_VISITORS, VISITORS
 from examples.clickstream.report import SMALLEST_SHARE
 from examples.clickstream.site import Click, Site
+from fugu.operators.estimates.share_estimators import DifferenceReader, PosteriorReader, ShareReader
 from fugu.operators.mechanism import Floats, Inputs, Integers
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.responses.frequency_estimates import FrequencyEstimate
-from fugu.operators.responses.share_estimators import DifferenceReader, PosteriorReader, ShareReader
 from fugu.operators.secret import Secret
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.learning import Counts, learned

@@ -21,11 +21,13 @@ from examples.household.zones import UNITS_PER_KW
 from fugu.operators.mechanism import Floats, Inputs, Integers, Mechanism
 from fugu.operators.randomness import DrawScope, tick_position
 from fugu.operators.secret import Secret
-from fugu.operators.swellfish.tinar_uniform import TINARUniform
-from fugu.operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
-from fugu.operators.swellfish.ts_budget_distribution import TSBudgetDistribution
-from fugu.operators.swellfish.ts_sample import TSSample
-from fugu.operators.swellfish.ts_uniform import TSUniform
+from fugu.operators.swellfish.tinar_strategies import TINARUniform
+from fugu.operators.swellfish.ts_strategies import (
+    TSBudgetAbsorption,
+    TSBudgetDistribution,
+    TSSample,
+    TSUniform,
+)
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_is import UnicornIS
 from fugu.operators.swellfish.unicorn_ps import UnicornPS

@@ -14,12 +14,12 @@ from importlib.util import find_spec
 
 
 def available() -> bool:
-    """Whether there is numba, on a machine whose integers begin with their lowest byte."""
+    """Return whether there is numba, on a machine whose integers begin with their lowest byte."""
     return sys.byteorder == "little" and _numba_is_there()
 
 
 def described() -> str:
-    """What is compiled here, in words for people."""
+    """Describe what is compiled here, in words for people."""
     if not available():
         return "none; the extra fast has them"
     steps = "keyed words, crr, adaptive_crr, batched_crr, cold_start_crr"

@@ -48,7 +48,7 @@ _OPTIONS: dict[str, Any] = {
 
 
 def entry_point(function: Function) -> Function:
-    """Compiled at the first call, or read from the cache; called from Python."""
+    """Compile a function that Python calls, at its first call, or read it from the cache."""
     elsewhere = config.CACHE_DIR
     for folder in _folders(elsewhere):
         config.CACHE_DIR = str(folder)
@@ -62,12 +62,12 @@ def entry_point(function: Function) -> Function:
 
 
 def part(function: Function) -> Function:
-    """Compiled into the entry points that call it."""
+    """Compile a function into the entry points that call it."""
     return _compiled(function)
 
 
 def inlined(function: Function) -> Function:
-    """The same in place of the call: faster, and too slow to compile for what is long."""
+    """Compile a function in place of its calls: faster, and too slow to compile for a long one."""
     return _compiled(function, inline="always")
 
 

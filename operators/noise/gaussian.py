@@ -1,32 +1,14 @@
-"""Gaussian noise for a query with a known L2 sensitivity: zero-concentrated DP.
-
-Claim. With s = floor(2^14 sensitivity / standard_deviation) and a grid step of g = sensitivity / s,
-or sensitivity / (s - r) with r = ceil(sqrt(c)) where one individual changes c > 1 coordinates, the
-indices of neighbours differ by at most s in L2. Noise with a deviation of 2^14 steps is then
-rho-zCDP with rho = s^2 / 2^29. The deviation is never below what was asked for.
-
->>> noise = GaussianNoise(sensitivity=1000, deviation=500.0, lower=0, upper=1000)
->>> noise.index_sensitivity, noise.rho, float(noise.standard_deviation), noise.warning
-(32768, Fraction(2, 1), 500.0, None)
-
-Source: noise specification, sections 2 and 4; Canonne, Kamath and Steinke 2020, Theorem 4.
-"""
+"""Gaussian noise on a grid."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import floor, inf, isfinite, isqrt, nextafter
+from typing import ClassVar
 
-from fugu.operators.byte_fields import encode_fields
-from fugu.operators.declared import take_whole_numbers
-from fugu.operators.mechanism import Array, Draws, Integers
+from fugu.operators.mechanism import Integers, Words
 from fugu.operators.noise import discrete_gaussian as sampler
-from fugu.operators.noise.additive import (
-    COMFORTABLE,
-    LARGEST_SENSITIVITY,
-    BudgetBelowResolution,
-    add_noise,
-)
+from fugu.operators.noise.additive import COMFORTABLE, AdditiveNoise
 from fugu.operators.noise.gaussian_precision import delta_of_draw
 from fugu.operators.noise.grid import Grid
 
@@ -36,12 +18,25 @@ _LARGEST_RATIO = 10
 
 
 @dataclass(frozen=True)
-class GaussianNoise:
-    """See the module. `sensitivity`, `deviation`, `lower` and `upper` count units.
+class GaussianNoise(AdditiveNoise):
+    """Add Gaussian noise to a query with a known L2 sensitivity: zero-concentrated DP.
+
+    `sensitivity`, `deviation`, `lower` and `upper` count units.
+
+    Claim. With s = floor(2^14 sensitivity / standard_deviation) and a grid step of g = sensitivity
+    / s, or sensitivity / (s - r) with r = ceil(sqrt(c)) where one individual changes c > 1
+    coordinates, the indices of neighbours differ by at most s in L2. Noise with a deviation of 2^14
+    steps is then rho-zCDP with rho = s^2 / 2^29. The deviation is never below what was asked for.
 
     `lower` and `upper` bound the value of every coordinate; `coordinates` is how many of them one
     individual can change. Raises `ValueError`, and `BudgetBelowResolution` for a deviation so large
     that no step is left within the sensitivity.
+
+    >>> noise = GaussianNoise(sensitivity=1000, deviation=500.0, lower=0, upper=1000)
+    >>> noise.index_sensitivity, noise.rho, float(noise.standard_deviation), noise.warning
+    (32768, Fraction(2, 1), 500.0, None)
+
+    Source: noise specification, sections 2 and 4; Canonne, Kamath and Steinke 2020, Theorem 4.
     """
 
     sensitivity: int
@@ -51,48 +46,42 @@ class GaussianNoise:
     coordinates: int = 1
     grid: Grid = field(init=False, repr=False, compare=False)
 
+    precision: ClassVar[int] = sampler.PRECISION
+    words_per_draw: ClassVar[int] = sampler.WORDS_PER_DRAW
+    largest: ClassVar[int] = sampler.LARGEST
+
     def __post_init__(self) -> None:
-        take_whole_numbers(self)
-        if not 1 <= self.sensitivity < LARGEST_SENSITIVITY:
-            raise ValueError(
-                f"sensitivity: must be from 1 to below 2^63 units, not {self.sensitivity}"
-            )
-        if self.coordinates < 1:
-            raise ValueError(f"coordinates: must be at least 1, not {self.coordinates}")
+        self._require_sensitivity()
         if not isfinite(self.deviation) or self.deviation * _LARGEST_RATIO < self.sensitivity:
             raise ValueError(
                 f"deviation: must be at least {self.sensitivity / _LARGEST_RATIO:g}, a tenth of "
                 f"the sensitivity, not {self.deviation}"
             )
-        steps = self.index_sensitivity - self._rounding
-        if steps < 1:
-            largest = _DEVIATION * self.sensitivity / (self._rounding + 1)
-            raise BudgetBelowResolution(
-                f"deviation: {self.deviation:g} units is too much for {self.coordinates} "
-                f"coordinate(s); give at most {largest:g} units"
-            )
-        step = Fraction(self.sensitivity, steps)
-        grid = Grid(step, self.lower, self.upper, sampler.LARGEST)
-        object.__setattr__(self, "grid", grid)
+        largest = _DEVIATION * self.sensitivity / (self._rounding + 1)
+        self._make_grid(
+            self.index_sensitivity - self._rounding,
+            f"deviation: {self.deviation:g} units is too much for {self.coordinates} "
+            f"coordinate(s); give at most {largest:g} units",
+        )
 
     @cached_property
     def index_sensitivity(self) -> int:
-        """s: by how many grid steps, in L2, neighbours differ at most."""
+        """Return s, the most grid steps by which neighbours differ, in L2."""
         return floor(_DEVIATION * self.sensitivity / Fraction(self.deviation))
 
     @property
     def rho(self) -> Fraction:
-        """The zero-concentrated DP of one release."""
+        """Return the zero-concentrated DP of one release."""
         return Fraction(self.index_sensitivity**2, 2 * _DEVIATION**2)
 
     @property
     def standard_deviation(self) -> Fraction:
-        """Of the noise, in units; at least `deviation`."""
+        """Return the deviation of the noise in units, at least `deviation`."""
         return _DEVIATION * self.grid.step
 
     @property
     def warning(self) -> str | None:
-        """What to know about a deviation close to the resolution."""
+        """Return what to know about a deviation close to the resolution."""
         allowance = max(1, self._rounding)
         if self.index_sensitivity >= COMFORTABLE * allowance:
             return None
@@ -102,29 +91,14 @@ class GaussianNoise:
         )
 
     def finite_precision_delta(self, epsilon: float) -> float:
-        """Per release, for a claim made at `epsilon`."""
+        """Return the delta per release, for a claim made at `epsilon`."""
         each = delta_of_draw(self.index_sensitivity, epsilon)
         return min(1.0, nextafter(float(self.coordinates * each), inf))
 
-    def add(self, values: Array, draws: Draws, purpose: str = "release") -> Integers:
-        """Noisy points of `grid` for values `(rows,)` or `(rows, coordinates)` in units."""
-        return add_noise(
-            values,
-            self.grid,
-            draws,
-            purpose,
-            bound_to=self._bound_to,
-            words_per_draw=sampler.WORDS_PER_DRAW,
-            sample=sampler.sample,
-        )
-
-    @cached_property
-    def _bound_to(self) -> bytes:
-        return encode_fields(
-            self.sensitivity, self.index_sensitivity, self.coordinates, sampler.PRECISION
-        )
+    def _sample(self, words: Words) -> Integers:
+        return sampler.sample(words)
 
     @property
     def _rounding(self) -> int:
-        """r: what rounding several coordinates may add, in L2; one coordinate rounds exactly."""
+        """Return r, what rounding several coordinates may add in L2; one rounds exactly."""
         return 0 if self.coordinates == 1 else 1 + isqrt(self.coordinates - 1)

@@ -1,19 +1,4 @@
-"""What (epsilon, delta) pay for where finite precision takes its part of delta first.
-
-Every value that is measured adds to delta what its draws add (`noise.gaussian_precision`), which
-depends on how precisely it is measured, which depends on the budget. So a part of delta is
-reserved, the rest becomes rho, and the part is raised until it covers the values that this rho pays
-for. Then the delta that is declared holds in full. Arithmetic is exact, or decimal: the same on
-every machine.
-
->>> from fugu.operators.realtime.schedule import constant
->>> account = account_of(1.0, 1e-6, changed=1, share=lambda units: constant(units, 1, 100))
->>> account.values, account.schedule.first, f"{float(account.reserved):.2g}"
-(100, 361, '2.6e-13')
-
-Source: continual release specification, section 4 (Theorem 4); real-time release specification,
-section 5.
-"""
+"""The account of (epsilon, delta) where finite precision takes its part of delta first."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,8 +19,11 @@ _MARGIN = Fraction(65, 64)
 
 @dataclass(frozen=True, eq=False)
 class Account:
-    """`budget` in units of rho, `schedule` of what it pays for, `values` in number, and the part of
-    delta that is `reserved` for their draws."""
+    """State what (epsilon, delta) pay for.
+
+    `budget` is in units of rho, `schedule` is what it pays for, `values` is their number, and
+    `reserved` is the part of delta for their draws.
+    """
 
     budget: int
     schedule: Schedule
@@ -51,11 +39,25 @@ def account_of(
     share: Callable[[int], Schedule],
     values: int | None = None,
 ) -> Account:
-    """The account of a budget that `share` turns into a schedule.
+    """Return the account of a budget that `share` turns into a schedule.
+
+    Every value that is measured adds to delta what its draws add (`noise.gaussian_precision`),
+    which depends on how precisely it is measured, which depends on the budget. So a part of delta
+    is reserved, the rest becomes rho, and the part is raised until it covers the values that this
+    rho pays for. Then the delta that is declared holds in full. Arithmetic is exact, or decimal:
+    the same on every machine.
 
     A schedule that comes to an end says how many values it has; of one that does not there are at
     most `values`, or as many as the budget pays for. Raises `ValueError` where delta does not cover
     finite precision, and `BudgetBelowResolution` where no value can be measured.
+
+    >>> from fugu.operators.realtime.schedule import constant
+    >>> account = account_of(1.0, 1e-6, changed=1, share=lambda units: constant(units, 1, 100))
+    >>> account.values, account.schedule.first, f"{float(account.reserved):.2g}"
+    (100, 361, '2.6e-13')
+
+    Source: continual release specification, section 4 (Theorem 4); real-time release specification,
+    section 5.
     """
     reserved = needed = Fraction(0)
     for _ in range(_ATTEMPTS):

@@ -1,59 +1,11 @@
-"""The filter: noisy values in, estimates out. It sees nothing else of the data.
-
-A tick t has a noisy value y of a true value z, with noise of variance tau^2. From the noisy values
-before it, let mu, s^2 and r be their mean, variance and correlation, n their number, and
-
-    v = max(s^2 - mean tau^2, 0)                        the variance of true values
-    rho = (r + 1/n) s^2 / v, from 0 to 0.995            the correlation of true values
-    p = mu + k (x - mu)                                 the prediction, from the last estimate x
-    P = rho^2 F + v (1 - rho^2) + s^2 / n               how far it is off, from the last F
-
-Then the estimate is p + K (y - p), and F = (1 - K)^2 P + K^2 tau^2 how far that is off. Without a
-`weight`, k is rho and K = P / (P + tau^2): a Kalman filter; but K = 1, so that the estimate is y,
-where y is more than 5 sqrt(P + tau^2) from p, which is a spike or another level. With a weight w,
-K = w, and k = rho v / (v + w^2 tau^2). The first two values are estimates themselves. Where there
-is no value, the estimate is p, and F = P.
-
-The filter knows neither the model of z nor how well its parameters are known, so P is too small
-where they are badly estimated. What is said of the error therefore uses the larger of P and what
-is left of the mean squared surprise (y - p)^2 after the noise is subtracted, which needs no model,
-because the noise is independent of p; but at least 0.7 of the error that this mean itself has:
-
-    standard error^2 = (1 - K)^2 max(P, D, 0.7 sqrt(2 / m) mean (y - p)^2) + K^2 tau^2
-    D = mean (y - p)^2 - mean tau^2                     over the m surprises that were no spikes
-
-A prediction is worse the further ahead it is. For the h-th tick in a row without a value
-
-    standard error^2 = max(P, D, 0.7 sqrt(2 / m) mean (y - p)^2, E + h q + (d + h |b|)^2)
-    q = min(max(v (1 - rho^2), D - E), 27 v / n)
-
-where E is the squared standard error of the last estimate, q what the truth moves by in a tick if
-moves have no direction, d how far predictions have gone back to the mean since, and b the slope of
-the straight line through the noisy values. (A walk of n steps with q has a variance of n q / 6, and
-in 19 of 20 cases more than n q / 27.) So bars hold, or nearly so, for a truth that goes back to its
-mean, one that wanders (a random walk) and one that goes on as it did (a ramp).
-
-Arithmetic is elementwise + - * / and sqrt, so that the same series gives the same bytes in any
-company and on any machine.
-
->>> state = start(rows=1, series=1)
->>> for noisy in (100.0, 104.0, 97.0, 101.0, 500.0):
-...     state, told = advance(state, np.array([[noisy]]), np.array([[9.0]]))
-...     print(told.estimate[0, 0].round(2), told.error[0, 0].round(2))
-100.0 3.0
-104.0 3.0
-100.46 3.57
-100.64 2.12
-500.0 3.0
-
-Source: real-time release specification, sections 2 to 4.
-"""
+"""The filter of real-time release: noisy values in, estimates out."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.operators.columns import copied
 from fugu.operators.mechanism import Floats, State
 from fugu.operators.realtime.moments import Moments
 
@@ -73,7 +25,7 @@ _FORECAST = ("rising", "known", "drift")
 
 @dataclass(frozen=True)
 class Told:
-    """What is known after a tick, `(rows, series)`: the estimate, and its standard error."""
+    """Tell what is known after a tick, `(rows, series)`: the estimate, and its standard error."""
 
     estimate: Floats
     error: Floats
@@ -81,19 +33,19 @@ class Told:
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What is known before a tick: the value, how far it is off (squared), and if both count."""
+    """Tell what is known before a tick: the value, its squared error, and if both count."""
 
     value: Floats
     variance: Floats
     moves: Floats
-    """By how much a true value differs from what is to be expected of it, squared."""
+    """The squared difference of a true value from what is to be expected of it."""
     most: Floats
-    """So far as that has shown in the variance of true values."""
+    """The most that `moves` can be, by the variance of true values."""
     informed: Booleans
 
 
 def start(rows: int, series: int) -> State:
-    """Nothing has been seen."""
+    """Return the state of a filter that has seen nothing."""
     sums = ("noise", "surprises", "surprise", "expected")
     names = (*_MOMENTS, *sums, "estimate", "variance", *_FORECAST)
     return {
@@ -104,7 +56,19 @@ def start(rows: int, series: int) -> State:
 
 
 def predict(state: State, noise: Floats, weight: Floats | None = None) -> Prediction:
-    """The next tick, whose noise has the variance `noise (rows, 1)`."""
+    """Predict the next tick, whose noise has the variance `noise (rows, 1)`.
+
+    A tick t has a noisy value y of a true value z, with noise of variance tau^2. From the noisy
+    values before it, let mu, s^2 and r be their mean, variance and correlation, n their number, and
+
+        v = max(s^2 - mean tau^2, 0)                    the variance of true values
+        rho = (r + 1/n) s^2 / v, from 0 to 0.995        the correlation of true values
+        p = mu + k (x - mu)                             the prediction, from the last estimate x
+        P = rho^2 F + v (1 - rho^2) + s^2 / n           how far it is off, from the last F
+
+    where k is rho without a `weight`, and rho v / (v + w^2 tau^2) with a weight w. Source:
+    real-time release specification, section 3.
+    """
     moments = _moments(state)
     count = np.maximum(moments.count, 1)
     observed = moments.variance
@@ -130,7 +94,37 @@ def predict(state: State, noise: Floats, weight: Floats | None = None) -> Predic
 def advance(
     state: State, noisy: Floats, noise: Floats, weight: Floats | None = None
 ) -> tuple[State, Told]:
-    """After `noisy (rows, series)` values with noise of variance `noise (rows, 1)`."""
+    """Filter `noisy (rows, series)` values with noise of variance `noise (rows, 1)`.
+
+    In the terms of `predict`, the estimate is p + K (y - p), and F = (1 - K)^2 P + K^2 tau^2 how
+    far that is off. Without a `weight` K = P / (P + tau^2): a Kalman filter; but K = 1, so that the
+    estimate is y, where y is more than 5 sqrt(P + tau^2) from p, which is a spike or another level.
+    With a weight w, K = w. The first two values are estimates themselves.
+
+    The filter knows neither the model of z nor how well its parameters are known, so P is too small
+    where they are badly estimated. What is said of the error therefore uses the larger of P and
+    what is left of the mean squared surprise (y - p)^2 after the noise is subtracted, which needs
+    no model, because the noise is independent of p; but at least 0.7 of the error that this mean
+    itself has:
+
+        standard error^2 = (1 - K)^2 max(P, D, 0.7 sqrt(2 / m) mean (y - p)^2) + K^2 tau^2
+        D = mean (y - p)^2 - mean tau^2                 over the m surprises that were no spikes
+
+    Arithmetic is elementwise + - * / and sqrt, so that the same series gives the same bytes in any
+    company and on any machine. The filter sees nothing else of the data than noisy values.
+
+    >>> state = start(rows=1, series=1)
+    >>> for noisy in (100.0, 104.0, 97.0, 101.0, 500.0):
+    ...     state, told = advance(state, np.array([[noisy]]), np.array([[9.0]]))
+    ...     print(told.estimate[0, 0].round(2), told.error[0, 0].round(2))
+    100.0 3.0
+    104.0 3.0
+    100.46 3.57
+    100.64 2.12
+    500.0 3.0
+
+    Source: real-time release specification, sections 2 and 4.
+    """
     prediction = predict(state, noise, weight)
     surprise = noisy - prediction.value
     spread = prediction.variance + noise
@@ -160,9 +154,21 @@ def advance(
 
 
 def skip(state: State, noise: Floats, weight: Floats | None = None) -> tuple[State, Told]:
-    """After a tick without a value: the prediction, which teaches nothing."""
+    """Pass a tick without a value: the estimate is the prediction, and F = P.
+
+    A prediction is worse the further ahead it is. For the h-th tick in a row without a value
+
+        standard error^2 = max(P, D, 0.7 sqrt(2 / m) mean (y - p)^2, E + h q + (d + h |b|)^2)
+        q = min(max(v (1 - rho^2), D - E), 27 v / n)
+
+    where E is the squared standard error of the last estimate, q what the truth moves by in a tick
+    if moves have no direction, d how far predictions have gone back to the mean since, and b the
+    slope of the straight line through the noisy values. (A walk of n steps with q has a variance of
+    n q / 6, and in 19 of 20 cases more than n q / 27.) So bars hold, or nearly so, for a truth that
+    goes back to its mean, one that wanders (a random walk) and one that goes on as it did (a ramp).
+    """
     prediction = predict(state, noise, weight)
-    after = {name: column.copy() for name, column in state.items()}
+    after = copied(state)
     after["steps_ahead"] = state["steps_ahead"] + 1
     after["drift"] = state["drift"] + np.abs(prediction.value - state["estimate"])
     after["estimate"], after["variance"] = prediction.value, prediction.variance
@@ -172,7 +178,7 @@ def skip(state: State, noise: Floats, weight: Floats | None = None) -> tuple[Sta
 
 
 def _off(state: State, prediction: Prediction) -> Floats:
-    """How far predictions are off, squared: by the model, and by the surprises there were."""
+    """Return the squared error of predictions, by the model and by the surprises so far."""
     number = np.maximum(state["surprises"], 1.0)
     surprise = state["surprise"] / number
     least = LEAST_SHARE * surprise * np.sqrt(2.0 / number)
@@ -180,13 +186,13 @@ def _off(state: State, prediction: Prediction) -> Floats:
 
 
 def _beyond_noise(state: State) -> Floats:
-    """The mean squared surprise less the noise in it."""
+    """Return the mean squared surprise less the noise in it."""
     number = np.maximum(state["surprises"], 1.0)
     return state["surprise"] / number - state["expected"] / number
 
 
 def _far_off(state: State, prediction: Prediction) -> Floats:
-    """How far a prediction is off that is so many ticks `ahead` of the last value, squared."""
+    """Return the squared error of a prediction that is several ticks ahead of the last value."""
     ahead = state["steps_ahead"]
     seen = np.maximum(prediction.moves, _beyond_noise(state) - state["known"])
     moves = np.minimum(seen, prediction.most)
@@ -196,14 +202,14 @@ def _far_off(state: State, prediction: Prediction) -> Floats:
 
 
 def _slope(state: State) -> Floats:
-    """Of the straight line through all noisy values that is nearest to them."""
+    """Return the slope of the straight line that is nearest to all noisy values."""
     count = np.maximum(state["count"], 2).astype(np.float64)
     rise: Floats = state["rising"] - 0.5 * (count - 1.0) * state["total"]
     return rise / (count * (count * count - 1.0) / 12.0)
 
 
 def _left(gain: Floats, off: Floats, noise: Floats) -> Floats:
-    """How far an estimate is off, squared."""
+    """Return the squared error of an estimate."""
     kept = 1.0 - gain
     return kept * kept * off + gain * gain * noise
 

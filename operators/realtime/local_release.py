@@ -1,49 +1,21 @@
-"""Real-time release in the local model: one clamped number per tick, each stream by itself.
-
-Claim. All releases of a stream together are (epsilon, delta)-LDP: whatever numbers of the range it
-had at its ticks, no set of outputs is more than e^epsilon times as likely, plus delta, as under any
-others at the same ticks. With `period`, this holds for any so many ticks in a row. At which ticks a
-stream has a number is public.
-
-It is `RealTimeRelease` of one bin, with the width of the range as the sensitivity: see there for
-filter, budgets and `standard_error`.
-
-Parameters: `lower` and `upper`, the declared range as integers in fixed-point units; those of
-`RealTimeRelease`; `units_per_one`, how many units make 1 in what is published.
-Input: integers `(rows,)` that count units; those outside the range are clamped to it. Release:
-doubles `(rows,)`, as are annotations. State: that of `RealTimeRelease`.
-
->>> from fugu.operators.randomness import DrawScope, tick_position
->>> from fugu.operators.secret import Secret
->>> release = LocalRealTimeRelease(lower=400, upper=2000, epsilon=5.0, delta=1e-6, horizon=10)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "real", 1, release.law_digest())
->>> state = release.start(1)
->>> for tick in range(9):
-...     draws = scope.draws([b"alice"], [tick_position("rates", tick)])
-...     state, releases = release.step(state, Inputs(np.array([725])), draws)
->>> state, predicted = release.skip(state)
->>> [told.annotations["published"].tolist() for told in (releases, predicted)]
-[[True], [False]]
-
-Source: real-time release specification.
-"""
+"""Real-time release in the local model: one clamped number per tick, each stream by itself."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from hashlib import blake2b
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import digest_of
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.mechanism import Draws, Inputs, Releases, State
 from fugu.operators.noise.grid import counted
 from fugu.operators.noise.laplace_release import LARGEST_UNITS_PER_ONE
+from fugu.operators.realtime.guarantees import WEIGHTS, beyond_periods, knowing_no_periods
 from fugu.operators.realtime.real_time_release import Presentation, RealTimeRelease
-from fugu.operators.wevent.guarantees import CORRELATION
-from fugu.operators.wevent.strategy import LARGEST_VALUE
+from fugu.operators.sentences import KEYED_HASH, RAW_VALUES_SEEN, SECRET
+from fugu.operators.wevent.limits import LARGEST_VALUE
 
 _NUMBERS = Neighbours("stream", "number", "replaced")
 _NOT_COVERED = (
@@ -52,17 +24,36 @@ _NOT_COVERED = (
     "numbers beyond the declared range, which is public: they count as if they were at its border",
     "several streams about the same person, or the same numbers in another pipeline: budgets add",
     "other streams whose numbers go with those of the stream that is protected",
-    "the weights of a filter, even if nobody knew them: they are not a secret, and hide nothing",
+    WEIGHTS,
     "refused records: that they were refused is public",
-    "whoever obtains the secret can remove all randomness",
+    SECRET,
 )
 
 
 @dataclass(frozen=True, eq=False)
 class LocalRealTimeRelease:
-    """One noisy, filtered number per tick; see the module for claim, parameters and shapes.
+    """Release one noisy, filtered number per tick of each stream.
 
+    Claim. All releases of a stream together are (epsilon, delta)-LDP: whatever numbers of the range
+    it had at its ticks, no set of outputs is more than e^epsilon times as likely, plus delta, as
+    under any others at the same ticks. With `period`, this holds for any so many ticks in a row. At
+    which ticks a stream has a number is public.
+
+    It is `RealTimeRelease` of one bin, with the width of the range as the sensitivity: see there
+    for filter, budgets and `standard_error`.
+
+    Parameters: `lower` and `upper`, the declared range as integers in fixed-point units; those of
+    `RealTimeRelease`; `units_per_one`, how many units make 1 in what is published.
+    Input: integers `(rows,)` that count units; those outside the range are clamped to it. Release:
+    doubles `(rows,)`, as are annotations. State: that of `RealTimeRelease`.
     Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers.
+
+    >>> from fugu.operators.trial import released
+    >>> release = LocalRealTimeRelease(lower=400, upper=2000, epsilon=5.0, delta=1e-6, horizon=2)
+    >>> [tick.annotations["published"].tolist() for tick in released(release, [725] * 3)]
+    [[True], [True], [False]]
+
+    Source: real-time release specification.
     """
 
     lower: int
@@ -108,7 +99,7 @@ class LocalRealTimeRelease:
         object.__setattr__(self, "series", series)
 
     def start(self, rows: int) -> State:
-        """Nothing was released, nothing was spent."""
+        """Return the state before the first tick: nothing was released or spent."""
         return self.series.start(rows)
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
@@ -118,47 +109,38 @@ class LocalRealTimeRelease:
         return after, self._in_ones(releases)
 
     def skip(self, state: State) -> tuple[State, Releases]:
-        """A tick without a number: the prediction is published, for free."""
+        """Publish the prediction of a tick without a number, for free."""
         after, releases = self.series.skip(state)
         return after, self._in_ones(releases)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Local differential privacy of a stream, or of any ticks of a period."""
+        """Return local differential privacy of a stream, or of any ticks of a period."""
         whole, [series] = self.period is None, self.series.guarantees()
-        dependence = (
-            "any prior, and any dependence of numbers on each other"
-            if whole
-            else "an attacker with no knowledge of how a period of a stream depends on the others; "
-            "any prior"
-        )
+        width = self.upper - self.lower
         return (
-            Guarantee(
+            replace(
+                series,
                 notion="ldp" if whole else "w-event-ldp",
-                epsilon=self.epsilon,
-                delta=self.delta,
-                per=series.per,
-                window=series.window,
-                tick_milliseconds=series.tick_milliseconds,
-                tick_by_tick=series.tick_by_tick,
-                neighbours=_NUMBERS,
-                relative_to=dependence,
-                composition=series.composition,
-                trust="the pipeline and its state see raw values; readers of the sanitized topic "
-                "do not",
-                assumptions=(
-                    f"numbers are clamped, so that one changes by at most "
-                    f"{self.upper - self.lower} units, and there is at most one for each stream "
-                    "and tick",
-                    "the keyed hash BLAKE2b is a pseudo-random function of the secret",
+                relative_to=(
+                    "any prior, and any dependence of numbers on each other"
+                    if whole
+                    else f"{knowing_no_periods('stream')}any prior"
                 ),
-                not_covered=(*self._of_periods(), *_NOT_COVERED),
-                proof=series.proof,
-                finite_precision_delta=0.0,
+                trust=RAW_VALUES_SEEN,
+                assumptions=(
+                    f"numbers are clamped, so that one changes by at most {width} units, and there "
+                    "is at most one for each stream and tick",
+                    KEYED_HASH,
+                ),
+                not_covered=(
+                    *beyond_periods("what a stream says in", self.period),
+                    *_NOT_COVERED,
+                ),
             ),
         )
 
     def audit(self) -> Mapping[str, object]:
-        """Budget and noise, which is that of what is published."""
+        """Return budget and noise, which is that of what is published."""
         deviation = self.series.noise_deviation / self.units_per_one
         return {
             **self.series.audit(),
@@ -166,8 +148,8 @@ class LocalRealTimeRelease:
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, range, measure, and all that `RealTimeRelease` has."""
-        content = encode_fields(
+        """Identify kind, implementation, range, measure, and all that `RealTimeRelease` has."""
+        return digest_of(
             self.kind,
             self.implementation,
             self.lower,
@@ -175,19 +157,8 @@ class LocalRealTimeRelease:
             self.units_per_one,
             self.series.law_digest(),
         )
-        return blake2b(content, digest_size=32).digest()
 
     def _in_ones(self, releases: Releases) -> Releases:
         notes = dict(releases.annotations)
         notes["standard_error"] = notes["standard_error"][:, 0] / self.units_per_one
         return Releases(releases.values[:, 0] / self.units_per_one, notes, releases.kinds)
-
-    def _of_periods(self) -> tuple[str, ...]:
-        """What the promise about a period leaves open."""
-        if self.period is None:
-            return ()
-        return (
-            f"what a stream says in more than {self.period} ticks: every period of so many ticks "
-            "has a budget of its own, and budgets of periods add up without end",
-            CORRELATION,
-        )

@@ -1,21 +1,4 @@
-"""Measuring a tick: discrete Gaussian noise of a given precision on every bin.
-
-Precision is the number s of grid steps that the sensitivity has: one changed bin moves by s steps
-exactly, whatever its values are, so nothing is lost by rounding, and `changed` bins cost
-changed * s^2 / 2^29 of rho. The noise has a deviation of 2^14 steps.
-
->>> from fugu.operators.randomness import DrawScope, tick_position
->>> from fugu.operators.secret import Secret
->>> scope = DrawScope(Secret(bytes(32)), "demo", "real", 1, bytes(32))
->>> draws = scope.draws([b"zones"], [tick_position("vitals", 1)])
->>> coarse = Measurement(sensitivity=1)
->>> coarse.noisy(np.array([[500, 0]]), np.array([1000]), draws).round(1).tolist()
-[[519.8, 29.4]]
->>> coarse.deviation(1000)
-16.384
-
-Source: noise specification, sections 2 and 4.
-"""
+"""Measurement of a tick: discrete Gaussian noise of a given precision on every bin."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,7 +14,7 @@ from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.noise.gaussian import GaussianNoise
 from fugu.operators.noise.row_grids import RowGrids
 from fugu.operators.randomness import draws_of
-from fugu.operators.wevent.strategy import LARGEST_VALUE
+from fugu.operators.wevent.limits import LARGEST_VALUE
 
 _INNER = encode_fields(1, PRECISION)
 """One coordinate of a draw, and the precision of the sampler."""
@@ -41,12 +24,29 @@ _OUTER = len(encode_fields(0, 0) + _INNER).to_bytes(4, "little")
 
 @dataclass(frozen=True)
 class Measurement:
-    """Of vectors of which one person changes each bin by at most `sensitivity` units."""
+    """Measure vectors of which one person changes each bin by at most `sensitivity` units.
+
+    Precision is the number s of grid steps that the sensitivity has: one changed bin moves by s
+    steps exactly, whatever its values are, so nothing is lost by rounding, and `changed` bins cost
+    changed * s^2 / 2^29 of rho. The noise has a deviation of 2^14 steps.
+
+    >>> from fugu.operators.randomness import DrawScope, tick_position
+    >>> from fugu.operators.secret import Secret
+    >>> scope = DrawScope(Secret(bytes(32)), "demo", "real", 1, bytes(32))
+    >>> draws = scope.draws([b"zones"], [tick_position("vitals", 1)])
+    >>> coarse = Measurement(sensitivity=1)
+    >>> coarse.noisy(np.array([[500, 0]]), np.array([1000]), draws).round(1).tolist()
+    [[519.8, 29.4]]
+    >>> coarse.deviation(1000)
+    16.384
+
+    Source: noise specification, sections 2 and 4.
+    """
 
     sensitivity: int
 
     def noisy(self, values: Integers, steps: Integers, draws: Draws) -> Floats:
-        """`values (rows, bins)` with noise of the precision `steps (rows,)`; 0 where that is 0.
+        """Add noise of the precision `steps (rows,)` to `values (rows, bins)`; 0 where that is 0.
 
         It is that of `GaussianNoise`, of all rows at once, whatever their precision.
         """
@@ -80,17 +80,17 @@ class Measurement:
         ]
 
     def deviation(self, steps: int) -> float:
-        """Of the noise, in units."""
+        """Return the deviation of the noise, in units."""
         return float(_deviation(self.sensitivity, steps))
 
     def variance(self, steps: Integers) -> Floats:
-        """Of the noise, in squared units; `steps` are positive."""
+        """Return the variance of the noise, in squared units; `steps` are positive."""
         most = self.deviation(1)
         precision = steps.astype(np.float64)
         return most * most / (precision * precision)
 
     def warning(self, steps: int) -> str | None:
-        """What to know about a precision of few steps."""
+        """Warn of a precision of few steps, where there is something to say."""
         return _noise(self.sensitivity, steps).warning
 
 
@@ -99,7 +99,7 @@ def _deviation(sensitivity: int, steps: int) -> Fraction:
 
 
 def _noise(sensitivity: int, steps: int) -> GaussianNoise:
-    """The noise whose sensitivity is so many steps: its deviation is rounded down to a double."""
+    """Return the noise whose sensitivity is so many steps, with a deviation rounded down."""
     exact = _deviation(sensitivity, steps)
     deviation = float(exact)
     if deviation > exact:

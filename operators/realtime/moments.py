@@ -1,24 +1,4 @@
-"""Mean, variance and lag-1 autocorrelation of a growing series, in a few numbers per series.
-
-With d the values less the first one, S their sum, Q that of their squares, P that of products of
-neighbours, and m = S / n:
-
-    variance        (Q - S^2 / n) / (n - 1)
-    correlation     (P - m (2 S - d_n) + (n - 1) m^2) / (Q - S^2 / n)
-
-which is the sum of products of neighbours' deviations over the sum of squared deviations. Values
-far from zero lose nothing, because only their distances from the first one are squared. Fewer than
-two values, and values that are all equal, have variance and correlation 0. A gap between two
-values is not seen: they count as neighbours.
-
->>> moments = Moments.none(rows=1, series=1)
->>> for value in (1e9, 1e9 + 2, 1e9 + 3, 1e9 + 1):
-...     moments = moments.pushed(np.array([[value]]))
->>> [float(found[0, 0]) for found in (moments.mean, moments.variance, moments.correlation)]
-[1000000001.5, 1.6666666666666667, -0.15]
-
-Source: real-time release specification, section 3.
-"""
+"""Mean, variance and lag-1 autocorrelation of a growing series, in a few numbers per series."""
 
 from dataclasses import dataclass
 
@@ -29,7 +9,27 @@ from fugu.operators.mechanism import Floats, Integers
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Of `(rows, series)`; all series of a row have as many values: `count (rows, 1)`."""
+    """Keep mean, variance and lag-1 autocorrelation of growing series, `(rows, series)`.
+
+    All series of a row have as many values: `count (rows, 1)`. With d the values less the first
+    one, S their sum, Q that of their squares, P that of products of neighbours, and m = S / n:
+
+        variance        (Q - S^2 / n) / (n - 1)
+        correlation     (P - m (2 S - d_n) + (n - 1) m^2) / (Q - S^2 / n)
+
+    which is the sum of products of neighbours' deviations over the sum of squared deviations.
+    Values far from zero lose nothing, because only their distances from the first one are squared.
+    Fewer than two values, and values that are all equal, have variance and correlation 0. A gap
+    between two values is not seen: they count as neighbours.
+
+    >>> moments = Moments.none(rows=1, series=1)
+    >>> for value in (1e9, 1e9 + 2, 1e9 + 3, 1e9 + 1):
+    ...     moments = moments.pushed(np.array([[value]]))
+    >>> [float(found[0, 0]) for found in (moments.mean, moments.variance, moments.correlation)]
+    [1000000001.5, 1.6666666666666667, -0.15]
+
+    Source: real-time release specification, section 3.
+    """
 
     count: Integers
     shift: Floats
@@ -40,12 +40,12 @@ class Moments:
 
     @classmethod
     def none(cls, rows: int, series: int) -> "Moments":
-        """Of no values."""
+        """Return the moments of series without values."""
         columns = (np.zeros((rows, series)) for _ in range(5))
         return cls(np.zeros((rows, 1), dtype=np.int64), *columns)
 
     def pushed(self, values: Floats) -> "Moments":
-        """With one more value each."""
+        """Return the moments with one more value for each series."""
         shift = np.where(self.count == 0, values, self.shift)
         apart = values - shift
         return Moments(
@@ -59,17 +59,17 @@ class Moments:
 
     @property
     def mean(self) -> Floats:
-        """0 of no values."""
+        """Return the mean; 0 of no values."""
         return self.shift + self._mean
 
     @property
     def variance(self) -> Floats:
-        """With n - 1 in the denominator."""
+        """Return the variance, with n - 1 in the denominator."""
         return self._spread / np.maximum(self.count - 1, 1)
 
     @property
     def correlation(self) -> Floats:
-        """Of neighbours."""
+        """Return the correlation of neighbours."""
         mean, spread = self._mean, self._spread
         cross = self.products - mean * (2.0 * self.total - self.last)
         cross = cross + (self.count - 1) * (mean * mean)
@@ -82,5 +82,5 @@ class Moments:
 
     @property
     def _spread(self) -> Floats:
-        """The sum of squared deviations."""
+        """Return the sum of squared deviations."""
         return np.maximum(self.squares - self.total * self.total / np.maximum(self.count, 1), 0.0)

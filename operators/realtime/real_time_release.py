@@ -1,68 +1,14 @@
-"""Real-time release: Gaussian noise at every tick, and a filter that learns how ticks correlate.
+"""Real-time release: Gaussian noise at every tick, and a filter that learns how ticks correlate."""
 
-Claim. All ticks together are (epsilon, delta)-DP for everything one person contributes to them
-(user level), finite precision included. A tick is the true value with discrete Gaussian
-noise, its price is a zero-concentrated DP figure rho, and prices add up to what (epsilon, delta)
-pays for. What is published is made from noisy values alone, by `filter`: an estimate that is on
-average no worse than the noisy value, and much better where noise is large.
-
-The filter is adaptive: it learns mean, variance and correlation of the series while it goes on, and
-takes a value that is far from what it predicts as it is. With a `weight`, every noisy value has
-this weight instead, and the prediction the rest; 1 publishes noisy values as they are (baseline).
-A fixed weight below 1 can be far worse than the baseline where predictions are poor; with `decay`
-it falls with the precision.
-
-The budget is shared in one of three ways. `horizon`: equal parts for so many values, or a few more
-if rounding leaves something over; with `shares`, values take these shares in turn, and none follow.
-`period`: the same, but a new budget begins after so many ticks, and any so many ticks in a row, not
-all, are (epsilon, delta)-DP together. `decay`: parts that get smaller by this factor with every
-value, for ever; the price is noise whose variance grows by 1 / decay with every value, until
-nothing can be measured. Values that cannot be paid for are not used: predictions are published
-instead (`budget_exhausted`), which say nothing new. So they are for ticks without a value: `skip`.
-
-Parameters: `bins`; `sensitivity` in units, by how much one person's contribution changes a bin at
-most; `changed_bins`, how many bins it changes at most (2 if it can move between bins); `epsilon` in
-nats and `delta`, for all ticks or a period; `horizon`, perhaps with `shares`, or `period` or
-`decay`; `weight`; `presentation`: of estimates as they are (`none`), rounded (`integer`), or at
-least 0 (`non_negative`), none of which is fed back to the filter.
-Input: integers `(rows, bins)`. Release: doubles, or integers, `(rows, bins)`. `standard_error
-(rows, bins)` is that of the estimate: 1.96 of it each way hold the truth in 19 ticks of 20, or more
-where noise hides how the series moves; on average over a long run, not where a level just changed,
-and not at spikes within the noise; in fewer where a short series rises and falls steeply (91 % of
-a day, measured). That of a prediction (`predicted`) grows with every tick that it is ahead, and
-holds for series that go back to their mean, wander or go on as they did (of generated random walks
-and ramps, 90 % and more, or 77 % where noise hides a trend). NaN: nothing is known. State: the
-filter, O(1) per bin, and `spent` in units of rho.
-
->>> from fugu.operators.randomness import DrawScope, tick_position
->>> from fugu.operators.secret import Secret
->>> release = RealTimeRelease(
-...     bins=1, sensitivity=1, changed_bins=1, epsilon=5.0, delta=1e-6, horizon=100
-... )
->>> scope = DrawScope(Secret(bytes(32)), "demo", "real", 1, release.law_digest())
->>> state = release.start(1)
->>> for tick in range(100):
-...     draws = scope.draws([b"zones"], [tick_position("vitals", tick)])
-...     state, releases = release.step(state, Inputs(np.array([[500]])), draws)
->>> releases.values.round(1).tolist(), releases.annotations["standard_error"].round(1).tolist()
-([[499.3]], [[3.2]])
->>> round(release.noise_deviation, 2), releases.annotations["remaining_rho"].round(3).tolist()
-(10.4, [0.0])
-
-Source: real-time release specification; Zhang, Khalili and Liu 2022, corrected.
-"""
-
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from hashlib import blake2b
-from math import isfinite
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import digest_of
+from fugu.operators.columns import chosen, where_rows
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
@@ -71,30 +17,71 @@ from fugu.operators.realtime.account import Account, account_of
 from fugu.operators.realtime.accountants import gaussian_total, paper_total
 from fugu.operators.realtime.guarantees import real_time_guarantee
 from fugu.operators.realtime.measurement import Measurement
-from fugu.operators.realtime.schedule import Schedule, constant, decaying, in_shares
-from fugu.operators.wevent.strategy import (
+from fugu.operators.realtime.schedule import Schedule, sharing
+from fugu.operators.wevent.limits import (
     LARGEST_BINS,
     LARGEST_EPSILON,
     LARGEST_VALUE,
-    kinds_of,
     require_length,
     require_size,
     vectors,
 )
+from fugu.operators.wevent.tick import kinds_of
 
-LARGEST_HORIZON = 10**7
-LARGEST_DECAY = 0.999
-LARGEST_SHARED = 100_000
 Presentation = Literal["none", "integer", "non_negative"]
 Booleans = filtering.Booleans
 
 
 @dataclass(frozen=True, eq=False)
 class RealTimeRelease:
-    """Noise, filter and budget; see the module for claim, parameters, shapes and source.
+    """Release noisy vectors, made better by a filter that sees nothing else of the data.
 
+    Claim. All ticks together are (epsilon, delta)-DP for everything one person contributes to them
+    (user level), finite precision included. A tick is the true value with discrete Gaussian noise,
+    its price is a zero-concentrated DP figure rho, and prices add up to what (epsilon, delta) pays
+    for. What is published is post-processing of noisy values, by `filter`: an estimate that is on
+    average no worse than the noisy value, and much better where noise is large.
+
+    The filter is adaptive: it learns mean, variance and correlation of the series while it goes on,
+    and takes a value that is far from what it predicts as it is. With a `weight`, every noisy value
+    has this weight instead, and the prediction the rest; 1 publishes noisy values as they are
+    (baseline). A fixed weight below 1 can be far worse than the baseline where predictions are
+    poor; with `decay` it falls with the precision.
+
+    The budget is shared in one of three ways. `horizon`: equal parts for so many values, or a few
+    more if rounding leaves something over; with `shares`, values take these shares in turn, and
+    none follow. `period`: the same, but a new budget begins after so many ticks, and any so many
+    ticks in a row, not all, are (epsilon, delta)-DP together. `decay`: parts that get smaller by
+    this factor with every value, for ever; the price is noise whose variance grows by 1 / decay
+    with every value, until nothing can be measured. Values that cannot be paid for are not used:
+    predictions are published instead (`budget_exhausted`), which say nothing new. So they are for
+    ticks without a value: `skip`.
+
+    Parameters: `bins`; `sensitivity` in units, by how much one person's contribution changes a bin
+    at most; `changed_bins`, how many bins it changes at most (2 if it can move between bins);
+    `epsilon` in nats and `delta`, for all ticks or a period; `horizon`, perhaps with `shares`, or
+    `period` or `decay`; `weight`; `presentation`: of estimates as they are (`none`), rounded
+    (`integer`), or at least 0 (`non_negative`), none of which is fed back to the filter.
+    Input: integers `(rows, bins)`. Release: doubles, or integers, `(rows, bins)`. `standard_error
+    (rows, bins)` is that of the estimate, with an empirical coverage of 1.96 of it each way of 19
+    ticks in 20, or more where noise hides how the series moves; on average over a long run, not
+    where a level just changed, and not at spikes within the noise; in fewer where a short series
+    rises and falls steeply (91 % of a day, measured). That of a prediction (`predicted`) grows with
+    every tick that it is ahead, and holds for series that go back to their mean, wander or go on as
+    they did (of generated random walks and ramps, 90 % and more, or 77 % where noise hides a
+    trend). NaN: nothing is known. State: the filter, O(1) per bin, and `spent` in units of rho.
     Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
     not `(rows, bins)`.
+
+    >>> from fugu.operators.trial import released
+    >>> release = RealTimeRelease(1, 1, 1, epsilon=5.0, delta=1e-6, horizon=100)
+    >>> *_, last = released(release, [[500]] * 100)
+    >>> last.values.round(1).tolist(), last.annotations["standard_error"].round(1).tolist()
+    ([[498.7]], [[4.6]])
+    >>> round(release.noise_deviation, 2), last.annotations["remaining_rho"].round(3).tolist()
+    (10.4, [0.0])
+
+    Source: real-time release specification; Zhang, Khalili and Liu 2022, corrected.
     """
 
     bins: int
@@ -131,14 +118,17 @@ class RealTimeRelease:
             raise ValueError(f"weight: must be above 0 and at most 1, not {self.weight}")
         if self.presentation not in ("none", "integer", "non_negative"):
             raise ValueError("presentation: must be none, integer or non_negative")
-        share = self._shared()
         account = account_of(
-            self.epsilon, self.delta, changed=self.changed_bins, share=share, values=self.period
+            self.epsilon,
+            self.delta,
+            changed=self.changed_bins,
+            share=sharing(self.changed_bins, self.horizon, self.period, self.decay, self.shares),
+            values=self.period,
         )
         object.__setattr__(self, "account", account)
 
     def start(self, rows: int) -> State:
-        """Nothing was released, nothing was spent."""
+        """Return the state before the first tick: nothing was released or spent."""
         return {
             **filtering.start(rows, self.bins),
             "spent": np.zeros(rows, dtype=np.int64),
@@ -153,19 +143,19 @@ class RealTimeRelease:
         noisy = self._measurement.noisy(values, np.where(measured, steps, 0), draws)
         known = filtering.advance(self._filter(state), noisy, *self._precision(steps))
         if not measured.all():
-            known = _choose(measured, known, self._predicted(state, steps))
+            known = _chosen(measured, known, self._predicted(state, steps))
         spent = spent + np.where(measured, self.schedule.charges(steps), 0)
         return self._settled(state, known, spent, measured)
 
     def skip(self, state: State) -> tuple[State, Releases]:
-        """A tick without a value: the prediction is published, for free."""
+        """Publish the prediction of a tick without a value, for free."""
         nothing = np.zeros(len(state["tick"]), dtype=bool)
         known = self._predicted(state, self._due(state))
         return self._settled(state, known, self._spent(state), nothing)
 
     @property
     def budget(self) -> int:
-        """What all ticks, or those of a period, may cost: units of rho."""
+        """Return what all ticks, or those of a period, may cost, in units of rho."""
         return self.account.budget
 
     @property
@@ -175,7 +165,7 @@ class RealTimeRelease:
 
     @property
     def noise_deviation(self) -> float:
-        """Of the noise of the first value, in units."""
+        """Return the deviation of the noise of the first value, in units."""
         return self._measurement.deviation(self.schedule.first)
 
     @property
@@ -183,7 +173,7 @@ class RealTimeRelease:
         return Measurement(self.sensitivity)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """User level over all ticks, or over those of a period."""
+        """Return user level DP of all ticks, or of those of a period."""
         return (
             real_time_guarantee(
                 epsilon=self.epsilon,
@@ -198,7 +188,7 @@ class RealTimeRelease:
         )
 
     def audit(self) -> Mapping[str, object]:
-        """Budget and noise, and how much noise other accounts would ask for."""
+        """Return budget and noise, and how much noise other accounts would ask for."""
         schedule, total = self.schedule, 2.0 * in_nats(self.budget)
         charge = int(schedule.charges(schedule.table[:1])[0])
         return {
@@ -218,8 +208,8 @@ class RealTimeRelease:
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation and all parameters."""
-        content = encode_fields(
+        """Identify kind, implementation and all parameters."""
+        return digest_of(
             self.kind,
             self.implementation,
             self.bins,
@@ -233,48 +223,23 @@ class RealTimeRelease:
             self.presentation,
             *(share.hex() for share in self.shares),
         )
-        return blake2b(content, digest_size=32).digest()
-
-    def _shared(self) -> Callable[[int], Schedule]:
-        """Return how a budget becomes a schedule."""
-        given = [value for value in (self.horizon, self.period, self.decay) if value is not None]
-        if len(given) != 1:
-            raise ValueError("horizon, period, decay: give exactly one of them")
-        if self.decay is not None:
-            if self.shares:
-                raise ValueError("shares: go with a horizon, not with decay")
-            if not 0.0 < self.decay <= LARGEST_DECAY:
-                raise ValueError(f"decay: must be above 0 and at most {LARGEST_DECAY}")
-            return partial(decaying, changed=self.changed_bins, decay=self.decay)
-        name, number = ("horizon", self.horizon) if self.period is None else ("period", self.period)
-        assert number is not None
-        require_size(name, number, LARGEST_HORIZON)
-        if not self.shares:
-            return partial(constant, changed=self.changed_bins, number=number)
-        if self.horizon is None or number > LARGEST_SHARED or len(self.shares) > number:
-            raise ValueError(
-                f"shares: go with a horizon of at least as many and at most {LARGEST_SHARED} values"
-            )
-        if not all(isfinite(share) and share > 0.0 for share in self.shares):
-            raise ValueError("shares: must be positive numbers")
-        return partial(in_shares, changed=self.changed_bins, number=number, shares=self.shares)
 
     def _due(self, state: State) -> Integers:
         return self.schedule.steps(state["count"][:, 0])
 
     def _spent(self, state: State) -> Integers:
-        """Of the budget of the tick that comes now."""
+        """Return what is spent of the budget of the tick that comes now."""
         if self.period is None:
             return state["spent"]
         return np.where(state["tick"] % self.period == 0, 0, state["spent"])
 
     def _pays(self, steps: Integers, spent: Integers) -> Booleans:
-        """Whether the budget pays for values with these steps."""
+        """Return whether the budget pays for values with these steps."""
         affordable: Booleans = spent + self.schedule.charges(steps) <= self.budget
         return (steps > 0) & affordable
 
     def _precision(self, steps: Integers) -> tuple[Floats, Floats | None]:
-        """The variance of the noise, and the weight, of values with these steps."""
+        """Return the variance of the noise, and the weight, of values with these steps."""
         some = np.maximum(steps, 1)[:, None]
         noise = self._measurement.variance(some)
         if self.weight is None or self.weight == 1.0 or self.decay is None:
@@ -314,15 +279,12 @@ class RealTimeRelease:
                 return estimates
 
 
-def _choose(
+def _chosen(
     first: Booleans, one: tuple[State, filtering.Told], other: tuple[State, filtering.Told]
 ) -> tuple[State, filtering.Told]:
-    """Row by row the one or the other."""
-    rows = first[:, None]
-    return (
-        {name: np.where(rows, column, other[0][name]) for name, column in one[0].items()},
-        filtering.Told(
-            np.where(rows, one[1].estimate, other[1].estimate),
-            np.where(rows, one[1].error, other[1].error),
-        ),
+    """Choose row by row the one or the other."""
+    told = filtering.Told(
+        where_rows(first, one[1].estimate, other[1].estimate),
+        where_rows(first, one[1].error, other[1].error),
     )
+    return chosen(first, one[0], other[0]), told

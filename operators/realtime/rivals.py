@@ -1,20 +1,12 @@
-"""What others would make of the same series, to compare with: simulations, not releases.
+"""Simulations of what others make of a series, to compare with: nothing is private or charged.
 
-Noise comes from a generator of numpy, whole series are given at once, and nothing is charged. All
-are for user level: everything one person contributes to a series, each tick of which changes by
-`sensitivity` at most, shares one budget. `truth` is `(ticks, runs)`.
+Noise comes from a generator of numpy, and whole series are given at once: `truth` is `(ticks,
+runs)`. All are for user level: everything one person contributes to a series, each tick of which
+changes by `sensitivity` at most, shares one budget. `smoothed` and `kept_frequencies` have a
+parameter that somebody must choose. Chosen by looking at the true series it makes an *oracle*: what
+comes out is not private, and bounds what these methods could do at best.
 
-`smoothed` and `kept_frequencies` have a parameter that somebody must choose. Chosen by looking at
-the true series it makes an *oracle*: what comes out is not private, and bounds what these methods
-could do at best.
-
->>> truth = np.full((8, 2), 100.0)
->>> rng = np.random.default_rng(1)
->>> laplace(truth, epsilon=8.0, sensitivity=1.0, rng=rng).round(1)[0].tolist()
-[100.0, 102.3]
-
-Source: real-time release specification, section 7; Fan and Xiong 2014 (FAST); Rastogi and Nath
-2010 (Fourier perturbation).
+Source: real-time release specification, section 7.
 """
 
 from math import sqrt
@@ -27,17 +19,26 @@ from fugu.operators.mechanism import Floats
 def laplace(
     truth: Floats, *, epsilon: float, sensitivity: float, rng: np.random.Generator
 ) -> Floats:
-    """An equal part of the budget for each tick."""
+    """Add Laplace noise, with an equal part of the budget for each tick.
+
+    >>> truth = np.full((8, 2), 100.0)
+    >>> rng = np.random.default_rng(1)
+    >>> laplace(truth, epsilon=8.0, sensitivity=1.0, rng=rng).round(1)[0].tolist()
+    [100.0, 102.3]
+    """
     return np.asarray(truth + rng.laplace(0.0, len(truth) * sensitivity / epsilon, truth.shape))
 
 
 def normal(truth: Floats, *, total: float, sensitivity: float, rng: np.random.Generator) -> Floats:
-    """The same with Gaussian noise, by an account that pays for a `total` S."""
+    """Add Gaussian noise, by an account that pays for a `total` S."""
     return np.asarray(truth + rng.normal(0.0, sqrt(len(truth) / total) * sensitivity, truth.shape))
 
 
 def smoothed(noisy: Floats, *, noise_variance: float, process_variance: float) -> Floats:
-    """FAST without sampling: a Kalman filter for a random walk, over the values of `laplace`."""
+    """Filter the values of `laplace` as a random walk: FAST without sampling.
+
+    Source: Fan and Xiong 2014.
+    """
     estimate, off = noisy[0], noise_variance
     estimates = np.empty_like(noisy)
     for tick, now in enumerate(noisy):
@@ -52,10 +53,10 @@ def smoothed(noisy: Floats, *, noise_variance: float, process_variance: float) -
 def kept_frequencies(
     truth: Floats, *, kept: int, epsilon: float, sensitivity: float, rng: np.random.Generator
 ) -> Floats:
-    """Fourier perturbation: noise on the first `kept` coefficients, zeros for the others; offline.
+    """Add noise to the first `kept` Fourier coefficients, and set the others to 0; offline.
 
     The transform is orthonormal, so that the coefficients change by sqrt(kept ticks) sensitivity
-    in L1, with real and imaginary parts counted apart.
+    in L1, with real and imaginary parts counted apart. Source: Rastogi and Nath 2010.
     """
     ticks = len(truth)
     scale = sqrt(kept * ticks) * sensitivity / epsilon

@@ -1,20 +1,4 @@
-"""How much zero-concentrated DP an (epsilon, delta) pays for: an integer, the same everywhere.
-
-rho-zCDP is (epsilon, delta)-DP if, for some alpha > 1,
-
-    delta >= exp((alpha - 1) (alpha rho - epsilon)) (1 - 1 / alpha)^alpha / (alpha - 1).
-
-Solved for rho, every alpha gives a rho that may be spent, and the best one is found by halving.
-Arithmetic is decimal with 50 digits, where every operation and logarithm is correctly rounded, so
-that a budget never depends on a machine. Values of rho add up over releases that are chosen one
-after the other, and so do units of it: 2^-40 nat each.
-
->>> units_of_rho(epsilon=1.0, delta=1e-7) / UNITS_PER_NAT
-0.02018713244160608
-
-Source: real-time release specification, section 5; Canonne, Kamath and Steinke 2020,
-Proposition 12.
-"""
+"""The zero-concentrated DP that an (epsilon, delta) pays for: an integer, the same everywhere."""
 
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from functools import lru_cache
@@ -31,7 +15,23 @@ _ROUNDING = Decimal("1e-25")
 
 @lru_cache(maxsize=64)
 def units_of_rho(epsilon: float, delta: float) -> int:
-    """The most whole units of rho that (epsilon, delta) pays for; epsilon > 0, 0 < delta < 1."""
+    """Return the most whole units of rho that (epsilon, delta) pays for: 2^-40 nat each.
+
+    rho-zCDP is (epsilon, delta)-DP if, for some alpha > 1,
+
+        delta >= exp((alpha - 1) (alpha rho - epsilon)) (1 - 1 / alpha)^alpha / (alpha - 1).
+
+    Solved for rho, every alpha gives a rho that may be spent, and the best one is found by halving.
+    Arithmetic is decimal with 50 digits, where every operation and logarithm is correctly rounded,
+    so that a budget never depends on a machine. Values of rho add up over releases that are chosen
+    one after the other, and so do units of it. Both are positive, and delta is below 1.
+
+    >>> units_of_rho(epsilon=1.0, delta=1e-7) / UNITS_PER_NAT
+    0.02018713244160608
+
+    Source: real-time release specification, section 5; Canonne, Kamath and Steinke 2020,
+    Proposition 12.
+    """
     with localcontext() as context:
         context.prec = _DIGITS
         nats, logarithm = Decimal(epsilon), Decimal(delta).ln()

@@ -1,16 +1,4 @@
-"""What mechanisms share that answer about one symbol at random: exact odds and constant charges.
-
-A release is drawn by comparing 64-bit words with integers, so every probability of its law is a
-whole number of words out of 2^64, and the law's epsilon is the logarithm of a ratio of integers.
-*That* epsilon is claimed and charged, rounded up to 2^-40 nat; it is never more than the declared
-one, rounded up in the same way, and no delta is added for finite precision.
-
->>> odds = Odds.of(others=3, epsilon=1.0)
->>> round(odds.favoured / WORDS, 6), round(odds.each / WORDS, 6), odds.charge
-(0.475367, 0.174878, 1099511627776)
-
-Source: SIP specification, section 9; noise specification, section 3, for what is compared with.
-"""
+"""Exact odds and constant charges of mechanisms that answer about one symbol at random."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -25,9 +13,9 @@ import numpy as np
 from fugu.operators.budget_units import charge_of_exact_ratio, in_nats
 from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
-from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.guarantee import Guarantee, local_privacy
 from fugu.operators.independent_releases import IndependentReleases
-from fugu.operators.mechanism import Inputs, Integers
+from fugu.operators.mechanism import Inputs, Integers, Words
 from fugu.operators.responses.frequency_estimates import standard_errors
 
 WORDS = 2**64
@@ -38,14 +26,27 @@ _EXAMPLE_RELEASES = 10_000
 
 @dataclass(frozen=True)
 class Odds:
-    """One favoured outcome against equally likely `others`, `each` of which so many words give."""
+    """Draw one favoured outcome against equally likely `others`, exactly.
+
+    A release is drawn by comparing 64-bit words with integers, so every probability of its law is a
+    whole number of words out of 2^64, and the law's epsilon is the logarithm of a ratio of
+    integers. *That* epsilon is claimed and charged, rounded up to 2^-40 nat; it is never more than
+    the declared one, rounded up in the same way, and no delta is added for finite precision.
+
+    >>> odds = Odds.of(others=3, epsilon=1.0)
+    >>> round(odds.favoured / WORDS, 6), round(odds.each / WORDS, 6), odds.charge
+    (0.475367, 0.174878, 1099511627776)
+
+    Source: SIP specification, section 9; noise specification, section 3, for what is compared with.
+    """
 
     others: int
     each: int
 
     @classmethod
     def of(cls, others: int, epsilon: float) -> "Odds":
-        """The favoured one e^epsilon times as likely as each other one, or a little less.
+        """Make the favoured outcome e^epsilon times as likely as each other one, or a little
+        less.
 
         Rounding up what the others get rounds epsilon down.
         """
@@ -62,12 +63,33 @@ class Odds:
 
     @cached_property
     def favoured(self) -> int:
-        """How many words give the favoured outcome."""
+        """Return how many words give the favoured outcome."""
         return WORDS - self.others * self.each
 
     @cached_property
+    def likely(self) -> float:
+        """Return the probability of the favoured outcome."""
+        return self.favoured / WORDS
+
+    @cached_property
+    def unlikely(self) -> float:
+        """Return the probability of a given other outcome."""
+        return self.each / WORDS
+
+    def answer(self, truth: Integers, words: Words) -> Integers:
+        """Return the outcome of each word among `others` + 1, of which the truth is favoured.
+
+        The first words keep the truth, and each other outcome gets as many as any.
+        """
+        favoured = np.uint64(self.favoured)
+        kept = words < favoured
+        beyond = np.where(kept, 0, words - favoured) // np.uint64(self.each)
+        other = beyond.astype(np.int64)
+        return np.where(kept, truth, other + (other >= truth))
+
+    @cached_property
     def charge(self) -> int:
-        """ln(favoured / each) in units of 2^-40 nat, rounded up."""
+        """Return ln(favoured / each) in units of 2^-40 nat, rounded up."""
         return charge_of_exact_ratio(Fraction(self.favoured, self.each))
 
 
@@ -92,53 +114,35 @@ class RandomizedResponse(IndependentReleases):
     @property
     @abstractmethod
     def _others(self) -> int:
-        """How many outcomes the favoured one has against it, in the odds of a release."""
+        """Return the number of outcomes that the favoured one has against it."""
 
     @property
     @abstractmethod
     def reported_if_true(self) -> float:
-        """P(a release reports v given that v is the truth)."""
+        """Return P(a release reports v given that v is the truth)."""
 
     @property
     @abstractmethod
     def reported_if_other(self) -> float:
-        """P(a release reports v given that another symbol is the truth)."""
+        """Return P(a release reports v given that another symbol is the truth)."""
 
     @cached_property
     def largest_charge(self) -> int:
-        """The epsilon of the law that is drawn."""
+        """Return the epsilon of the law that is drawn."""
         return self.odds.charge
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Local differential privacy of each release."""
-        return (
-            Guarantee(
-                notion="ldp",
-                epsilon=in_nats(self.largest_charge),
-                delta=0.0,
-                per="release",
-                neighbours=Neighbours("stream", "symbol", "replaced"),
-                relative_to="no model: any prior, and any correlation within the stream",
-                composition="n releases of one stream are n times epsilon private together",
-                trust="the pipeline sees raw values; readers of the sanitized topic do not",
-                assumptions=(
-                    "streams of different keys are independent of each other",
-                    "the keyed hash BLAKE2b is a pseudo-random function of the secret",
-                ),
-                not_covered=(
-                    "when records arrive, how many there are, and which key they carry "
-                    "(a pseudonym at most)",
-                    "shares of symbols over many records, which are meant to be estimated",
-                    "refused records: that they were refused is public",
-                    "whoever obtains the secret can remove all randomness",
-                ),
-                proof="SIP specification, section 9; epsilon is exact for the words drawn",
-                finite_precision_delta=0.0,
-            ),
+        promised = local_privacy(
+            in_nats(self.largest_charge),
+            "symbol",
+            "n releases of one stream are n times epsilon private together",
+            own="shares of symbols over many records, which are meant to be estimated",
+            proof="SIP specification, section 9; epsilon is exact for the words drawn",
         )
+        return (promised,)
 
     def audit(self) -> Mapping[str, object]:
-        """The law of one release, what it costs, and how exactly shares can be estimated."""
+        """Return the law of one release, its cost, and how exactly shares can be estimated."""
         error = standard_errors(np.zeros(1), _EXAMPLE_RELEASES, self)
         return {
             "probability that the true symbol is reported": self.reported_if_true,

@@ -34,7 +34,9 @@ def after_responses(
     grr: GeneralizedRandomizedResponse,
     released: Sequence[Integers],
 ) -> State:
-    """One row per stream; `released` holds the symbols of each, oldest first, without gaps."""
+    """Return a state with one row per stream; `released` holds its symbols, oldest first, without
+    gaps.
+    """
     if grr.symbols != crr.model.symbols:
         raise ValueError(
             f"{grr.symbols} symbols were released, but the model has {crr.model.symbols}"

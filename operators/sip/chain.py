@@ -9,69 +9,106 @@ release depends on; a first-order chain remembers the symbol and nothing else. B
 a fixed order, so that one row alone and in a batch has the same bits.
 """
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 from fugu.operators.mechanism import Floats
 
 
 class Chain(Protocol):
-    """A frozen model in which every symbol can follow every history."""
+    """Predict the next symbol in a frozen model where every symbol can follow every history."""
 
     @property
     def symbols(self) -> int:
-        """n, the size of the alphabet."""
-        ...
+        """Return n, the size of the alphabet."""
 
     @property
     def prior(self) -> Floats:
-        """P(first symbol), `(symbols,)`."""
-        ...
+        """Return P(first symbol), `(symbols,)`."""
 
     @property
     def start(self) -> Floats:
-        """The belief before the first release, `(states,)`."""
-        ...
+        """Return the belief before the first release, `(states,)`."""
 
     def marginal(self, belief: Floats) -> Floats:
-        """P(current symbol)."""
-        ...
+        """Return P(current symbol)."""
 
     def advance(self, belief: Floats, posterior: Floats) -> Floats:
-        """The belief at the next position, after a release that made `posterior` of the marginal.
+        """Return the belief at the next position, after a release that made `posterior` of the
+        marginal.
 
         What a release says depends on the current symbol only, so every state is corrected by as
         much as its symbol.
         """
-        ...
 
     def skip(self, belief: Floats) -> Floats:
-        """The belief at the next position, where nothing was released."""
-        ...
+        """Return the belief at the next position, where nothing was released."""
 
     @property
     def forgetting_ratio(self) -> float:
-        """R: two steps contract Hilbert's distance between beliefs to `1 - 2/(R + 1)` of it.
+        """Return R: two steps contract Hilbert's distance between beliefs to `1 - 2/(R + 1)`
+        of it.
 
         Whatever is released meanwhile. It is infinite where no such bound is known.
         """
-        ...
 
     @property
     def memory(self) -> float:
-        """How many steps' errors a belief remembers at most: (R + 1)/2 where each step contracts
-        by the forgetting ratio R, R + 2 where two do."""
-        ...
+        """Return the most steps whose errors a belief remembers: (R + 1)/2 where each step
+        contracts by the forgetting ratio R, R + 2 where two do.
+        """
 
     @property
     def roundings(self) -> int:
-        """By how many roundings, relatively, `marginal` and `advance` may err in one step."""
-        ...
+        """Return by how many roundings, relatively, `marginal` and `advance` may err in one
+        step.
+        """
 
     @property
     def excess(self) -> float:
-        """By how much the prior or a row misses the sum 1, at most: the exact model divides."""
-        ...
+        """Return the most by which the prior or a row misses the sum 1: the exact model divides."""
 
     def identity(self) -> tuple[bytes, ...]:
-        """Every number of the model, for digests."""
-        ...
+        """Return every number of the model, for digests."""
+
+
+class FirstOrder(ABC):
+    """Remember the current symbol and nothing else: a belief is its own marginal."""
+
+    prior: Floats
+
+    @property
+    def symbols(self) -> int:
+        """Return n, the size of the alphabet."""
+        return len(self.prior)
+
+    @property
+    def start(self) -> Floats:
+        """Return the belief before the first release, which is the prior."""
+        return self.prior
+
+    def marginal(self, belief: Floats) -> Floats:
+        """Return P(current symbol), which is the belief."""
+        return belief
+
+    def advance(self, belief: Floats, posterior: Floats) -> Floats:
+        """Predict the next symbol from the posterior of the current one."""
+        return self.skip(posterior)
+
+    @abstractmethod
+    def skip(self, belief: Floats) -> Floats:
+        """Return P(next symbol) from P(current symbol), both `(n, rows)`."""
+
+    @property
+    @abstractmethod
+    def forgetting_ratio(self) -> float:
+        """Return the largest ratio between two entries of one column.
+
+        By Birkhoff's theorem one prediction contracts Hilbert's projective distance between two
+        beliefs to at most `1 - 2 / (ratio + 1)` of it.
+        """
+
+    @property
+    def memory(self) -> float:
+        """Return (R + 1)/2, since every prediction contracts."""
+        return (self.forgetting_ratio + 1.0) / 2.0

@@ -1,53 +1,9 @@
-"""Conditional randomized response for streams without a model: each learns its own, and freezes it.
-
-The first `positions` of a stream are released by generalized randomized response (GRR), which needs
-no model. From these releases, and nothing else, a Markov chain is then learned (`stream_model`);
-the belief is what the chain says about the next position after all of them; and from there on the
-stream is released by bounded conditional randomized response (CRR) under that chain, which never
-changes again.
-
-Claim. It has two parts. (1) *Relative to the learned model*, every release leaks at most `epsilon`
-nats, and all leakages add up: GRR leaks no more under any prior, and the belief of CRR is the exact
-posterior under one model. Nobody can hold that model before the stream begins, so this is a
-statement about a reader who comes to believe in it. (2) *For any prior or correlation*, every one
-of the first releases leaks at most epsilon, and every later one at most 2 epsilon. A model that
-went on learning would leave only the second part, which is why it is frozen.
-
-Parameters: `symbols`, n from 2 to 16, because n^2 probabilities are learned and kept per stream;
-`epsilon` in nats, 0 < epsilon <= 50; `alpha`, above 0, added to the counts as n^2 equal parts;
-`positions`, by default `enough_positions`, 50 n^2 / (p - q)^4. Fewer learn mostly noise, and are
-refused unless `when_short` is "accept". Positions that a budget skips are counted, and learned from
-as gaps.
-Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
-`confidence`, the probability that the released symbol is the true one given all releases; NaN while
-there is no model. State: `begun (rows,)` counts positions up to the switch; `responses (rows,
-positions)`, one byte for each of the first positions, 0 after the switch; `transition (rows, n, n)`
-and `belief (rows, n)`, 0 before it; `spent (rows,)`; and `history (rows,)`, a digest of what was
-released, to which draws are bound; `predictions (rows,)` counts all positions where what a belief
-may be off by depends on it (`belief_radius`). No private value is in it. A row takes
-8 n^2 + 8 n + 32 bytes at most, and one byte for each of the first positions, which the belief under
-a model that is known only afterwards cannot do without: it depends on the order of all of them.
-
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> cold = ColdStart(symbols=2, epsilon=1.0, positions=3, when_short="accept")
->>> scope = DrawScope(Secret(bytes(32)), "demo", "cold_start_crr", 1, cold.law_digest())
->>> state, confidences = cold.start(1), []
->>> for position in record_positions("vitals", 0, range(4)):
-...     draws = scope.draws([b"alice"], [position])
-...     state, releases = cold.step(state, Inputs(np.array([1])), draws)
-...     confidences += releases.annotations["confidence"].round(3).tolist()
->>> confidences[:3], cold.enough_positions, ColdStart(symbols=2, epsilon=1.0).positions
-([nan, nan, nan], 4386, 4386)
-
-Source: SIP specification, section 6 (cold start; Jiang, Li, Tandon 2024, VIII) and section 9 (GRR).
-"""
+"""Conditional randomized response for streams without a model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from hashlib import blake2b
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
@@ -55,18 +11,19 @@ import numpy as np
 
 from fugu.operators import compiled
 from fugu.operators.budget_units import add_spent, exact_exp, exact_expm1, in_nats
-from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Array,
+    ChargingMechanism,
     Draws,
+    EnumerableMechanism,
     Floats,
     Guarantee,
     Inputs,
     Integers,
     Releases,
     State,
-    Words,
 )
 from fugu.operators.release_digest import extended
 from fugu.operators.responses.randomized_response import WORDS, Odds
@@ -89,11 +46,47 @@ WhenShort = Literal["refuse", "accept"]
 
 
 @dataclass(frozen=True, eq=False)
-class ColdStart:
-    """GRR, then CRR under a learned model; see the module for claim, parameters, shapes and source.
+class ColdStart(ChargingMechanism, EnumerableMechanism):
+    """Release without a model at first, learn one for each stream from releases, and freeze it.
+
+    The first `positions` of a stream are released by generalized randomized response (GRR), which
+    needs no model. From these releases, and nothing else, a Markov chain is then learned
+    (`stream_model`); the belief is what the chain says about the next position after all of them;
+    and from there on the stream is released by bounded conditional randomized response (CRR) under
+    that chain, which never changes again.
+
+    Claim. It has two parts. (1) *Relative to the learned model*, every release leaks at most
+    `epsilon` nats, and all leakages add up: GRR leaks no more under any prior, and the belief of
+    CRR is the exact posterior under one model. Nobody can hold that model before the stream begins,
+    so this is a statement about a reader who comes to believe in it. (2) *For any prior or
+    correlation*, every one of the first releases leaks at most epsilon, and every later one at most
+    2 epsilon. A model that went on learning would leave only the second part, which is why it is
+    frozen.
+
+    Parameters: `symbols`, n from 2 to 16, because n^2 probabilities are learned and kept per
+    stream; `epsilon` in nats, 0 < epsilon <= 50; `alpha`, above 0, added to the counts as n^2 equal
+    parts; `positions`, by default `enough_positions`, 50 n^2 / (p - q)^4. Fewer learn mostly noise,
+    and are refused unless `when_short` is "accept". Positions that a budget skips are counted, and
+    learned from as gaps. Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices
+    `(rows,)`, annotated with `confidence`, the probability that the released symbol is the true one
+    given all releases; NaN while there is no model. State: `begun (rows,)` counts positions up to
+    the switch; `responses (rows, positions)`, one byte for each of the first positions, 0 after the
+    switch; `transition (rows, n, n)` and `belief (rows, n)`, 0 before it; `spent (rows,)`; and
+    `history (rows,)`, a digest of what was released, to which draws are bound; `predictions
+    (rows,)` counts all positions where what a belief may be off by depends on it (`belief_radius`).
+    No private value is in it. A row takes 8 n^2 + 8 n + 32 bytes at most, and one byte for each of
+    the first positions, which the belief under a model that is known only afterwards cannot do
+    without: it depends on the order of all of them.
 
     Raises `ValueError` for parameters out of bounds, and, in `step`, for a symbol outside 0..n-1 or
     a belief that is not a distribution.
+
+    >>> cold = ColdStart(symbols=2, epsilon=1.0, positions=3, when_short="accept")
+    >>> cold.release_law(cold.start(1))[0].round(3).tolist(), cold.enough_positions
+    ([[0.731, 0.269], [0.269, 0.731]], 4386)
+
+    Source: SIP specification, section 6 (cold start; Jiang, Li, Tandon 2024, VIII) and section 9
+    (GRR).
     """
 
     symbols: int
@@ -138,12 +131,11 @@ class ColdStart:
 
     @cached_property
     def enough_positions(self) -> int:
-        """50 n^2 / (p - q)^4, rounded up."""
+        """Return 50 n^2 / (p - q)^4, rounded up."""
         gap = Fraction(self.odds.favoured - self.odds.each, WORDS)
         return ceil(50 * self.symbols**2 / gap**4)
 
     def start(self, rows: int) -> State:
-        """Nothing is known and nothing is spent."""
         n = self.symbols
         return {
             "begun": np.zeros(rows, dtype=np.int64),
@@ -156,10 +148,9 @@ class ColdStart:
         }
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Release one symbol per row, then update the state from the release alone."""
         symbols = checked_symbols(inputs, self.symbols)
         word = draws.words("release", bound_to(self._bindings, symbols, state["history"]))[:, 0, 0]
-        released = self._response(symbols, word)
+        released = self.odds.answer(symbols, word)
         warm = self._warm(state)
         law = self._law_to_step(state, warm)
         released[warm] = law.draw(symbols[warm], word[warm])
@@ -168,7 +159,7 @@ class ColdStart:
         return after, Releases(released, {"confidence": confidence})
 
     def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
-        """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
+        """Return P(truth | releases so far), `(rows, n)`, after one release per row.
 
         NaN while there is no model. It needs the releases, nothing else.
         """
@@ -178,26 +169,24 @@ class ColdStart:
 
     @property
     def outcomes(self) -> tuple[int, int]:
-        """Symbols in, symbols out."""
         return self.symbols, self.symbols
 
     def release_law(self, state: State) -> Floats:
-        """p and q at first, then a(y|x), `(rows, x, y)`."""
+        """Return p and q at first, then a(y|x), `(rows, x, y)`."""
         warm = self._warm(state)
         law = self._law(state, warm)
         truth = np.eye(self.symbols, dtype=bool)
-        response = np.where(truth, self.odds.favoured / WORDS, self.odds.each / WORDS)
+        response = np.where(truth, self.odds.likely, self.odds.unlikely)
         laws = np.tile(response, (len(warm), 1, 1))
         for x in range(self.symbols):
             laws[warm, x] = law.probabilities(np.full(int(warm.sum()), x)).T
         return laws
 
     def follow(self, state: State, released: Integers) -> State:
-        """The state depends on releases alone."""
         return self.observe(state, released)[0]
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
-        """A gap in what is learned from; later, predict only."""
+        """Leave a gap in what is learned from; later, predict only."""
         warm = self._warm(state)
         belief = np.full((self.symbols, len(warm)), np.nan)
         belief[:, warm] = checked_belief(state["belief"][warm])
@@ -208,38 +197,32 @@ class ColdStart:
         return after, Releases(instead, {"confidence": confidence})
 
     def next_charge(self, state: State) -> Integers:
-        """epsilon at first, then what covers the leakage of the next release."""
         warm = self._warm(state)
         return self._charge(warm, self._law_to_step(state, warm))
 
     @property
     def largest_charge(self) -> int:
-        """epsilon."""
         return self.bound.charge
 
     @property
     def constant(self) -> int:
-        """The first symbol."""
         return 0
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """SIP relative to the learned model, and LDP for every prior."""
         return cold_start_guarantees(self.epsilon, self.positions)
 
     def audit(self) -> Mapping[str, object]:
-        """The first phase, and how well it can be expected to learn."""
         return {
             "positions before a model is learned": self.positions,
             "positions that are enough to learn from": self.enough_positions,
-            "probability that the true symbol is released, before": self.odds.favoured / WORDS,
+            "probability that the true symbol is released, before": self.odds.likely,
             "charge per release before, in nats": in_nats(self.odds.charge),
             "distance of a belief in doubles from the exact one, at most": self.radius.most,
             "state per stream in bytes": sum(c.nbytes for c in self.start(1).values()),
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation and everything the laws and the learning depend on."""
-        content = encode_fields(
+        return binding_digest(
             self.kind,
             self.implementation,
             self.symbols,
@@ -248,7 +231,6 @@ class ColdStart:
             float(self.alpha).hex(),
             *FORMAT,
         )
-        return blake2b(content, digest_size=32).digest()
 
     @cached_property
     def _kernel(self) -> HammingKernel:
@@ -265,11 +247,12 @@ class ColdStart:
 
     @cached_property
     def radius(self) -> Radius:
-        """How far beliefs may be from the exact ones, under the worst model that can be learned.
+        """Return how far beliefs may be from the exact ones, under the worst model that can be
+        learned.
 
-        An entry of J_x is at most N / (p - q)^2 for N pairs, and none of the pairs is below
-        alpha / n^2, which bounds the ratio of two entries of the transition matrix. Its rows are
-        divided by sums in doubles, so they miss the sum 1 by as many roundings.
+        An entry of J_x is at most N / (p - q)^2 for N pairs, and none of the pairs is below alpha /
+        n^2, which bounds the ratio of two entries of the transition matrix. Its rows are divided by
+        sums in doubles, so they miss the sum 1 by as many roundings.
         """
         n = self.symbols
         gap = (self.odds.favoured - self.odds.each) / WORDS
@@ -290,14 +273,14 @@ class ColdStart:
         return warm
 
     def _law(self, state: State, warm: Mask) -> IntegerLaw:
-        """Of the streams that have a model, one column each."""
+        """Return the law of the streams that have a model, one column each."""
         belief = checked_belief(state["belief"][warm])
         doubt = self.radius.doubt(state, self._doubts)[warm]
         proposal = self._kernel.propose(belief)
         return IntegerLaw.of(belief, proposal, self.bound, self._reserve, doubt)
 
     def _law_to_step(self, state: State, warm: Mask) -> "IntegerLaw | CompiledLaw":
-        """The same, compiled where that is possible."""
+        """Return the same law, compiled where that is possible."""
         if not compiled.available():
             return self._law(state, warm)
         from fugu.operators.sip.compiled_law import CompiledLaw
@@ -305,14 +288,6 @@ class ColdStart:
         belief = checked_belief(state["belief"][warm])
         doubt = self.radius.doubt(state, self._doubts)[warm]
         return CompiledLaw(belief, self.bound, doubt)
-
-    def _response(self, symbols: Integers, words: Words) -> Integers:
-        """GRR: the first words keep the symbol, and each other one gets as many."""
-        favoured = np.uint64(self.odds.favoured)
-        kept = words < favoured
-        beyond = np.where(kept, 0, words - favoured) // np.uint64(self.odds.each)
-        other = beyond.astype(np.int64)
-        return np.where(kept, symbols, other + (other >= symbols))
 
     def _after_release(
         self, state: State, law: "IntegerLaw | CompiledLaw", released: Integers
@@ -326,7 +301,7 @@ class ColdStart:
         return after, posterior
 
     def _moved_on(self, state: State, warm: Mask, posterior: Floats, event: Integers) -> State:
-        """One position later: predict, or remember the response and perhaps switch."""
+        """Move on by one position: predict, or remember the response and perhaps switch."""
         begun, responses = state["begun"] + ~warm, state["responses"].copy()
         cold = np.flatnonzero(~warm)
         responses[cold, state["begun"][cold]] = event[cold]
@@ -354,7 +329,9 @@ class ColdStart:
 
 
 def _predicted(posterior: Floats, transitions: Floats) -> Floats:
-    """`(rows, n)`, from posteriors `(n, rows)` and a chain for each row `(rows, n, n)`."""
+    """Return beliefs `(rows, n)`, from posteriors `(n, rows)` and a chain for each row
+    `(rows, n, n)`.
+    """
     if compiled.available():
         from fugu.operators.sip.compiled_law import predicted
 

@@ -1,142 +1,114 @@
-"""Bounded conditional randomized response, position after position, for batches of any shape.
+"""The compiled step of bounded conditional randomized response."""
 
-One call per batch: keyed word, proposal, repair, draw, posterior, prediction, charge and history of
-each position, in the order of positions, so that how often a row occurs does not matter.
-"""
-
-from dataclasses import dataclass
-
-import numpy as np
+from typing import NamedTuple
 
 from fugu.operators.byte_fields import encode_fields
-from fugu.operators.compiled.blake2b import Bytes
-from fugu.operators.compiled.charges import bit_length, charge_up_to, extended, spent_after
+from fugu.operators.columns import copied
 from fugu.operators.compiled.compiling import entry_point
-from fugu.operators.compiled.keyed_words import HISTORY_BYTES, DrawColumns, bound_word, bytes_of
-from fugu.operators.mechanism import Array, Floats, Integers, Releases, Run, State, Words
+from fugu.operators.compiled_blake2b import Bytes
+from fugu.operators.compiled_charges import bit_length, charge_up_to, extended, spent_after
+from fugu.operators.compiled_keyed_words import HISTORY_BYTES, DrawColumns, bound_word, bytes_of
+from fugu.operators.mechanism import Floats, Integers, Releases, Run, State
 from fugu.operators.randomness import KeyedDraws
 from fugu.operators.sip import compiled_integer_law as law_of
-from fugu.operators.sip.belief_radius import PREDICTIONS
-from fugu.operators.sip.compiled_hamming_law import LAW_ROWS, Room
-from fugu.operators.sip.compiled_integer_law import WORD_ROWS, Limits
-from fugu.operators.sip.compiled_markov_step import CompiledChain, is_distribution, predict
+from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.compiled_integer_law import Limits
+from fugu.operators.sip.compiled_markov_step import CompiledChain, predict
+from fugu.operators.sip.compiled_run import (
+    Positions,
+    Space,
+    Streams,
+    first_damaged,
+    limit_of,
+    require_sound,
+)
+from fugu.operators.sip.privacy_bound import PrivacyBound
 
-NO_LIMIT = 2**63 - 1
 
+class CompiledStep(NamedTuple):
+    """Release position after position, in one call for a batch of any shape.
 
-@dataclass(frozen=True)
-class CompiledStep:
-    """The constants of a configured mechanism; `digests` are those of its symbols, joined."""
+    One call makes keyed word, proposal, repair, draw, posterior, prediction, charge and history of
+    each position, in the order of positions, so that how often a row occurs does not matter.
+    `purpose` is an encoded field, and `digests` are those of the symbols, joined.
+    """
 
     chain: CompiledChain
     limits: Limits
     doubts: Floats
-    digests: bytes
+    purpose: Bytes
+    digests: Bytes
+
+    @classmethod
+    def of(
+        cls,
+        model: Chain,
+        bound: PrivacyBound,
+        doubts: Floats,
+        full_support: bool,
+        digests: tuple[bytes, ...],
+    ) -> "CompiledStep":
+        """Make the constants of a configured mechanism."""
+        limits = Limits.of(bound, model.symbols, full_support)
+        columns = bytes_of(encode_fields("release")), bytes_of(b"".join(digests))
+        return cls(CompiledChain.of(model), limits, doubts, *columns)
 
     def run(
-        self,
-        state: State,
-        rows: Integers,
-        symbols: Integers,
-        draws: KeyedDraws,
-        total: int | None,
+        self, state: State, rows: Integers, symbols: Integers, draws: KeyedDraws, total: int | None
     ) -> Run:
-        """See `RunningMechanism`.
-
-        Raises `ValueError` for a belief that is not a distribution.
-        """
-        state = {name: column.copy() for name, column in state.items()}
-        count, (streams, symbols_there) = len(rows), state["belief"].shape
-        purpose, size = encode_fields("release"), len(self.digests) // symbols_there
-        keys_and_positions, room = draws.joined, Room.of(symbols_there)
-        released, spent = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        confidence, paid = np.zeros(count), np.zeros(count, dtype=bool)
-        damaged = _run(
-            state["belief"],
-            state["releases"],
-            state["spent"],
-            state["history"],
-            state.get(PREDICTIONS, np.zeros(streams, dtype=np.int64)),
-            np.zeros(streams, dtype=bool),
-            rows,
-            symbols,
-            DrawColumns.of(
-                draws.prefix.compiled, *keys_and_positions, len(purpose), size, HISTORY_BYTES
-            ),
-            bytes_of(purpose),
-            bytes_of(self.digests),
-            self.chain,
-            self.limits,
-            self.doubts,
-            NO_LIMIT if total is None else total,
-            np.empty((LAW_ROWS, symbols_there)),
-            np.empty((WORD_ROWS, symbols_there), dtype=np.uint64),
-            np.empty(symbols_there),
-            room,
-            released,
-            confidence,
-            spent,
-            paid,
+        """Run as `RunningMechanism` says; `ValueError` for a belief that is no distribution."""
+        state, n = copied(state), state["belief"].shape[1]
+        streams, positions = Streams.of(state, limit_of(total)), Positions.of(rows, symbols)
+        longest = len(self.purpose), len(self.digests) // n, HISTORY_BYTES
+        columns = DrawColumns.of(draws.prefix.compiled, *draws.joined, *longest)
+        limit = limit_of(total)
+        require_sound(
+            _run(self, streams, state["releases"], positions, columns, limit, Space.of(n))
         )
-        if damaged >= 0:
-            raise ValueError(f"the belief of row {damaged} is not a distribution")
-        return Run(state, Releases(released, {"confidence": confidence}), {"spent": spent}, paid)
+        releases = Releases(positions.released, {"confidence": positions.confidence})
+        return Run(state, releases, {"spent": positions.spent}, positions.paid)
 
 
 @entry_point
 def _run(
-    beliefs: Floats,
+    step: CompiledStep,
+    streams: Streams,
     releases: Integers,
-    all_spent: Integers,
-    histories: Words,
-    predictions: Integers,
-    ended: Array,
-    rows: Integers,
-    symbols: Integers,
+    positions: Positions,
     draws: DrawColumns,
-    purpose: Bytes,
-    digests: Bytes,
-    chain: CompiledChain,
-    limits: Limits,
-    doubts: Floats,
     total: int,
-    law: Floats,
-    words: Words,
-    posterior: Floats,
-    room: Room,
-    released: Integers,
-    confidence: Floats,
-    spent: Integers,
-    paid: Array,
+    space: Space,
 ) -> int:
-    """Advance all rows; -1, or the number of one whose belief is no distribution, and nothing is
-    done."""
-    for row in range(len(beliefs)):
-        if not is_distribution(beliefs[row]):
-            return row
-    digest_bytes = len(digests) // beliefs.shape[1]
-    for position in range(len(rows)):
-        row, symbol = rows[position], symbols[position]
-        spent[position] = all_spent[row]
-        if ended[row]:
+    """Advance all rows; if the belief of one is damaged, return its number and do nothing."""
+    damaged = first_damaged(streams.beliefs)
+    if damaged >= 0:
+        return damaged
+    limits, law, words, posterior = step.limits, space.law, space.words, space.posterior
+    digest_bytes = len(step.digests) // streams.beliefs.shape[1]
+    for position in range(len(positions.rows)):
+        row, symbol = positions.rows[position], positions.symbols[position]
+        positions.spent[position] = streams.spent[row]
+        if streams.ended[row]:
             continue
-        belief, history = beliefs[row], histories[row]
-        doubt = doubts[bit_length(predictions[row])]
-        partial, kept, ratio, constant = law_of.make(belief, limits, doubt, law, words, room)
+        belief, history = streams.beliefs[row], streams.histories[row]
+        doubt = step.doubts[bit_length(streams.predictions[row])]
+        partial, kept, ratio, constant = law_of.make(belief, limits, doubt, law, words, space.room)
         cost = charge_up_to(ratio, limits.growth, limits.at_most)
-        if all_spent[row] + cost > total:
-            ended[row] = True
+        if streams.spent[row] + cost > total:
+            streams.ended[row] = True
             continue
-        word = bound_word(draws, position, purpose, digests, digest_bytes, symbol, history)
+        word = bound_word(
+            draws, position, step.purpose, step.digests, digest_bytes, symbol, history
+        )
         drawn = law_of.draw(words, kept, partial, constant, symbol, word)
         law_of.correct(belief, law, words, partial, constant, drawn, posterior)
-        predict(posterior, chain, belief)
-        predictions[row] += 1
+        predict(posterior, step.chain, belief)
+        streams.predictions[row] += 1
         releases[row] += 1
-        all_spent[row] = spent_after(all_spent[row], cost)
-        histories[row] = extended(history, drawn + 1)
-        released[position] = drawn
-        confidence[position] = posterior[drawn]
-        spent[position] = all_spent[row]
-        paid[position] = True
+        streams.spent[row] = spent_after(streams.spent[row], cost)
+        streams.histories[row] = extended(history, drawn + 1)
+        positions.released[position] = drawn
+        positions.confidence[position] = posterior[drawn]
+        positions.spent[position] = streams.spent[row]
+        positions.paid[position] = True
     return -1

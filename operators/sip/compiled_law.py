@@ -1,21 +1,24 @@
-"""Release laws for 0/1 distance where steps are compiled: the same bits as `IntegerLaw`."""
+"""Compiled release laws for 0/1 distance, one for each stream of a step."""
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from fugu.operators.mechanism import Floats, Integers, Words
-from fugu.operators.sip import compiled_hamming_laws as hamming_laws
-from fugu.operators.sip.compiled_hamming_law import Room
-from fugu.operators.sip.compiled_hamming_laws import Laws
-from fugu.operators.sip.compiled_integer_law import Limits
+from fugu.operators.compiled.compiling import entry_point
+from fugu.operators.compiled_charges import charge_up_to
+from fugu.operators.mechanism import Array, Floats, Integers, Words
+from fugu.operators.sip import compiled_integer_law as law_of
+from fugu.operators.sip.compiled_hamming_law import LAW_ROWS, Room
+from fugu.operators.sip.compiled_integer_law import WORD_ROWS, Limits
+from fugu.operators.sip.compiled_markov_step import predict_dense
 from fugu.operators.sip.privacy_bound import PrivacyBound
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledLaw:
-    """What a step needs of the laws at beliefs `(n, rows)`."""
+    """Draw, charge and learn by the laws at beliefs `(n, rows)`, with the bits of `IntegerLaw`."""
 
     belief: Floats
     bound: PrivacyBound
@@ -25,18 +28,18 @@ class CompiledLaw:
     def draw(self, symbols: Integers, words: Words) -> Integers:
         """Release what the word of each column says."""
         drawn = np.empty(len(symbols), dtype=np.int64)
-        hamming_laws.draw(self._made, symbols, words, drawn)
+        _draw(self._made, symbols, words, drawn)
         return drawn
 
     def posterior(self, released: Integers) -> Floats:
-        """P(x | y and everything released before)."""
+        """Return P(x | y and everything released before)."""
         told = np.empty(self._beliefs.shape)
-        hamming_laws.correct(self._beliefs, self._made, released, told)
+        _correct(self._beliefs, self._made, released, told)
         return np.ascontiguousarray(told.T)
 
     @property
     def charge(self) -> Integers:
-        """Units that cover the leakage of the release."""
+        """Return the units that cover the leakage of each release."""
         return self._made.charges
 
     @cached_property
@@ -44,15 +47,67 @@ class CompiledLaw:
         return np.ascontiguousarray(self.belief.T)
 
     @cached_property
-    def _made(self) -> Laws:
+    def _made(self) -> "_Laws":
         rows, symbols = self._beliefs.shape
-        laws, limits = Laws.of(rows, symbols), Limits.of(self.bound, symbols, self.full_support)
-        hamming_laws.make(self._beliefs, limits, self.doubt, laws, Room.of(symbols))
+        laws, limits = _Laws.of(rows, symbols), Limits.of(self.bound, symbols, self.full_support)
+        _make(self._beliefs, limits, self.doubt, laws, Room.of(symbols))
         return laws
 
 
 def predicted(posterior: Floats, transitions: Floats) -> Floats:
-    """P(next symbol), `(rows, n)`, from posteriors `(n, rows)` and chains `(rows, n, n)`."""
+    """Return P(next symbol), `(rows, n)`, from posteriors `(n, rows)` and a chain for each row."""
     beliefs = np.empty(posterior.T.shape)
-    hamming_laws.predict(np.ascontiguousarray(posterior.T), transitions, beliefs)
+    _predict(np.ascontiguousarray(posterior.T), transitions, beliefs)
     return beliefs
+
+
+class _Laws(NamedTuple):
+    """Hold the results of `compiled_integer_law.make`, one row for each belief."""
+
+    laws: Floats
+    words: Words
+    partials: Integers
+    totals: Words
+    constants: Integers
+    charges: Integers
+
+    @classmethod
+    def of(cls, rows: int, symbols: int) -> "_Laws":
+        laws = np.empty((rows, LAW_ROWS, symbols))
+        words = np.empty((rows, WORD_ROWS, symbols), dtype=np.uint64)
+        totals = np.empty(rows, dtype=np.uint64)
+        partials, constants, charges = np.empty((3, rows), dtype=np.int64)
+        return cls(laws, words, partials, totals, constants, charges)
+
+
+@entry_point
+def _make(beliefs: Floats, limits: Limits, doubts: Floats, made: _Laws, room: Room) -> None:
+    for row in range(len(beliefs)):
+        partial, total, ratio, constant = law_of.make(
+            beliefs[row], limits, doubts[row], made.laws[row], made.words[row], room
+        )
+        made.partials[row], made.totals[row], made.constants[row] = partial, total, constant
+        made.charges[row] = charge_up_to(ratio, limits.growth, limits.at_most)
+
+
+@entry_point
+def _draw(made: _Laws, symbols: Integers, words: Words, drawn: Integers) -> None:
+    for row in range(len(symbols)):
+        partial, constant = made.partials[row], made.constants[row]
+        drawn[row] = law_of.draw(
+            made.words[row], made.totals[row], partial, constant, symbols[row], words[row]
+        )
+
+
+@entry_point
+def _correct(beliefs: Floats, made: _Laws, released: Integers, posteriors: Floats) -> None:
+    for row in range(len(beliefs)):
+        law, words, belief = made.laws[row], made.words[row], beliefs[row]
+        partial, constant = made.partials[row], made.constants[row]
+        law_of.correct(belief, law, words, partial, constant, released[row], posteriors[row])
+
+
+@entry_point
+def _predict(posteriors: Floats, transitions: Array, predicted: Floats) -> None:
+    for row in range(len(posteriors)):
+        predict_dense(posteriors[row], transitions[row], predicted[row])

@@ -6,11 +6,13 @@ import numpy as np
 
 from fugu.operators.compiled.compiling import inlined
 from fugu.operators.mechanism import Array, Floats, Integers
-from fugu.operators.sip.markov_model import SUM_TOLERANCE
+from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.markov_model import SUM_TOLERANCE, MarkovModel
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
 
 
 class CompiledChain(NamedTuple):
-    """A first-order chain: a transition matrix, or sparse rows (and an empty matrix)."""
+    """Hold a first-order chain: a transition matrix, or sparse rows (and an empty matrix)."""
 
     transition: Floats
     sources: Integers
@@ -19,22 +21,21 @@ class CompiledChain(NamedTuple):
     restart: Floats
 
     @classmethod
-    def dense(cls, transition: Floats) -> "CompiledChain":
-        """A transition matrix."""
+    def of(cls, model: Chain) -> "CompiledChain":
+        """Copy the numbers of a dense or sparse chain."""
+        if isinstance(model, SparseMarkovModel):
+            rows = model.rows
+            sparse = rows.sources, rows.columns, rows.kept, rows.restart
+            return cls(np.zeros((0, 0)), *map(constant, sparse))
+        assert isinstance(model, MarkovModel)
         nowhere, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-        return cls(constant(transition), nowhere, nowhere, nothing, nothing)
-
-    @classmethod
-    def sparse(
-        cls, sources: Integers, columns: Integers, kept: Floats, restart: Floats
-    ) -> "CompiledChain":
-        """Sparse rows."""
-        rows = (constant(column) for column in (sources, columns, kept, restart))
-        return cls(np.zeros((0, 0)), *rows)
+        return cls(constant(model.transition), nowhere, nowhere, nothing, nothing)
 
 
 def constant(column: Array) -> Array:
-    """A copy that can be written to, as all other columns: one type, one compiled function."""
+    """Copy a column that can be written to, as all other columns: one type, one compiled
+    function.
+    """
     return np.array(column, order="C")
 
 
@@ -44,12 +45,12 @@ def predict(posterior: Floats, chain: CompiledChain, belief: Floats) -> None:
     if len(chain.transition):
         predict_dense(posterior, chain.transition, belief)
     else:
-        _predict_sparse(posterior, chain.sources, chain.columns, chain.kept, chain.restart, belief)
+        _predict_sparse(posterior, chain, belief)
 
 
 @inlined
 def predict_dense(posterior: Floats, transition: Floats, belief: Floats) -> None:
-    """As `MarkovModel.predict`."""
+    """Predict like `MarkovModel.predict`."""
     symbols = len(posterior)
     for following in range(symbols):
         belief[following] = 0.0
@@ -60,20 +61,13 @@ def predict_dense(posterior: Floats, transition: Floats, belief: Floats) -> None
 
 
 @inlined
-def _predict_sparse(
-    posterior: Floats,
-    sources: Integers,
-    columns: Integers,
-    kept: Floats,
-    restart: Floats,
-    belief: Floats,
-) -> None:
-    """As `SparseMarkovModel.skip`."""
-    symbols = len(posterior)
+def _predict_sparse(posterior: Floats, chain: CompiledChain, belief: Floats) -> None:
+    """Predict like `SparseMarkovModel.skip`."""
+    symbols, restart = len(posterior), chain.restart
     for following in range(symbols):
         belief[following] = 0.0
-    for entry in range(len(sources)):
-        belief[columns[entry]] += posterior[sources[entry]] * kept[entry]
+    for entry in range(len(chain.sources)):
+        belief[chain.columns[entry]] += posterior[chain.sources[entry]] * chain.kept[entry]
     restarted = posterior[0] * restart[0]
     for now in range(1, symbols):
         restarted += posterior[now] * restart[now]
@@ -95,7 +89,7 @@ def normalise(shares: Floats) -> None:
 
 @inlined
 def is_distribution(belief: Floats) -> bool:
-    """As `checked_belief` has it."""
+    """Return whether a belief is a distribution, like `checked_belief`."""
     total = belief[0]
     for symbol in range(1, len(belief)):
         total += belief[symbol]

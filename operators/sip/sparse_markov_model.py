@@ -1,15 +1,4 @@
-"""A first-order Markov chain over a large alphabet, where few symbols follow each symbol often.
-
-The same law as `MarkovModel`, kept as sparse rows: a prediction costs O(entries + n) instead of
-O(n^2), and smoothing costs nothing.
-
->>> rows = SparseRows.smoothed([({0: 0.75, 1: 0.25}, 0.0), ({1: 1.0}, 0.0)], 2, smoothing=0.1)
->>> model = SparseMarkovModel(np.array([0.5, 0.5]), rows)
->>> model.skip(model.start[:, None])[:, 0].round(4).tolist()
-[0.3875, 0.6125]
-
-Source: SIP specification, section 4.
-"""
+"""A first-order Markov chain over a large alphabet."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,13 +6,25 @@ from functools import cached_property
 import numpy as np
 
 from fugu.operators.mechanism import Floats
+from fugu.operators.sip.chain import FirstOrder
 from fugu.operators.sip.markov_model import check_distribution, excess, normalised
 from fugu.operators.sip.sparse_rows import SparseRows
 
 
 @dataclass(frozen=True, eq=False)
-class SparseMarkovModel:
-    """First-symbol probabilities `(n,)` and one row per symbol, strictly positive."""
+class SparseMarkovModel(FirstOrder):
+    """Hold a first-order Markov chain over a large alphabet as sparse rows, strictly positive.
+
+    The same law as `MarkovModel`, kept as sparse rows: a prediction costs O(entries + n) instead of
+    O(n^2), and smoothing costs nothing.
+
+    >>> rows = SparseRows.smoothed([({0: 0.75, 1: 0.25}, 0.0), ({1: 1.0}, 0.0)], 2, smoothing=0.1)
+    >>> model = SparseMarkovModel(np.array([0.5, 0.5]), rows)
+    >>> model.skip(model.start[:, None])[:, 0].round(4).tolist()
+    [0.3875, 0.6125]
+
+    Source: SIP specification, section 4.
+    """
 
     prior: Floats
     rows: SparseRows
@@ -37,49 +38,24 @@ class SparseMarkovModel:
             )
         self.prior.setflags(write=False)
 
-    @property
-    def symbols(self) -> int:
-        """n, the size of the alphabet."""
-        return len(self.prior)
-
-    @property
-    def start(self) -> Floats:
-        """The chain remembers the current symbol and nothing else."""
-        return self.prior
-
-    def marginal(self, belief: Floats) -> Floats:
-        """The belief itself."""
-        return belief
-
-    def advance(self, belief: Floats, posterior: Floats) -> Floats:
-        """Predict from the posterior."""
-        return self.skip(posterior)
-
     def skip(self, belief: Floats) -> Floats:
-        """P(next symbol) from P(current symbol)."""
         return normalised(self.rows.flow(belief, self.rows.columns, self.symbols))
 
     @cached_property
     def forgetting_ratio(self) -> float:
-        """The largest ratio between two entries of one column; Birkhoff's theorem, each step."""
         largest, smallest = self.rows.column_range()
         return float(np.max(largest / smallest))
 
     @property
-    def memory(self) -> float:
-        """Every prediction contracts."""
-        return (self.forgetting_ratio + 1.0) / 2.0
-
-    @property
     def roundings(self) -> int:
-        """A prediction adds at most n products, twice."""
+        """Return n + 4: a prediction adds at most n products, twice."""
         return self.symbols + 4
 
     @cached_property
     def excess(self) -> float:
-        """Of the prior and all rows."""
+        """Return the most by which the prior or a row misses the sum 1."""
         return max(excess(self.prior), self.rows.excess)
 
     def identity(self) -> tuple[bytes, ...]:
-        """Prior and rows, told apart from those of other chains."""
+        """Return prior and rows, told apart from those of other chains."""
         return (b"sparse", self.prior.astype("<f8").tobytes(), *self.rows.identity())

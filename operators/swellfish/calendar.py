@@ -1,27 +1,11 @@
-"""When a policy holds: a daily span of local time on certain days, or one span once.
-
-Both give intervals [s, e] of ticks, both ends included, lazily and in order. Tick 0 begins at
-1970-01-01 00:00 UTC. A tick that a span touches belongs to it.
-
->>> utc, hour = Zone("UTC", ((0, 0),)), 3_600_000
->>> mornings = Calendar(utc, days=(0, 4), start=6 * 3600, end=9 * 3600, first_day=date(1970, 1, 1))
->>> weeks = mornings.intervals(0, hour)
->>> next(weeks), next(weeks), next(weeks)
-((30, 32), (102, 104), (198, 200))
->>> holidays = Once(utc, datetime(1970, 1, 2), datetime(1970, 1, 9, 0, 30))
->>> list(holidays.intervals(0, hour))
-[(24, 192)]
-
-Source: Swellfish specification, section 2 (expansion).
-"""
+"""The times at which a policy holds: a daily span on certain days, or one span once."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from itertools import count
-from typing import Any
 
-from fugu.operators.swellfish.plain_data import integer, items, members, text
+from fugu.operators.swellfish.plain_data import PlainData
 from fugu.operators.swellfish.zone import DAY, Zone
 
 _EPOCH = datetime(1970, 1, 1)
@@ -30,11 +14,20 @@ _WEEKDAY_OF_EPOCH = _EPOCH.weekday()
 
 
 @dataclass(frozen=True)
-class Calendar:
-    """On `days` (0 is Monday) from `start` to `end`, in seconds of the local day.
+class Calendar(PlainData):
+    """Repeat a span on `days` (0 is Monday) from `start` to `end`, in seconds of the local day.
 
     An `end` that is not after `start` means the next day. Days are those of the start: none before
-    `first_day`, none after `last_day`, and not `except_days`.
+    `first_day`, none after `last_day`, and not `except_days`. Spans become intervals [s, e] of
+    ticks, both ends included; tick 0 begins at 1970-01-01 00:00 UTC, and a tick that a span touches
+    belongs to it. Raises `ValueError` naming the field.
+
+    >>> mornings = Calendar(Zone("UTC", ((0, 0),)), days=(0, 4), start=6 * 3600, end=9 * 3600)
+    >>> weeks = mornings.intervals(0, tick_milliseconds=3_600_000)
+    >>> next(weeks), next(weeks), next(weeks)
+    ((30, 32), (102, 104), (198, 200))
+
+    Source: Swellfish specification, section 2 (expansion).
     """
 
     zone: Zone
@@ -57,7 +50,7 @@ class Calendar:
 
     @property
     def seconds(self) -> int:
-        """How long it lasts by local clocks."""
+        """Return how long it lasts by local clocks."""
         return self.end - self.start if self.end > self.start else self.end + DAY - self.start
 
     def longest(self, tick_milliseconds: int) -> int:
@@ -67,7 +60,7 @@ class Calendar:
         return most * 1000 // tick_milliseconds + 2
 
     def intervals(self, tick: int, tick_milliseconds: int) -> Iterator[tuple[int, int]]:
-        """All that end at `tick` or later, in order of their days, starts and ends."""
+        """Yield all that end at `tick` or later, in order of their days, starts and ends."""
         zone, seconds = self.zone, self.seconds
         for day in self._days_from(tick * tick_milliseconds // 1000 + zone.least):
             start = day * DAY + self.start
@@ -76,7 +69,7 @@ class Calendar:
                 yield first, last
 
     def _days_from(self, local: int) -> Iterator[int]:
-        """Those whose span ends at this local second or later."""
+        """Yield days whose span ends at this local second or later."""
         first = (local - self.start - self.seconds) // DAY
         if self.first_day is not None:
             first = max(first, _days(self.first_day))
@@ -87,41 +80,17 @@ class Calendar:
             if (day + _WEEKDAY_OF_EPOCH) % 7 in self.days and day not in self._skipped:
                 yield day
 
-    def to_data(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return {
-            "zone": self.zone.to_data(),
-            "days": list(self.days),
-            "start": self.start,
-            "end": self.end,
-            "first_day": None if self.first_day is None else self.first_day.isoformat(),
-            "last_day": None if self.last_day is None else self.last_day.isoformat(),
-            "except_days": [day.isoformat() for day in self.except_days],
-        }
-
-    @staticmethod
-    def from_data(data: object) -> "Calendar":
-        """Raises `ValueError` naming the field."""
-        given = members(
-            data, "zone", "days", "start", "end", "first_day", "last_day", "except_days"
-        )
-        first_day, last_day = given["first_day"], given["last_day"]
-        return Calendar(
-            zone=Zone.from_data(given["zone"]),
-            days=tuple(integer("days", day) for day in items("days", given["days"])),
-            start=integer("start", given["start"]),
-            end=integer("end", given["end"]),
-            first_day=None if first_day is None else _date("first_day", first_day),
-            last_day=None if last_day is None else _date("last_day", last_day),
-            except_days=tuple(
-                _date("except_days", day) for day in items("except_days", given["except_days"])
-            ),
-        )
-
 
 @dataclass(frozen=True)
-class Once:
-    """From one local time to another one, however long that is."""
+class Once(PlainData):
+    """Span the time from one local time to another one, however long that is.
+
+    Raises `ValueError` naming the field.
+
+    >>> holidays = Once(Zone("UTC", ((0, 0),)), datetime(1970, 1, 2), datetime(1970, 1, 9, 0, 30))
+    >>> list(holidays.intervals(0, tick_milliseconds=3_600_000))
+    [(24, 192)]
+    """
 
     zone: Zone
     start: datetime
@@ -143,44 +112,17 @@ class Once:
         return _ticks(self.zone, _seconds(self.start), _seconds(self.end), tick_milliseconds)
 
     def intervals(self, tick: int, tick_milliseconds: int) -> Iterator[tuple[int, int]]:
-        """The one, if it ends at `tick` or later."""
+        """Yield the one interval, if it ends at `tick` or later."""
         first, last = self._span(tick_milliseconds)
         if last >= tick:
             yield first, last
-
-    def to_data(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return {
-            "zone": self.zone.to_data(),
-            "start": self.start.isoformat(),
-            "end": self.end.isoformat(),
-        }
-
-    @staticmethod
-    def from_data(data: object) -> "Once":
-        """Raises `ValueError` naming the field."""
-        given = members(data, "zone", "start", "end")
-        return Once(
-            Zone.from_data(given["zone"]),
-            _datetime("start", given["start"]),
-            _datetime("end", given["end"]),
-        )
 
 
 When = Calendar | Once
 
 
-def when_from_data(data: object) -> When:
-    """A calendar if it has `days`."""
-    return (
-        Calendar.from_data(data)
-        if isinstance(data, dict) and "days" in data
-        else Once.from_data(data)
-    )
-
-
 def _ticks(zone: Zone, start: int, end: int, tick_milliseconds: int) -> tuple[int, int]:
-    """The first and the last tick that the span touches.
+    """Return the first and the last tick that the span touches.
 
     In time `zone.earliest(start) < zone.latest(end)`, since clocks that show `end` last do so after
     they showed `start` first; so the last tick is never before the first one.
@@ -197,17 +139,3 @@ def _days(day: date) -> int:
 def _seconds(local: datetime) -> int:
     passed = local - _EPOCH
     return passed.days * DAY + passed.seconds
-
-
-def _date(name: str, value: object) -> date:
-    try:
-        return date.fromisoformat(text(name, value))
-    except ValueError:
-        raise ValueError(f"{name}: must be a date like 2024-05-01") from None
-
-
-def _datetime(name: str, value: object) -> datetime:
-    try:
-        return datetime.fromisoformat(text(name, value))
-    except ValueError:
-        raise ValueError(f"{name}: must be a local time like 2024-05-01T06:00:00") from None

@@ -1,28 +1,4 @@
-"""All changes of policies so far as bytes, for the state of a stream: what differs from what is
-configured, and only as far as it still matters.
-
-A zone is written once, however many policies have it. An added policy is forgotten when none of its
-occurrences overlaps the current tick, a later one, or an interval that is open: it no longer counts
-for any sensitivity, or for any delta(J) that can still be asked for. A configured policy that was
-removed is remembered, since it is configured for ever.
-
->>> from datetime import datetime
->>> from fugu.operators.swellfish.calendar import Once
->>> from fugu.operators.swellfish.change import Change
->>> from fugu.operators.swellfish.temporal_sensitivity import Query
->>> from fugu.operators.swellfish.timeline import Policies
->>> from fugu.operators.swellfish.zone import Zone
->>> timeline = Policies(3_600_000, Query("count", 1), (Collection("home", ()),))
->>> span = Once(Zone("UTC", ((0, 0),)), datetime(1970, 1, 1, 2), datetime(1970, 1, 1, 6))
->>> tea = Change("home", 0, removes=None, adds=Policy("tea", span, 1, (1,)))
->>> planned = timeline.changed(b"", tea.to_bytes(), now=1)
->>> decoded(planned, timeline.collections)["home"][0].first
-1
->>> timeline.changed(planned, Change("home", 0, removes="tea", adds=None).to_bytes(), now=2)
-b''
-
-Source: Swellfish specification, section 2 (life cycle).
-"""
+"""All changes of policies so far, as bytes in the state of a stream."""
 
 import json
 from collections.abc import Mapping
@@ -38,7 +14,11 @@ Admissions = Mapping[str, tuple[Admitted, ...]]
 
 
 def encoded(admissions: Admissions) -> bytes:
-    """Nothing where nothing was changed."""
+    """Encode what differs from what is configured; nothing where nothing was changed.
+
+    A zone is written once, however many policies have it. A configured policy that was removed is
+    remembered, since it is configured for ever.
+    """
     zones: list[object] = []
     content: dict[str, object] = {}
     for name, admitted in sorted(admissions.items()):
@@ -51,7 +31,7 @@ def encoded(admissions: Admissions) -> bytes:
 
 
 def decoded(changes: bytes, collections: tuple[Collection, ...]) -> Admissions:
-    """What was encoded, given the configured collections."""
+    """Decode changes, given the configured collections."""
     content = json.loads(changes or b'{"collections": {}, "zones": []}')
     zones = [Zone.from_data(zone) for zone in content["zones"]]
     admissions = {}
@@ -71,7 +51,12 @@ def decoded(changes: bytes, collections: tuple[Collection, ...]) -> Admissions:
 def still_needed(
     admitted: tuple[Admitted, ...], now: int, tick_milliseconds: int
 ) -> tuple[Admitted, ...]:
-    """Without what no tick from `now` on depends on."""
+    """Drop what no tick from `now` on depends on.
+
+    An added policy is dropped when none of its occurrences overlaps the current tick, a later one,
+    or an interval that is open: it no longer counts for any sensitivity, or for any delta(J) that
+    can still be asked for. Source: Swellfish specification, section 2 (life cycle).
+    """
     if all(one.configured for one in admitted):
         return admitted
     oldest = min([now, *(start for start, _ in open_spans(admitted, now, tick_milliseconds))])
@@ -83,7 +68,7 @@ def still_needed(
 
 
 def policy_data(policy: Policy, zones: list[object]) -> dict[str, Any]:
-    """Of the policy, with its zone put among `zones`, and its place there in the data."""
+    """Return the data of a policy, with its zone moved to `zones` and a place there instead."""
     data = policy.to_data()
     zone = data["when"]["zone"]
     if zone not in zones:
@@ -93,13 +78,11 @@ def policy_data(policy: Policy, zones: list[object]) -> dict[str, Any]:
 
 
 def _policy(data: dict[str, Any], zones: list[Zone]) -> Policy:
-    """The reverse of `policy_data`."""
     zone = zones[data["when"]["zone"]]
     return Policy.from_data({**data, "when": {**data["when"], "zone": zone}})
 
 
 def _parted(admitted: tuple[Admitted, ...]) -> tuple[list[Admitted], list[Admitted]]:
-    """Those that are configured, and the others."""
     return (
         [one for one in admitted if one.configured],
         [one for one in admitted if not one.configured],

@@ -1,11 +1,4 @@
-"""What was decided on a change of policies, in words for those who run the pipeline.
-
->>> from fugu.operators.swellfish.occurrences import Decision
->>> gone = Change("family", effective=3, removes="sauna", adds=None)
->>> in_words(gone, Decision(effective=3, first=None, waits_for=None, runs_out=(2, 4)), 3_600_000)
-'family/sauna is removed from 1970-01-01T03:00Z on; what has begun is protected until \
-1970-01-01T05:00Z'
-"""
+"""Decisions on changes of policies, in words for those who run the pipeline."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -17,7 +10,15 @@ _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def in_words(change: Change, decision: Decision, tick_milliseconds: int) -> str:
-    """One line."""
+    """Tell in one line what was decided on a change of policies.
+
+    >>> from fugu.operators.swellfish.occurrences import Decision
+    >>> gone = Change("family", effective=3, removes="sauna", adds=None)
+    >>> decided = Decision(effective=3, first=None, waits_for=None, runs_out=(2, 4))
+    >>> in_words(gone, decided, 3_600_000)
+    'family/sauna is removed from 1970-01-01T03:00Z on; what has begun is protected until \
+1970-01-01T05:00Z'
+    """
     return "; ".join(_parts(change, decision, tick_milliseconds))
 
 

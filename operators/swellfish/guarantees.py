@@ -1,12 +1,15 @@
-"""What mechanisms of Swellfish privacy promise, and what they do not promise, in words.
-
-Source: Swellfish specification, section 1.2 (guarantee, corrected; what users must be told).
-"""
+"""The guarantee of Swellfish privacy, with the wording that its specification asks for."""
 
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.noise.additive import finite_precision_delta
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
-from fugu.operators.wevent.guarantees import CORRELATION
+from fugu.operators.sentences import (
+    CORRELATION,
+    EXACT_SUMS_SEEN,
+    KEYED_HASH,
+    SECRET,
+    TIMES_OF_RECORDS,
+)
 
 _PUBLISHED = {
     "repeat": "the last release is repeated",
@@ -24,8 +27,12 @@ def interval_guarantee(
     composition: str,
     proof: str,
 ) -> Guarantee:
-    """`draws`: how many draws of a tick meet data that differ between neighbours, at most;
-    `ticks`: how many of them the longest relevance interval has."""
+    """Return Swellfish privacy of `epsilon` nats per relevance interval.
+
+    `draws`: how many draws of a tick meet data that differ between neighbours, at most; `ticks`:
+    how many of them the longest relevance interval has. Source: Swellfish specification, section
+    1.2 (guarantee, corrected; what users must be told).
+    """
     return Guarantee(
         notion="swellfish",
         epsilon=epsilon,
@@ -41,15 +48,14 @@ def interval_guarantee(
             f"{composition}; a combination of secrets that c relevance intervals cover is "
             "protected with c times epsilon, and all secrets of a stream together without a bound"
         ),
-        trust="the pipeline, its state and its partial sums see exact values; readers of the "
-        "sanitized topic do not",
+        trust=EXACT_SUMS_SEEN,
         assumptions=(
             "policies are no function of the data, and say how far a contribution can change",
             f"no policy that is added later has relevance intervals of more than {ticks} ticks: "
             "the delta of a longer one is larger in proportion",
             "a person has at most one contribution to a tick, which is clamped, and one collection "
             "of policies; every tick is released at most once",
-            "the keyed hash BLAKE2b is a pseudo-random function of the secret",
+            KEYED_HASH,
         ),
         not_covered=(
             f"ticks at which no policy of anybody is relevant: {_published(irrelevant)}",
@@ -57,14 +63,13 @@ def interval_guarantee(
             "only policies of others are relevant",
             "whether a person is in the stream at all: when records arrive, how many there are, "
             "and which of them arrive late",
-            "the times of records: so many people together as move stream time "
-            "(ticks.stream_time) decide which ticks close when, and whose records count",
+            TIMES_OF_RECORDS,
             "the policies themselves: they are public, and so is how much noise they cause, when",
             "an occurrence that was stated too late: it must be known before it begins, and before "
             "any interval begins that it overlaps",
             CORRELATION,
             "a second mechanism over the same people: budgets add",
-            "whoever obtains the secret can remove all randomness",
+            SECRET,
         ),
         proof=proof,
         finite_precision_delta=finite_precision_delta(epsilon, TOTAL_VARIATION, ticks * draws),

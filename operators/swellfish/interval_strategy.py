@@ -1,9 +1,4 @@
-"""What strategies share that keep a ledger for each open relevance interval.
-
-Rows with the same ledgers at the same tick are looked at once. State: also `ledgers`, encoded.
-
-Source: Swellfish specification, sections 5 and 5.2.
-"""
+"""The step of strategies that keep a ledger for each open relevance interval."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -23,7 +18,7 @@ Ledgers = Sequence[Ledger]
 
 @dataclass(frozen=True)
 class Books:
-    """Distinct pairs of a tick and its open ledgers, and which one each row has."""
+    """Hold the distinct pairs of a tick and its open ledgers, and which one each row has."""
 
     distinct: Sequence[tuple[int, Ledgers]]
     of_row: Integers
@@ -31,24 +26,28 @@ class Books:
 
 @dataclass(frozen=True, eq=False)
 class IntervalStrategy(PolicyStrategy[Books]):
-    """Publications are charged to all open intervals; see the module."""
+    """Charge publications to the ledgers of all open relevance intervals.
+
+    Rows with the same ledgers at the same tick are looked at once. State: also `ledgers`, encoded.
+    Source: Swellfish specification, sections 5 and 5.2.
+    """
 
     @property
     def cap(self) -> int:
-        """What the publications of an interval may cost, in units."""
+        """Return what the publications of an interval may cost, in units."""
         return self.units
 
     def start(self, rows: int) -> State:
-        """No interval is open."""
+        """Return the state at tick 0: no interval is open."""
         return {**super().start(rows), "ledgers": np.full(rows, b"", dtype=object)}
 
     @abstractmethod
     def _publication(self, tick: int, ledgers: Ledgers) -> int:
-        """What a publication may cost, in units, given all open ledgers, of which there are
+        """Return what a publication may cost, in units, given all open ledgers, of which there are
         some; 0: nothing can be published."""
 
     def _decision(self, ledgers: Ledgers) -> int:
-        """What a decision costs, in units."""
+        """Return what a decision costs, in units."""
         return 0
 
     def _open(self, state: State, relevances: list[Relevance]) -> Books:

@@ -1,27 +1,4 @@
-"""The ledger of an open relevance interval: what its ticks were charged, as far as it matters.
-
-Claim. Whatever is spent and skipped, and however intervals overlap, the `affected` largest charges
-within the interval add up to at most `cap`. All numbers are integers, in units of 2^-40 nat, and
-shares round down, so the claim holds in exact arithmetic; `spend` checks it again at every charge.
-
-Neighbours differ at no more than `affected` ticks of the interval, so that only the largest charges
-matter: a charge that is larger than the smallest of them takes its place, which gives that one
-back.
-
->>> ledger = Ledger(start=3, end=6, affected=2)
->>> for tick in (3, 4, 5, 6):
-...     ledger = ledger.spend(ledger.proposal(tick, cap=100), cap=100)
-...     print(ledger.largest, ledger.headroom(cap=100))
-(50,) 50
-(50, 50) 50
-(50, 50) 50
-(50, 50) 50
->>> ledger = Ledger(start=3, end=6, affected=2).spend(20, cap=100)
->>> [ledger.proposal(tick, cap=100) for tick in (4, 5, 6)]
-[50, 50, 80]
-
-Source: Swellfish specification, section 5.2 (Algorithm 3, corrected).
-"""
+"""The ledger of an open relevance interval."""
 
 from bisect import insort
 from collections.abc import Iterable, Iterator
@@ -35,8 +12,25 @@ from fugu.operators.swellfish.relevance import Interval
 
 @dataclass(frozen=True)
 class Ledger:
-    """Of the interval from `start` to `end`, with delta(J) as it was when it was opened; `largest`
-    are the largest charges, ascending."""
+    """Keep the charges of an open relevance interval, as far as they matter.
+
+    Claim. Whatever is spent and skipped, and however intervals overlap, the `affected` largest
+    charges within the interval add up to at most `cap`. All numbers are integers, in units of 2^-40
+    nat, and shares round down, so the claim holds in exact arithmetic; `spend` checks it again at
+    every charge.
+
+    Neighbours differ at no more than `affected` ticks of the interval, delta(J) as it was when the
+    interval was opened, so that only the `largest` charges matter (ascending): a charge that is
+    larger than the smallest of them takes its place, which gives that one back.
+
+    >>> ledger = Ledger(start=3, end=6, affected=2).spend(20, cap=100)
+    >>> [ledger.proposal(tick, cap=100) for tick in (4, 5, 6)]
+    [50, 50, 80]
+    >>> ledger.spend(50, cap=100).spend(30, cap=100).largest
+    (30, 50)
+
+    Source: Swellfish specification, section 5.2 (Algorithm 3, corrected).
+    """
 
     start: int
     end: int
@@ -44,20 +38,20 @@ class Ledger:
     largest: tuple[int, ...] = ()
 
     def headroom(self, cap: int) -> int:
-        """No tick may be charged more now: what is left, and what a new charge gives back."""
+        """Return the most that a tick may be charged now: what is left, and what it gives back."""
         return cap - sum(self.largest) + self._given_back
 
     def share(self, cap: int) -> int:
-        """c1: what every tick of the interval could be charged."""
+        """Return c1: what every tick of the interval could be charged."""
         return cap // self.affected
 
     def proposal(self, tick: int, cap: int) -> int:
-        """p_J: the share, or the headroom spread over the ticks that are left, if that is more."""
+        """Return p_J: the share, or the headroom spread over the ticks left, if that is more."""
         headroom = self.headroom(cap)
         return min(max(self.share(cap), headroom // (self.end - tick + 1)), headroom)
 
     def spend(self, charge: int, cap: int) -> "Ledger":
-        """The ledger after a charge, which must not be 0."""
+        """Return the ledger after a charge that is not 0; `ArithmeticError` above the cap."""
         if charge > self.headroom(cap):
             raise ArithmeticError(
                 "budget: a relevance interval was about to be charged more than epsilon; the state "
@@ -75,8 +69,8 @@ class Ledger:
 
 
 def opened(ledgers: Iterable[Ledger], intervals: Iterable[Interval], tick: int) -> list[Ledger]:
-    """Those that are open at the tick, in order: without what has ended, and with new ledgers for
-    intervals that have none."""
+    """Return the ledgers that are open at the tick, in order, with new ones for intervals that
+    have none."""
     known = [ledger for ledger in ledgers if ledger.end >= tick]
     places = {(ledger.start, ledger.end) for ledger in known}
     new = [
@@ -88,7 +82,7 @@ def opened(ledgers: Iterable[Ledger], intervals: Iterable[Interval], tick: int) 
 
 
 def encoded(ledgers: Iterable[Ledger]) -> bytes:
-    """Equal charges are counted, since most of them are."""
+    """Encode ledgers; equal charges are counted, since most of them are."""
     numbers: list[int] = []
     for ledger in ledgers:
         runs = [(charge, len(list(equal))) for charge, equal in groupby(ledger.largest)]
@@ -98,7 +92,7 @@ def encoded(ledgers: Iterable[Ledger]) -> bytes:
 
 
 def decoded(content: bytes) -> Iterator[Ledger]:
-    """What `encoded` was given."""
+    """Yield the ledgers that `encoded` was given."""
     numbers = np.frombuffer(content, dtype="<i8").tolist()
     at = 0
     while at < len(numbers):

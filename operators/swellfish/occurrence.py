@@ -1,28 +1,23 @@
-"""An occurrence of a policy: for how long something is to be hidden, and how much of it.
-
-Within the ticks `start` to `end`, both included, an attacker must not be able to tell whether up to
-`len(thresholds)` ticks in a row, anywhere inside, were other than they were: the first of them by
-up to `thresholds[0]` units, the second by up to `thresholds[1]`, and so on. Every day of a calendar
-rule is an occurrence of its own.
-
->>> evening = Occurrence(start=3, end=6, thresholds=(22, 22))
->>> evening.ticks, [evening.change_at(tick) for tick in range(2, 8)]
-(4, [0, 22, 22, 22, 22, 0])
->>> rising = Occurrence(start=0, end=3, thresholds=(1, 5))
->>> [rising.change_at(tick) for tick in range(4)]
-[1, 5, 5, 5]
-
-Source: Swellfish specification, sections 1 and 3.
-"""
+"""An occurrence of a policy: for how long something is to be hidden, and how much of it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, order=True)
 class Occurrence:
-    """phi = (theta, T, J) of the paper, with J = [start, end] in ticks and theta in units.
+    """Hide that some ticks in a row were other than they were, anywhere within [start, end].
 
-    Raises `ValueError` naming the field.
+    Within the ticks `start` to `end`, both included, an adversary must not be able to tell whether
+    up to `len(thresholds)` ticks in a row, anywhere inside, were other than they were: the first of
+    them by up to `thresholds[0]` units, the second by up to `thresholds[1]`, and so on. Every day
+    of a calendar rule is an occurrence of its own. The paper writes phi = (theta, T, J), with
+    J = [start, end] in ticks and theta in units. Raises `ValueError` naming the field.
+
+    >>> rising = Occurrence(start=0, end=3, thresholds=(1, 5))
+    >>> rising.ticks, [rising.change_at(tick) for tick in range(-1, 5)]
+    (4, [0, 1, 5, 5, 5, 0])
+
+    Source: Swellfish specification, sections 1 and 3.
     """
 
     start: int
@@ -41,16 +36,16 @@ class Occurrence:
 
     @property
     def ticks(self) -> int:
-        """|J|, how many ticks the interval has."""
+        """Return |J|, how many ticks the interval has."""
         return self.end - self.start + 1
 
     @property
     def length(self) -> int:
-        """T, how many ticks in a row may be other than they were."""
+        """Return T, how many ticks in a row may be other than they were."""
         return len(self.thresholds)
 
     def change_at(self, tick: int) -> int:
-        """c_phi(t): by how many units it may change this tick, at most; 0 outside."""
+        """Return c_phi(t): by how many units it may change this tick, at most; 0 outside."""
         if not self.start <= tick <= self.end:
             return 0
         first = max(1, self.length - (self.end - tick))
@@ -58,6 +53,6 @@ class Occurrence:
         return max(self.thresholds[first - 1 : last])
 
     def affected_in(self, start: int, end: int) -> int:
-        """How many ticks from `start` to `end` it may change, at most."""
+        """Return how many ticks from `start` to `end` it may change, at most."""
         common = min(self.end, end) - max(self.start, start) + 1
         return max(0, min(common, self.length))

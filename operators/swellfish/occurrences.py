@@ -1,36 +1,4 @@
-"""Which occurrences of a policy are admitted, and what becomes of a change of policies.
-
-delta(J) is frozen when J opens, and budget is spent by it. So a change must not bring an occurrence
-that overlaps an interval that is open: it would raise delta(J) after the fact.
-
-Every change counts from an effective tick E on, which is not before `now`, the first tick that
-knows of the change. An occurrence of an added policy is admitted if it starts at E or later, and
-overlaps no interval of the same collection that is open at E, that is, one that started before E.
-Whatever starts at E or later overlaps an interval [s, e] with s < E <= e if and only if it starts
-at e or earlier. So all that matters is one number: an added policy is admitted from `first` on, the
-later of E and the tick after all that is open at E. A removed one is admitted `until` E: what has
-begun before E runs to its end.
-
-Claim. No occurrence that was not admitted when J opened is ever admitted and overlaps J. For let
-a change at `now` admit an occurrence with start >= first >= E >= now, and let J = [s, e] be of the
-same collection and have opened, s < now. No later removal can have cut J off, since each counted
-from a tick after s. So if e >= E, J was among those open at E, and start >= first > e; otherwise
-start >= E > e. The occurrence starts after J in both cases.
-
->>> from datetime import datetime
->>> from fugu.operators.swellfish.calendar import Once
->>> from fugu.operators.swellfish.zone import Zone
->>> def policy(name: str, start: int, end: int) -> Policy:
-...     day = Once(Zone("UTC", ((0, 0),)), datetime(1970, 1, start + 1), datetime(1970, 1, end + 2))
-...     return Policy(name, day, length=1, thresholds=(1,))
->>> admitted = (Admitted(policy("travel", 0, 3)),)
->>> late = Change("family", effective=1, removes=None, adds=policy("visit", 2, 3))
->>> admitted, decision = admit(admitted, late, now=1, tick_milliseconds=86_400_000)
->>> decision.first, decision.waits_for
-(None, (0, 3))
-
-Source: Swellfish specification, section 2 (life cycle).
-"""
+"""The occurrences of a policy that are admitted, and what becomes of a change of policies."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -50,7 +18,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Admitted:
-    """A policy, of which those occurrences count that start at `first` or later and before `until`.
+    """Count those occurrences of a policy that start at `first` or later and before `until`.
 
     A configured policy counts since ever, an added one does not.
     """
@@ -61,11 +29,11 @@ class Admitted:
 
     @property
     def configured(self) -> bool:
-        """Whether it was there before all changes."""
+        """Return whether it was there before all changes."""
         return self.first == SINCE_EVER
 
     def occurrences(self, tick: int, tick_milliseconds: int) -> Iterator[Occurrence]:
-        """All that end at `tick` or later, in order of their starts."""
+        """Yield all that end at `tick` or later, in order of their starts."""
         for occurrence in self.policy.occurrences(max(tick, self.first), tick_milliseconds):
             if occurrence.start >= self.until:
                 return
@@ -73,30 +41,30 @@ class Admitted:
                 yield occurrence
 
     def overlapping(self, start: int, end: int, tick_milliseconds: int) -> Iterator[Occurrence]:
-        """All that share a tick with [start, end]."""
+        """Yield all that share a tick with [start, end]."""
         for occurrence in self.occurrences(start, tick_milliseconds):
             if occurrence.start > end:
                 return
             yield occurrence
 
     def next_span(self, tick: int, tick_milliseconds: int) -> Span | None:
-        """Of the first occurrence that starts at `tick` or later."""
+        """Return the span of the first occurrence that starts at `tick` or later."""
         for occurrence in self.occurrences(tick, tick_milliseconds):
             if occurrence.start >= tick:
                 return occurrence.start, occurrence.end
         return None
 
     def counts_as(self, name: str, tick: int) -> bool:
-        """Whether it has this id, and its occurrences from `tick` on would count."""
+        """Return whether it has this id, and its occurrences from `tick` on would count."""
         return self.policy.id == name and self.until > tick
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided on a change, for people who asked for it."""
+    """State what was decided on a change, for people who asked for it."""
 
     effective: int
-    """From which tick on it counts."""
+    """The tick from which on it counts."""
     first: Span | None
     """The first occurrence that it adds to what is protected, if any."""
     waits_for: Span | None
@@ -109,10 +77,40 @@ class Decision:
 def admit(
     admitted: tuple[Admitted, ...], change: Change, now: int, tick_milliseconds: int
 ) -> tuple[tuple[Admitted, ...], Decision]:
-    """The policies of a collection after a change that the ticks before `now` know nothing of.
+    """Return the policies of a collection after a change, and what was decided.
 
-    A replacement of what is not there adds it. Raises `ValueError` if what it only removes is not
-    there, or what it only adds is there already.
+    The ticks before `now` know nothing of the change. A replacement of what is not there adds it.
+    Raises `ValueError` if what it only removes is not there, or what it only adds is there already.
+
+    delta(J) is frozen when J opens, and budget is spent by it. So a change must not bring an
+    occurrence that overlaps an interval that is open: it would raise delta(J) after the fact.
+
+    Every change counts from an effective tick E on, which is not before `now`. An occurrence of an
+    added policy is admitted if it starts at E or later, and overlaps no interval of the same
+    collection that is open at E, that is, one that started before E. Whatever starts at E or later
+    overlaps an interval [s, e] with s < E <= e if and only if it starts at e or earlier. So all
+    that matters is one number: an added policy is admitted from `first` on, the later of E and the
+    tick after all that is open at E. A removed one is admitted `until` E: what has begun before E
+    runs to its end.
+
+    Claim. No occurrence that was not admitted when J opened is ever admitted and overlaps J. For
+    let a change at `now` admit an occurrence with start >= first >= E >= now, and let J = [s, e] be
+    of the same collection and have opened, s < now. No later removal can have cut J off, since each
+    counted from a tick after s. So if e >= E, J was among those open at E, and start >= first > e;
+    otherwise start >= E > e. The occurrence starts after J in both cases.
+
+    >>> from datetime import datetime
+    >>> from fugu.operators.swellfish.calendar import Once
+    >>> from fugu.operators.swellfish.zone import Zone
+    >>> def policy(name: str, *days: int) -> Policy:
+    ...     start, end = (datetime(1970, 1, day) for day in days)
+    ...     return Policy(name, Once(Zone("UTC", ((0, 0),)), start, end), 1, (1,))
+    >>> late = Change("family", effective=1, removes=None, adds=policy("visit", 3, 5))
+    >>> _, decision = admit((Admitted(policy("travel", 1, 5)),), late, 1, 86_400_000)
+    >>> decision.first, decision.waits_for
+    (None, (0, 3))
+
+    Source: Swellfish specification, section 2 (life cycle).
     """
     effective = max(change.effective, now)
     first = waits_for = runs_out = None
@@ -145,7 +143,7 @@ def admit(
 
 
 def open_spans(admitted: Iterable[Admitted], tick: int, tick_milliseconds: int) -> list[Span]:
-    """The intervals that started before `tick` and are not over."""
+    """Return the intervals that started before `tick` and are not over."""
     return [
         (occurrence.start, occurrence.end)
         for one in admitted
@@ -155,10 +153,9 @@ def open_spans(admitted: Iterable[Admitted], tick: int, tick_milliseconds: int) 
 
 
 def first_free(effective: int, open_at_it: Iterable[Span]) -> int:
-    """The first tick at `effective` or later that is after all of them."""
+    """Return the first tick at `effective` or later that is after all of them."""
     return max([effective, *(end + 1 for _, end in open_at_it)])
 
 
 def _last(spans: Iterable[Span]) -> Span | None:
-    """The one that ends last."""
     return max(spans, key=itemgetter(1), default=None)

@@ -1,11 +1,4 @@
-"""What policies ask of one tick: how far a change can reach, and which intervals are open.
-
-A `Timeline` tells it for every tick. It begins as it is configured, and changes with the policies
-that people add and remove while a stream runs; `changes` are all of these so far, as bytes that are
-part of the state of a stream.
-
-Source: Swellfish specification, sections 2 to 4.
-"""
+"""Sensitivity and open relevance intervals of one tick: all that strategies see of policies."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,8 +6,11 @@ from typing import Protocol
 
 @dataclass(frozen=True, order=True)
 class Interval:
-    """A relevance interval J, from `start` to `end`, and delta(J): no more than `affected` of its
-    ticks differ between neighbours, whichever collection of policies a person has."""
+    """State a relevance interval J, from tick `start` to `end`, and delta(J).
+
+    No more than `affected` of its ticks differ between neighbours, whichever collection of policies
+    a person has.
+    """
 
     start: int
     end: int
@@ -23,10 +19,11 @@ class Interval:
 
 @dataclass(frozen=True)
 class Relevance:
-    """`sensitivity`: by how many units (L1) the statistic of the tick differs between neighbours,
-    at most, whoever it is; 0 where nothing can change.
+    """State what policies ask of one tick.
 
-    `intervals`: the distinct ones that are open at the tick, in order; none: nothing is relevant.
+    `sensitivity`: by how many units (L1) the statistic of the tick differs between neighbours, at
+    most, whoever it is; 0 where nothing can change. `intervals`: the distinct ones that are open at
+    the tick, in order; none: nothing is relevant.
     """
 
     sensitivity: int
@@ -34,17 +31,21 @@ class Relevance:
 
 
 class Timeline(Protocol):
-    """Policies over time; everything is public, and no function of private data."""
+    """Tell what policies ask of every tick; all of it is public, and no function of private data.
+
+    It begins as it is configured, and changes with the policies that people add and remove while a
+    stream runs; `changes` are all of these so far, as bytes that are part of the state of a stream.
+    Source: Swellfish specification, sections 2 to 4.
+    """
 
     @property
     def tick_milliseconds(self) -> int:
-        """How long a tick is; tick 0 begins at 1970-01-01 00:00 UTC."""
+        """Return how long a tick is; tick 0 begins at 1970-01-01 00:00 UTC."""
         ...
 
     @property
     def largest_sensitivity(self) -> int:
-        """By how many units the statistic of a tick can change at all: that of a whole
-        contribution, whatever policies say."""
+        """Return by how many units a whole contribution can change the statistic of a tick."""
         ...
 
     @property
@@ -53,18 +54,21 @@ class Timeline(Protocol):
         ...
 
     def relevance(self, tick: int, changes: bytes) -> Relevance:
-        """Of a tick, after these changes. What is asked about an interval that is open already
-        (`affected`) may be more than when it began, and then the earlier number counts."""
+        """Return what is asked of a tick, after these changes.
+
+        What is asked about an interval that is open already (`affected`) may be more than when it
+        began, and then the earlier number counts.
+        """
         ...
 
     def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
-        """The changes with one more, of which the ticks before `now` know nothing."""
+        """Add a change, of which the ticks before `now` know nothing."""
         ...
 
     def explained(self, changes: bytes, change: bytes, now: int) -> str:
-        """What becomes of one more change, in words."""
+        """Tell what becomes of one more change, in words."""
         ...
 
     def digest(self) -> bytes:
-        """32 bytes that identify the configured policies."""
+        """Identify the configured policies, in 32 bytes."""
         ...

@@ -1,75 +1,53 @@
-"""What all mechanisms of Swellfish privacy share: what policies ask of a tick, what is released.
-
-A row is a stream of vectors of integers, which count units, one vector per tick. Policies say how
-far the statistic of the tick may change, its `sensitivity` D, and which relevance intervals are
-open; both are public. A strategy offers a budget e2 for publishing, and perhaps e1 for the noisy
-decision whether to (`fugu.operators.wevent.strategy`). What is published has noise of scale D / e2.
-
-    sampled     the true vector with noise, charged to all open intervals
-    repeated    the last release again
-    exact       nothing is relevant, or nothing can change: the true vector, which costs nothing
-    noisy       the same, but with noise for a whole contribution
-    nothing     there is no last release: zeros, and the kind is `SUPPRESSED`
-
-A budget below one unit per unit of sensitivity samples nothing and costs nothing.
-
-Source: Swellfish specification, section 5 (framework).
-"""
+"""The step that all strategies of Swellfish privacy share, by what policies ask of a tick."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
-from hashlib import blake2b
 from typing import ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import digest_of
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee
-from fugu.operators.mechanism import (
-    Array,
-    Draws,
-    Inputs,
-    Integers,
-    Kind,
-    Releases,
-    State,
-)
+from fugu.operators.mechanism import Array, Draws, Inputs, Integers, Kind, Releases, State
 from fugu.operators.release_digest import extended
 from fugu.operators.swellfish.guarantees import interval_guarantee
 from fugu.operators.swellfish.relevance import Relevance, Timeline
 from fugu.operators.wevent.allocation import Booleans, Offer
-from fugu.operators.wevent.strategy import (
+from fugu.operators.wevent.limits import (
     LARGEST_BINS,
     LARGEST_VALUE,
-    Tick,
-    digests,
     require_size,
-    standard_errors,
     units_below,
     vectors,
 )
+from fugu.operators.wevent.tick import Tick, digests, standard_errors
 
 Opened = TypeVar("Opened")
-"""What a strategy makes of its state before it makes an offer."""
+"""The state as a strategy prepares it before it makes an offer."""
 
 Irrelevant = Literal["repeat", "exact"] | float
-"""What is published at ticks of sensitivity 0: the last release again, the true vector, or the true
-vector with noise for a whole contribution and so many nats, which promises nothing to policies."""
+"""The release at ticks of sensitivity 0: the last one again, the true vector, or the true vector
+with noise for a whole contribution and so many nats, which promises nothing to policies."""
 
 
 class Status(IntEnum):
-    """What became of a tick; see the module."""
+    """Say what became of a tick."""
 
     SAMPLED = 0
+    """The true vector with noise, charged to all open intervals."""
     REPEATED = 1
+    """The last release again."""
     EXACT = 2
+    """Nothing is relevant, or nothing can change: the true vector, which costs nothing."""
     NOISY = 3
+    """The same, but with noise for a whole contribution."""
     NOTHING = 4
+    """There is no last release: zeros, and the kind is `SUPPRESSED`."""
 
 
 _KINDS = np.array(
@@ -80,8 +58,26 @@ _KINDS = np.array(
 
 @dataclass(frozen=True, eq=False)
 class PolicyStrategy(ABC, Generic[Opened]):
-    """A strategy for the ticks of `timeline`; see the module. `epsilon` is in nats, for each
-    relevance interval.
+    """Release vectors under policies, which say what is to be hidden at which ticks.
+
+    Claim. Swellfish privacy: a single secret of a person's policies is protected with epsilon on
+    the whole output, up to the delta of finite precision, and what c relevance intervals cover with
+    c times epsilon.
+
+    A row is a stream of vectors of integers, which count units, one vector per tick. Policies say
+    how far the statistic of the tick may change, its `sensitivity` D, and which relevance intervals
+    are open; both are public. A strategy offers a budget e2 for publishing, and perhaps e1 for the
+    noisy decision whether to (`fugu.operators.wevent.strategy`). What is published has noise of
+    scale D / e2. A budget below one unit per unit of sensitivity samples nothing and costs nothing.
+
+    Parameters: `timeline`, the policies; `bins`, how many numbers a vector has; `epsilon` in nats,
+    for each relevance interval; `irrelevant`, what is published at ticks of sensitivity 0:
+    `repeat`, `exact`, or a number of nats.
+    Input: integer vectors `(rows, bins)` that count units, one per tick. Release: integers
+    `(rows, bins)`, noisy or repeated, annotated with their `status`, with `decision_epsilon` and
+    `publication_epsilon` (what the tick was charged, in nats), `standard_error` in units, and the
+    `sensitivity` of the tick, in units.
+    Source: Swellfish specification, section 5 (framework).
 
     Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
     not `(rows, bins)`.
@@ -96,9 +92,9 @@ class PolicyStrategy(ABC, Generic[Opened]):
     kind: ClassVar[str]
     implementation: ClassVar[int] = 1
     adapts: ClassVar[bool] = True
-    """Whether noise is for the sensitivity of the tick, or for that of a whole contribution."""
+    """Draw noise for the sensitivity of the tick, and not for that of a whole contribution."""
     claim: ClassVar[str]
-    """How its budgets add up, in words."""
+    """The composition of its budgets, in words."""
     proof: ClassVar[str]
 
     def __post_init__(self) -> None:
@@ -117,21 +113,21 @@ class PolicyStrategy(ABC, Generic[Opened]):
 
     @property
     def tick_milliseconds(self) -> int:
-        """That of the policies."""
+        """Return how long a tick is: that of the policies."""
         return self.timeline.tick_milliseconds
 
     @property
     def decides(self) -> bool:
-        """Whether the data decide on a publication."""
+        """Return whether the data decide on a publication."""
         return False
 
     @property
     def _parts(self) -> int:
-        """Into how many parts it divides epsilon before anything is published, at least."""
+        """Return into how many parts it divides epsilon before anything is published, at least."""
         return 1
 
     def start(self, rows: int) -> State:
-        """Tick 0, the policies as configured, and nothing released."""
+        """Return the state at tick 0: policies as configured, and nothing released."""
         return {
             "tick": np.zeros(rows, dtype=np.int64),
             "changes": np.full(rows, b"", dtype=object),
@@ -146,18 +142,18 @@ class PolicyStrategy(ABC, Generic[Opened]):
         return {**state, "tick": np.maximum(state["tick"], ticks)}
 
     def after_change(self, state: State, change: bytes) -> State:
-        """All rows after a change of policies, of which the ticks so far know nothing."""
+        """Change the policies of all rows; the ticks so far know nothing of it."""
         changed = cache(self.timeline.changed)
         rows = zip(state["changes"].tolist(), state["tick"].tolist(), strict=True)
         return {**state, "changes": objects([changed(before, change, now) for before, now in rows])}
 
     def explained(self, state: State, change: bytes) -> str:
-        """What becomes of it, where all rows have the same policies and ticks."""
+        """Tell what becomes of a change, where all rows have the same policies and ticks."""
         [tick], [changes] = set(state["tick"].tolist()), set(state["changes"].tolist())
         return self.timeline.explained(changes, change, tick)
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """One tick."""
+        """Release one tick."""
         values = vectors(inputs.values, self.bins)
         relevances = self._relevances(state)
         sensitivity = np.array(list(map(self._sensitivity, relevances)), dtype=np.int64)
@@ -201,25 +197,25 @@ class PolicyStrategy(ABC, Generic[Opened]):
         return [relevance(tick, changes) for tick, changes in rows]
 
     def _sensitivity(self, relevance: Relevance) -> int:
-        """For which noise is drawn; 0: nothing is relevant."""
+        """Return the sensitivity that noise is drawn for; 0: nothing is relevant."""
         if not relevance.intervals:
             return 0
         return relevance.sensitivity if self.adapts else self.timeline.largest_sensitivity
 
     @abstractmethod
     def _open(self, state: State, relevances: list[Relevance]) -> Opened:
-        """What the offer is made of, and what `_settle` goes on with."""
+        """Prepare the state for `_offer` and `_settle`."""
 
     @abstractmethod
     def _offer(self, state: State, opened: Opened) -> Offer:
-        """Where something is relevant, whatever else."""
+        """Make the offer of ticks at which something is relevant."""
 
     @abstractmethod
     def _settle(self, state: State, opened: Opened, charged: Offer) -> State:
-        """The columns that the strategy adds, after it is charged, 0 where nothing happened."""
+        """Return the columns that the strategy adds, after the charge: 0 where nothing happened."""
 
     def _charged(self, tick: Tick, offer: Offer, relevant: Booleans, scale: Integers) -> Offer:
-        """What of the offer is taken; a first release is not decided upon."""
+        """Return what of the offer is taken; a first release is not decided upon."""
         published = relevant & (offer.publication >= scale)
         asked = published & tick.state["begun"] & self.decides
         published &= ~asked | (offer.decision >= scale)
@@ -233,18 +229,18 @@ class PolicyStrategy(ABC, Generic[Opened]):
         )
 
     def _if_irrelevant(self) -> tuple[Status, int]:
-        """The status and the budget of ticks where nothing is."""
+        """Return the status and the budget of ticks where nothing is relevant."""
         if isinstance(self.irrelevant, str):
             return Status.EXACT if self.irrelevant == "exact" else Status.REPEATED, 0
         return Status.NOISY, units_below(self.irrelevant)
 
     @property
     def _longest(self) -> int:
-        """How many ticks a relevance interval has in which anything is published, at most."""
+        """Return how many ticks an interval has at most in which anything is published."""
         return self.timeline.longest
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Swellfish privacy."""
+        """Return Swellfish privacy."""
         return (
             interval_guarantee(
                 epsilon=self.epsilon,
@@ -258,7 +254,7 @@ class PolicyStrategy(ABC, Generic[Opened]):
         )
 
     def audit(self) -> Mapping[str, object]:
-        """Public numbers that everything else follows from."""
+        """Return the public numbers that everything else follows from."""
         return {
             "charge of a relevance interval in nats, at most": in_nats(self.units),
             "largest sensitivity in units": self.timeline.largest_sensitivity,
@@ -268,9 +264,9 @@ class PolicyStrategy(ABC, Generic[Opened]):
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation and all parameters."""
+        """Identify kind, implementation and all parameters."""
         status, budget = self._if_irrelevant()
-        content = encode_fields(
+        return digest_of(
             self.kind,
             self.implementation,
             self.bins,
@@ -280,10 +276,9 @@ class PolicyStrategy(ABC, Generic[Opened]):
             self.timeline.digest(),
             self._identity(),
         )
-        return blake2b(content, digest_size=32).digest()
 
     def _identity(self) -> bytes:
-        """Of the parameters that a strategy adds."""
+        """Encode the parameters that a strategy adds."""
         return b""
 
 
@@ -296,7 +291,7 @@ def _require_enough(name: str, nats: float, units: int, needed: int) -> None:
 
 
 def objects(cells: list[bytes]) -> Array:
-    """A column of bytes."""
+    """Return a column of bytes."""
     column = np.empty(len(cells), dtype=object)
     column[:] = cells
     return column

@@ -1,21 +1,4 @@
-"""A sweep over time that remembers where it is: an answer holds for a stretch of ticks.
-
-What is open changes only where an occurrence begins or ends, so what was found for one tick is
-found for all of its stretch. `Remembered` asks again only outside of it; whoever asks cannot tell,
-whatever ticks are asked for, and in whatever order. Each policy is remembered by itself, then each
-collection, then all of them, so that a tick costs next to nothing where nothing begins or ends, and
-otherwise little more than what does.
-
->>> asked = []
->>> def decade(tick: int) -> Stretch[int]:
-...     asked.append(tick)
-...     return Stretch(tick, tick // 10 * 10 + 9, tick // 10)
->>> remembered = Remembered([decade])
->>> [remembered.at(tick)[0].value for tick in (3, 5, 9, 10, 5)], asked
-([0, 0, 0, 1, 0], [3, 10, 5])
-
-Source: Swellfish specification, sections 3 and 4.
-"""
+"""A sweep over time that remembers where it is: an answer holds for a stretch of ticks."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
@@ -40,7 +23,7 @@ _DAYS_KEPT = 28
 
 @dataclass(frozen=True, slots=True)
 class Stretch(Generic[Value]):
-    """A value that holds from tick `first` to tick `last`."""
+    """Hold a value from tick `first` to tick `last`."""
 
     first: int
     last: int
@@ -48,14 +31,27 @@ class Stretch(Generic[Value]):
 
 
 class Remembered(Generic[Value]):
-    """Functions of ticks, and the last stretch that each one gave."""
+    """Remember the last stretch that each of some functions of ticks gave.
+
+    What is open changes only where an occurrence begins or ends, so what was found for one tick is
+    found for all of its stretch. A function is asked again only outside of it; whoever asks cannot
+    tell, whatever ticks are asked for, and in whatever order.
+
+    >>> asked = []
+    >>> def decade(tick: int) -> Stretch[int]:
+    ...     asked.append(tick)
+    ...     return Stretch(tick, tick // 10 * 10 + 9, tick // 10)
+    >>> remembered = Remembered([decade])
+    >>> [remembered.at(tick)[0].value for tick in (3, 5, 9, 10, 5)], asked
+    ([0, 0, 0, 1, 0], [3, 10, 5])
+    """
 
     def __init__(self, functions: Sequence[Callable[[int], Stretch[Value]]]) -> None:
         self._functions = functions
         self._stretches: list[Stretch[Value]] | None = None
 
     def at(self, tick: int) -> list[Stretch[Value]]:
-        """A stretch with this tick of each."""
+        """Return a stretch with this tick of each function."""
         if self._stretches is None:
             self._stretches = [function(tick) for function in self._functions]
         else:
@@ -67,7 +63,7 @@ class Remembered(Generic[Value]):
 
 
 class PolicySweep:
-    """Which occurrences of a policy are open; those of some weeks are kept in order."""
+    """Find which occurrences of a policy are open; those of some weeks are kept in order."""
 
     def __init__(self, admitted: Admitted, tick_milliseconds: int) -> None:
         self._admitted = admitted
@@ -79,7 +75,7 @@ class PolicySweep:
         self._ends: list[int] = []
 
     def __call__(self, tick: int) -> Stretch[tuple[Occurrence, ...]]:
-        """From where the last one began or ended to where the next one does, or some days."""
+        """Return a stretch up to where the next one begins or ends, or of some days."""
         found = []
         first, last = tick - self._day, tick + _DAYS_AHEAD * self._day
         for occurrence in self.overlapping(first, last):
@@ -94,7 +90,7 @@ class PolicySweep:
         return Stretch(first, last, tuple(found))
 
     def overlapping(self, start: int, end: int) -> list[Occurrence]:
-        """All that share a tick with [start, end], in order of their starts, and of their ends."""
+        """Return all that share a tick with [start, end], in order of their starts and ends."""
         if start < self._kept[0] or end > self._kept[1]:
             self._kept = start, end + _DAYS_KEPT * self._day
             self._occurrences = list(
@@ -106,7 +102,7 @@ class PolicySweep:
 
 
 class CollectionSweep:
-    """What the policies of one collection ask of a tick."""
+    """Find what the policies of one collection ask of a tick."""
 
     def __init__(
         self, admitted: tuple[Admitted, ...], query: Query, tick_milliseconds: int
@@ -118,7 +114,7 @@ class CollectionSweep:
         self._open: dict[Span, Interval] = {}
 
     def __call__(self, tick: int) -> Stretch[Relevance]:
-        """All ticks around with the same open occurrences, which may change each as much."""
+        """Return the ticks around with the same open occurrences, which may change as much."""
         first, last, spans = SINCE_EVER, FOR_EVER, set()
         changes, activities = [], []
         stretches = self._remembered.at(tick)
@@ -136,7 +132,6 @@ class CollectionSweep:
         return Stretch(first, last, Relevance(sensitivity, tuple(self._open.values())))
 
     def _interval(self, start: int, end: int) -> Interval:
-        """With delta(J)."""
         overlapping = chain.from_iterable(
             policy.overlapping(start, end) for policy in self._policies
         )
@@ -144,7 +139,12 @@ class CollectionSweep:
 
 
 class Sweep:
-    """The largest of what all collections ask."""
+    """Find the largest of what all collections ask of a tick.
+
+    Each policy is remembered by itself, then each collection, then all of them, so that a tick
+    costs next to nothing where nothing begins or ends, and otherwise little more than what does.
+    Source: Swellfish specification, sections 3 and 4.
+    """
 
     def __init__(self, collections: Sequence[CollectionSweep]) -> None:
         self.collections = collections
@@ -152,11 +152,11 @@ class Sweep:
         self._largest = Remembered([self._of_all])
 
     def at(self, tick: int) -> Relevance:
-        """Of a tick."""
+        """Return what is asked of a tick."""
         return self._largest.at(tick)[0].value
 
     def _of_all(self, tick: int) -> Stretch[Relevance]:
-        """All ticks around at which every collection gives the same answer."""
+        """Return the ticks around at which every collection gives the same answer."""
         stretches = self._remembered.at(tick)
         largest: dict[Span, Interval] = {}
         for stretch in stretches:
@@ -175,7 +175,7 @@ class Sweep:
 
 
 def _alike(occurrence: Occurrence, tick: int) -> Span:
-    """Ticks around that it may change as much as this one."""
+    """Return the ticks around that it may change as much as this one."""
     if min(occurrence.thresholds) == max(occurrence.thresholds):
         return occurrence.start, occurrence.end
     first = occurrence.start + occurrence.length - 1

@@ -1,36 +1,36 @@
-"""Delta_t: how far the statistic of one tick can move, given what each relevant policy allows.
-
-- `sum`, `vector_sum` (L1): changes of overlapping occurrences add up, to `largest_change` at most.
-- `count` of people who satisfy a predicate: 1 if anything can change at all.
-- `histogram`, each person in exactly one bin: 2, since a place is left and another one entered.
-- `multi_histogram`, each person in any number of bins, one per activity: thresholds count bins;
-  no more change than there are activities that the relevant policies are about.
-
->>> Query("sum", 2757).sensitivity([220, 100]), Query("sum", 300).sensitivity([220, 100])
-(320, 300)
->>> Query("count", 1).sensitivity([3, 1]), Query("histogram", 2).sensitivity([0, 0])
-(1, 0)
->>> rooms = Query("multi_histogram", 4, ("bath", "bed", "hall", "sauna"))
->>> rooms.sensitivity([2, 2], [("bath", "sauna"), ("sauna",)]), rooms.sensitivity([9], [()])
-(2, 4)
-
-Source: Swellfish specification, section 3.
-"""
+"""Delta_t: how far the statistic of one tick can move between neighbours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-QueryKind = Literal["sum", "vector_sum", "count", "histogram", "multi_histogram"]
+QueryKind = Literal["sum", "count", "histogram", "multi_histogram"]
 _FIXED = {"count": 1, "histogram": 2}
 
 
 @dataclass(frozen=True)
 class Query:
-    """The statistic of a tick. `largest_change`: by how many units (L1) a person can change it at
-    most, whatever policies say; `activities`: the bins of a `multi_histogram`, and only of it.
+    """Bound how far the statistic of a tick can move, given what each relevant policy allows.
 
-    Raises `ValueError` naming the field.
+    - `sum` (L1): changes of overlapping occurrences add up, to `largest_change` at most.
+    - `count` of people who satisfy a predicate: 1 if anything can change at all.
+    - `histogram`, each person in exactly one bin: 2, since a place is left and another one entered.
+    - `multi_histogram`, each person in any number of bins, one per activity: thresholds count bins;
+      no more change than there are activities that the relevant policies are about.
+
+    Parameters: `largest_change`, by how many units (L1) a person can change the statistic at most,
+    whatever policies say; `activities`, the bins of a `multi_histogram`, and only of it. Raises
+    `ValueError` naming the field.
+
+    >>> Query("sum", 2757).sensitivity([220, 100]), Query("sum", 300).sensitivity([220, 100])
+    (320, 300)
+    >>> Query("count", 1).sensitivity([3, 1]), Query("histogram", 2).sensitivity([0, 0])
+    (1, 0)
+    >>> rooms = Query("multi_histogram", 4, ("bath", "bed", "hall", "sauna"))
+    >>> rooms.sensitivity([2, 2], [("bath", "sauna"), ("sauna",)]), rooms.sensitivity([9], [()])
+    (2, 4)
+
+    Source: Swellfish specification, section 3.
     """
 
     kind: QueryKind
@@ -54,8 +54,11 @@ class Query:
     def sensitivity(
         self, changes: Sequence[int], activities: Sequence[tuple[str, ...]] | None = None
     ) -> int:
-        """For one person; `changes`: c_phi(t) of every occurrence that is relevant in the tick,
-        and which `activities` it is about, without names: any."""
+        """Return Delta_t for one person, in units.
+
+        `changes` are c_phi(t) of every occurrence that is relevant in the tick, and `activities`
+        those that it is about; without names: any.
+        """
         if self.kind in _FIXED:
             return _FIXED[self.kind] if any(changes) else 0
         most = self.largest_change
@@ -64,7 +67,7 @@ class Query:
         return min(sum(changes), most)
 
     def _touched(self, changes: Sequence[int], activities: Sequence[tuple[str, ...]]) -> int:
-        """How many activities the occurrences are about that can change anything."""
+        """Count the activities of occurrences that can change anything."""
         touched = {
             activity
             for change, about in zip(changes, activities, strict=True)

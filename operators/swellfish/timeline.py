@@ -1,41 +1,12 @@
-"""The policies of all people over time, with the changes that come while a stream runs.
+"""The policies of all people over time, with the changes that come while a stream runs."""
 
-Whoever it is has one collection of policies, and counts as if everybody had it: so what is asked of
-a tick is the largest of what any collection asks, and nobody has to be looked up.
-
-Moving a person from one collection to another one changes no number. An occurrence of the old one
-protects the person if it began before the move, and one of the new one if it begins at the move or
-later, and when all of those are over. So no interval of one overlaps an interval of the other, and
-within an interval J of either, the person has some of the occurrences of that collection, and no
-others: Delta_t and delta(J) are at most those of the collection, which are asked for anyway.
-
->>> from datetime import datetime
->>> from fugu.operators.swellfish.calendar import Once
->>> from fugu.operators.swellfish.zone import Zone
->>> def policy(name: str, hours: tuple[int, int], length: int, threshold: int) -> Policy:
-...     span = (datetime(1970, 1, 1, hour) for hour in hours)
-...     return Policy(name, Once(Zone("UTC", ((0, 0),)), *span), length, (threshold,))
->>> home = Collection("home", (policy("tea", (2, 4), 1, 10), policy("shower", (3, 7), 2, 22)))
->>> timeline = Policies(3_600_000, Query("sum", 100), (home,))
->>> [timeline.relevance(tick, b"").sensitivity for tick in range(1, 8)]
-[0, 10, 32, 22, 22, 22, 0]
->>> timeline.relevance(3, b"").intervals
-(Interval(start=2, end=3, affected=2), Interval(start=3, end=6, affected=3))
->>> longer = Change("home", effective=3, removes="tea", adds=policy("tea", (3, 9), 1, 10))
->>> timeline.decision(b"", longer.to_bytes(), now=3)
-Decision(effective=3, first=None, waits_for=(2, 3), runs_out=(2, 3))
-
-Source: Swellfish specification, sections 2 to 4.
-"""
-
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from fugu.operators.swellfish.change import Change
 from fugu.operators.swellfish.changes import Admissions, decoded, encoded, policy_data, still_needed
 from fugu.operators.swellfish.decision_words import in_words
-from fugu.operators.swellfish.occurrences import Decision, admit, first_free, open_spans
+from fugu.operators.swellfish.occurrences import Decision, admit
 from fugu.operators.swellfish.plain_data import plain_json
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.relevance import Relevance
@@ -50,7 +21,31 @@ _SWEEPS = 4
 
 @dataclass(frozen=True)
 class Policies:
-    """A `Timeline`; see the module. Raises `ValueError` naming the field."""
+    """Tell what the policies of all people ask of every tick, with the changes that come.
+
+    Each person has one collection of policies, and counts as if everybody had it: so what is asked
+    of a tick is the largest of what any collection asks, and nobody has to be looked up.
+
+    Moving a person from one collection to another one changes no number. An occurrence of the old
+    one protects the person if it began before the move, and one of the new one if it begins at the
+    move or later, and when all of those are over. So no interval of one overlaps an interval of the
+    other, and within an interval J of either, the person has some of the occurrences of that
+    collection, and no others: Delta_t and delta(J) are at most those of the collection, which are
+    asked for anyway.
+
+    Raises `ValueError` naming the field.
+
+    >>> from fugu.operators.swellfish.household import HOUSEHOLD
+    >>> [HOUSEHOLD.relevance(tick, b"").sensitivity for tick in range(8)]
+    [0, 100, 320, 220, 220, 220, 0, 50]
+    >>> HOUSEHOLD.relevance(2, b"").intervals
+    (Interval(start=1, end=2, affected=2), Interval(start=2, end=5, affected=3))
+    >>> gone = Change("home", effective=3, removes="shower", adds=None)
+    >>> HOUSEHOLD.decision(b"", gone.to_bytes(), now=3)
+    Decision(effective=3, first=None, waits_for=None, runs_out=(2, 5))
+
+    Source: Swellfish specification, sections 2 to 4.
+    """
 
     tick_milliseconds: int
     query: Query
@@ -68,7 +63,7 @@ class Policies:
 
     @property
     def largest_sensitivity(self) -> int:
-        """That of the query."""
+        """Return the largest change of the query."""
         return self.query.largest_change
 
     @property
@@ -79,14 +74,14 @@ class Policies:
         return max(lengths, default=1)
 
     def relevance(self, tick: int, changes: bytes) -> Relevance:
-        """The largest sensitivity of all collections, and every open interval with the largest
-        delta(J) of those that have it; for ticks that know of the changes."""
+        """Return the largest sensitivity of all collections, and every open interval with the
+        largest delta(J) of those that have it; for ticks that know of the changes."""
         if changes not in self._sweeps:
             self._remember(changes)
         return self._sweeps[changes].at(tick)
 
     def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
-        """See `admission`. Raises `ValueError` naming the policy and the field."""
+        """Add a change (`occurrences.admit`); `ValueError` names the policy and the field."""
         wanted = Change.from_bytes(change)
         admissions, _ = self._after(changes, wanted, now)
         after = encoded(
@@ -103,34 +98,17 @@ class Policies:
         return after
 
     def decision(self, changes: bytes, change: bytes, now: int) -> Decision:
-        """What `changed` makes of it."""
+        """Return what `changed` decides on a change."""
         return self._after(changes, Change.from_bytes(change), now)[1]
 
     def explained(self, changes: bytes, change: bytes, now: int) -> str:
-        """The same in words."""
+        """Tell what `changed` decides on a change, in words."""
         asked = Change.from_bytes(change)
         decision = self.decision(changes, change, now)
         return in_words(asked, decision, self.tick_milliseconds)
 
-    def protects_from(
-        self, changes: bytes, left: Sequence[str], joined: str, tick: int
-    ) -> int | None:
-        """The start of the first occurrence of the collection `joined` that protects a person who
-        moves there at `tick`, which must know of the move; None: there is none.
-
-        `left`: the collection that the person comes from, and earlier ones, if there were any.
-        """
-        admissions = decoded(changes, self.collections)
-        for name in (*left, joined):
-            if name not in admissions:
-                raise ValueError(f"collection {name}: is not known")
-        come_from = [one for name in left for one in admissions[name]]
-        free = first_free(tick, open_spans(come_from, tick, self.tick_milliseconds))
-        spans = [one.next_span(free, self.tick_milliseconds) for one in admissions[joined]]
-        return min((span[0] for span in spans if span is not None), default=None)
-
     def digest(self) -> bytes:
-        """Of all fields."""
+        """Identify all fields, in 32 bytes."""
         zones: list[object] = []
         collections = {
             collection.id: [policy_data(policy, zones) for policy in collection.policies]

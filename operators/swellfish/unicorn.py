@@ -1,34 +1,4 @@
-"""Unicorn: a noisy look says whether a tick is worth a sample; half of epsilon each.
-
-Claim. Swellfish privacy: a single secret of a person's policies is protected with epsilon on the
-whole output, up to the delta of finite precision, and what c relevance intervals cover with c times
-epsilon. A decision costs epsilon / 2 divided by the largest delta(J) of the open intervals, whether
-or not a sample follows, so that those that can matter cost epsilon / 2; samples cost as those of
-`unicorn_ps` do, with epsilon / 2. The test is that of `operators.wevent.strategy`. Before the first
-release there is nothing to compare with: it is sampled without a decision.
-
-Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`.
-
->>> import numpy as np
->>> from fugu.operators.mechanism import Inputs
->>> from fugu.operators.randomness import DrawScope, tick_position
->>> from fugu.operators.secret import Secret
->>> from fugu.operators.registry.policies import HOUSEHOLD
->>> from fugu.operators.swellfish.strategy import Status
->>> unicorn = Unicorn(HOUSEHOLD, bins=1, epsilon=10.0)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "unicorn", 1, unicorn.law_digest())
->>> state, became = unicorn.start(1), []
->>> for tick in range(8):
-...     draws = scope.draws([b"zone"], [tick_position("kitchen", tick)])
-...     values = np.array([[500 + 40_000 * (tick >= 4)]])
-...     state, releases = unicorn.step(state, Inputs(values), draws)
-...     became.append(Status(releases.annotations["status"][0]).name)
->>> became
-['NOTHING', 'SAMPLED', 'REPEATED', 'REPEATED', 'SAMPLED', 'REPEATED', 'REPEATED', 'REPEATED']
-
-Source: Swellfish specification, section 5.3, which corrects the paper: Algorithm 4 passes all of
-epsilon on to Algorithm 3, and not the half that decisions leave.
-"""
+"""Unicorn: a noisy dissimilarity test, charged to the budget, says whether to sample a tick."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -39,7 +9,27 @@ from fugu.operators.swellfish.unicorn_ps import UnicornPS
 
 @dataclass(frozen=True, eq=False)
 class Unicorn(UnicornPS):
-    """A decision, and perhaps a sample; see the module for claim, parameters, shapes and source."""
+    """Sample a tick where a noisy dissimilarity test says that it pays; half of epsilon each.
+
+    Claim. Swellfish privacy, as for `PolicyStrategy`. A decision costs epsilon / 2 divided by the
+    largest delta(J) of the open intervals, whether or not a sample follows, so that those that can
+    matter cost epsilon / 2; samples cost as those of `UnicornPS` do, with epsilon / 2. The test is
+    that of `operators.wevent.strategy`. Before the first release there is nothing to compare with:
+    it is sampled without a decision.
+
+    Parameters: those of `PolicyStrategy`, as are input, release and errors.
+
+    >>> from fugu.operators.swellfish.household import HOUSEHOLD
+    >>> from fugu.operators.swellfish.strategy import Status
+    >>> from fugu.operators.trial import released
+    >>> unicorn = Unicorn(HOUSEHOLD, bins=1, epsilon=20.0)
+    >>> ticks = released(unicorn, [[500]] * 4 + [[40_500]] * 2)
+    >>> [Status(tick.annotations["status"][0]).name for tick in ticks]
+    ['NOTHING', 'SAMPLED', 'REPEATED', 'REPEATED', 'SAMPLED', 'SAMPLED']
+
+    Source: Swellfish specification, section 5.3, which corrects the paper: Algorithm 4 passes all
+    of epsilon on to Algorithm 3, and not the half that decisions leave.
+    """
 
     kind: ClassVar[str] = "unicorn"
     claim: ClassVar[str] = (
@@ -50,12 +40,12 @@ class Unicorn(UnicornPS):
 
     @property
     def cap(self) -> int:
-        """One half; the other one is for decisions."""
+        """Return one half of epsilon; the other one is for decisions."""
         return self.units // 2
 
     @property
     def decides(self) -> bool:
-        """It does."""
+        """Return that the data decide on a publication."""
         return True
 
     @property

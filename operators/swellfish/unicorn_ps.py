@@ -1,39 +1,4 @@
-"""UnicornPS: every tick is sampled, and intervals share out what their largest charges leave.
-
-Claim. Swellfish privacy: a single secret of a person's policies is protected with epsilon on the
-whole output, up to the delta of finite precision, and what c relevance intervals cover with c times
-epsilon. Neighbours differ at no more than delta(J) ticks of an interval J, so that only so many of
-its charges count, the largest ones, and these add up to epsilon at most. Each open interval
-proposes an even share of epsilon, or of what is left if that is more; the least proposal is spent.
-
-Parameters: those of `unicorn_is`. Input and release: as for `unicorn_is`.
-
->>> import numpy as np
->>> from fugu.operators.mechanism import Inputs
->>> from fugu.operators.randomness import DrawScope, tick_position
->>> from fugu.operators.secret import Secret
->>> from fugu.operators.registry.policies import HOUSEHOLD
->>> always = UnicornPS(HOUSEHOLD, bins=1, epsilon=1.0, irrelevant="exact")
->>> scope = DrawScope(Secret(bytes(32)), "demo", "ps", 1, always.law_digest())
->>> state = always.start(1)
->>> for tick in range(8):
-...     draws = scope.draws([b"zone"], [tick_position("kitchen", tick)])
-...     state, releases = always.step(state, Inputs(np.array([[500]])), draws)
-...     print(releases.values[0, 0], releases.annotations["publication_epsilon"].round(3)[0])
-500 0.0
-441 0.5
--589 0.333
-1511 0.333
-1342 0.333
--462 0.333
-500 0.0
-560 1.0
-
-Source: Swellfish specification, section 5.2: Algorithm 3, corrected, which gives back the smallest
-of the largest charges where the paper prints that it takes it. What a person's own collection of
-policies would allow beyond the worst one (section 5.4) is not used: ledgers are of intervals, not
-of people.
-"""
+"""UnicornPS: every tick is sampled, and intervals share out what their largest charges leave."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -43,7 +8,30 @@ from fugu.operators.swellfish.interval_strategy import IntervalStrategy, Ledgers
 
 @dataclass(frozen=True, eq=False)
 class UnicornPS(IntervalStrategy):
-    """A sample at every tick; see the module for claim, parameters, shapes and source."""
+    """Sample every tick with the least that any open relevance interval proposes.
+
+    Claim. Swellfish privacy, as for `PolicyStrategy`. Neighbours differ at no more than delta(J)
+    ticks of an interval J, so that only so many of its charges count, the largest ones, and these
+    add up to epsilon at most. Each open interval proposes an even share of epsilon, or of what is
+    left if that is more.
+
+    Parameters: those of `PolicyStrategy`, as are input, release and errors.
+
+    >>> from fugu.operators.swellfish.household import HOUSEHOLD
+    >>> from fugu.operators.trial import released
+    >>> always = UnicornPS(HOUSEHOLD, bins=1, epsilon=1.0, irrelevant="exact")
+    >>> for tick in released(always, [[500]] * 4):
+    ...     print(tick.values[0, 0], tick.annotations["publication_epsilon"][0].round(3))
+    500 0.0
+    583 0.5
+    1116 0.333
+    156 0.333
+
+    Source: Swellfish specification, section 5.2: Algorithm 3, corrected, which gives back the
+    smallest of the largest charges where the paper prints that it takes it. What a person's own
+    collection of policies would allow beyond the worst one (section 5.4) is not used: ledgers are
+    of intervals, not of people.
+    """
 
     kind: ClassVar[str] = "unicorn_ps"
     claim: ClassVar[str] = "the charges of an interval that can matter add up to epsilon at most"

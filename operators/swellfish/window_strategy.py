@@ -1,17 +1,4 @@
-"""What w-event strategies share that know the sensitivity of every tick, and nothing of intervals.
-
-They spread budgets over windows of a fixed number of ticks, as `operators.wevent.allocation` does,
-and draw noise for the sensitivity of the tick instead of that of a whole contribution. A tick of
-sensitivity 0 takes its place in the window and is charged nothing. With `irrelevant: exact` it is
-published as it is, as the paper has it; with `repeat` it repeats what is older than it could be,
-and the strategy is worse than it would be in the paper, but says nothing about such ticks. A first
-release is not decided upon.
-
-A window bounds what an interval spends only if it is as long: while a longer one is open, nothing
-is published, so that the claim holds whatever policies people add.
-
-Source: Swellfish specification, section 6 (TS variants).
-"""
+"""The step of strategies that spread epsilon over windows: the TS baselines."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +11,7 @@ from fugu.operators.mechanism import State
 from fugu.operators.swellfish.relevance import Relevance
 from fugu.operators.swellfish.strategy import PolicyStrategy
 from fugu.operators.wevent.allocation import Offer, Rule
-from fugu.operators.wevent.strategy import LARGEST_WINDOW, require_size
+from fugu.operators.wevent.limits import LARGEST_WINDOW, require_size
 
 _PREFIX = "rule_"
 _COVERED = "covered"
@@ -32,9 +19,24 @@ _COVERED = "covered"
 
 @dataclass(frozen=True, eq=False)
 class WindowStrategy(PolicyStrategy[State]):
-    """A rule for windows of `window` ticks; see the module.
+    """Spread epsilon over windows, with noise for the sensitivity of each tick.
 
-    State: the columns of the rule, too, whose ticks count positions.
+    Claim. Swellfish privacy, as for `PolicyStrategy`. A window bounds what an interval spends only
+    if it is as long: while a longer one is open, nothing is published, so that the claim holds
+    whatever policies people add.
+
+    A baseline that knows how much policies hide in a tick, and not for how long. It spreads budgets
+    over windows of a fixed number of ticks, as `operators.wevent.allocation` does, and draws noise
+    for the sensitivity of the tick instead of that of a whole contribution. A tick of sensitivity 0
+    takes its place in the window and is charged nothing. With `irrelevant: exact` it is published
+    as it is, as the paper has it; with `repeat` it repeats what is older than it could be, and the
+    strategy is worse than it would be in the paper, but says nothing about such ticks. A first
+    release is not decided upon.
+
+    Parameters: those of `PolicyStrategy`, and `window` in ticks, as many as the longest relevance
+    interval has. Input, release and errors: as for `PolicyStrategy`. State: the columns of the
+    rule, too, whose ticks count positions. Source: Swellfish specification, section 6 (TS
+    variants).
     """
 
     window: int
@@ -50,7 +52,7 @@ class WindowStrategy(PolicyStrategy[State]):
 
     @property
     def decides(self) -> bool:
-        """As the rule does."""
+        """Return whether the rule decides."""
         return self.rule_class.decides
 
     @property
@@ -58,7 +60,7 @@ class WindowStrategy(PolicyStrategy[State]):
         return 2 * self.window
 
     def start(self, rows: int) -> State:
-        """The rule has seen no tick."""
+        """Return the state at tick 0, with that of a rule that has seen no tick."""
         return {**super().start(rows), **_prefixed(self.rule.start(rows))}
 
     def _open(self, state: State, relevances: list[Relevance]) -> State:
@@ -85,7 +87,7 @@ class WindowStrategy(PolicyStrategy[State]):
         return min(self.window, super()._longest)
 
     def audit(self) -> Mapping[str, object]:
-        """How long relevance intervals may be, too."""
+        """Return also how long relevance intervals may be."""
         return {
             **super().audit(),
             "longest relevance interval in which anything is published, in ticks": self.window,

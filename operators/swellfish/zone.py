@@ -1,35 +1,32 @@
-"""A time zone as data: what clocks on its walls show, and when.
-
-Where clocks are put back, a local time happens twice; where they are put forward, it never does. A
-span of time that begins or ends at such a time is made longer, never shorter: it begins at the
-`earliest` instant that can be meant, and ends at the `latest`.
-
->>> hour = 3600
->>> zone = Zone("two shifts", ((0, 0), (10 * hour, hour), (20 * hour, 0)))
->>> zone.earliest(5 * hour) / hour, zone.latest(5 * hour) / hour
-(5.0, 5.0)
->>> zone.earliest(int(10.5 * hour)) / hour, zone.latest(int(10.5 * hour)) / hour  # never shown
-(9.5, 10.5)
->>> zone.earliest(int(20.5 * hour)) / hour, zone.latest(int(20.5 * hour)) / hour  # shown twice
-(19.5, 20.5)
-
-Source: Swellfish specification, section 2 (expansion).
-"""
+"""A time zone as data."""
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import Any
 
-from fugu.operators.swellfish.plain_data import integer, items, members, text
+from fugu.operators.swellfish.plain_data import PlainData
 
 DAY = 86_400
 
 
 @dataclass(frozen=True)
-class Zone:
-    """`transitions`: from which second on (UTC, since 1970) clocks are how many seconds ahead of
-    UTC. The first holds since ever, whatever its second is, and the last for ever."""
+class Zone(PlainData):
+    """Tell what clocks on the walls of a time zone show, and when.
+
+    `transitions`: from which second on (UTC, since 1970) clocks are how many seconds ahead of UTC.
+    The first holds since ever, whatever its second is, and the last for ever. Where clocks are put
+    back, a local time happens twice; where they are put forward, it never does. A span of time that
+    begins or ends at such a time is made longer, never shorter: it begins at the `earliest` instant
+    that can be meant, and ends at the `latest`. Raises `ValueError` naming the field.
+
+    >>> zone = Zone("two shifts", ((0, 0), (36_000, 3600), (72_000, 0)))
+    >>> [zone.earliest(second) for second in (18_000, 37_800, 73_800)]  # once, never, twice shown
+    [18000, 34200, 70200]
+    >>> [zone.latest(second) for second in (18_000, 37_800, 73_800)]
+    [18000, 37800, 73800]
+
+    Source: Swellfish specification, section 2 (expansion).
+    """
 
     name: str
     transitions: tuple[tuple[int, int], ...]
@@ -55,29 +52,9 @@ class Zone:
         object.__setattr__(self, "_entered", tuple(accumulate(reversed(entered), min))[::-1])
 
     def earliest(self, local: int) -> int:
-        """UTC second of a local second, by the first offset that clocks leave after showing it."""
+        """Return the UTC second of a local one, by the first offset left after showing it."""
         return local - self.transitions[bisect_right(self._left, local)][1]
 
     def latest(self, local: int) -> int:
-        """UTC second of a local second, by the last offset that clocks enter before showing it."""
+        """Return the UTC second of a local one, by the last offset entered before showing it."""
         return local - self.transitions[bisect_right(self._entered, local)][1]
-
-    def to_data(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return {"name": self.name, "transitions": [list(pair) for pair in self.transitions]}
-
-    @staticmethod
-    def from_data(data: object) -> "Zone":
-        """What `to_data` gave, or a zone, which many policies may share; raises `ValueError` naming
-        the field."""
-        if isinstance(data, Zone):
-            return data
-        given = members(data, "name", "transitions")
-        pairs = [items("transitions", pair) for pair in items("transitions", given["transitions"])]
-        if any(len(pair) != 2 for pair in pairs):
-            raise ValueError("transitions: must be pairs of a second and an offset")
-        transitions = tuple(
-            (integer("transitions", second), integer("transitions", offset))
-            for second, offset in pairs
-        )
-        return Zone(text("name", given["name"]), transitions)

@@ -1,33 +1,14 @@
-"""How the budget of a window is spread over its ticks: integers in, integers out, no noise.
-
-Claim. Whatever is published and skipped, and whatever the flags say, no `window` consecutive ticks
-are charged more than `epsilon`. Budgets are integers, in units of 2^-40 nat, and halving rounds
-down, so the claim holds in exact arithmetic; `Rule.settle` checks it again at every tick.
-
-A rule first makes an `Offer`: what a look at the data costs (`decision`, always charged), and what
-a publication would cost now (0 where none is possible). `settle` then moves the state on, given
-what was published. The mechanisms of this package use the same rules, with noise.
-
->>> nat = 2**40
->>> publish, flags = np.array([[1, 0, 1, 1, 1]]), np.array([[0, 0, 0, 1, 1]])
->>> charged = allocate("pba", window=3, epsilon=nat, wishes=publish, flags=flags)
->>> (charged.publication[0] / nat).tolist()
-[0.125, 0.0, 0.0625, 0.1875, 0.09375]
-
-Source: PBA specification, sections 2, 4, 6 (caps) and 8.
-"""
+"""Rules that spread the budget of a window over its ticks: integers in, integers out, no noise."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.operators.budget_units import add_spent
-from fugu.operators.mechanism import Array, Integers, State
+from fugu.operators.mechanism import Integers, State
 from fugu.operators.wevent.cap import Cap
 
 Booleans = NDArray[np.bool_]
@@ -35,7 +16,7 @@ Booleans = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Offer:
-    """What the current tick may cost each row, in units."""
+    """State what the current tick may cost each row, in units of 2^-40 nat."""
 
     decision: Integers
     """Charged in any case."""
@@ -45,21 +26,29 @@ class Offer:
     """What the rule will remember of a publication."""
 
 
-class Outcome(IntEnum):
-    """What became of a tick."""
-
-    PUBLISHED = 0
-    SKIPPED = 1
-    """It could have been published, and was not wished."""
-    IMPOSSIBLE = 2
-    """Nothing was offered: nullified, between two samples, or below the resolution."""
-
-
 @dataclass(frozen=True)
 class Rule(ABC):
-    """One way to spread `epsilon` units over `window` ticks.
+    """Spread `epsilon` units of 2^-40 nat over every `window` consecutive ticks.
 
-    A publication that could be offered fewer than `smallest` units is not offered.
+    Claim. Whatever is published and skipped, and whatever the flags say, no `window` consecutive
+    ticks are charged more than `epsilon`. Budgets are integers, and halving rounds down, so the
+    claim holds in exact arithmetic; `settle` checks it again at every tick.
+
+    A rule first makes an `Offer`: what a look at the data costs (`decision`, always charged), and
+    what a publication would cost now (0 where none is possible, or where it could be offered fewer
+    than `smallest` units). `settle` then moves the state on, given what was published.
+
+    >>> rule = BudgetDistribution(window=2, epsilon=80)
+    >>> state, flags = rule.start(1), np.zeros(1, dtype=bool)
+    >>> for _ in range(3):
+    ...     offer = rule.offer(state, flags)
+    ...     state = rule.settle(state, offer, offer.publication > 0)
+    ...     print(offer.decision[0], offer.publication[0])
+    20 20
+    20 10
+    20 15
+
+    Source: PBA specification, sections 2, 4, 6 (caps) and 8.
     """
 
     window: int
@@ -72,7 +61,7 @@ class Rule(ABC):
 
     @property
     def decision(self) -> int:
-        """What the decision of a tick is charged: half the budget, spread evenly."""
+        """Return what the decision of a tick is charged: half the budget, spread evenly."""
         if not self.decides:
             return 0
         share = self.epsilon // (2 * self.window)
@@ -80,7 +69,7 @@ class Rule(ABC):
 
     @property
     def most(self) -> int:
-        """No window is charged more."""
+        """Return the most units that a window is charged."""
         uncapped = self._most()
         if self.cap is None:
             return uncapped
@@ -88,15 +77,15 @@ class Rule(ABC):
 
     @abstractmethod
     def _most(self) -> int:
-        """No window is charged more, without a cap."""
+        """Return the most units that a window is charged without a cap."""
 
     @property
     @abstractmethod
     def largest(self) -> int:
-        """No publication is offered more units than this, before a cap."""
+        """Return the most units that a publication is offered, before a cap."""
 
     def start(self, rows: int) -> State:
-        """No tick has passed: `recent` holds the charges of the last `window - 1`."""
+        """Return the state before the first tick; `recent` holds the last `window - 1` charges."""
         return {
             "tick": np.zeros(rows, dtype=np.int64),
             "recent": np.zeros((rows, self.window - 1), dtype=np.int64),
@@ -105,10 +94,10 @@ class Rule(ABC):
 
     @abstractmethod
     def offer(self, state: State, flags: Booleans) -> Offer:
-        """For the next tick; `flags` says for which rows correlation is said to exist."""
+        """Make the offer of the next tick; `flags` says for which rows correlation is reported."""
 
     def settle(self, state: State, offer: Offer, published: Booleans) -> State:
-        """The columns of the rule after this tick."""
+        """Return the columns of the rule after this tick; `ArithmeticError` beyond epsilon."""
         charge = offer.decision + np.where(published, offer.publication, 0)
         if (state["recent"].sum(axis=1) + charge > self.epsilon).any():
             raise ArithmeticError(
@@ -122,7 +111,7 @@ class Rule(ABC):
         }
 
     def _offer(self, publication: Integers, share: Integers | None = None) -> Offer:
-        """Capped, and nothing below the resolution."""
+        """Cap the offer, and withdraw it below the resolution."""
         if self.cap is not None:
             publication = np.minimum(publication, self.cap.publication)
         publication = np.where(publication < self.smallest, 0, publication)
@@ -132,7 +121,7 @@ class Rule(ABC):
 
 
 class Uniform(Rule):
-    """The same at every tick, and no decision."""
+    """Offer the same at every tick, without a decision."""
 
     decides = False
 
@@ -141,16 +130,16 @@ class Uniform(Rule):
 
     @property
     def largest(self) -> int:
-        """One tick's part."""
+        """Return one tick's part."""
         return self.epsilon // self.window
 
     def offer(self, state: State, flags: Booleans) -> Offer:
-        """One tick's part."""
-        return self._offer(np.full(len(flags), self.epsilon // self.window, dtype=np.int64))
+        """Offer one tick's part."""
+        return self._offer(np.full(len(flags), self.largest, dtype=np.int64))
 
 
 class Sample(Rule):
-    """All of it at ticks 1, window + 1, 2 window + 1, ..."""
+    """Offer all of it at ticks 1, window + 1, 2 window + 1, ..."""
 
     decides = False
 
@@ -159,16 +148,16 @@ class Sample(Rule):
 
     @property
     def largest(self) -> int:
-        """All of it."""
+        """Return all of epsilon."""
         return self.epsilon
 
     def offer(self, state: State, flags: Booleans) -> Offer:
-        """All or nothing."""
+        """Offer all or nothing."""
         return self._offer(np.where(state["tick"] % self.window == 0, self.epsilon, 0))
 
 
 class BudgetDistribution(Rule):
-    """A publication may cost half of what publications of the window have left of their half."""
+    """Offer a publication half of what those of the window have left of their half."""
 
     def _most(self) -> int:
         pool = self.epsilon // 2
@@ -178,19 +167,19 @@ class BudgetDistribution(Rule):
 
     @property
     def largest(self) -> int:
-        """Half of the half, where nothing else was published."""
+        """Return half of the half, where nothing else was published."""
         return self.epsilon // 2 // 2
 
     def start(self, rows: int) -> State:
-        """`shares` holds what publications took from their half, tick by tick."""
+        """Return also `shares`, what publications took from their half, tick by tick."""
         return {**super().start(rows), "shares": np.zeros((rows, self.window - 1), dtype=np.int64)}
 
     def offer(self, state: State, flags: Booleans) -> Offer:
-        """Half of the rest."""
+        """Offer half of the rest."""
         return self._offer(self._half(state))
 
     def settle(self, state: State, offer: Offer, published: Booleans) -> State:
-        """A tick without a publication takes nothing."""
+        """Return also `shares`; a tick without a publication takes nothing."""
         taken = np.where(published, offer.share, 0)
         return {
             **super().settle(state, offer, published),
@@ -203,14 +192,14 @@ class BudgetDistribution(Rule):
 
 
 class PrivacyBudgetAllocation(BudgetDistribution):
-    """Budget distribution that spends only one half of each share, unless it is flagged.
+    """Offer only one half of each share of budget distribution, unless the tick is flagged.
 
     In the words of the specification, s is half of what is computed here, a flagged publication
     absorbs as much again, and the pool is epsilon / 4: the same numbers, and integers.
     """
 
     def offer(self, state: State, flags: Booleans) -> Offer:
-        """The whole share if flagged, else one half; a cap lowers what is taken, too."""
+        """Offer the whole share if flagged, else one half; a cap lowers what is taken, too."""
         whole = self._half(state)
         wanted = np.where(flags, whole, whole // 2)
         offered = self._offer(wanted)
@@ -220,31 +209,31 @@ class PrivacyBudgetAllocation(BudgetDistribution):
 
 
 class BudgetAbsorption(Rule):
-    """A publication absorbs what skipped ticks did not spend; as many ticks after it are silent."""
+    """Let a publication absorb what skipped ticks left, and keep as many ticks after it silent."""
 
     def _most(self) -> int:
         return 2 * self.window * (self.epsilon // (2 * self.window))
 
     @property
     def largest(self) -> int:
-        """What a window of ticks without a publication leaves."""
+        """Return what a window of ticks without a publication leaves."""
         return self.window * (self.epsilon // (2 * self.window))
 
     def start(self, rows: int) -> State:
-        """`last`: the tick of the last publication, 0 before the first; `multiple`: of how many
-        ticks it had the budget."""
+        """Return also `last`, the tick of the last publication, 0 before the first, and `multiple`:
+        of how many ticks it had the budget."""
         ticks = np.zeros(rows, dtype=np.int64)
         return {**super().start(rows), "last": ticks, "multiple": ticks.copy()}
 
     def offer(self, state: State, flags: Booleans) -> Offer:
-        """The budget of this tick and of those since the last silent one; nothing if silent."""
+        """Offer the budget of this tick and of those since the last silent one; 0 if silent."""
         silent = np.maximum(state["multiple"] - 1, 0)
         since = state["tick"] + 1 - state["last"] - silent
         multiple = np.where(since > 0, np.minimum(since, self.window), 0)
         return self._offer(multiple * (self.epsilon // (2 * self.window)), multiple)
 
     def settle(self, state: State, offer: Offer, published: Booleans) -> State:
-        """Silence follows the multiple, also where a cap lowered the charge."""
+        """Return also the multiple, which silence follows, even where a cap lowered the charge."""
         return {
             **super().settle(state, offer, published),
             "last": np.where(published, state["tick"] + 1, state["last"]),
@@ -252,51 +241,8 @@ class BudgetAbsorption(Rule):
         }
 
 
-RULES: Mapping[str, type[Rule]] = {
-    "uniform": Uniform,
-    "sample": Sample,
-    "budget_distribution": BudgetDistribution,
-    "budget_absorption": BudgetAbsorption,
-    "pba": PrivacyBudgetAllocation,
-}
-
-
-@dataclass(frozen=True)
-class Allocated:
-    """What every tick is charged, `(rows, ticks)`, in units, and what became of it."""
-
-    decision: Integers
-    publication: Integers
-    outcome: Integers
-
-
-def allocate(
-    method: str,
-    *,
-    window: int,
-    epsilon: int,
-    wishes: Array,
-    flags: Array | None = None,
-    cap: Cap | None = None,
-) -> Allocated:
-    """Follow `wishes` to publish and `flags`, both `(rows, ticks)`, with `epsilon` units."""
-    rule = RULES[method](window, epsilon, cap=cap)
-    wished = np.asarray(wishes, dtype=bool) | (not rule.decides)
-    flagged = np.zeros_like(wished) if flags is None else np.asarray(flags, dtype=bool)
-    state, ticks = rule.start(len(wished)), []
-    for tick in range(wished.shape[1]):
-        offer = rule.offer(state, flagged[:, tick])
-        possible = offer.publication > 0
-        published = wished[:, tick] & possible
-        state = rule.settle(state, offer, published)
-        outcome = np.where(possible, Outcome.SKIPPED, Outcome.IMPOSSIBLE)
-        outcome = np.where(published, Outcome.PUBLISHED, outcome)
-        ticks.append((offer.decision, np.where(published, offer.publication, 0), outcome))
-    return Allocated(*(np.stack(column, axis=1) for column in zip(*ticks, strict=True)))
-
-
 def window_spend(state: State, charge: Integers) -> Integers:
-    """What a window is charged that ends with a tick of this charge; `state` is that before it."""
+    """Return what a window is charged that ends with this charge; `state` is that before it."""
     spend: Integers = state["recent"].sum(axis=1) + charge
     return spend
 

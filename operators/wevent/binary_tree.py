@@ -1,46 +1,13 @@
-"""Running totals by a binary tree: every tick counts in few blocks, and each has noise once.
-
-Claim. Over a declared `horizon` of T ticks, what one person contributes to any `window` consecutive
-ticks is epsilon-DP in all releases together, up to the delta of finite precision. With a window of
-1 this is the event level of the literature, with a window of T its user level. Everything one
-person contributes within the horizon is (T / window) epsilon-DP.
-
-Block of 1, 2, 4, ... ticks are closed as in binary counting: tick t closes one block, as long as
-the lowest bit of t is worth, and the total up to t is the sum of one block for each bit of t. A
-tick lies in at most l = floor(log2 T) + 1 blocks, so a window changes the sums of all blocks
-together by at most window * l * sensitivity in L1, and noise of scale window * l * sensitivity /
-epsilon is drawn once for each block. After the horizon nothing is released but the last total.
-
-Parameters: those of `uniform` but for `cap`, and `horizon` in ticks. Input: integers `(rows, bins)`
-per tick. Release: integers `(rows, bins)`, the totals of all ticks so far, unbiased. State: `sums`
-and `noisy`, one open block per level.
-
->>> import numpy as np
->>> from fugu.operators.mechanism import Inputs
->>> from fugu.operators.randomness import DrawScope, tick_position
->>> from fugu.operators.secret import Secret
->>> tree = BinaryTree(bins=1, window=1, epsilon=1.0, sensitivity=1, horizon=3)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "tree", 1, tree.law_digest())
->>> state, totals = tree.start(1), []
->>> for tick in range(4):
-...     draws = scope.draws([b"zones"], [tick_position("vitals", tick)])
-...     state, releases = tree.step(state, Inputs(np.array([[500]])), draws)
-...     totals += releases.values[0].tolist()
->>> totals
-[499, 998, 1491, 1491]
-
-Source: real-time release specification, section 7; Chan, Shi and Song 2011.
-"""
+"""Binary tree: running totals in which every tick counts in few blocks, each with noise once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from typing import ClassVar
 
 import numpy as np
 
 from fugu.operators.budget_units import UNITS_PER_NAT, add_spent, in_nats
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import digest_of
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
@@ -48,18 +15,15 @@ from fugu.operators.noise.additive import finite_precision_delta
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
 from fugu.operators.release_digest import extended
 from fugu.operators.wevent.guarantees import window_guarantee
-from fugu.operators.wevent.strategy import (
+from fugu.operators.wevent.limits import (
     LARGEST_BINS,
     LARGEST_VALUE,
-    Tick,
-    digests,
-    kinds_of,
     require_length,
     require_size,
-    standard_errors,
     units_below,
     vectors,
 )
+from fugu.operators.wevent.tick import Tick, digests, kinds_of, standard_errors
 
 LARGEST_HORIZON = 2**16
 """With it, totals of the largest values fit 64 bits."""
@@ -67,10 +31,32 @@ LARGEST_HORIZON = 2**16
 
 @dataclass(frozen=True, eq=False)
 class BinaryTree:
-    """Noisy running totals; see the module for claim, parameters, shapes and source.
+    """Publish noisy running totals, made of blocks of ticks that have noise once each.
 
+    Claim. Over a declared `horizon` of T ticks, what one person contributes to any `window`
+    consecutive ticks is epsilon-DP in all releases together, up to the delta of finite precision.
+    With a window of 1 this is the event level of the literature, with a window of T its user level.
+    Everything one person contributes within the horizon is (T / window) epsilon-DP.
+
+    Blocks of 1, 2, 4, ... ticks are closed as in binary counting: tick t closes one block, as long
+    as the lowest bit of t is worth, and the total up to t is the sum of one block for each bit of
+    t. A tick lies in at most l = floor(log2 T) + 1 blocks, so a window changes the sums of all
+    blocks together by at most window * l * sensitivity in L1, and noise of scale window * l *
+    sensitivity / epsilon is drawn once for each block. After the horizon nothing is released but
+    the last total.
+
+    Parameters: those of `Strategy` but for `cap`, and `horizon` in ticks. Input: integers
+    `(rows, bins)` per tick. Release: integers `(rows, bins)`, the totals of all ticks so far,
+    unbiased. State: `sums` and `noisy`, one open block per level.
     Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
     not `(rows, bins)`.
+
+    >>> from fugu.operators.trial import released
+    >>> tree = BinaryTree(bins=1, window=1, epsilon=1.0, sensitivity=1, horizon=3)
+    >>> [int(tick.values[0, 0]) for tick in released(tree, [[500]] * 4)]
+    [498, 1000, 1497, 1497]
+
+    Source: real-time release specification, section 7; Chan, Shi and Song 2011.
     """
 
     bins: int
@@ -100,21 +86,21 @@ class BinaryTree:
 
     @property
     def levels(self) -> int:
-        """In how many blocks a tick lies at most."""
+        """Return in how many blocks a tick lies at most."""
         return self.horizon.bit_length()
 
     @property
     def block_charge(self) -> int:
-        """What a block costs, in units, if one tick of it changes."""
+        """Return what a block costs, in units, if one tick of it changes."""
         return units_below(self.epsilon) // (self.window * self.levels)
 
     @property
     def tick_charge(self) -> int:
-        """What a tick costs, in units, in all blocks that it lies in."""
+        """Return what a tick costs, in units, in all blocks that it lies in."""
         return self.levels * self.block_charge
 
     def start(self, rows: int) -> State:
-        """No block is open."""
+        """Return the state before the first tick: no block is open."""
         blocks = np.zeros((rows, self.levels, self.bins), dtype=np.int64)
         return {
             "tick": np.zeros(rows, dtype=np.int64),
@@ -164,7 +150,7 @@ class BinaryTree:
         }
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """For a window, and for everything within the horizon."""
+        """Return the guarantee of a window, and that of everything within the horizon."""
         changed = min(self.neighbours.bins, self.bins)
         of_windows = window_guarantee(
             epsilon=self.epsilon,
@@ -203,7 +189,7 @@ class BinaryTree:
         return of_windows, of_horizon
 
     def audit(self) -> Mapping[str, object]:
-        """Blocks, and what they cost."""
+        """Return how many blocks there are, and what they cost."""
         price = np.array([self.block_charge // self.sensitivity])
         return {
             "blocks that a tick lies in, at most": self.levels,
@@ -214,8 +200,8 @@ class BinaryTree:
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation and all parameters."""
-        content = encode_fields(
+        """Identify kind, implementation and all parameters."""
+        return digest_of(
             self.kind,
             self.implementation,
             self.bins,
@@ -224,10 +210,9 @@ class BinaryTree:
             self.sensitivity,
             self.horizon,
         )
-        return blake2b(content, digest_size=32).digest()
 
 
 def _lowest_bit(numbers: Integers) -> Integers:
-    """The place of the lowest bit that is set, of positive numbers."""
+    """Return the place of the lowest bit that is set, of positive numbers."""
     place: Integers = np.bitwise_count((numbers & -numbers) - 1).astype(np.int64)
     return place

@@ -1,7 +1,4 @@
-"""What one tick may be charged at most, whatever the rule of a strategy would offer.
-
-Source: PBA specification, section 6 (guard).
-"""
+"""The most that one tick may be charged, whatever the rule of a strategy would offer."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,18 +8,20 @@ from fugu.operators.budget_units import UNITS_PER_NAT
 
 @dataclass(frozen=True)
 class Cap:
-    """In units of 2^-40 nat: on the decision whether to publish (phase 1), and on publishing."""
+    """Limit what a tick is charged, in units of 2^-40 nat: its decision, and its publication.
+
+    Source: PBA specification, section 6 (guard).
+    """
 
     decision: int
     publication: int
 
     @classmethod
     def within(cls, largest_epsilon: float, decision: int, sensitivity: int = 2) -> "Cap":
-        """For a mechanism that spends `decision` units on each decision, if it is not capped.
+        """Return the caps that keep a tick within `largest_epsilon` nats under a change.
 
-        Together the caps are what `largest_epsilon` nats under a change allow a mechanism whose
-        sensitivity is that of a change (2, or a local mechanism) or of adding a user (1); rounded
-        down. A decision gets at most half of it.
+        `decision`: what a decision costs uncapped, in units; it gets at most half. `sensitivity`:
+        that of a change (2, or a local mechanism), or of adding a user (1). Caps round down.
 
         >>> Cap.within(0.5, decision=2**40 // 20)
         Cap(decision=54975581388, publication=494780232500)

@@ -1,26 +1,11 @@
-"""Who says that correlation exists: public schedules, public matrices, or earlier releases.
+"""Providers of the flag that ticks are correlated: from public data and earlier releases only."""
 
-A flag decides how large the noise is, which everybody sees. It is therefore never computed from
-true data, but by a provider that knows ticks, public parameters and releases only:
-
-- `Schedule`: a pattern that is repeated tick by tick; by default never.
-- `Markov`: always, if the Dobrushin coefficient of a public transition matrix reaches a threshold;
-  1 says that a tick is a function of the one before, 0 that it is independent of it.
-- `Released`: if the Pearson correlation of the last two published vectors reaches a threshold. It
-  says how stable the totals are, and not how predictable a person is.
-
->>> dobrushin([[0.9, 0.1], [0.1, 0.9]])
-0.8
-
-Source: PBA specification, section 2.3.
-"""
-
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum
 from operator import sub
-from typing import Protocol
 
 import numpy as np
 
@@ -33,29 +18,34 @@ _ROW_SUM = 1e-9
 """How far the sum of a row may be from 1."""
 
 
-class Flags(Protocol):
-    """A provider; its columns are part of the state of the strategy."""
+class Flags(ABC):
+    """Say for each row whether its next tick is correlated with those before.
+
+    A flag decides how large the noise is, which everybody sees. It is therefore never computed from
+    true data, but from ticks, public parameters and releases only. The columns of a provider are
+    part of the state of the strategy. Source: PBA specification, section 2.3.
+    """
 
     def start(self, rows: int, bins: int) -> State:
-        """Its columns before the first tick."""
-        ...
+        """Return its columns before the first tick: none, unless it learns from releases."""
+        return {}
 
+    @abstractmethod
     def now(self, state: State) -> Booleans:
-        """The flag of the next tick of each row."""
-        ...
+        """Return the flag of the next tick of each row."""
 
     def after(self, state: State, rows: Integers, released: Integers) -> State:
-        """Its columns after `rows` published what `released (len(rows), bins)` says."""
-        ...
+        """Return its columns after `rows` published what `released (len(rows), bins)` says."""
+        return {}
 
+    @abstractmethod
     def identity(self) -> bytes:
-        """Of its parameters."""
-        ...
+        """Encode its parameters."""
 
 
 @dataclass(frozen=True)
-class Schedule:
-    """The flags of ticks 1, 2, ..., from the beginning again after the last."""
+class Schedule(Flags):
+    """Repeat a pattern of flags of ticks 1, 2, ..., from the beginning again after the last."""
 
     pattern: tuple[bool, ...] = (False,)
 
@@ -63,21 +53,13 @@ class Schedule:
         if not self.pattern:
             raise ValueError("pattern: must have at least one flag")
 
-    def start(self, rows: int, bins: int) -> State:
-        """Ticks are counted by the rule."""
-        return {}
-
     def now(self, state: State) -> Booleans:
-        """By the number of the tick."""
+        """Return the flag of the pattern at the number of the tick."""
         flags: Booleans = np.array(self.pattern)[state["tick"] % len(self.pattern)]
         return flags
 
-    def after(self, state: State, rows: Integers, released: Integers) -> State:
-        """Nothing is learned."""
-        return {}
-
     def identity(self) -> bytes:
-        """The pattern."""
+        """Encode the pattern."""
         return encode_fields("schedule", bytes(self.pattern))
 
 
@@ -85,8 +67,12 @@ NEVER = Schedule()
 
 
 @dataclass(frozen=True)
-class Markov:
-    """A public `matrix` with P(next = j given now = i) in row i, column j."""
+class Markov(Flags):
+    """Flag all ticks if the Dobrushin coefficient of a public matrix reaches the threshold.
+
+    Row i, column j of `matrix` is P(next = j given now = i). The coefficient is 1 where a tick is a
+    function of the one before, and 0 where it is independent of it.
+    """
 
     matrix: tuple[tuple[float, ...], ...]
     threshold: float = 0.5
@@ -97,26 +83,21 @@ class Markov:
         _require_share("threshold", self.threshold)
         object.__setattr__(self, "flag", dobrushin(self.matrix) >= self.threshold)
 
-    def start(self, rows: int, bins: int) -> State:
-        """Nothing is remembered."""
-        return {}
-
     def now(self, state: State) -> Booleans:
-        """The same for all."""
+        """Return the same flag for all rows."""
         return np.full(len(state["tick"]), self.flag)
 
-    def after(self, state: State, rows: Integers, released: Integers) -> State:
-        """Nothing is learned."""
-        return {}
-
     def identity(self) -> bytes:
-        """Only the answer matters."""
+        """Encode the flag, which is all that matters of the matrix."""
         return encode_fields("markov", int(self.flag))
 
 
 @dataclass(frozen=True)
-class Released:
-    """By the correlation of the last two published vectors."""
+class Released(Flags):
+    """Flag ticks after two published vectors whose Pearson correlation reaches the threshold.
+
+    The correlation says how stable the totals are, and not how predictable a person is.
+    """
 
     threshold: float
 
@@ -125,7 +106,7 @@ class Released:
         _require_share("threshold", self.threshold)
 
     def start(self, rows: int, bins: int) -> State:
-        """Whether anything was published, what was last, and the flag."""
+        """Return columns for whether anything was published, the last vector, and the flag."""
         return {
             "published": np.zeros(rows, dtype=bool),
             "previous": np.zeros((rows, bins), dtype=np.int64),
@@ -133,7 +114,7 @@ class Released:
         }
 
     def now(self, state: State) -> Booleans:
-        """As of the last publication."""
+        """Return the flag as of the last publication."""
         return state["correlated"].copy()
 
     def after(self, state: State, rows: Integers, released: Integers) -> State:
@@ -148,12 +129,16 @@ class Released:
         return {"published": published, "previous": previous, "correlated": correlated}
 
     def identity(self) -> bytes:
-        """The threshold, exactly."""
+        """Encode the threshold, exactly."""
         return encode_fields("released", self.threshold.hex())
 
 
 def dobrushin(matrix: Sequence[Sequence[float]]) -> float:
-    """The largest distance (total variation) between two rows of a transition matrix."""
+    """Return the largest distance (total variation) between two rows of a transition matrix.
+
+    >>> dobrushin([[0.9, 0.1], [0.1, 0.9]])
+    0.8
+    """
     if not matrix or {len(row) for row in matrix} != {len(matrix)}:
         raise ValueError("matrix: must be square, and not empty")
     if not all(min(row) >= 0.0 and abs(fsum(row) - 1.0) <= _ROW_SUM for row in matrix):
@@ -162,8 +147,10 @@ def dobrushin(matrix: Sequence[Sequence[float]]) -> float:
 
 
 def reaches(one: Integers, other: Integers, threshold: float) -> bool:
-    """Whether the Pearson correlation of two vectors is at least `threshold`, in exact arithmetic;
-    without variance it is 0."""
+    """Compare the Pearson correlation of two vectors with `threshold`, in exact arithmetic.
+
+    Without variance the correlation is 0.
+    """
     x, y = one.tolist(), other.tolist()
     sum_x, sum_y, bins = sum(x), sum(y), len(x)
     covariance: int = bins * sum(a * b for a, b in zip(x, y, strict=True)) - sum_x * sum_y

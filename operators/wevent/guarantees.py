@@ -1,30 +1,26 @@
-"""What w-event strategies promise, and what they do not promise, in words.
-
-Source: PBA specification, sections 1 (neighbours, streaming rules) and 6 (required wording).
-"""
+"""The guarantee of w-event strategies, with the wording that the PBA specification asks for."""
 
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.noise.additive import finite_precision_delta
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
-
-CORRELATION = (
-    "an attacker who knows how the ticks of one person depend on each other, for example by a "
-    "transition matrix: what such an attacker learns about one tick, or about a window, may exceed "
-    "epsilon, and for some matrices it has no upper bound"
+from fugu.operators.sentences import (
+    CORRELATION,
+    EXACT_SUMS_SEEN,
+    KEYED_HASH,
+    SECRET,
+    TIMES_OF_RECORDS,
+    WHOLE_RECORDS,
 )
+
 _NOT_COVERED = (
     CORRELATION,
     "what one person does over more than a window: budgets of all windows add up without end",
-    "adding or removing whole records: when they arrive, how many there are, and which of them "
-    "arrive late",
-    "the times of records: so many people together as move stream time (ticks.stream_time) decide "
-    "which ticks close when, and whose records count",
+    WHOLE_RECORDS,
+    TIMES_OF_RECORDS,
     "a second schedule over the same people (another pipeline, or one per group where a person "
     "can change groups): budgets add",
-    "whoever obtains the secret can remove all randomness",
+    SECRET,
 )
-
-
 _TWICE = (
     "which contribution there is, where there is one: to replace it by another one is two such "
     "changes, and is protected with twice epsilon and (1 + e^epsilon) delta only",
@@ -51,8 +47,11 @@ def window_guarantee(
     tick_by_tick: bool = True,
     largest: float | None = None,
 ) -> Guarantee:
-    """`draws`: how many draws of a tick meet data that differ between neighbours, at most;
-    `largest`: what one draw loses at most, in nats."""
+    """Return w-event privacy of `epsilon` nats per `window` ticks.
+
+    `draws`: how many draws of a tick meet data that differ between neighbours, at most; `largest`:
+    what one draw loses at most, in nats. Source: PBA specification, sections 1 and 6.
+    """
     return Guarantee(
         notion="w-event-dp",
         epsilon=epsilon,
@@ -67,13 +66,12 @@ def window_guarantee(
             "any prior, and any knowledge about everybody else"
         ),
         composition=composition,
-        trust="the pipeline, its state and its partial sums see exact values; readers of the "
-        "sanitized topic do not",
+        trust=EXACT_SUMS_SEEN,
         assumptions=(
             f"one such change moves the {bins} bins of a tick by at most {sensitivity} units in "
             f"total, and at most {min(bins, neighbours.bins)} of them: contributions are "
             "clamped, and there is at most one for each person and tick",
-            "the keyed hash BLAKE2b is a pseudo-random function of the secret",
+            KEYED_HASH,
         ),
         not_covered=(*not_covered, *beyond(neighbours), *_NOT_COVERED),
         proof=proof,

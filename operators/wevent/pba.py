@@ -1,33 +1,4 @@
-"""Privacy budget allocation (PBA-DP): budget distribution that saves where nothing is flagged.
-
-Claim. Any `window` consecutive ticks are epsilon-DP together for what one person contributes to
-them (w-event privacy), up to the delta of finite precision. A publication at a flagged tick costs
-what it does with budget distribution, and half of that at another tick; the remaining half is not
-used at all. All flags set, the two are one and the same.
-
-A flag says that ticks are correlated. It improves accuracy, not privacy: under correlation, what it
-adds to the budget adds to what an attacker learns.
-
-Parameters: those of `uniform`, and `flags`, a provider from `operators.wevent.flags`. Input and
-release: as for `uniform`. State: also `shares`, and what the provider remembers.
-
->>> import numpy as np
->>> from fugu.operators.mechanism import Inputs
->>> from fugu.operators.randomness import DrawScope, tick_position
->>> from fugu.operators.secret import Secret
->>> from fugu.operators.wevent.flags import Schedule
->>> pba = PrivacyBudgetAllocation(2, 2, 1.0, 1, flags=Schedule((False, True)))
->>> scope = DrawScope(Secret(bytes(32)), "demo", "pba", 1, pba.law_digest())
->>> state, published = pba.start(1), []
->>> for tick in range(4):
-...     draws = scope.draws([b"zones"], [tick_position("vitals", tick)])
-...     state, releases = pba.step(state, Inputs(np.array([[500, 99 * tick]])), draws)
-...     published += releases.annotations["publication_epsilon"].tolist()
->>> published
-[0.125, 0.125, 0.09375, 0.15625]
-
-Source: PBA specification, section 2; Hemkumar 2021, chapter 5, corrected.
-"""
+"""Privacy budget allocation (PBA-DP): budget distribution that saves where nothing is flagged."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -40,7 +11,25 @@ from fugu.operators.wevent.strategy import Strategy
 
 @dataclass(frozen=True, eq=False)
 class PrivacyBudgetAllocation(Strategy):
-    """PBA-DP; see the module for claim, parameters, shapes and source."""
+    """Publish when it pays: at a flagged tick as `BudgetDistribution` does, else with half of that.
+
+    Claim. As for `Uniform`. The half that an unflagged publication leaves is not used at all. With
+    all flags set, this is budget distribution. A flag says that ticks are correlated. It improves
+    accuracy, not privacy: under correlation, what it adds to the budget adds to what an adversary
+    learns.
+
+    Parameters: those of `Strategy`, and `flags`, a provider from `operators.wevent.flags`. Input,
+    release and errors: as for `Strategy`. State: also `shares`, and what the provider remembers.
+
+    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.wevent.flags import Schedule
+    >>> pba = PrivacyBudgetAllocation(2, 2, 1.0, 1, flags=Schedule((False, True)))
+    >>> ticks = released(pba, [[500, 0], [500, 99], [500, 198], [500, 297]])
+    >>> [tick.annotations["publication_epsilon"].tolist() for tick in ticks]
+    [[0.125], [0.125], [0.09375], [0.15625]]
+
+    Source: PBA specification, section 2; Hemkumar 2021, chapter 5, corrected.
+    """
 
     flags: Flags = NEVER
 
@@ -53,7 +42,7 @@ class PrivacyBudgetAllocation(Strategy):
     proof: ClassVar[str] = "PBA specification, section 2 (theorem)"
 
     def start(self, rows: int) -> State:
-        """What the provider remembers, too."""
+        """Return the state before the first tick, with what the provider remembers."""
         return {**super().start(rows), **self.flags.start(rows, self.bins)}
 
     def _flags(self, state: State) -> allocation.Booleans:

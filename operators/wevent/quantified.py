@@ -1,25 +1,4 @@
-"""Quantified budgets: every tick spends what a bound on temporal leakage allows.
-
-Claim. Any `window` consecutive ticks are epsilon-DP together for what one person contributes to
-them (w-event privacy), up to the delta of finite precision, where epsilon is what these ticks
-spend. And an attacker who knows how the ticks of that person depend on each other, by the matrices
-that the budgets were found with, learns at most alpha nats about any one of them from all releases
-together. With a `horizon` the first and the last tick have few neighbours, and may spend more.
-
-Parameters: those of `uniform`, and `first`, `each` and `last`, what these ticks spend, in units of
-2^-40 nat; `horizon` in ticks, after which nothing is published, or None for a stream without an
-end. `for_leakage` finds all of them. Input and release: as for `uniform`.
-
->>> often = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
->>> endless = Quantified.for_leakage(often, 1.0, bins=1, window=10, sensitivity=2)
->>> round(endless.epsilon / 10, 6)
-0.540592
->>> short = Quantified.for_leakage(often, 1.0, bins=1, window=4, sensitivity=2, horizon=4)
->>> [round(units / 2**40, 6) for units in (short.first, short.each, short.last)]
-[0.770296, 0.540592, 0.770296]
-
-Source: PBA specification, section 6 (inversion, finite horizon); Cao et al. 2019.
-"""
+"""Quantified budgets: the w-event strategy whose budgets keep a bound on temporal leakage."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,7 +18,7 @@ from fugu.operators.wevent.strategy import Strategy
 
 @dataclass(frozen=True)
 class Declared(allocation.Rule):
-    """The first tick, the last one if there is one, and all others."""
+    """Offer what is declared for the first tick, the last one if there is one, and all others."""
 
     first: int = 0
     each: int = 0
@@ -53,11 +32,11 @@ class Declared(allocation.Rule):
 
     @property
     def largest(self) -> int:
-        """The largest that is declared."""
+        """Return the largest budget that is declared."""
         return max(self.first, self.each, self.last)
 
     def offer(self, state: State, flags: Booleans) -> Offer:
-        """By the number of the tick."""
+        """Offer what is declared for the number of the tick."""
         tick = state["tick"]
         publication = np.where(tick == 0, self.first, self.each)
         if self.horizon is not None:
@@ -68,7 +47,28 @@ class Declared(allocation.Rule):
 
 @dataclass(frozen=True, eq=False)
 class Quantified(Strategy):
-    """Budgets from a bound on leakage; see the module for claim, parameters and source."""
+    """Publish every tick with a budget that a bound on temporal leakage allows.
+
+    Claim. Any `window` consecutive ticks are epsilon-DP together for what one person contributes to
+    them (w-event privacy), up to the delta of finite precision, where epsilon is what these ticks
+    spend. And an adversary with the Markov model that the budgets were found with learns at most
+    alpha nats about any one tick of that person from all releases together. With a `horizon` the
+    first and the last tick have few neighbours, and may spend more.
+
+    Parameters: those of `Strategy`, and `first`, `each` and `last`, what these ticks spend, in
+    units of 2^-40 nat; `horizon` in ticks, after which nothing is published, or None for a stream
+    without an end. `for_leakage` finds all of them. Input, release and errors: as for `Strategy`.
+
+    >>> often = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
+    >>> endless = Quantified.for_leakage(often, 1.0, bins=1, window=10, sensitivity=2)
+    >>> round(endless.epsilon / 10, 6)
+    0.540592
+    >>> short = Quantified.for_leakage(often, 1.0, bins=1, window=4, sensitivity=2, horizon=4)
+    >>> [round(units / 2**40, 6) for units in (short.first, short.each, short.last)]
+    [0.770296, 0.540592, 0.770296]
+
+    Source: PBA specification, section 6 (inversion, finite horizon); Cao et al. 2019.
+    """
 
     first: int = 0
     each: int = 0
@@ -101,7 +101,7 @@ class Quantified(Strategy):
         doubled: bool = False,
         horizon: int | None = None,
     ) -> Self:
-        """The largest budgets that keep the leakage about any tick at or below `alpha`.
+        """Find the largest budgets that keep the leakage about any tick at or below `alpha` nats.
 
         `doubled`: noise is for users who come or go, and a change leaks twice what is spent.
         """
@@ -121,7 +121,7 @@ class Quantified(Strategy):
         return cls(bins, window, epsilon, sensitivity, None, first, each, last, horizon)
 
     def declared(self, ticks: int) -> list[int]:
-        """What the first so many ticks spend, in units."""
+        """Return what the first so many ticks spend, in units."""
         spends = [self.first, *[self.each] * (ticks - 1)]
         if self.horizon is not None and ticks == self.horizon > 1:
             spends[-1] = self.last

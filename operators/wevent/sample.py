@@ -1,27 +1,4 @@
-"""The w-event strategy that samples: the whole budget at one tick of every window.
-
-Claim. Any `window` consecutive ticks are epsilon-DP together for what one person contributes to
-them (w-event privacy), up to the delta of finite precision. Ticks 1, window + 1, 2 window + 1, ...
-are published with noise of scale sensitivity / epsilon, and repeated in between.
-
-Parameters: those of `uniform`. Input and release: as for `uniform`.
-
->>> import numpy as np
->>> from fugu.operators.mechanism import Inputs
->>> from fugu.operators.randomness import DrawScope, tick_position
->>> from fugu.operators.secret import Secret
->>> sample = Sample(bins=2, window=2, epsilon=1.0, sensitivity=1)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "sample", 1, sample.law_digest())
->>> state, published = sample.start(1), []
->>> for tick in range(4):
-...     draws = scope.draws([b"zones"], [tick_position("vitals", tick)])
-...     state, releases = sample.step(state, Inputs(np.array([[500 + tick, 20]])), draws)
-...     published += releases.values.tolist()
->>> published
-[[497, 23], [497, 23], [504, 19], [504, 19]]
-
-Source: PBA specification, section 4; Kellaris et al. 2014.
-"""
+"""Sample: the w-event strategy that spends the whole budget at one tick of every window."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -32,7 +9,19 @@ from fugu.operators.wevent.strategy import Strategy
 
 @dataclass(frozen=True, eq=False)
 class Sample(Strategy):
-    """One publication per window; see the module for claim, parameters, shapes and source."""
+    """Publish ticks 1, window + 1, 2 window + 1, ... with noise of scale sensitivity / epsilon.
+
+    Claim. As for `Uniform`. The ticks in between repeat what was published.
+
+    Parameters: those of `Strategy`, as are input, release, state and errors.
+
+    >>> from fugu.operators.trial import released
+    >>> sample = Sample(bins=2, window=2, epsilon=1.0, sensitivity=1)
+    >>> [release.values.tolist() for release in released(sample, [[500, 20], [600, 30], [700, 40]])]
+    [[[498, 20]], [[498, 20]], [[702, 40]]]
+
+    Source: PBA specification, section 4; Kellaris et al. 2014.
+    """
 
     kind: ClassVar[str] = "sample"
     rule_class: ClassVar[type[allocation.Rule]] = allocation.Sample

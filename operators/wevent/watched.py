@@ -1,41 +1,14 @@
-"""A strategy whose releases say what a reader has learned who knows how ticks depend on each other.
-
-Releases are those of the strategy inside. Each has one more annotation, `backward_leakage`: at most
-so many nats tell all releases so far about the newest tick of one person, to somebody who knows the
-declared matrices (alpha_B). What is released later adds to it; `fugu explain` bounds the whole.
-
-Parameters: `strategy`; `correlation`, the matrices; `factor`, how many times what is spent a change
-leaks: 2 if noise is for users who come or go, else 1. State: also `leakage (rows,)`.
-
->>> import numpy as np
->>> from fugu.operators.mechanism import Inputs
->>> from fugu.operators.randomness import DrawScope, tick_position
->>> from fugu.operators.secret import Secret
->>> from fugu.operators.wevent.uniform import Uniform
->>> often = TemporalCorrelation.of([[0.6, 0.4], [0.1, 0.9]])
->>> watched = Watched(Uniform(bins=1, window=2, epsilon=2.0, sensitivity=1), often)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "uniform", 1, watched.law_digest())
->>> state, leaked = watched.start(1), []
->>> for tick in range(3):
-...     draws = scope.draws([b"zones"], [tick_position("vitals", tick)])
-...     state, releases = watched.step(state, Inputs(np.array([[500]])), draws)
-...     leaked += releases.annotations["backward_leakage"].round(4).tolist()
->>> leaked
-[1.0, 1.5499, 1.8558]
-
-Source: PBA specification, sections 5 and 8.
-"""
+"""A strategy whose releases say what an adversary with a Markov model has learned from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import blake2b
 from math import inf
 
 import numpy as np
 
 from fugu.operators.budget_units import LARGEST_CHARGE, UNITS_PER_NAT
-from fugu.operators.byte_fields import encode_fields
+from fugu.operators.byte_fields import digest_of
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from fugu.operators.leakage.online import OnlineLeakage
 from fugu.operators.mechanism import Draws, Guarantee, Inputs, Releases, State
@@ -48,7 +21,27 @@ _SHOWN = 1e6
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """A strategy under watch; see the module."""
+    """Annotate the releases of a strategy with their temporal leakage so far.
+
+    Releases are those of the strategy inside. Each has one more annotation, `backward_leakage`:
+    all releases so far tell at most so many nats about the newest tick of one person, to an
+    adversary with the declared Markov model (alpha_B). What is released later adds to it;
+    `fugu explain` bounds the whole.
+
+    Parameters: `strategy`; `correlation`, the matrices; `factor`, how many times what is spent a
+    change leaks: 2 if noise is for users who come or go, else 1; `ValueError` for others. State:
+    also `leakage (rows,)`.
+
+    >>> from fugu.operators.trial import released
+    >>> from fugu.operators.wevent.uniform import Uniform
+    >>> often = TemporalCorrelation.of([[0.6, 0.4], [0.1, 0.9]])
+    >>> watched = Watched(Uniform(bins=1, window=2, epsilon=2.0, sensitivity=1), often)
+    >>> ticks = released(watched, [[500]] * 3)
+    >>> [float(tick.annotations["backward_leakage"][0].round(4)) for tick in ticks]
+    [1.0, 1.5499, 1.8558]
+
+    Source: PBA specification, sections 5 and 8.
+    """
 
     strategy: Strategy
     correlation: TemporalCorrelation
@@ -60,20 +53,20 @@ class Watched:
 
     @property
     def kind(self) -> str:
-        """That of the strategy inside."""
+        """Return the kind of the strategy inside."""
         return self.strategy.kind
 
     @property
     def implementation(self) -> int:
-        """That of the strategy inside."""
+        """Return the implementation of the strategy inside."""
         return self.strategy.implementation
 
     def start(self, rows: int) -> State:
-        """Nothing has been learned."""
+        """Return the state before the first tick: nothing has been learned."""
         return {**self.strategy.start(rows), _LEAKAGE: self._online.start(rows)}
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """One tick of the strategy, and what it adds."""
+        """Advance the strategy by one tick, and add what that tells."""
         inner = {name: column for name, column in state.items() if name != _LEAKAGE}
         after, releases = self.strategy.step(inner, inputs, draws)
         spent = self.factor * (after["spent"] - state["spent"])
@@ -85,28 +78,27 @@ class Watched:
         return {**after, _LEAKAGE: leakage}, replace(releases, annotations=notes)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Those of the strategy inside."""
+        """Return the guarantees of the strategy inside."""
         return self.strategy.guarantees()
 
     def audit(self) -> Mapping[str, object]:
-        """That of the strategy inside."""
+        """Return the audit of the strategy inside."""
         return self.strategy.audit()
 
     def law_digest(self) -> bytes:
-        """Changes with the strategy inside and with the matrices."""
+        """Identify the strategy inside and the matrices."""
         return self.law_digest_of(self.implementation, self.strategy.law_digest())
 
     def law_digest_of(self, implementation: int, inside: bytes) -> bytes:
         """Return the digest of this watch over a strategy with this implementation and law."""
         both = (self.correlation.backward, self.correlation.forward)
-        content = encode_fields(
+        return digest_of(
             "watched",
             implementation,
             inside,
             self.factor,
             *(side.astype("<f8").tobytes() for one in both for side in (one.more, one.less)),
         )
-        return blake2b(content, digest_size=32).digest()
 
     @cached_property
     def _online(self) -> OnlineLeakage:

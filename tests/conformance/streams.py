@@ -8,8 +8,8 @@ import numpy as np
 from fugu.dataflows.state.row_block import Body, column_bytes
 from fugu.operators.mechanism import Array, Draws, Inputs, Integers, State, TimedMechanism, Words
 from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.registry import Example
 from fugu.operators.secret import Secret
+from tests.conformance.example import Example
 
 Bytes = dict[str, bytes]
 

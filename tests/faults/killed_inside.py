@@ -15,7 +15,7 @@ from random import Random
 from threading import Timer
 from typing import Any
 
-from fugu.dataflows.commands.cli import main
+from fugu.dataflows.commands.cli.fugu import main
 from fugu.dataflows.kafka.sink import KafkaSinkPart
 from fugu.dataflows.state import row_log
 from fugu.dataflows.state.directory import StateDirectory

@@ -1,5 +1,4 @@
-"""Fixed runs of every registered mechanism as digests; `python -m tests.operators.fixed_streams`
-prints them."""
+"""Fixed runs of every mechanism as digests."""
 
 from hashlib import blake2b
 
@@ -8,14 +7,14 @@ import numpy as np
 from fugu.dataflows.state.row_block import column_bytes
 from fugu.operators.mechanism import Inputs
 from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.registry import KINDS
 from fugu.operators.secret import Secret
+from tests.conformance.kinds import KINDS
 
 ROWS, STEPS = 67, 10
 
 
 def digest(kind: str) -> str:
-    """Of every byte that runs of all examples of a kind let out or keep."""
+    """Return the digest of every byte that runs of all examples of a kind let out or keep."""
     hasher = blake2b(digest_size=16)
     for example in KINDS[kind].examples():
         mechanism, accepted = example.mechanism, example.accepted
@@ -28,8 +27,3 @@ def digest(kind: str) -> str:
             columns = {"": releases.values, **releases.annotations, **state}
             hasher.update(b"".join(column_bytes(columns)))
     return hasher.hexdigest()
-
-
-if __name__ == "__main__":
-    for name in KINDS:
-        print(name, digest(name))

@@ -1,5 +1,7 @@
 """A budget over a stream's life: never exceeded, decided from public data, free when exhausted."""
 
+from math import inf, nan
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from fugu.operators.secret import Secret
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel
+from tests.conformance.example import Unusable
 
 MODEL = MarkovModel.smoothed(
     [0.5, 0.3, 0.2], [[0.5, 0.3, 0.2], [0.3, 0.5, 0.2], [0.2, 0.4, 0.4]], smoothing=0.01
@@ -20,6 +23,11 @@ MODEL = MarkovModel.smoothed(
 CRR = ConditionalRandomizedResponse(MODEL, epsilon=1.0)
 STEPS, ROWS = 40, 30
 BILLIONTH_MORE = 1 + 2e-9
+
+
+UNUSABLE: Unusable = {
+    Budgeted: {"total": (0.0, -1.0, nan, inf, 1e30), "window": (0, -1)},
+}
 
 
 def run(

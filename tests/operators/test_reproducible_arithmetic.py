@@ -1,29 +1,17 @@
 """The same bytes for one row and for many, in any order, and whatever the CPU can do."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fugu.operators.mechanism import Array
 from fugu.operators.sip.integer_law import IntegerLaw
+from fugu.operators.sip.private_law import SymbolLaw
 from fugu.operators.sip.shares_law import SharesLaw
-from fugu.operators.sip.symbol_law import SymbolLaw
 from tests.operators import fixed_run
 from tests.operators.sip import dense
 from tests.operators.sip.beliefs import random_beliefs
 from tests.operators.sip.choices import KERNELS
-
-FIXED_RUN = "9807b403ed3bf15162af28c2112e8d4dffa4fb268aee7e3e3998b210476ff84d"
-"""If this changes, releases changed: raise `implementation`, which changes the law digest too."""
-OTHER_KERNELS = "61eaa736c0acd68ae63e1e284f5f7d2d2d75e24f23e58b9d999a2ced6467e02a"
-"""If this changes, a kernel changed: raise the number in its `identity`."""
-OTHER_CHAINS = "3cf61b547d1619131dd090de49a43630bbf2cd31f4e7dfb49a504848119f299d"
-"""If this changes, a chain changed: raise `implementation`."""
 
 
 def bytes_of_rows(law: SymbolLaw) -> list[list[bytes]]:
@@ -89,29 +77,3 @@ def test_a_prediction_has_the_same_bytes_whichever_rows_are_with_it(
         whole = [model.marginal(belief), model.advance(belief, posterior), model.skip(belief)]
         for one, together in zip(apart, whole, strict=True):
             assert one.tobytes() == np.ascontiguousarray(together[:, chosen]).tobytes()
-
-
-def run_elsewhere(disabled: list[str]) -> tuple[list[str], list[str]]:
-    """The fixed runs in a new process with some of numpy's instruction sets switched off."""
-    environment = {**os.environ, "NPY_DISABLE_CPU_FEATURES": " ".join(disabled)}
-    finished = subprocess.run(
-        [sys.executable, "-m", "tests.operators.fixed_run"],
-        env=environment,
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    first, second, third, *features = finished.stdout.split()
-    return [first, second, third], features
-
-
-def test_a_cpu_with_fewer_instruction_sets_gives_the_same_bytes() -> None:
-    found = fixed_run.dispatched_features()
-    digests, features = run_elsewhere(disabled=found)
-    assert features == []
-    assert digests == [FIXED_RUN, OTHER_KERNELS, OTHER_CHAINS]
-
-
-def test_the_fixed_runs_are_pinned() -> None:
-    assert fixed_run.digests() == [FIXED_RUN, OTHER_KERNELS, OTHER_CHAINS]

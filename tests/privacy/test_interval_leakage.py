@@ -14,8 +14,7 @@ import pytest
 
 from fugu.operators.swellfish.interval_strategy import Ledgers
 from fugu.operators.swellfish.occurrence import Occurrence
-from fugu.operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
-from fugu.operators.swellfish.ts_budget_distribution import TSBudgetDistribution
+from fugu.operators.swellfish.ts_strategies import TSBudgetAbsorption, TSBudgetDistribution
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_is import UnicornIS
 from fugu.operators.swellfish.unicorn_ps import UnicornPS

@@ -1,6 +1,6 @@
 """Ten mistakes planted in sound mechanisms: each is caught, by a test of the suite or `fugu audit`.
 
-The detectors are the very tests that run over the registered mechanisms, and the very command: they
+The detectors are the very tests that run over the examples, and the very command: they
 fail on the mutant and pass on the original, so that they stay honest. Every seed is fixed.
 """
 
@@ -15,14 +15,15 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
-from fugu.dataflows.commands.cli import app
-from fugu.dataflows.pipeline import mechanisms
+from fugu.dataflows.commands.cli.fugu import app
+from fugu.dataflows.kinds import laplace
+from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.operators.noise.laplace_release import LaplaceRelease
-from fugu.operators.registry import Example
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from tests.conformance import test_mechanisms as conformance
+from tests.conformance.example import Example
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE, with_change
 from tests.dataflows.stages import columns
 from tests.dataflows.stages import test_per_record as lifting
@@ -38,14 +39,14 @@ LAPLACE = with_change(
 def fugu_audit_of_symbols(kind: type[ConditionalRandomizedResponse]) -> None:
     """`fugu audit` of a pipeline file whose mechanism is of this class."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(mechanisms._MARKOV, "crr", kind)
+        patch.setattr(CrrOperator, "release", kind)
         assert exit_code(PIPELINE) == 0
 
 
 def fugu_audit_of_numbers(kind: type[LaplaceRelease]) -> None:
     """The same for numbers; nothing is known of these but what is seen."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mechanisms, "LaplaceRelease", kind)
+        patch.setattr(laplace, "LaplaceRelease", kind)
         assert exit_code(LAPLACE) == 0
 
 

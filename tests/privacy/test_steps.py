@@ -18,8 +18,8 @@ from fugu.operators.mechanism import (
     State,
     Words,
 )
-from fugu.operators.registry import KINDS
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from tests.conformance.kinds import KINDS
 from tests.privacy.chains import binary
 from tests.privacy.randomized_response import RandomizedResponse
 

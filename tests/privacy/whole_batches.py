@@ -21,7 +21,7 @@ from fugu.operators.mechanism import (
     Releases,
     State,
 )
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 
 
 @dataclass(frozen=True, eq=False)

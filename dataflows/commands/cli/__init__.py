@@ -1,5 +1,1 @@
-"""The `fugu` command."""
-
-from fugu.dataflows.commands.cli.fugu import app, main
-
-__all__ = ["app", "main"]
+"""Declare the arguments of the `fugu` command, and call what does the work."""

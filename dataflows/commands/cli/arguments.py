@@ -23,7 +23,7 @@ EPSILON_OPTIONS = ("--epsilon", "--epsilons")
 
 
 def numbers(option: str, given: list[str]) -> list[float]:
-    """All numbers of an option, in order; `ConfigurationError` shows how to write them."""
+    """Read all numbers of an option, in order; `ConfigurationError` shows how to write them."""
     words = [word for text in given for word in text.split(",")]
     try:
         return [float(word) for word in words]

@@ -32,13 +32,13 @@ class Attack:
 
     @property
     def sources(self) -> tuple[Source, Source]:
-        """What to run and to compare."""
+        """Return the streams to run and to compare."""
         return self.one, len(self.one) if self.other is None else self.other
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard to attack; `confidence` is in per cent.
+    """Hold how hard to attack; `confidence` is in per cent.
 
     All secrets follow from `seed`; none is that of a pipeline.
     """
@@ -65,7 +65,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Finding:
-    """What an attack found in its better direction: how often the event happened to `shown`."""
+    """Hold what an attack found in its better direction."""
 
     attack: Attack
     bound: float
@@ -82,7 +82,7 @@ class Finding:
 
 
 def planned(claims: Sequence[Claim], streams: Streams) -> list[Attack]:
-    """Every claim at several positions, over whole streams, and against the model."""
+    """Plan attacks on every claim: at positions, over whole streams, against the model."""
     steps = streams.steps
     found = []
     for claim in claims:
@@ -130,7 +130,7 @@ def carried_out(
 
 
 def sources(attacks: Sequence[Attack]) -> list[Source]:
-    """All that has to be run, once."""
+    """Return all streams that have to be run, each once."""
     return list(dict.fromkeys(source for attack in attacks for source in attack.sources))
 
 

@@ -24,13 +24,13 @@ _THRESHOLDS = 1_000
 
 @dataclass(frozen=True)
 class Event:
-    """All observations `(runs, columns)` with at least this score."""
+    """Test observations `(runs, columns)` for at least this score."""
 
     score: Score
     threshold: float
 
     def count(self, seen: Floats) -> int:
-        """In how many runs it happened."""
+        """Count the runs in which the event happened."""
         return int((self.score(seen) >= self.threshold).sum())
 
 
@@ -69,7 +69,7 @@ class _Codes:
         return cls([_edges(column) for column in seen.T])
 
     def __call__(self, seen: Floats) -> list[Integers]:
-        """One array per column, 0..len(edges)."""
+        """Return one array of cells per column, 0..len(edges)."""
         return [
             np.searchsorted(edges, column, side="right")
             for edges, column in zip(self.edges, seen.T, strict=True)
@@ -101,7 +101,7 @@ def _by_sequence(codes: _Codes, seen: Floats, other: Floats) -> Score:
     known: list[Integers] = []
 
     def number(observed: Floats) -> Integers:
-        """Which sequence it is; those never seen while learning share the last number."""
+        """Number each sequence; those never seen while learning share the last number."""
         numbers = np.zeros(len(observed), dtype=np.int64)
         for place, (code, edges) in enumerate(zip(codes(observed), codes.edges, strict=True)):
             numbers = numbers * (len(edges) + 1) + code

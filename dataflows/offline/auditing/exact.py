@@ -51,7 +51,7 @@ class Exact:
 
 
 def exhaustive(subject: Subject) -> Exact | None:
-    """Every truth and every sequence of releases, as long as there are not too many of them."""
+    """Follow every truth and every sequence of releases, as long as there are not too many."""
     mechanism = subject.enumerable
     steps = 0 if mechanism is None else deepest(mechanism, entries=_LARGEST_ENUMERATION)
     if mechanism is None or steps == 0:

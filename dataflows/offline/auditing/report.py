@@ -11,7 +11,7 @@ SURVIVED = "no attack exceeded its claim; this is evidence, not proof"
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """Everything an audit found about one pipeline."""
+    """Hold everything that an audit found about one pipeline."""
 
     pipeline: str
     mechanism: str
@@ -25,7 +25,7 @@ class Report:
 
     @property
     def broken(self) -> list[str]:
-        """What was seen to fail, in words: the worst case, ledger, `step`, and attacks."""
+        """List the checks that failed, in words: the worst case, ledger, `step`, and attacks."""
         problems = []
         if self.exact is not None:
             worst = max(self.exact.worst, key=lambda case: case.leaked - case.claim)
@@ -50,7 +50,7 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """One line in plain words."""
+        """Return the verdict in one line."""
         return f"CLAIM BROKEN: {'; '.join(self.broken)}" if self.broken else SURVIVED
 
     def document(self) -> dict[str, object]:

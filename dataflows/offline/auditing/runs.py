@@ -27,7 +27,7 @@ def run(
     seed: tuple[int, int],
     advance: Callable[[int], None],
 ) -> Floats:
-    """What a reader sees, one row per run; `advance` is told how many runs are done."""
+    """Return what a reader sees, one row per run; `advance` is told how many runs are done."""
     root, rng = _ROOT.derive(*seed), np.random.default_rng(seed)
     seen = []
     for start in range(0, runs, _RUNS_PER_SECRET):

@@ -24,7 +24,7 @@ class Streams(Protocol):
 
     @property
     def steps(self) -> int:
-        """How long they are."""
+        """Return the length of the streams."""
         ...
 
     def neighbours(self, position: int) -> tuple[Stream, Stream]:
@@ -32,21 +32,21 @@ class Streams(Protocol):
         ...
 
     def strangers(self) -> tuple[Stream, Stream]:
-        """Any two."""
+        """Return two streams that have nothing to do with each other."""
         ...
 
     def against_model(self, length: int) -> Stream:
-        """One whose first `length` positions are unlike what the declared model expects."""
+        """Return a stream that begins unlike what the declared model expects."""
         ...
 
     def exact(self, one: Stream, other: Stream | None) -> Leaks | None:
-        """What they really tell, where that is known; without `other`, against the model."""
+        """Return the exact leakage, where it is known; without `other`, against the model."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class KnownStreams:
-    """With all sequences of 1 release, 2, ... known: the largest Kullback-Leibler divergence."""
+    """Choose the streams of the largest Kullback-Leibler divergence, all sequences being known."""
 
     paths: tuple[Sequences, ...]
     model: Chain | None
@@ -91,7 +91,7 @@ class KnownStreams:
 
     @cached_property
     def _divergence(self) -> Floats:
-        """From each truth (row) to each other one; below all others from a truth to itself."""
+        """Return the divergence from each truth (row) to each other one; the diagonal is lowest."""
         likelihood = _finite(self.paths[-1].log_likelihood)
         probability = np.exp(likelihood)
         entropy = (probability * likelihood).sum(axis=1)
@@ -114,7 +114,7 @@ class KnownStreams:
 
 @dataclass(frozen=True, eq=False)
 class GuessedStreams:
-    """With nothing known: one input everywhere, and the most different one elsewhere."""
+    """Choose streams with nothing known: one input everywhere, the most different one elsewhere."""
 
     subject: Subject
     steps: int

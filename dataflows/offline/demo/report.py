@@ -16,7 +16,7 @@ from fugu.operators.sip.conditional_randomized_response import ConditionalRandom
 
 @dataclass(frozen=True)
 class Released:
-    """One entry per release, in the order of its partition."""
+    """Hold one entry per release, in the order of its partition."""
 
     keys: list[bytes]
     zones: Integers

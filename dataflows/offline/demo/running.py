@@ -40,7 +40,7 @@ class Running:
         """Start it."""
         self._errors = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "fugu", "run", str(self._file.path)],
+            [sys.executable, "-P", "-m", "fugu", "run", str(self._file.path)],
             env={**os.environ, SECRET: token_hex(32)},
             stderr=self._errors,
         )
@@ -60,15 +60,15 @@ class Running:
 
     @property
     def said(self) -> str:
-        """Its log so far."""
+        """Return the log so far."""
         return os.pread(self._errors.fileno(), 1 << 20, 0).decode()
 
     def wait_for(self, records: int) -> None:
-        """Until so many have come out."""
+        """Wait until so many releases have come out."""
         self.wait_until(lambda: self._done() >= records)
 
     def wait_until(self, reached: Callable[[], bool]) -> None:
-        """For as long as more comes out, now and then."""
+        """Wait for as long as more releases come out, now and then."""
         moved, before = time.monotonic(), self._done()
         while not reached():
             if self._process.poll() is not None or time.monotonic() - moved > _PATIENCE_SECONDS:
@@ -89,7 +89,7 @@ class Running:
         ]
 
     def _done(self) -> int:
-        """How many have come out, shown with how fast."""
+        """Count the releases that have come out, and show how fast."""
         bounds = self._reader.bounds(list(range(PARTITIONS)))
         done = sum(bound.end for bound in bounds.values())
         self._first = self._first or (time.monotonic() if done else 0.0)

@@ -22,7 +22,7 @@ from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.budget import without_budget
 from fugu.operators.mechanism import Guarantee, Mechanism, Notion
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 
 _SPENDING = {"epsilon", "epsilon_per_batch", "window", "decision_epsilon"}
 

@@ -7,17 +7,12 @@ be kept small; everything else keeps its default.
 """
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.kinds import (
-    AdaptiveOperator,
-    AggregateOperator,
-    BatchedMarkovOperator,
-    MarkovOperator,
-    Operator,
-    TemporalOperator,
-)
+from fugu.dataflows.kinds import KINDS, Operator
+from fugu.dataflows.kinds.adaptive_crr import AdaptiveCrrOperator
+from fugu.dataflows.kinds.batched_crr import BatchedCrrOperator
 
 RIVAL_WINDOW = 2
 RIVAL_DECISION = 0.25
@@ -27,31 +22,27 @@ _SET_HERE = frozenset({"epsilon", "epsilon_per_batch", "window", "decision_epsil
 
 def nats_per_record(operator: Operator) -> float:
     """What a record may cost, relative to a model where there is one."""
-    match operator:
-        case BatchedMarkovOperator():
-            return operator.epsilon_per_batch / operator.window
-        case AdaptiveOperator():
-            return operator.decision_epsilon + operator.epsilon
-        case AggregateOperator():
+    match operator.evaluation:
+        case "aggregate":
             raise FuguError(f"{operator.kind} spends nats per window, and not per record")
-        case TemporalOperator():
+        case "displaced":
             raise FuguError(
                 f"{operator.kind} displaces values and spends no nats per record; there is "
                 "nothing to compare it with at equal nats"
             )
         case _:
-            return operator.epsilon
+            return operator.nats_per_release / operator.records_per_release
 
 
 def same_domain(operator: Operator) -> Iterator[str]:
     """The kinds that read the same values."""
-    return (kind for kind, section in _sections().items() if section.reads == operator.reads)
+    return (kind for kind, section in KINDS.items() if section.reads == operator.reads)
 
 
 def missing(operator: Operator, kind: str) -> list[str]:
     """What this kind requires and `operator` does not have."""
     has = _SET_HERE | set(type(operator).model_fields)
-    return [name for name in _required(_sections()[kind]) if name not in has]
+    return [name for name in _required(KINDS[kind]) if name not in has]
 
 
 def spending(operator: Operator, kind: str, epsilon: float) -> Operator:
@@ -60,7 +51,7 @@ def spending(operator: Operator, kind: str, epsilon: float) -> Operator:
     own = kind == operator.kind
     if own and epsilon == nats_per_record(operator):
         return operator
-    section = _sections()[kind]
+    section = KINDS[kind]
     taken = operator.model_fields_set if own else {*_required(section), *section.reads}
     settings = operator.model_dump(include=set(taken))
     accepted = {"accept_unsound": True, "when_short": "accept"}
@@ -76,13 +67,13 @@ def spending(operator: Operator, kind: str, epsilon: float) -> Operator:
 def _epsilons(operator: Operator, kind: str, epsilon: float) -> dict[str, object]:
     """What this kind spends; the pipeline's own operator keeps its window, or its proportions."""
     if kind == "batched_crr":
-        if isinstance(operator, BatchedMarkovOperator):
+        if isinstance(operator, BatchedCrrOperator):
             return {"epsilon_per_batch": operator.window * epsilon}
         window = RIVAL_WINDOW
         return {"window": window, "epsilon_per_batch": window * epsilon, "kernel": "heuristic"}
     if kind == "adaptive_crr":
         share = RIVAL_DECISION
-        if isinstance(operator, AdaptiveOperator):
+        if isinstance(operator, AdaptiveCrrOperator):
             share = operator.decision_epsilon / nats_per_record(operator)
         return {"decision_epsilon": share * epsilon, "epsilon": epsilon - share * epsilon}
     return {"epsilon": epsilon}
@@ -90,27 +81,15 @@ def _epsilons(operator: Operator, kind: str, epsilon: float) -> dict[str, object
 
 def _distance(operator: Operator, kind: str) -> dict[str, object]:
     """The pipeline's own distance, as far as this kind knows it."""
-    match operator:
-        case MarkovOperator() | BatchedMarkovOperator():
-            declared = operator.model_dump(include={"distance"})
-        case AdaptiveOperator(distance="steps"):
-            declared = {"distance": "ordered"}
-        case _:
-            return {}
+    declared = operator.model_dump(include={"distance"})
+    if isinstance(operator, AdaptiveCrrOperator):
+        declared = {"distance": "ordered"} if operator.distance == "steps" else {}
+    if not declared:
+        return {}
     if kind in ("crr", "batched_crr"):
         return declared
     known = kind == "adaptive_crr" and declared == {"distance": "ordered"}
     return {"distance": "steps"} if known else {}
-
-
-def _sections() -> dict[str, type[Any]]:
-    """Every kind of operator that a pipeline file may name, and its section."""
-    union, _ = get_args(Operator)
-    return {
-        kind: section
-        for section in get_args(union) or (union,)
-        for kind in get_args(section.model_fields["kind"].annotation)
-    }
 
 
 def _required(section: type[Any]) -> list[str]:

@@ -11,9 +11,9 @@ from fugu.dataflows.offline.evaluation.estimates import Estimate, mean_of_runs
 from fugu.dataflows.offline.evaluation.run import Run
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.stages.per_record import Elapse, passing_time
+from fugu.operators.estimates.share_estimators import ShareReader, share_reader
 from fugu.operators.mechanism import Floats, Integers, Releases
 from fugu.operators.multi_step import rounds_of_distinct_rows
-from fugu.operators.responses.share_estimators import ShareReader, share_reader
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from fugu.dataflows.offline.evaluation.shares import (
 )
 from fugu.dataflows.offline.evaluation.utility import Cells, Lines, Spending, mean_cost
 from fugu.operators.mechanism import Kind
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.distances import HAMMING, Distance
 
 _MOST_COLUMNS = 8

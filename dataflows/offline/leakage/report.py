@@ -12,7 +12,7 @@ from fugu.operators.mechanism import Floats
 
 @dataclass(frozen=True)
 class Limits:
-    """What the leakages tend to, however long the stream; infinite without a bound."""
+    """Hold the limits of the leakages, however long the stream; infinite without a bound."""
 
     backward: float
     forward: float
@@ -34,7 +34,7 @@ class Course:
 
 @dataclass(frozen=True)
 class Allowance:
-    """What every tick may spend for the leakage to stay at or below alpha; None: nothing above 0.
+    """Hold what every tick may spend so that the leakage is at most alpha; None: nothing above 0.
 
     `first`, `between` and `last` are for a stream of exactly the ticks shown, and for leakage about
     single ticks.
@@ -50,7 +50,7 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that `fugu leakage` says."""
+    """Hold everything that `fugu leakage` says."""
 
     values: int
     backward_is: str
@@ -61,7 +61,7 @@ class Report:
     allowance: Allowance | None
 
     def document(self) -> dict[str, object]:
-        """For machines; null stands for infinite."""
+        """Return the report for machines; null stands for infinite."""
         document = asdict(self)
         del document["bounded_below"]
         bound = self.bounded_below if isfinite(self.bounded_below) else None
@@ -75,7 +75,7 @@ def correlation_of(matrix: Floats, backward: Floats | None) -> tuple[TemporalCor
 
 
 def course(correlation: TemporalCorrelation, epsilon: float, ticks: int, window: int) -> Course:
-    """What leaks when each of `ticks` ticks spends `epsilon`."""
+    """Compute what leaks when each of `ticks` ticks spends `epsilon`."""
     limits = Limits(
         backward=correlation.backward.supremum(epsilon),
         forward=correlation.forward.supremum(epsilon),
@@ -94,7 +94,7 @@ def course(correlation: TemporalCorrelation, epsilon: float, ticks: int, window:
 
 
 def allowance(correlation: TemporalCorrelation, alpha: float, ticks: int, window: int) -> Allowance:
-    """What may be spent, endlessly and on this many ticks."""
+    """Compute what may be spent, endlessly and on this many ticks."""
     every_tick, refused = None, None
     try:
         every_tick = largest_epsilon(correlation, alpha, window)

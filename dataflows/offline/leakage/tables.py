@@ -61,7 +61,7 @@ def _table(course: Course, report: Report) -> Table:
 
 
 def _shown(ticks: int) -> list[int]:
-    """All ticks, or some from the first to the last."""
+    """Choose all ticks, or some from the first to the last."""
     if ticks <= _MOST_ROWS:
         return list(range(ticks))
     return [round(row * (ticks - 1) / (_MOST_ROWS - 1)) for row in range(_MOST_ROWS)]

@@ -1,10 +1,4 @@
-"""How batches of one length are released: the cheapest of the algorithms that apply, per stream.
-
-With N = n^w batches of w symbols, and `kernel` linear_program: up to N = 36 the exact linear
-program; beyond, whichever expects the least distance of the coarse linear program, the likely
-sequences (up to N = 10,000) and symbol by symbol. With `kernel` heuristic no linear program is
-solved. The choice is a function of the belief. Source: SIP specification section 8.
-"""
+"""The choice among the algorithms for batches."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +24,7 @@ _LARGEST_PART = 2**21
 
 @dataclass(frozen=True)
 class Part:
-    """The law of the streams `rows`, all released by one algorithm."""
+    """Hold the law of the streams `rows`, all released by one algorithm."""
 
     rows: Integers
     law: BatchLaw
@@ -38,7 +32,15 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class BatchPlan:
-    """Batches of `window` symbols with `epsilon` nats each."""
+    """Choose the cheapest of the algorithms that apply, per stream, for batches of one length.
+
+    A batch has `window` symbols and `epsilon` nats.
+
+    With N = n^w batches of w symbols, and `kernel` linear_program: up to N = 36 the exact linear
+    program; beyond, whichever expects the least distance of the coarse linear program, the likely
+    sequences (up to N = 10,000) and symbol by symbol. With `kernel` heuristic no linear program is
+    solved. The choice is a function of the belief. Source: SIP specification section 8.
+    """
 
     model: MarkovModel
     window: int
@@ -47,8 +49,9 @@ class BatchPlan:
     kernel: Search
 
     def parts(self, belief: Floats, distances: Floats) -> Iterator[Part]:
-        """The laws at beliefs `(n, rows)`, at most so far from the exact ones: every row is in one
-        part, whichever rows are with it."""
+        """Yield the laws at beliefs `(n, rows)`, at most so far from the exact ones: every row is
+        in one part, whichever rows are with it.
+        """
         rows = np.arange(belief.shape[1])
         at_a_time = max(1, _LARGEST_PART // max(algorithm.size for algorithm in self.algorithms))
         for start in range(0, len(rows), at_a_time):
@@ -72,17 +75,17 @@ class BatchPlan:
 
     @property
     def roundings(self) -> int:
-        """Those of the algorithm that has most, and of a prediction from the last symbol."""
+        """Return the most roundings of any algorithm, with a prediction from the last symbol."""
         return max(algorithm.roundings for algorithm in self.algorithms) + self.model.roundings
 
     @property
     def draws(self) -> int:
-        """How many words a release takes."""
+        """Return how many words a release takes."""
         return max(algorithm.draws for algorithm in self.algorithms)
 
     @cached_property
     def algorithms(self) -> tuple[Algorithm, ...]:
-        """Those that apply, in the order in which ties are broken."""
+        """Return the algorithms that apply, in the order in which ties are broken."""
         batches = self.model.symbols**self.window
         batch = self.model, self.window, self.distance
         grouped = ClusterSequences(*batch, self.kernel, self.bound)

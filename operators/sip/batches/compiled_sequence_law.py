@@ -1,24 +1,68 @@
-"""The integer law over all batches that likely sequences propose: made, drawn from, learned from.
+"""The compiled law of likely sequences: made, drawn from, and learned from."""
 
-The same operations in the same order as `SharesLaw`, `FewShares` and `SequenceLaw` of
-`operators.sip`, where every truth has one target. Arrays are `(rows, batches)`: one stream after
-the other. `commons` is U, `totals` is G, and `constants` is the batch that is always released,
-or -1.
-"""
-
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from fugu.operators.compiled.charges import charge_up_to
+from fugu.operators.budget_units import charge_of_ratio
 from fugu.operators.compiled.compiling import entry_point, part
+from fugu.operators.compiled_charges import charge_up_to
 from fugu.operators.mechanism import Array, Floats, Integers, Words
+from fugu.operators.sip.batches.sequence_law import SequenceLaw
 from fugu.operators.sip.integer_law import LEAST_ROOM, MASS_UP, MOST_WORDS, RATIO_UP
 from fugu.operators.sip.privacy_bound import UP, WORDS
 
 
+class CompiledSequenceLaw(SequenceLaw):
+    """Draw, charge and learn like `SequenceLaw`, with the same bits, stream after stream.
+
+    It takes the same operations in the same order as `SharesLaw` and `FewShares`, where every truth
+    has one target. Arrays are `(rows, batches)`. `commons` is U, `totals` is G, and `constants` is
+    the batch that is always released, or -1.
+    """
+
+    @property
+    def charge(self) -> Integers:
+        return self.laws.charges
+
+    def release(self, batches: Integers, words: Words) -> Integers:
+        drawn = np.empty(batches.shape[1], dtype=np.int64)
+        _sample(self.laws, self._by_row[1], self.number(batches), words[0].copy(), drawn)
+        return self.algorithm.digits[:, drawn]
+
+    def learned(self, released: Integers) -> Floats:
+        told = np.empty((len(released), self.algorithm.model.symbols, released.shape[1]))
+        _learn(*self._by_row, self.laws, self.number(released), told, np.empty(len(self.prior)))
+        return told
+
+    @cached_property
+    def _by_row(self) -> tuple[Floats, Integers]:
+        return np.ascontiguousarray(self.prior.T), np.ascontiguousarray(self.targets.T)
+
+    @cached_property
+    def laws(self) -> "Laws":
+        """Return the words of every row."""
+        priors, targets = self._by_row
+        rows, batches = priors.shape
+        bound, laws = self.algorithm.bound, Laws.of(rows, batches)
+        at_most = min(int(charge_of_ratio(np.array([bound.growth]))[0]), bound.charge)
+        limits = _Limits(bound.growth, bound.gain, bound.reserve_of_rows(batches, 1), at_most)
+        _repair_all(priors, targets, limits, self.doubts, laws, Room.of(batches))
+        return laws
+
+
+class _Limits(NamedTuple):
+    """Hold the constants of a law: E, g, the reserve of words, and the largest charge."""
+
+    growth: float
+    gain: float
+    reserve: float
+    at_most: int
+
+
 class Laws(NamedTuple):
-    """One law for each row, and what its release is charged."""
+    """Hold one law for each row, and the charge of its release."""
 
     commons: Words
     totals: Words
@@ -27,13 +71,13 @@ class Laws(NamedTuple):
 
     @classmethod
     def of(cls, rows: int, batches: int) -> "Laws":
-        """Room for so many."""
+        """Make room for so many laws."""
         commons, totals = np.empty((rows, batches), np.uint64), np.empty(rows, np.uint64)
         return cls(commons, totals, np.empty(rows, np.int64), np.empty(rows, np.int64))
 
 
 class Room(NamedTuple):
-    """What making a law writes to on its way."""
+    """Hold what making a law writes to on its way."""
 
     is_target: Array
     marginal: Floats
@@ -41,21 +85,13 @@ class Room(NamedTuple):
 
     @classmethod
     def of(cls, batches: int) -> "Room":
-        """For so many batches."""
+        """Make room for so many batches."""
         return cls(np.empty(batches, dtype=bool), np.empty(batches), np.empty(batches))
 
 
 @entry_point
-def repair(
-    priors: Floats,
-    targets: Integers,
-    growth: float,
-    gain: float,
-    reserve: float,
-    at_most: int,
-    doubts: Floats,
-    laws: Laws,
-    room: Room,
+def _repair_all(
+    priors: Floats, targets: Integers, limits: _Limits, doubts: Floats, laws: Laws, room: Room
 ) -> None:
     """Make the targets of every batch private; infinite doubts leave a constant."""
     for row in range(len(priors)):
@@ -64,19 +100,19 @@ def repair(
         top = int(np.argmax(room.marginal))
         words = 0.0
         if targets_used > 1 and np.isfinite(doubt):
-            words = _words(growth, gain, reserve, doubt, room)
+            words = _words(limits, doubt, room)
         ratio = -1.0
         if words >= LEAST_ROOM:
             total = np.uint64(words)
-            ratio = _repair(prior, target, growth, gain, doubt, total, top, laws.commons[row], room)
+            ratio = _repair(prior, target, limits, doubt, total, top, laws.commons[row], room)
             laws.totals[row] = total
         laws.constants[row] = -1 if ratio > 0.0 else top
-        laws.charges[row] = charge_up_to(ratio, growth, at_most) if ratio > 0.0 else 0
+        laws.charges[row] = charge_up_to(ratio, limits.growth, limits.at_most) if ratio > 0.0 else 0
 
 
 @part
 def _gather(prior: Floats, target: Integers, room: Room) -> int:
-    """b(r) of every batch r; how many there are that others go to."""
+    """Write b(r) of every batch r; return how many there are that others go to."""
     room.marginal[:], room.is_target[:] = 0.0, False
     for batch in range(len(prior)):
         room.marginal[target[batch]] += prior[batch]
@@ -88,15 +124,15 @@ def _gather(prior: Floats, target: Integers, room: Room) -> int:
 
 
 @part
-def _words(growth: float, gain: float, reserve: float, doubt: float, room: Room) -> float:
+def _words(limits: _Limits, doubt: float, room: Room) -> float:
     """Return how many words may depend on the truth."""
     need, largest = 0.0, 1.0 * UP
     for batch in range(len(room.marginal)):
         if room.is_target[batch]:
             marginal = room.marginal[batch]
-            least = largest - growth * (marginal * (1.0 - doubt))
-            need += max(least, marginal * (1.0 + doubt)) / gain
-    words: float = (WORDS - reserve) / ((1.0 + need * MASS_UP) * UP)
+            least = largest - limits.growth * (marginal * (1.0 - doubt))
+            need += max(least, marginal * (1.0 + doubt)) / limits.gain
+    words: float = (WORDS - limits.reserve) / ((1.0 + need * MASS_UP) * UP)
     return words
 
 
@@ -104,8 +140,7 @@ def _words(growth: float, gain: float, reserve: float, doubt: float, room: Room)
 def _repair(
     prior: Floats,
     target: Integers,
-    growth: float,
-    gain: float,
+    limits: _Limits,
     doubt: float,
     total: np.uint64,
     top: int,
@@ -124,7 +159,7 @@ def _repair(
         if room.is_target[batch]:
             low = expected[batch] * (1.0 - doubt)
             high = expected[batch] * (1.0 + doubt)
-            least[batch] = np.ceil(max(most - growth * low, high) / gain * UP) + 1.0
+            least[batch] = np.ceil(max(most - limits.growth * low, high) / limits.gain * UP) + 1.0
             needed += least[batch]
     if not needed * UP + given < MOST_WORDS:
         return -1.0
@@ -141,11 +176,11 @@ def _repair(
             high = expected[batch] * (1.0 + doubt)
             worst = max(worst, (words * UP + most) / (words + low))
             worst = max(worst, (words * UP + high) / words)
-    return min(growth, worst * RATIO_UP)
+    return min(limits.growth, worst * RATIO_UP)
 
 
 @entry_point
-def sample(laws: Laws, targets: Integers, truths: Integers, words: Words, drawn: Integers) -> None:
+def _sample(laws: Laws, targets: Integers, truths: Integers, words: Words, drawn: Integers) -> None:
     """Draw the number of a batch with one word, in the same steps whatever the truth is."""
     rows, batches = laws.commons.shape
     for row in range(rows):
@@ -161,7 +196,7 @@ def sample(laws: Laws, targets: Integers, truths: Integers, words: Words, drawn:
 
 
 @entry_point
-def learned(
+def _learn(
     priors: Floats,
     targets: Integers,
     laws: Laws,
@@ -169,7 +204,7 @@ def learned(
     told: Floats,
     posterior: Floats,
 ) -> None:
-    """P(symbol | everything released), `(window, n, rows)`, from the numbers of releases."""
+    """Write P(symbol | everything released), `(window, n, rows)`, from the numbers of releases."""
     rows, batches = priors.shape
     window, symbols = told.shape[:2]
     for row in range(rows):
@@ -194,7 +229,7 @@ def learned(
 
 @part
 def _share(posterior: Floats, symbol: int, symbols: int, earlier: int, later: int) -> float:
-    """The sum over batches that have a symbol at a position: over what comes before it first."""
+    """Return the sum over batches with a symbol at a position: over what comes before it first."""
     share = 0.0
     for after in range(later):
         some = 0.0

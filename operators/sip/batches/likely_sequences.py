@@ -1,14 +1,4 @@
-"""Batches released as the nearest of the k most likely ones: for at most 10,000 batches.
-
-All n^w batches are written down with their probabilities b(o) = beta(o_1) prod C[o_i, o_i+1]; every
-one goes to the nearest of the k most likely, for each k up to 64, and the cheapest k after the
-repair wins, a smaller one within 1e-12. Costs have a closed form,
-
-    [ g sum b(o) D(o, pi(o)) + sum m(r) sum_i E|X_i - r_i| ] / Z.
-
-Arrays are `(batches, rows)`, in lexicographic order. Source: SIP specification section 8,
-algorithm 2.
-"""
+"""Batches released as one of the likely ones."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,22 +6,34 @@ from functools import cached_property
 import numpy as np
 
 from fugu.operators import compiled
-from fugu.operators.mechanism import Floats, Integers, Words
-from fugu.operators.sip.assignment import Assignment
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.batches.batch_law import Algorithm
 from fugu.operators.sip.batches.cheapest_targets import cheapest_targets
 from fugu.operators.sip.batches.model_error import doubts_of, product_distance
+from fugu.operators.sip.batches.sequence_law import SequenceLaw
 from fugu.operators.sip.distances import Distance
 from fugu.operators.sip.markov_model import MarkovModel, normalised, ordered_sum
 from fugu.operators.sip.privacy_bound import PrivacyBound
-from fugu.operators.sip.shares_law import SharesLaw
 
 MOST_BATCHES = 10_000
 MOST_KEPT = 64
 
 
 @dataclass(frozen=True, eq=False)
-class LikelySequences:
-    """The algorithm's constants; `bound` is that of a whole batch."""
+class LikelySequences(Algorithm):
+    """Release batches as the nearest of the k most likely ones, for at most 10,000 batches.
+
+    `bound` is that of a whole batch.
+
+    All n^w batches are written down with their probabilities b(o) = beta(o_1) prod C[o_i, o_i+1];
+    every one goes to the nearest of the k most likely, for each k up to 64, and the cheapest k
+    after the repair wins, a smaller one within 1e-12. Costs have a closed form,
+
+        [ g sum b(o) D(o, pi(o)) + sum m(r) sum_i E|X_i - r_i| ] / Z.
+
+    Arrays are `(batches, rows)`, in lexicographic order. Source: SIP specification section 8,
+    algorithm 2.
+    """
 
     model: MarkovModel
     window: int
@@ -43,30 +45,26 @@ class LikelySequences:
 
     @property
     def draws(self) -> int:
-        """One for the whole batch."""
         return 1
 
     @property
     def outcomes(self) -> int:
-        """How many outcomes a draw has."""
+        """Return how many outcomes a draw has."""
         return int(self.model.symbols**self.window)
 
     @property
     def size(self) -> int:
-        """All batches."""
         return int(self.model.symbols**self.window)
 
     @property
     def roundings(self) -> int:
-        """A product for each position, and sums over all batches with the same last symbol."""
+        """Count a product for each position, and sums over batches with the same last symbol."""
         return self.window + self.outcomes // self.model.symbols + 8
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """Its name and version."""
         return ("likely_sequences", 2)
 
-    def law(self, belief: Floats, distances: Floats) -> "SequenceLaw":
-        """The cheapest k for each column of `belief`."""
+    def law(self, belief: Floats, distances: Floats) -> SequenceLaw:
         prior = self.prior(belief)
         targets, cost = cheapest_targets(
             prior,
@@ -78,11 +76,17 @@ class LikelySequences:
             self.bound.growth,
         )
         doubts = doubts_of(distances + product_distance(self.model, self.window), len(prior))
-        return _law_of(self, prior, targets, cost, doubts)
+        if compiled.available():
+            from fugu.operators.sip.batches.compiled_sequence_law import CompiledSequenceLaw
+
+            return CompiledSequenceLaw(self, prior, targets, cost, doubts)
+        return SequenceLaw(self, prior, targets, cost, doubts)
 
     @cached_property
     def digits(self) -> Integers:
-        """The symbol of each position in each batch, `(window, batches)`, the first slowest."""
+        """Return the symbol of each position in each batch, `(window, batches)`, the first
+        slowest.
+        """
         symbols = (self.model.symbols,) * self.window
         return np.indices(symbols).reshape(self.window, -1)
 
@@ -91,87 +95,16 @@ class LikelySequences:
         return self.distance.table(self.model.symbols)
 
     def prior(self, belief: Floats) -> Floats:
-        """b(o) of every batch o."""
+        """Return b(o) of every batch o."""
         prior = belief[self.digits[0]]
         for now, following in zip(self.digits[:-1], self.digits[1:], strict=True):
             prior = prior * self.model.transition[now, following][:, None]
         return normalised(prior)
 
     def expected_distances(self, belief: Floats) -> Floats:
-        """sum_i E D(X_i, r_i) of every batch r."""
+        """Return sum_i E D(X_i, r_i) of every batch r."""
         total = np.zeros((self.outcomes, belief.shape[1]))
         for digit in self.digits:
             total = total + ordered_sum(belief[:, None] * self._table[:, :, None])[digit]
             belief = self.model.predict(belief)
         return total
-
-
-@dataclass(frozen=True, eq=False)
-class SequenceLaw:
-    """A law over all batches; `doubts` are rho of each column."""
-
-    algorithm: LikelySequences
-    prior: Floats
-    targets: Integers
-    cost: Floats
-    doubts: Floats
-
-    def columns(self, columns: Integers) -> "SequenceLaw":
-        """Of some streams."""
-        prior, targets = self.prior[:, columns], self.targets[:, columns]
-        cost, doubts = self.cost[columns], self.doubts[columns]
-        return _law_of(self.algorithm, prior, targets, cost, doubts)
-
-    @cached_property
-    def law(self) -> SharesLaw:
-        """With the targets as proposal."""
-        proposal = Assignment.to(self.targets)
-        return SharesLaw.of(self.prior, proposal, self.algorithm.bound, self.doubts)
-
-    @property
-    def charge(self) -> Integers:
-        """The largest leakage over all batches."""
-        return self.law.charge
-
-    @property
-    def leakage(self) -> Floats:
-        """The same in nats."""
-        return self.law.leakage
-
-    def release(self, batches: Integers, words: Words) -> Integers:
-        """One of the batches."""
-        drawn = self.law.draw(self.number(batches), words[0])
-        return self.algorithm.digits[:, drawn]
-
-    def probability(self, batches: Integers, released: Integers) -> Floats:
-        """a(r|o)."""
-        columns = np.arange(batches.shape[1])
-        return self.law.probabilities(self.number(batches))[self.number(released), columns]
-
-    def learned(self, released: Integers) -> Floats:
-        """Sums of the posterior over all batches that have a symbol at a position."""
-        posterior = self.law.posterior(self.number(released))
-        symbols, window = self.algorithm.model.symbols, self.algorithm.window
-        learned = np.empty((window, symbols, released.shape[1]))
-        for position in range(window):
-            earlier, later = symbols**position, symbols ** (window - position - 1)
-            parts = posterior.reshape(earlier, symbols, later, -1)
-            learned[position] = ordered_sum(ordered_sum(parts).transpose(1, 0, 2))
-        return learned
-
-    def number(self, batches: Integers) -> Integers:
-        """The place of each batch in lexicographic order."""
-        number = np.zeros(batches.shape[1], dtype=np.int64)
-        for symbols in batches:
-            number = number * self.algorithm.model.symbols + symbols
-        return number
-
-
-def _law_of(
-    algorithm: LikelySequences, prior: Floats, targets: Integers, cost: Floats, doubts: Floats
-) -> SequenceLaw:
-    if compiled.available():
-        from fugu.operators.sip.batches.compiled_sequences import CompiledSequenceLaw
-
-        return CompiledSequenceLaw(algorithm, prior, targets, cost, doubts)
-    return SequenceLaw(algorithm, prior, targets, cost, doubts)

@@ -29,13 +29,13 @@ def product_distance(model: MarkovModel, window: int) -> float:
 
 
 def forward_distance(model: MarkovModel, window: int) -> float:
-    """The same where probabilities are summed over the symbols of each position."""
+    """Return the same where probabilities are summed over the symbols of each position."""
     sums = 2 * window * model.symbols * UNIT_ROUNDOFF
     return product_distance(model, window) + sums * _SLACK
 
 
 def doubts_of(distances: Floats, outcomes: int) -> Floats:
-    """rho of laws over so many batches; infinite where only a constant can be released."""
+    """Return rho of laws over so many batches; infinite where only a constant can be released."""
     few, place = np.unique(distances, return_inverse=True)
     paid = [
         inf if distance > LARGEST_DISTANCE else doubt(distance, outcomes)

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.commands.cli import app
+from fugu.dataflows.commands.cli.fugu import app
 from tests.dataflows.offline.evaluation.live import OPERATORS
 from tests.dataflows.offline.evaluation.samples import POWER
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE

@@ -9,7 +9,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.commands.cli import app
+from fugu.dataflows.commands.cli.fugu import app
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE
 from tests.dataflows.stages.displaced.running import PIPELINE as TEMPORAL
 

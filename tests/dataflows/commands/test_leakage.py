@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.commands.cli import app
+from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.offline.leakage.report import correlation_of
 from fugu.operators.leakage.matrices import backward_rows, transition_matrix
 

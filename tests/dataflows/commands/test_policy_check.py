@@ -7,7 +7,7 @@ import orjson
 from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.commands.cli import app
+from fugu.dataflows.commands.cli.fugu import app
 from tests.dataflows.policies.documents import DOCUMENT, EXAMPLE, with_change
 
 

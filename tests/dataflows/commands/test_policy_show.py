@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.commands.cli import app
+from fugu.dataflows.commands.cli.fugu import app
 from tests.dataflows.policies.documents import EXAMPLE, with_change
 
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
-from fugu.dataflows.commands.cli import app
+from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.commands.state_continue import change_between
 from fugu.dataflows.pipeline.mechanisms import columns_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile

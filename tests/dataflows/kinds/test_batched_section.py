@@ -9,7 +9,7 @@ from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.budget import Budgeted
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.distances import HAMMING, Points
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE, configured, read, read_error
 from tests.dataflows.stages.columns import EVERYBODY, SCOPE, SOURCE, batch_of

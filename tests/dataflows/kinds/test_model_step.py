@@ -11,7 +11,7 @@ import pytest
 from fugu.dataflows.base.batches import Sanitized
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.explain import explain
-from fugu.dataflows.kinds import MarkovOperator
+from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.offline.evaluation.candidates import candidates
 from fugu.dataflows.offline.evaluation.evaluation import evaluated, planned
 from fugu.dataflows.offline.evaluation.sample import Sample
@@ -64,7 +64,7 @@ def test_a_step_reaches_the_mechanism_and_without_one_the_law_is_as_before(tmp_p
 )
 def test_every_unit_is_read(length: str, milliseconds: int, tmp_path: Path) -> None:
     operator = read(tmp_path, text((STEP[0], STEP[1].replace("60s", length)))).pipeline.operator
-    assert isinstance(operator, MarkovOperator)
+    assert isinstance(operator, CrrOperator)
     assert operator.step is not None
     assert operator.step.length == timedelta(milliseconds=milliseconds)
     assert operator.step.gaps.step_milliseconds == milliseconds

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from fugu.dataflows.pipeline.guarantee_text import guarantee_id, in_words
-from fugu.operators.registry.policies import HOUSEHOLD
 from fugu.operators.sip.paper_conditional_randomized_response import (
     PaperConditionalRandomizedResponse,
 )
+from fugu.operators.swellfish.household import HOUSEHOLD
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.temporal.threshold import ThresholdPerturbation
 from tests.dataflows.stages.columns import CRR

@@ -6,7 +6,7 @@ import pytest
 
 from fugu.dataflows.pipeline.neighbours_text import duration, per_in_words, protected_in_words
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee, Neighbours, Per
-from fugu.operators.registry import KINDS
+from tests.conformance.kinds import KINDS
 
 UNIFORM = KINDS["uniform"].examples()[0].mechanism.guarantees()[0]
 KEPT = "while every record keeps its place and its timestamp"

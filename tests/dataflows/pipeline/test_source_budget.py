@@ -10,11 +10,11 @@ from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Guarantee, Mechanism
 from fugu.operators.realtime.real_time_release import RealTimeRelease
-from fugu.operators.registry import KINDS
 from fugu.operators.sip.paper_conditional_randomized_response import (
     PaperConditionalRandomizedResponse,
 )
 from fugu.operators.wevent.uniform import Uniform
+from tests.conformance.kinds import KINDS
 from tests.dataflows.stages.columns import CRR
 
 ROUNDING = 1e-6

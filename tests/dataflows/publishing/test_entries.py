@@ -17,7 +17,7 @@ from fugu.dataflows.publishing.entries import (
 )
 from fugu.operators.guarantee import PRESENCE, Guarantee
 from fugu.operators.mechanism import AT_THE_END
-from fugu.operators.registry import KINDS
+from tests.conformance.kinds import KINDS
 
 FORMAT_1 = Path(__file__).with_name("format_1.jsonl")
 PAPER = KINDS["paper_crr"].examples()[0].mechanism.guarantees()

@@ -8,7 +8,7 @@ from fugu.dataflows.stages.log_entries import read_entry
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_block import written
 from fugu.operators.mechanism import Integers
-from fugu.operators.wevent.strategy import LARGEST_BINS
+from fugu.operators.wevent.limits import LARGEST_BINS
 
 MEGABYTE = 1_000_000
 """A little less than what a topic takes unless it is told otherwise."""

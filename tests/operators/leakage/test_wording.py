@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fugu.operators.leakage.wording import in_words, rounded_up
-from fugu.operators.registry import KINDS
+from tests.conformance.kinds import KINDS
 
 ROOT = Path(__file__).parents[3]
 TEXTS = [

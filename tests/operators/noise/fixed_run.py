@@ -1,8 +1,4 @@
-"""A fixed run of noisy releases as one digest; `python -m tests.operators.noise.fixed_run`.
-
-It prints the digest of all points and doubles, and the instruction sets that numpy uses beyond its
-baseline.
-"""
+"""A fixed run of noisy releases as one digest of all points and doubles."""
 
 from hashlib import blake2b
 
@@ -13,9 +9,8 @@ from fugu.operators.noise.gaussian import GaussianNoise
 from fugu.operators.noise.laplace import LaplaceNoise
 from fugu.operators.noise.laplace_release import LaplaceRelease
 from fugu.operators.randomness import DrawScope, record_positions
-from fugu.operators.registry import KINDS
 from fugu.operators.secret import Secret
-from tests.operators.fixed_run import dispatched_features
+from tests.conformance.kinds import KINDS
 
 ROWS, COORDINATES = 67, 3
 
@@ -45,7 +40,3 @@ def digest() -> str:
         _, releases = mechanism.step(mechanism.start(ROWS), inputs, draws)
         hasher.update(releases.values.astype("<f8").tobytes())
     return hasher.hexdigest()
-
-
-if __name__ == "__main__":
-    print(digest(), *dispatched_features())

@@ -6,18 +6,43 @@ from math import nan
 import numpy as np
 import pytest
 
+from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import UNITS_PER_NAT, units_of
 from fugu.operators.mechanism import Array, Floats, Inputs
 from fugu.operators.noise.additive import BudgetBelowResolution
 from fugu.operators.noise.laplace_release import LaplaceRelease
 from fugu.operators.randomness import DrawScope, KeyedDraws, record_positions
 from fugu.operators.secret import Secret
+from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.noise.simulated import SimulatedDraws
 
 TENTHS = LaplaceRelease(lower=400, upper=2000, epsilon=1.0, units_per_one=10)
 THIRDS = LaplaceRelease(lower=-7, upper=90, epsilon=0.3, units_per_one=3)
 
 each_release = pytest.mark.parametrize("mechanism", [TENTHS, THIRDS], ids=["tenths", "thirds"])
+
+
+def examples(kind: type[LaplaceRelease]) -> tuple[Example, ...]:
+    tenths = kind(lower=0, upper=1000, epsilon=1.0, units_per_one=10)
+    sign = kind(lower=-1, upper=1, epsilon=0.1)
+    wide = kind(lower=-(2**55), upper=2**55, epsilon=2.5)
+    return (
+        Example(tenths, np.array([0, 250, 725, 1000])),
+        Example(sign, np.array([-1, 1, 7])),
+        Example(wide, np.array([-(2**55), -3, 2**55 - 1])),
+        Example(Budgeted(tenths, total=3.0), np.array([0, 725])),
+    )
+
+
+EXAMPLES: Examples = {LaplaceRelease: examples}
+UNUSABLE: Unusable = {
+    LaplaceRelease: {
+        "lower": (2**60, -(2**62)),
+        "upper": (-(2**60), 2**62),
+        "epsilon": (*EPSILONS, 20.1, 1e-8),
+        "units_per_one": (0, -1, 10**12 + 1),
+    },
+}
 
 
 def draws(rows: int) -> KeyedDraws:

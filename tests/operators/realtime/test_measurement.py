@@ -16,7 +16,7 @@ from fugu.operators.realtime import measurement
 from fugu.operators.realtime.measurement import Measurement
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.secret import Secret
-from fugu.operators.wevent.strategy import LARGEST_VALUE
+from fugu.operators.wevent.limits import LARGEST_VALUE
 
 
 def draws(rows: int) -> Draws:

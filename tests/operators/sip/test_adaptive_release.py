@@ -16,9 +16,11 @@ from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.repeat_decision import Distance, expected_steps, near
+from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.sip import dense
 from tests.operators.sip.beliefs import random_beliefs
 from tests.operators.sip.chains import random_second_order
+from tests.operators.sip.small_models import cycle, only, second_order, sparse, sticky
 from tests.operators.sip.test_sampler import agrees
 from tests.privacy.chains import random_chain
 from tests.privacy.leakage import all_sequences
@@ -26,6 +28,30 @@ from tests.privacy.leakage import all_sequences
 MODEL = MarkovModel.smoothed([0.6, 0.3, 0.1], [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0, 0, 1]], 0.01)
 ADAPTIVE = AdaptiveRelease(MODEL, decision_epsilon=1.5, release_epsilon=0.8)
 ROWS = 100_000
+
+
+def examples(kind: type[AdaptiveRelease]) -> tuple[Example, ...]:
+    right_or_wrong = kind(sticky(), 2.0, 1.0)
+    apart = kind(cycle(), 0.7, 0.5, distance="steps")
+    mechanisms: list[AdaptiveRelease | Budgeted] = [
+        right_or_wrong,
+        apart,
+        kind(sparse(), 1.0, 2.0),
+        kind(second_order(), 30.0, 30.0),
+        kind(only(), 1.0, 1.0),
+        Budgeted(right_or_wrong, total=6.0),
+        Budgeted(apart, total=1.5, window=4),
+    ]
+    return tuple(Example(one, np.arange(one.outcomes[0])) for one in mechanisms)
+
+
+EXAMPLES: Examples = {AdaptiveRelease: examples}
+UNUSABLE: Unusable = {
+    AdaptiveRelease: {
+        "decision_epsilon": (*EPSILONS, 50.1, 1e-20),
+        "release_epsilon": (*EPSILONS, 50.1),
+    },
+}
 
 
 @dataclass(frozen=True)

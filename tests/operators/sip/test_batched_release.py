@@ -8,14 +8,37 @@ from fugu.operators.budget_units import units_of
 from fugu.operators.mechanism import AT_THE_END, Inputs, Integers, Kind, Releases, State
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.secret import Secret
-from fugu.operators.sip.batched_release import BatchedRelease, epsilon_for
+from fugu.operators.sip.batches.batched_release import BatchedRelease, epsilon_for
 from fugu.operators.sip.distances import Points
 from fugu.operators.sip.markov_model import MarkovModel
+from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.conformance.streams import WatchedDraws
+from tests.operators.sip.small_models import only, sticky
 from tests.privacy.chains import binary, random_chain
 
 MODEL = binary(stays=0.9, first=0.5)
 TRIPLES = BatchedRelease(MODEL, window=3, epsilon_per_batch=3.0)
+
+
+def examples(kind: type[BatchedRelease]) -> tuple[Example, ...]:
+    walk = MarkovModel.smoothed([0.3, 0.3, 0.2, 0.1, 0.1], 0.8 * np.eye(5) + 0.04, 0.05)
+    threes = kind(sticky(), 3, 3.0, kernel="heuristic")
+    two = np.arange(2)
+    return (
+        Example(kind(sticky(), 2, 2.0), two),
+        Example(threes, two),
+        Example(kind(sticky(), 1, 1.0, kernel="heuristic"), two),
+        Example(kind(only(), 2, 1.0), np.arange(1)),
+        Example(kind(walk, 6, 12.0, kernel="heuristic"), np.arange(5)),
+        Example(Budgeted(threes, total=6.0), two),
+        Example(Budgeted(threes, total=3.5, window=5, when_exhausted="suppress"), two),
+    )
+
+
+EXAMPLES: Examples = {BatchedRelease: examples}
+UNUSABLE: Unusable = {
+    BatchedRelease: {"window": (0, -1, 33), "epsilon_per_batch": (*EPSILONS, 50.1)},
+}
 
 
 def run(

@@ -1,8 +1,11 @@
 """Cold start as a mechanism: when it switches, what it keeps, and what it refuses."""
 
+from math import inf, nan
+
 import numpy as np
 import pytest
 
+from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Inputs, Integers, State
 from fugu.operators.randomness import DrawScope, record_positions
@@ -10,10 +13,38 @@ from fugu.operators.responses.generalized_randomized_response import Generalized
 from fugu.operators.secret import Secret
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.stream_model import StreamModels
+from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.sip.test_sampler import agrees
 
 THREE = ColdStart(symbols=3, epsilon=1.5, positions=4, when_short="accept")
 ROWS = 100_000
+
+
+def examples(kind: type[ColdStart]) -> tuple[Example, ...]:
+    two, three, never = (
+        kind(symbols, epsilon, positions, when_short="accept")
+        for symbols, epsilon, positions in ((2, 1.0, 2), (3, 2.0, 3), (4, 1.0, 200))
+    )
+    mechanisms: list[ColdStart | Budgeted] = [
+        two,
+        three,
+        never,
+        kind(2, 3.0),
+        Budgeted(two, total=4.0),
+        Budgeted(three, total=6.5, window=4),
+    ]
+    return tuple(Example(one, np.arange(one.outcomes[0])) for one in mechanisms)
+
+
+EXAMPLES: Examples = {ColdStart: examples}
+UNUSABLE: Unusable = {
+    ColdStart: {
+        "symbols": (0, 1, -1, 17),
+        "epsilon": (*EPSILONS, 50.1, 1e-20),
+        "positions": (-1, 2**20 + 1),
+        "alpha": (0.0, -1.0, nan, inf),
+    },
+}
 
 
 def followed(mechanism: ColdStart, releases: list[int]) -> State:

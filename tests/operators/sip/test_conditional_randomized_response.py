@@ -1,6 +1,6 @@
 """Bounded CRR as a mechanism: configuration, state, ledger, annotations."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import blake2b
@@ -9,20 +9,65 @@ from math import ceil, floor, inf, log, nan
 import numpy as np
 import pytest
 
+from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import UNITS_PER_NAT
-from fugu.operators.mechanism import Inputs, State, Words
+from fugu.operators.mechanism import Inputs, Mechanism, State, Words
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.distances import Ordered, Points
 from fugu.operators.sip.gaps import Gaps
 from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.paper_conditional_randomized_response import (
+    PaperConditionalRandomizedResponse,
+)
 from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
 from fugu.operators.sip.sparse_rows import SparseRows
+from tests.conformance.example import EPSILONS, Example, Examples, Unusable
 from tests.operators.chosen_draws import ChosenWords, simulated, towards
 from tests.operators.sip import explicit_law
+from tests.operators.sip.small_models import cycle, only, second_order, sparse, sticky
 from tests.operators.word_layout import number
 
 MODEL = MarkovModel.smoothed([0.6, 0.3, 0.1], [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0, 0, 1]], 0.01)
 CRR = ConditionalRandomizedResponse(MODEL, epsilon=1.2)
+
+
+def each_model(kind: Callable[[MarkovModel, float], Mechanism]) -> tuple[Example, ...]:
+    configured = [(sticky, 1.0), (sticky, 0.25), (cycle, 1.0), (cycle, 30.0), (only, 1.0)]
+    return tuple(
+        Example(kind(model(), epsilon), np.arange(model().symbols)) for model, epsilon in configured
+    )
+
+
+def examples(kind: type[ConditionalRandomizedResponse]) -> tuple[Example, ...]:
+    walk = MarkovModel.smoothed([0.5, 0.3, 0.2], 0.7 * np.eye(3) + 0.1, smoothing=0.05)
+    places = Points(np.array([[0.0, 0.0], [0.5, 1.0], [4.0, 4.0]]))
+    in_time = kind(walk, epsilon=1.0, gaps=Gaps(step_milliseconds=60_000, longest=5))
+    others: list[ConditionalRandomizedResponse | Budgeted] = [
+        in_time,
+        Budgeted(in_time, total=4.0),
+        Budgeted(in_time, total=2.5, window=4),
+        Budgeted(kind(sticky(), 1.0), total=4.0),
+        Budgeted(kind(sticky(), 1.0), total=2.5, window=4),
+        kind(walk, 0.8, mode="full_support"),
+        kind(walk, 0.8, Ordered()),
+        kind(walk, 2.0, places),
+        kind(walk, 0.8, Ordered(), kernel="linear_program"),
+        kind(sparse(), 1.0),
+        kind(second_order(), 1.0),
+        Budgeted(kind(second_order(), 1.0), total=4.0),
+    ]
+    return (
+        *each_model(kind),
+        *(Example(other, np.arange(other.outcomes[0])) for other in others),
+    )
+
+
+EXAMPLES: Examples = {
+    ConditionalRandomizedResponse: examples,
+    PaperConditionalRandomizedResponse: each_model,
+}
+UNUSABLE: Unusable = {kind: {"epsilon": (*EPSILONS, 50.1)} for kind in EXAMPLES}
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 50.1, nan, inf, -inf])

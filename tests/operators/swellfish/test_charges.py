@@ -8,16 +8,17 @@ import pytest
 from fugu.operators.mechanism import Integers
 from fugu.operators.swellfish.interval_strategy import Ledgers
 from fugu.operators.swellfish.occurrence import Occurrence
-from fugu.operators.swellfish.tinar_sample import TINARSample
-from fugu.operators.swellfish.tinar_uniform import TINARUniform
-from fugu.operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
-from fugu.operators.swellfish.ts_budget_distribution import TSBudgetDistribution
-from fugu.operators.swellfish.ts_sample import TSSample
-from fugu.operators.swellfish.ts_uniform import TSUniform
+from fugu.operators.swellfish.tinar_strategies import TINARSample, TINARUniform
+from fugu.operators.swellfish.ts_strategies import (
+    TSBudgetAbsorption,
+    TSBudgetDistribution,
+    TSSample,
+    TSUniform,
+)
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_is import UnicornIS
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
-from fugu.operators.wevent.strategy import units_below
+from fugu.operators.wevent.limits import units_below
 from tests.operators.swellfish.fixed_timeline import FixedTimeline, Person, random_timeline
 from tests.operators.swellfish.running import (
     UNITS,

@@ -7,9 +7,9 @@ import pytest
 
 from fugu.operators.mechanism import Guarantee
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
-from fugu.operators.registry.policies import HOUSEHOLD
+from fugu.operators.swellfish.household import HOUSEHOLD
 from fugu.operators.swellfish.strategy import Irrelevant
-from fugu.operators.swellfish.ts_uniform import TSUniform
+from fugu.operators.swellfish.ts_strategies import TSUniform
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from tests.operators.swellfish.running import run, simulated

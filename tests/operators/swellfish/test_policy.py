@@ -40,9 +40,8 @@ def test_cut_covers_every_part_of_the_pattern_that_fills_the_interval_and_no_mor
 
 def test_plain_data_and_back() -> None:
     holiday = Policy("trip", Once(BERLIN, datetime(2024, 1, 1), datetime(2024, 2, 1)), 4, (9,))
-    collection = Collection("household", (NIGHT, holiday))
-    data = json.loads(json.dumps(collection.to_data()))
-    assert Collection.from_data(data) == collection
+    for policy in (NIGHT, holiday):
+        assert Policy.from_data(json.loads(json.dumps(policy.to_data()))) == policy
 
 
 @pytest.mark.parametrize(
@@ -78,12 +77,13 @@ def test_wrong_calendar_is_refused_naming_policy_and_field(field: str, value: ob
         Policy.from_data(data)
 
 
-def test_collection_names_itself_and_the_policy_that_is_wrong() -> None:
-    data: dict[str, Any] = Collection("household", (NIGHT,)).to_data()
-    del data["policies"][0]["length"]
-    with pytest.raises(
-        ValueError, match=r"^collection household: policy night: length: is missing"
-    ):
-        Collection.from_data(data)
+def test_a_field_that_is_missing_is_named() -> None:
+    data = NIGHT.to_data()
+    del data["length"]
+    with pytest.raises(ValueError, match=r"^policy night: length: is missing"):
+        Policy.from_data(data)
+
+
+def test_collection_has_every_id_once() -> None:
     with pytest.raises(ValueError, match=r"^collection household: policies: "):
         Collection("household", (NIGHT, NIGHT))

@@ -8,18 +8,20 @@ import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Inputs, Integers, Kind
-from fugu.operators.registry.policies import HOUSEHOLD
 from fugu.operators.swellfish.calendar import Once
 from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.household import HOUSEHOLD
 from fugu.operators.swellfish.ledger import decoded
 from fugu.operators.swellfish.occurrence import Occurrence
 from fugu.operators.swellfish.policy import Policy
 from fugu.operators.swellfish.strategy import Irrelevant, Status
-from fugu.operators.swellfish.tinar_uniform import TINARUniform
-from fugu.operators.swellfish.ts_budget_absorption import TSBudgetAbsorption
-from fugu.operators.swellfish.ts_budget_distribution import TSBudgetDistribution
-from fugu.operators.swellfish.ts_sample import TSSample
-from fugu.operators.swellfish.ts_uniform import TSUniform
+from fugu.operators.swellfish.tinar_strategies import TINARUniform
+from fugu.operators.swellfish.ts_strategies import (
+    TSBudgetAbsorption,
+    TSBudgetDistribution,
+    TSSample,
+    TSUniform,
+)
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_is import UnicornIS
 from fugu.operators.swellfish.unicorn_ps import UnicornPS

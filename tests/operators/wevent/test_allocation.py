@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fugu.operators.mechanism import Array, Integers
-from fugu.operators.wevent.allocation import RULES, Allocated, Outcome, Rule, allocate
+from fugu.operators.wevent.allocation import Rule
 from fugu.operators.wevent.cap import Cap
+from tests.operators.wevent.charges import RULES, Allocated, Outcome, allocate
 
 NAT = 2**40
 EPSILON = 3 * NAT

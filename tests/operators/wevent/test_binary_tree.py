@@ -8,8 +8,22 @@ import pytest
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import Inputs, Integers, Kind, State
 from fugu.operators.wevent.binary_tree import BinaryTree
+from tests.conformance.example import Example, Examples, Unusable
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.wevent.chosen_noise import ChosenNoise
+from tests.operators.wevent.examples import COUNTS, UNUSABLE_STRATEGY
+
+
+def examples(kind: type[BinaryTree]) -> tuple[Example, ...]:
+    return (
+        Example(kind(3, window=1, epsilon=1.0, sensitivity=2, horizon=100), COUNTS),
+        Example(kind(1, window=7, epsilon=0.1, sensitivity=10**6, horizon=7), COUNTS[:, :1]),
+        Example(kind(2, window=3, epsilon=5.0, sensitivity=1, horizon=8), COUNTS[:, 1:]),
+    )
+
+
+EXAMPLES: Examples = {BinaryTree: examples}
+UNUSABLE: Unusable = {BinaryTree: {**UNUSABLE_STRATEGY, "horizon": (0, -1, 2**16 + 1)}}
 
 
 def without_noise(tree: BinaryTree, truth: Integers) -> tuple[list[Integers], list[State]]:

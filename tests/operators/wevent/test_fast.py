@@ -1,18 +1,43 @@
 """FAST: samples, filter and controller against a plain second implementation."""
 
 from dataclasses import dataclass, field
-from math import exp, trunc
+from math import exp, inf, nan, trunc
 
 import numpy as np
 import pytest
 
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import Inputs, Releases
+from fugu.operators.wevent.cap import Cap
 from fugu.operators.wevent.fast import Blocks, Fast
+from tests.conformance.example import Example, Examples, Unusable
 from tests.operators.wevent.chosen_noise import ChosenNoise
+from tests.operators.wevent.examples import COUNTS, UNUSABLE_STRATEGY
 from tests.operators.wevent.test_allocation import NAT
 
 WINDOW, SAMPLES = 60, 25
+
+
+def examples(kind: type[Fast]) -> tuple[Example, ...]:
+    often = kind(3, 10, 5.0, 1, samples=9, process_variance=10.0, measurement_variance=1000.0)
+    large = kind(1, 1, 0.1, 10**6, cap=Cap(2**38, 2**35), contribution=10**6)
+    return (
+        Example(kind(3, window=4, epsilon=1.0, sensitivity=2), COUNTS),
+        Example(often, COUNTS),
+        Example(large, 10**7 * COUNTS[:, :1]),
+    )
+
+
+EXAMPLES: Examples = {Fast: examples}
+UNUSABLE: Unusable = {
+    Fast: {
+        **UNUSABLE_STRATEGY,
+        "contribution": (0, -1, 2**44 + 1),
+        "samples": (-1, 10**4 + 1),
+        "process_variance": (0.0, -1.0, nan, inf),
+        "measurement_variance": (0.0, -1.0, nan, inf),
+    },
+}
 
 
 @dataclass

@@ -1,18 +1,35 @@
 """RescueDP: budgets, samples, filter and controller against a plain second implementation."""
 
 from dataclasses import dataclass, field
-from math import log
+from math import inf, log, nan
 
 import numpy as np
 import pytest
 
 from fugu.operators.mechanism import Inputs, Integers
 from fugu.operators.wevent.rescue_dp import ONE_TICK, RescueDp, Shares
+from tests.conformance.example import Example, Examples, Unusable
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.wevent.chosen_noise import ChosenNoise
+from tests.operators.wevent.examples import COUNTS, UNUSABLE_STRATEGY, strategies
 from tests.operators.wevent.test_allocation import NAT
 
 TICKS, BINS = 150, 4
+
+
+def examples(kind: type[RescueDp]) -> tuple[Example, ...]:
+    smooth = kind(2, window=5, epsilon=1.0, sensitivity=1, process_variance=0.5)
+    return (*strategies(kind), Example(smooth, COUNTS[:, 1:]))
+
+
+EXAMPLES: Examples = {RescueDp: examples}
+UNUSABLE: Unusable = {
+    RescueDp: {
+        **UNUSABLE_STRATEGY,
+        "contribution": (0, -1, 2**44 + 1),
+        "process_variance": (-1.0, nan, inf, 1e19),
+    },
+}
 
 
 @dataclass

@@ -12,17 +12,41 @@ from fugu.operators.secret import Secret
 from fugu.operators.wevent.budget_absorption import BudgetAbsorption
 from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from fugu.operators.wevent.cap import Cap
-from fugu.operators.wevent.flags import Released, Schedule
+from fugu.operators.wevent.flags import Flags, Markov, Released, Schedule
+from fugu.operators.wevent.limits import LARGEST_VALUE
 from fugu.operators.wevent.pba import PrivacyBudgetAllocation
 from fugu.operators.wevent.sample import Sample
-from fugu.operators.wevent.strategy import LARGEST_VALUE, Strategy
+from fugu.operators.wevent.strategy import Strategy
 from fugu.operators.wevent.uniform import Uniform
+from tests.conformance.example import Example, Examples, Unusable
 from tests.operators.noise.simulated import SimulatedDraws
 from tests.operators.wevent.chosen_noise import chosen
+from tests.operators.wevent.examples import COUNTS, UNUSABLE_STRATEGY, strategies
 
 STRATEGIES = [Uniform, Sample, BudgetDistribution, BudgetAbsorption, PrivacyBudgetAllocation]
 NAT = 2**40
 ALWAYS = Schedule((True,))
+
+
+def pba_examples(kind: type[PrivacyBudgetAllocation]) -> tuple[Example, ...]:
+    sticky = ((0.9, 0.1), (0.1, 0.9))
+    providers: list[Flags] = [
+        ALWAYS,
+        Schedule((False, True)),
+        Markov(sticky, 0.9),
+        Released(0.5),
+    ]
+    return (
+        *strategies(kind),
+        *(Example(kind(3, 5, 1.0, 1, flags=flags), COUNTS) for flags in providers),
+    )
+
+
+EXAMPLES: Examples = {
+    **dict.fromkeys(STRATEGIES, strategies),
+    PrivacyBudgetAllocation: pba_examples,
+}
+UNUSABLE: Unusable = dict.fromkeys(STRATEGIES, UNUSABLE_STRATEGY)
 
 
 def run(strategy: Strategy, truth: Integers, seed: int | None = None) -> list[Releases]:

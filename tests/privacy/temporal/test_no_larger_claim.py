@@ -7,7 +7,7 @@ import pytest
 
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.operators.mechanism import Mechanism
-from fugu.operators.registry import KINDS
+from tests.conformance.kinds import KINDS
 
 ROOT = Path(__file__).parents[3]
 TEXTS = [

@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.kinds.aggregates import Strategy, WEventOperator
-from fugu.dataflows.kinds.strategies import aggregate_mechanism
+from fugu.dataflows.kinds import WEventOperator, as_kind, kinds_of
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.grid import Grid
 
 _APART = {"binary_tree": "its totals are about many ticks", "quantified": "it has no epsilon"}
-STRATEGIES = tuple(kind for kind in get_args(Strategy) if kind not in _APART)
+STRATEGIES = tuple(kind for kind in kinds_of(WEventOperator) if kind not in _APART)
 _LARGEST_WINDOW = 100_000
 
 
@@ -83,12 +81,9 @@ def _add(
     epsilon: float,
     window: int,
 ) -> None:
-    changed: dict[str, object] = {"kind": kind, "epsilon": epsilon, "window": window}
-    if kind != operator.kind:
-        changed |= {"flags": False, "samples": None, "process_variance": None}
-    section = operator.model_copy(update=changed)
+    section = as_kind(operator, kind, epsilon=epsilon, window=window)
     try:
-        mechanism = aggregate_mechanism(section)
+        mechanism = section.strategy()
     except ValueError as error:
         return grid.leave_out(f"{kind} with window {window}", epsilon, str(error))
     settings = section.model_dump(include={"epsilon", "window", "flags"} & section.model_fields_set)

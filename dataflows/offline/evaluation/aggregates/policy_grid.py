@@ -6,11 +6,9 @@ operator has one: then what is hidden in any window is hidden in any interval.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import get_args
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.kinds.policies import PolicyKind, PolicyOperator
-from fugu.dataflows.kinds.policy_strategies import policy_strategy
+from fugu.dataflows.kinds import PolicyOperator, as_kind, kinds_of
 from fugu.dataflows.offline.evaluation.aggregates.figures import Summed
 from fugu.dataflows.offline.evaluation.aggregates.grid import WindowedCandidate
 from fugu.dataflows.offline.evaluation.grid import Grid
@@ -22,7 +20,7 @@ from fugu.operators.wevent.sample import Sample
 from fugu.operators.wevent.strategy import Strategy
 from fugu.operators.wevent.uniform import Uniform
 
-UNDER_POLICIES: tuple[str, ...] = get_args(PolicyKind)
+UNDER_POLICIES = kinds_of(PolicyOperator)
 _IN_WINDOWS: dict[str, type[Strategy]] = {
     strategy.kind: strategy
     for strategy in (Uniform, Sample, BudgetDistribution, BudgetAbsorption, RescueDp)
@@ -76,10 +74,8 @@ def _mechanism(operator: PolicyOperator, kind: str, epsilon: float, window: int)
     if kind in _IN_WINDOWS:
         strategy = _IN_WINDOWS[kind]
         return strategy(operator.group_count, window, epsilon, operator.sensitivity)
-    section = operator.model_copy(
-        update={"kind": kind, "window": window if _has_window(kind) else None}
-    )
-    return policy_strategy(section, epsilon)
+    section: PolicyOperator = as_kind(operator, kind, window=window if _has_window(kind) else None)
+    return section.strategy(epsilon)
 
 
 def _has_window(kind: str) -> bool:

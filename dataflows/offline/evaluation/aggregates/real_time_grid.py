@@ -7,8 +7,7 @@ from typing import Any
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.kinds import RealTimeOperator
-from fugu.dataflows.kinds.aggregate_mechanisms import mechanism_of
-from fugu.dataflows.kinds.series_budget import FixedWeight
+from fugu.dataflows.kinds.families.series_budget import FixedWeight
 from fugu.dataflows.offline.evaluation.aggregates.grid import WindowedCandidate
 from fugu.dataflows.offline.evaluation.aggregates.simulated import SIMULATED
 from fugu.dataflows.offline.evaluation.grid import Grid
@@ -57,7 +56,7 @@ def real_time_grid(
         for epsilon in epsilons:
             changed = section.model_copy(update={"epsilon": epsilon})
             try:
-                mechanism = mechanism_of(changed)
+                mechanism = changed.release()
             except ValueError as error:
                 grid.leave_out(label, epsilon, str(error))
                 continue

@@ -7,7 +7,6 @@ import numpy as np
 
 from fugu.dataflows.base.batches import DeadLetters
 from fugu.dataflows.kinds import TemporalOperator
-from fugu.dataflows.kinds.temporal_mechanism import temporal_mechanism
 from fugu.dataflows.offline.evaluation.candidates import Candidate, parse_epsilons
 from fugu.dataflows.offline.evaluation.evaluation import require_memory
 from fugu.dataflows.offline.evaluation.grid import Grid
@@ -78,7 +77,7 @@ class TemporalEvaluation:
         secrets = [secret_of(seed, run) for run in range(runs)]
         costs = self.operator.costs.of(self.operator.window)
         measure = TemporalMeasure(self.sample, costs, self.numbers)
-        own = (self.operator.kind, temporal_mechanism(self.operator).law_digest())
+        own = (self.operator.kind, self.operator.perturbation().law_digest())
         rows: list[Row] = []
         first: Displaced | None = None
         for candidate in self.candidates:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.kinds import TemporalOperator
-from fugu.dataflows.kinds.temporal_mechanism import temporal_mechanism
+from fugu.dataflows.kinds import TemporalOperator, as_kind
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.grid import Grid
 from fugu.dataflows.offline.evaluation.temporal.numbers import BASELINES, Numbers
@@ -34,7 +33,7 @@ def configured_epsilon(operator: TemporalOperator) -> float:
 
     Of a law that is uniform, return the declared one.
     """
-    law = temporal_mechanism(operator).delay_law_epsilon
+    law = operator.perturbation().delay_law_epsilon
     if law == 0.0:
         return float(operator.epsilon or 0.0)
     decimals = 2 - floor(log10(law))
@@ -78,7 +77,7 @@ def _add(grid: Grid[Candidate], operator: TemporalOperator, kind: str, epsilon: 
     """One of each law: the pipeline's own stands for a rival that is the same."""
     own = kind == operator.kind
     try:
-        mechanism = temporal_mechanism(_spending(operator, kind, epsilon))
+        mechanism = _spending(operator, kind, epsilon).perturbation()
     except ValueError as error:
         return grid.leave_out(kind.removesuffix(_SUFFIX), epsilon, str(error))
     candidate = Displacing(kind, epsilon, mechanism, _settings(mechanism))
@@ -102,8 +101,9 @@ def _spending(operator: TemporalOperator, kind: str, epsilon: float) -> Temporal
         "calibrate": "visible",
     }
     if not own:
-        changed |= {"kind": kind, "require": []}
-    return operator.model_copy(update=changed)
+        changed |= {"require": []}
+    made: TemporalOperator = as_kind(operator, kind, **changed)
+    return made
 
 
 def _add_baseline(grid: Grid[Candidate], numbers: Numbers, kind: str, epsilon: float) -> None:

@@ -9,7 +9,7 @@ from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.lists import record_by_record
 from fugu.dataflows.offline.evaluation.symbols import SymbolMeasure, SymbolUtility
 from fugu.operators.mechanism import Kind
-from fugu.operators.sip.batched_release import BatchedRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.markov_model import MarkovModel
 from tests.dataflows.offline.evaluation.samples import run_of, sample_of
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Inputs, Kind
-from fugu.operators.sip.batched_release import BatchedRelease, epsilon_for
+from fugu.operators.sip.batches.batched_release import BatchedRelease, epsilon_for
 from tests.operators.chosen_draws import simulated
 from tests.operators.sip.binary_chain import CASES, SEQUENCES, Measured
 

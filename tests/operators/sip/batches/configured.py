@@ -7,9 +7,9 @@ from functools import cached_property, partial
 import numpy as np
 
 from fugu.operators.mechanism import Floats
-from fugu.operators.sip.batched_release import BatchedRelease
 from fugu.operators.sip.batches.batch_law import Algorithm
 from fugu.operators.sip.batches.batch_plan import BatchPlan
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.batches.cluster_sequences import ClusterSequences
 from fugu.operators.sip.batches.likely_sequences import LikelySequences
 from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol

@@ -9,7 +9,7 @@ from fugu.operators import compiled
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.batches.batch_plan import BatchPlan
 from fugu.operators.sip.batches.cluster_sequences import ClusterLaw
-from fugu.operators.sip.batches.likely_sequences import SequenceLaw
+from fugu.operators.sip.batches.sequence_law import SequenceLaw
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered
 from fugu.operators.sip.kernels import Search
 from fugu.operators.sip.markov_model import MarkovModel

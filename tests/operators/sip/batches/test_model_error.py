@@ -9,8 +9,8 @@ import pytest
 
 from fugu.operators.sip.batches.batch_plan import BatchPlan
 from fugu.operators.sip.batches.cluster_sequences import ClusterLaw
-from fugu.operators.sip.batches.likely_sequences import SequenceLaw
 from fugu.operators.sip.batches.model_error import doubts_of, forward_distance, product_distance
+from fugu.operators.sip.batches.sequence_law import SequenceLaw
 from fugu.operators.sip.distances import HAMMING
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.privacy_bound import UNIT_ROUNDOFF

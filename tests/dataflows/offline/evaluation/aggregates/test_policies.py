@@ -11,7 +11,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.commands.cli import app
+from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.offline.evaluation.aggregates.evaluation import AggregateEvaluation
 from fugu.dataflows.offline.evaluation.aggregates.figures import Summed
 from fugu.dataflows.offline.evaluation.aggregates.policy_grid import RIVALS, UNDER_POLICIES

@@ -1,0 +1,88 @@
+"""Mechanisms of single records by name, and what configures them.
+
+>>> mechanism("laplace", lower=0, upper=100, epsilon=0.5, budget=3.0).kind
+'laplace'
+>>> mechanism("pba", epsilon=1.0)  # doctest: +ELLIPSIS
+Traceback (most recent call last):
+    ...
+ValueError: pba: no mechanism of single records has this name; there are adaptive_crr, ...
+"""
+
+from typing import Any
+
+from fugu.operators.budget import Budgeted, without_budget
+from fugu.operators.mechanism import Mechanism, TimedMechanism
+from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
+from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.distances import Hamming, Ordered, Points
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.paper_conditional_randomized_response import (
+    PaperConditionalRandomizedResponse,
+)
+from fugu.operators.temporal.backward import BackwardPerturbation
+from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
+from fugu.operators.temporal.forward import ForwardPerturbation
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.operators.temporal.threshold import ThresholdPerturbation
+
+PER_RECORD: dict[str, type[Any]] = {
+    cls.kind: cls
+    for cls in (
+        AdaptiveRelease,
+        BackwardPerturbation,
+        BatchedRelease,
+        ColdStart,
+        ConditionalRandomizedResponse,
+        ExtendedThresholdPerturbation,
+        ForwardPerturbation,
+        GeneralizedRandomizedResponse,
+        LaplaceRelease,
+        OptimizedUnaryEncoding,
+        PaperConditionalRandomizedResponse,
+        ThresholdPerturbation,
+    )
+}
+"""Mechanisms that release each record of a key by itself, by the kind of pipeline files."""
+
+_INSTEAD = (
+    "Mechanisms of sums over people, and of ticks of event time, need all records of a tick: "
+    "write a pipeline file with this kind, and use fugu run"
+)
+
+
+def mechanism(kind: str, *, budget: float | None = None, **parameters: Any) -> Mechanism:
+    """Configure a mechanism by the name that pipeline files give it.
+
+    `parameters` are those of its class, such as `symbols` and `epsilon`. `budget` is what a key
+    may spend in all, in nats; then its last release is repeated, or what else `Budgeted` offers.
+    """
+    if kind not in PER_RECORD:
+        known = ", ".join(sorted(PER_RECORD))
+        raise ValueError(
+            f"{kind}: no mechanism of single records has this name; there are {known}. {_INSTEAD}"
+        )
+    configured = PER_RECORD[kind](**parameters)
+    if budget is not None and isinstance(configured, TemporalPerturbation):
+        raise ValueError(f"budget: {kind} charges nothing per release; leave it out")
+    released: Mechanism = configured if budget is None else Budgeted(configured, budget)
+    return released
+
+
+def checked_per_record(given: Mechanism) -> Mechanism:
+    """Return the mechanism if it releases each record of a key by itself; refuse it otherwise."""
+    if not isinstance(without_budget(given), tuple(PER_RECORD.values())):
+        raise ValueError(f"{given.kind} does not release single records. {_INSTEAD}")
+    if isinstance(given, TimedMechanism) and given.tick_milliseconds is not None:
+        raise ValueError(
+            f"{given.kind} with gaps needs the event time of every record: leave gaps out, or "
+            "write a pipeline file with step, and use fugu run"
+        )
+    return given
+
+
+__all__ = ["PER_RECORD", "Budgeted", "Hamming", "MarkovModel", "Ordered", "Points", "mechanism"]

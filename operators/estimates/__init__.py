@@ -1,0 +1,1 @@
+"""Estimates over users from releases of several kinds of mechanisms."""

@@ -1,0 +1,238 @@
+"""What a reader makes of releases of symbols, with public parameters alone: the truth's shares.
+
+A `ShareReader` turns every release that says something new into one estimate per symbol of whether
+it was the truth, for each record that the release is about. The mean of these estimates over many
+records estimates the shares of the true symbols.
+
+>>> from fugu.operators.sip.markov_model import MarkovModel
+>>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+>>> reader = share_reader(ConditionalRandomizedResponse(model, epsilon=1.0))
+>>> kinds = np.array([Kind.FRESH, Kind.REPEATED])
+>>> state, told = reader.read(reader.start(2), Releases(np.array([1, 1]), kinds=kinds))
+>>> told.round(3).tolist()
+[[0.184, 0.816], [nan, nan]]
+
+Source: SIP specification, sections 3 (law), 4 (posterior), 6 (cold start), 8 (batches) and 9
+(frequency estimates, decisions to repeat); Särndal, Swensson and Wretman 1992, section 6.3
+(difference estimator).
+"""
+
+from dataclasses import dataclass
+from math import nan
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from fugu.operators.budget import Budgeted
+from fugu.operators.columns import copied, put, taken
+from fugu.operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases, State
+from fugu.operators.responses.frequency_estimates import ReportingLaw
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
+from fugu.operators.sip.cold_start import ColdStart
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+
+
+class ShareReader(Protocol):
+    """Estimate shares from one release of each of several distinct streams at a time."""
+
+    def start(self, rows: int) -> State:
+        """Return the state of `rows` streams before their first release."""
+
+    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
+        """Return one estimate per release: `(symbols,)`, or `(records, symbols)` where a release is
+        a list; NaN where it says nothing new. `kinds` must be set.
+        """
+
+
+@runtime_checkable
+class Observable(Protocol):
+    """Release values that give posterior probabilities of the truth."""
+
+    def start(self, rows: int) -> State: ...
+
+    def observe(self, state: State, released: Integers) -> tuple[State, Floats]: ...
+
+    def skip(self, state: State, instead: Array) -> tuple[State, Releases]: ...
+
+
+@runtime_checkable
+class SymbolReporter(ReportingLaw, Protocol):
+    """Report each of `symbols` as a `ReportingLaw` says."""
+
+    @property
+    def symbols(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class PosteriorReader:
+    """Estimate by posteriors given all releases so far: unbiased if the model is right."""
+
+    mechanism: Observable
+
+    def start(self, rows: int) -> State:
+        return self.mechanism.start(rows)
+
+    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
+        """Observe what is fresh, and predict past what is not."""
+        fresh = np.asarray(releases.kinds == Kind.FRESH)
+        observed, posterior = self.mechanism.observe(
+            taken(state, fresh), releases.values[fresh].astype(np.int64)
+        )
+        skipped, _ = self.mechanism.skip(taken(state, ~fresh), releases.values[~fresh])
+        after = copied(state)
+        put(after, fresh, observed)
+        put(after, ~fresh, skipped)
+        return after, _aligned(fresh, posterior)
+
+
+@dataclass(frozen=True)
+class BatchReader:
+    """Estimate by posteriors of every record of a list.
+
+    A record without output is held back, or skipped for want of budget. Which of the two it was
+    shows later: a list holds its last records, and what came before them was skipped.
+    """
+
+    mechanism: BatchedRelease
+
+    def start(self, rows: int) -> State:
+        """Start the mechanism; `pending` stays empty, since true symbols are not public."""
+        return self.mechanism.start(rows)
+
+    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
+        """Observe a list, count what is held back, and predict past what is skipped."""
+        fresh = np.asarray(releases.kinds == Kind.FRESH)
+        silent = np.asarray(releases.kinds == Kind.SUPPRESSED)
+        waiting = silent & (state["held"] < self.mechanism.window - 1)
+        past = ~fresh & ~waiting
+        after = copied(state)
+        after["held"] += waiting
+        observed, posterior = self.mechanism.observe(taken(state, fresh), releases.values[fresh])
+        still_held = np.where(silent, state["held"], 0)
+        skipping = {**state, "held": state["held"] - still_held}
+        skipped, _ = self.mechanism.skip(taken(skipping, past), releases.values[past])
+        put(after, fresh, observed)
+        put(after, past, skipped)
+        after["held"][past] = still_held[past]
+        return after, _aligned(fresh, posterior)
+
+
+@dataclass(frozen=True)
+class DecisionReader:
+    """Estimate by posteriors of a mechanism that repeats by its own decision, which is
+    informative.
+
+    Where it repeats for want of `budget` it says nothing; the ledger tells, and it is public.
+    """
+
+    mechanism: AdaptiveRelease
+    budget: Budgeted | None
+
+    def start(self, rows: int) -> State:
+        return (self.budget or self.mechanism).start(rows)
+
+    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
+        """Observe what was paid for, fresh or repeated."""
+        outcomes = self.mechanism.outcome_of(releases)
+        if self.budget is None:
+            return self.mechanism.observe(state, outcomes)
+        paid = self.budget.pays(state)
+        inner = {name: state[name][paid] for name in self.mechanism.start(0)}
+        _, posterior = self.mechanism.observe(inner, outcomes[paid])
+        return self.budget.follow(state, outcomes), _aligned(paid, posterior)
+
+
+@dataclass(frozen=True)
+class DifferenceReader:
+    """Add to the belief before a release how far the release departs from what it made likely.
+
+    The difference estimator of survey sampling, with the model as auxiliary information: unbiased
+    for symbols that the release law keeps apart, whatever the model is. For what it does not keep
+    apart at a release (`mode: optimal`, outside its support) the belief speaks alone. Posteriors
+    vary less, but lean on the model everywhere.
+    """
+
+    mechanism: ConditionalRandomizedResponse
+
+    def start(self, rows: int) -> State:
+        belief = np.tile(self.mechanism.model.start, (rows, 1))
+        return {"belief": belief, **self.mechanism.radius.start(rows)}
+
+    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
+        """Report what is fresh, and predict past what is not."""
+        fresh = np.asarray(releases.kinds == Kind.FRESH)
+        model, before = self.mechanism.model, np.ascontiguousarray(state["belief"].T)
+        released = releases.values[fresh].astype(np.int64)
+        doubt = self.mechanism.radius.doubt(state, self.mechanism.doubts)[fresh]
+        law = self.mechanism.law(model.marginal(before[:, fresh]), doubt)
+        belief = np.empty_like(before)
+        belief[:, fresh] = model.advance(before[:, fresh], law.posterior(released))
+        belief[:, ~fresh] = model.skip(before[:, ~fresh])
+        told = _aligned(fresh, law.report(released).T)
+        after = {"belief": np.ascontiguousarray(belief.T), **self.mechanism.radius.after(state)}
+        return after, told
+
+
+@dataclass(frozen=True)
+class CountReader:
+    """Estimate by (reported - q) / (p - q): unbiased whatever the truth is, and without a state."""
+
+    law: SymbolReporter
+
+    def start(self, rows: int) -> State:
+        return {}
+
+    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
+        """Read the symbol, or the set of symbols, that each fresh release reports."""
+        fresh = np.asarray(releases.kinds == Kind.FRESH)
+        released = releases.values[fresh]
+        if released.ndim == 1:
+            released = released[:, None] == np.arange(self.law.symbols)
+        p, q = self.law.reported_if_true, self.law.reported_if_other
+        return state, _aligned(fresh, (released - q) / (p - q))
+
+
+@dataclass(frozen=True)
+class LearningReader:
+    """Count while a stream has no model yet, and take posteriors from then on."""
+
+    early: CountReader
+    late: PosteriorReader
+
+    def start(self, rows: int) -> State:
+        return self.late.start(rows)
+
+    def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
+        """Count where there is no posterior."""
+        after, posterior = self.late.read(state, releases)
+        _, counted = self.early.read({}, releases)
+        return after, np.where(np.isnan(posterior), counted, posterior)
+
+
+def share_reader(mechanism: Mechanism) -> ShareReader | None:
+    """Return a reader for the releases of a mechanism, with its budget or without; None if there is
+    none.
+    """
+    budget = mechanism if isinstance(mechanism, Budgeted) else None
+    match mechanism if budget is None else budget.mechanism:
+        case BatchedRelease() as batched:
+            return BatchReader(batched)
+        case AdaptiveRelease() as adaptive:
+            return DecisionReader(adaptive, budget)
+        case ColdStart() as cold:
+            response = GeneralizedRandomizedResponse(cold.symbols, cold.epsilon)
+            return LearningReader(CountReader(response), PosteriorReader(cold))
+        case Observable() as observable:
+            return PosteriorReader(observable)
+        case SymbolReporter() as reporter:
+            return CountReader(reporter)
+    return None
+
+
+def _aligned(told: Array, estimates: Floats) -> Floats:
+    """Return one row per release, NaN where it said nothing."""
+    aligned = np.full((len(told), *estimates.shape[1:]), nan)
+    aligned[told] = estimates
+    return aligned

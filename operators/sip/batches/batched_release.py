@@ -1,0 +1,377 @@
+"""Batched release of symbols."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isfinite
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.operators.budget_units import add_spent
+from fugu.operators.byte_fields import binding_digest
+from fugu.operators.columns import copied
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.mechanism import (
+    Array,
+    ChargingMechanism,
+    Draws,
+    Floats,
+    Guarantee,
+    HoldingMechanism,
+    Inputs,
+    Integers,
+    Kind,
+    Releases,
+    State,
+    Words,
+)
+from fugu.operators.release_digest import extended
+from fugu.operators.sip.batches.batch_plan import BatchPlan
+from fugu.operators.sip.batches.likely_sequences import MOST_BATCHES
+from fugu.operators.sip.belief_radius import PREDICTIONS, Radius
+from fugu.operators.sip.beliefs import checked_belief
+from fugu.operators.sip.distances import HAMMING, Distance, Points
+from fugu.operators.sip.guarantees import crr_guarantees
+from fugu.operators.sip.kernels import Search
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.sip.privacy_bound import LARGEST_EPSILON
+from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
+
+LARGEST_WINDOW = 32
+
+
+def epsilon_for(window: int, epsilon: float) -> float:
+    """Return what a batch may leak for the same total as `epsilon` nats per position."""
+    return window * epsilon
+
+
+@dataclass(frozen=True, eq=False)
+class BatchedRelease(ChargingMechanism, HoldingMechanism):
+    """Hold `window` symbols of a stream back, then release them together.
+
+    Claim. Every batch has an information leakage of at most `epsilon_per_batch` nats relative to
+    the declared Markov model, whatever was released before: |ln a(r|o)/q(r)| <= epsilon_per_batch
+    for every batch o of `window` symbols and every release r. Leakages of successive batches add up
+    (Theorem 1), so a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E
+    relative to the model, and 2 E for *any* prior or correlation. The ledger counts what each batch
+    really leaked. The claim is about whole numbers of words: there is no delta, nothing is charged
+    for rounding, and every batch that is released at all has words for every truth (symbol sampling
+    specification).
+
+    Parameters: `model`, strictly positive, n symbols; `window`, 1 to 32 positions;
+    `epsilon_per_batch` in nats, above 0 and at most 50. It is that of the *whole batch*:
+    `epsilon_for(window, epsilon)` is the same total as one release per position with `epsilon`;
+    less is usually worse than no batches. How useful releases are, never how private, is up to
+    `distance` and `kernel` ("linear_program", the best law for up to 36 batches or groups of
+    batches, or "heuristic"); see `batches.batch_plan`. Input: symbol indices `(rows,)`, 0..n-1, one
+    position at a time. Release: `(rows, window)` symbol indices at the last position of a batch;
+    before, nothing (`Kind.SUPPRESSED`). Annotated with `confidence`, the expected share of true
+    symbols in the batch given all releases.
+
+    State: `belief (rows, n)` about the first symbol of the batch, `pending (rows, window - 1)` and
+    `held (rows,)`, how many of these count, `releases`, `spent` and `history (rows,)`, a digest of
+    what was released, to which draws are bound, and `predictions (rows,)` where the radius of the
+    belief depends on how many there were (`belief_radius`). **`pending` holds true symbols: this
+    state is private**, in memory and wherever it is stored. They are erased with the release.
+
+    Raises `ValueError` for parameters outside their ranges, for a linear program without SciPy,
+    and, in `step`, for a symbol outside 0..n-1 or a belief that is not a distribution.
+
+    >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+    >>> batched = BatchedRelease(model, window=2, epsilon_per_batch=2.0)
+    >>> audit = batched.audit()
+    >>> round(audit["first batch: expected distance per symbol"], 3), audit["algorithms"]
+    (0.111, 'cluster_sequences')
+
+    Source: Jiang, Li, Tandon 2024, section V; SIP specification section 8, which replaces Algorithm
+    2.
+    """
+
+    model: MarkovModel
+    window: int
+    epsilon_per_batch: float
+    distance: Distance = HAMMING
+    kernel: Search = "linear_program"
+
+    kind: ClassVar[str] = "batched_crr"
+    implementation: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        take_whole_numbers(self)
+        if not 1 <= self.window <= LARGEST_WINDOW:
+            raise ValueError(f"window: must be 1 to {LARGEST_WINDOW} positions, not {self.window}")
+        epsilon = self.epsilon_per_batch
+        if not isfinite(epsilon) or not 0.0 < epsilon <= LARGEST_EPSILON:
+            raise ValueError(
+                f"epsilon_per_batch: must be above 0 and at most {LARGEST_EPSILON:g} nats, "
+                f"not {epsilon}"
+            )
+        symbols = self.model.symbols
+        if isinstance(self.distance, Points) and len(self.distance.coordinates) != symbols:
+            raise ValueError(
+                f"distance: has {len(self.distance.coordinates)} points, "
+                f"but there are {symbols} symbols"
+            )
+        try:
+            _ = self.radius
+        except ValueError as error:
+            refused = str(error).removeprefix("epsilon: ")
+            raise ValueError(f"epsilon_per_batch: {refused}") from error
+
+    def start(self, rows: int) -> State:
+        return {
+            "belief": np.tile(self.model.prior, (rows, 1)),
+            **self.radius.start(rows),
+            "pending": np.zeros((rows, self.window - 1), dtype=np.int64),
+            "held": np.zeros(rows, dtype=np.int64),
+            "releases": np.zeros(rows, dtype=np.int64),
+            "spent": np.zeros(rows, dtype=np.int64),
+            "history": np.zeros(rows, dtype=np.uint64),
+        }
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        symbols = checked_symbols(inputs, self.model.symbols)
+        complete = state["held"] == self.window - 1
+        held = np.concatenate([state["pending"], symbols[:, None]], axis=1)
+        after = copied(state)
+        waiting = np.flatnonzero(~complete)
+        after["pending"][waiting, state["held"][waiting]] = symbols[waiting]
+        after["held"][waiting] += 1
+        releases = self._nothing(len(symbols))
+        self._release(self._plan, np.flatnonzero(complete), held, after, releases, draws)
+        return after, releases
+
+    def holding(self, state: State) -> NDArray[np.bool_]:
+        return np.asarray(state["held"] > 0)
+
+    def finish(self, state: State, draws: Draws) -> tuple[State, Releases]:
+        """Release what is held back of streams that have come to their end, shorter than a batch.
+
+        h of w symbols are released with h/w of `epsilon_per_batch`; the other values are -1. The
+        positions of `draws` must be none of those that `step` was called with. A stream that goes
+        on begins its next batch.
+        """
+        after = copied(state)
+        releases = self._nothing(len(state["held"]))
+        for length, plan in self._shorter_plans.items():
+            ending = np.flatnonzero(state["held"] == length)
+            self._release(plan, ending, state["pending"], after, releases, draws)
+            releases.values[ending, length:] = -1
+        return after, releases
+
+    def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
+        """Return what a reader learns from one batch per row: P(truth | releases so far) at each
+        position, `(rows, window, n)`.
+
+        It needs the model and the releases, nothing else. The mean over many records estimates the
+        true shares of the symbols. A shorter batch at the end of a stream is filled up with -1, and
+        nothing (nan) is learned there.
+        """
+        after = copied(state)
+        learned = np.full((len(released), self.window, self.model.symbols), np.nan)
+        lengths = (released >= 0).sum(axis=1)
+        for length in np.unique(lengths).tolist():
+            rows, plan = np.flatnonzero(lengths == length), self._plan_of_length(length)
+            belief = checked_belief(state["belief"][rows])
+            for part in plan.parts(belief, self._distances(state)[rows]):
+                its = rows[part.rows]
+                shown = np.ascontiguousarray(released[its, :length].T)
+                told = part.law.learned(shown)
+                learned[its, :length] = told.transpose(2, 0, 1)
+                self._settle(after, its, shown, told[-1], part.law.charge)
+        return after, learned
+
+    def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
+        """Predict only, past this position and those held back, whose symbols are forgotten.
+
+        Nothing is said about what is published instead.
+        """
+        belief = checked_belief(state["belief"])
+        for position in range(self.window):
+            predicted = self.model.predict(belief)
+            belief = np.where(position <= state["held"], predicted, belief)
+        after = {
+            **state,
+            "belief": np.ascontiguousarray(belief.T),
+            **self.radius.after(state),
+            "pending": np.zeros_like(state["pending"]),
+            "held": np.zeros_like(state["held"]),
+            "history": extended(state["history"], -1 - state["held"]),
+        }
+        return after, Releases(instead, {"confidence": np.full(len(instead), np.nan)})
+
+    def next_charge(self, state: State) -> Integers:
+        """Return what covers the batch that comes next: the same at each of its positions."""
+        charge = np.zeros(len(state["held"]), dtype=np.int64)
+        belief, distance = checked_belief(state["belief"]), self._distances(state)
+        for part in self._plan.parts(belief, distance):
+            charge[part.rows] = part.law.charge
+        return charge
+
+    @property
+    def largest_charge(self) -> int:
+        return self._plan.bound.charge
+
+    @cached_property
+    def radius(self) -> Radius:
+        """Return how far beliefs may be from the exact ones: a batch counts as one prediction.
+
+        It errs as much as the worst algorithm for any length, or as its positions one by one, of
+        which each may meet a row of the chain that misses the sum 1.
+        """
+        plans = [self._plan, *self._shorter_plans.values()]
+        one_by_one = self.window * (self.model.roundings + 8)
+        roundings = max(one_by_one, *(plan.roundings for plan in plans))
+        return Radius.of(roundings, self.window * self.model.excess, self.model.memory)
+
+    @property
+    def constant(self) -> Integers:
+        """Return the most likely symbol at each of the first positions."""
+        belief, likely = self.model.prior[:, None], []
+        for _ in range(self.window):
+            likely.append(int(np.argmax(belief[:, 0])))
+            belief = self.model.predict(belief)
+        return np.array(likely)
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        promised = crr_guarantees(epsilon=self.epsilon_per_batch)
+        batches = f"a release is a batch of {self.window} records"
+        return tuple(
+            replace(guarantee, composition=f"{batches}; {guarantee.composition}")
+            for guarantee in promised
+        )
+
+    def audit(self) -> Mapping[str, object]:
+        belief = self.model.prior[:, None]
+        (part,) = self._plan.parts(belief, self.radius.distances([0]))
+        return {
+            "batches of symbols": float(self.model.symbols) ** self.window,
+            "algorithms": ", ".join(
+                str(algorithm.identity()[0]) for algorithm in self._plan.algorithms
+            ),
+            "first batch: expected distance per symbol": float(part.law.cost[0]) / self.window,
+            "first batch: leakage in nats, at most": float(part.law.leakage[0]),
+            "distance of a belief in doubles from the exact one, at most": (
+                self.radius.most if isfinite(self.radius.most) else None
+            ),
+        }
+
+    def law_digest(self) -> bytes:
+        return binding_digest(
+            self.kind,
+            self.implementation,
+            self.window,
+            float(self.epsilon_per_batch).hex(),
+            self.model.prior.astype("<f8").tobytes(),
+            self.model.transition.astype("<f8").tobytes(),
+            self.kernel,
+            *self._plan.identity(),
+        )
+
+    def _distances(self, state: State) -> Floats:
+        """Return how far each belief may be from the exact one."""
+        predictions = state.get(PREDICTIONS, np.zeros(len(state["held"]), dtype=np.int64))
+        return self.radius.distances(predictions)
+
+    @cached_property
+    def _plan(self) -> BatchPlan:
+        return self._plan_of(self.window)
+
+    @cached_property
+    def _shorter_plans(self) -> dict[int, BatchPlan]:
+        return {length: self._plan_of(length) for length in range(1, self.window)}
+
+    def _plan_of_length(self, length: int) -> BatchPlan:
+        return self._plan if length == self.window else self._shorter_plans[length]
+
+    def _plan_of(self, length: int) -> BatchPlan:
+        epsilon = self.epsilon_per_batch * length / self.window
+        return BatchPlan(self.model, length, epsilon, self.distance, self.kernel)
+
+    def _nothing(self, rows: int) -> Releases:
+        return Releases(
+            np.zeros((rows, self.window), dtype=np.int64),
+            {"confidence": np.full(rows, np.nan)},
+            np.full(rows, Kind.SUPPRESSED, dtype=np.int64),
+        )
+
+    def _release(
+        self,
+        plan: BatchPlan,
+        rows: Integers,
+        held: Integers,
+        after: State,
+        releases: Releases,
+        draws: Draws,
+    ) -> None:
+        """Release the first symbols that are `held` of `rows`, into `after` and `releases`."""
+        assert releases.kinds is not None
+        if len(rows) == 0:
+            return
+        batches = np.ascontiguousarray(held[rows, : plan.window].T)
+        bindings = [b""] * len(held)
+        bound = self._bound_to(batches, after["history"][rows])
+        for row, binding in zip(rows.tolist(), bound, strict=True):
+            bindings[row] = binding
+        words = draws.words("release", bindings, count=plan.draws)
+        words = np.ascontiguousarray(words[rows, 0, :].T)
+        distance = self._distances(after)[rows]
+        for part in plan.parts(checked_belief(after["belief"][rows]), distance):
+            its = rows[part.rows]
+            released = part.law.release(batches[:, part.rows], words[:, part.rows])
+            learned = part.law.learned(released)
+            releases.values[its, : plan.window] = released.T
+            releases.annotations["confidence"][its] = _share_of_truth(learned, released)
+            releases.kinds[its] = Kind.FRESH
+            self._settle(after, its, released, learned[-1], part.law.charge)
+
+    def _bound_to(self, batches: Integers, histories: Words) -> list[bytes]:
+        """Bind draws to the batch and, through the belief, to what was released."""
+        if self.model.symbols ** len(batches) > MOST_BATCHES:
+            digests = _digests(batches)
+            return bound_to(digests, np.arange(len(digests)), histories)
+        number = np.zeros(batches.shape[1], dtype=np.int64)
+        for symbols in batches:
+            number = number * self.model.symbols + symbols
+        return bound_to(self._bindings[len(batches)], number, histories)
+
+    @cached_property
+    def _bindings(self) -> dict[int, tuple[bytes, ...]]:
+        """Return the digests of all batches of each length that has few, in lexicographic order."""
+        n = self.model.symbols
+        lengths = [w for w in range(1, self.window + 1) if n**w <= MOST_BATCHES]
+        return {w: _digests(np.indices((n,) * w).reshape(w, -1)) for w in lengths}
+
+    def _settle(
+        self, after: State, rows: Integers, released: Integers, last: Floats, charge: Integers
+    ) -> None:
+        """Move `rows` on from what was released; what they held back is erased."""
+        after["belief"][rows] = self.model.predict(last).T
+        for name, column in self.radius.after(after).items():
+            after[name][rows] = column[rows]
+        after["pending"][rows] = 0
+        after["held"][rows] = 0
+        after["releases"][rows] += 1
+        after["spent"][rows] = add_spent(after["spent"][rows], charge)
+        history = extended(after["history"][rows], np.full(len(rows), len(released)))
+        for symbols in released:
+            history = extended(history, symbols)
+        after["history"][rows] = history
+
+
+def _digests(batches: Integers) -> tuple[bytes, ...]:
+    ordered = np.ascontiguousarray(batches.T).astype("<i8")
+    return tuple(binding_digest(batch.tobytes()) for batch in ordered)
+
+
+def _share_of_truth(learned: Floats, released: Integers) -> Floats:
+    """Return the mean over positions of the probability that the released symbol is the true
+    one.
+    """
+    columns = np.arange(released.shape[1])
+    total = np.zeros(len(columns))
+    for probabilities, symbols in zip(learned, released, strict=True):
+        total = total + probabilities[symbols, columns]
+    return total / len(released)

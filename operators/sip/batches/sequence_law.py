@@ -1,0 +1,76 @@
+"""The law of one batch among all batches, each of which goes to one of the likely ones."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.assignment import Assignment
+from fugu.operators.sip.markov_model import ordered_sum
+from fugu.operators.sip.shares_law import SharesLaw
+
+if TYPE_CHECKING:
+    from fugu.operators.sip.batches.likely_sequences import LikelySequences
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceLaw:
+    """Release one of all batches, given the target of each; `doubts` are rho of each column."""
+
+    algorithm: "LikelySequences"
+    prior: Floats
+    targets: Integers
+    cost: Floats
+    doubts: Floats
+
+    def columns(self, columns: Integers) -> "SequenceLaw":
+        """Return the law of some streams."""
+        prior, targets = self.prior[:, columns], self.targets[:, columns]
+        cost, doubts = self.cost[columns], self.doubts[columns]
+        return replace(self, prior=prior, targets=targets, cost=cost, doubts=doubts)
+
+    @cached_property
+    def law(self) -> SharesLaw:
+        """Return the integer law with the targets as proposal."""
+        proposal = Assignment.to(self.targets)
+        return SharesLaw.of(self.prior, proposal, self.algorithm.bound, self.doubts)
+
+    @property
+    def charge(self) -> Integers:
+        """Return the units that cover the largest leakage over all batches."""
+        return self.law.charge
+
+    @property
+    def leakage(self) -> Floats:
+        """Return the largest leakage over all batches, in nats."""
+        return self.law.leakage
+
+    def release(self, batches: Integers, words: Words) -> Integers:
+        """Draw one of the batches."""
+        drawn = self.law.draw(self.number(batches), words[0])
+        return self.algorithm.digits[:, drawn]
+
+    def probability(self, batches: Integers, released: Integers) -> Floats:
+        """Return a(r|o), for the o and the r of each column."""
+        columns = np.arange(batches.shape[1])
+        return self.law.probabilities(self.number(batches))[self.number(released), columns]
+
+    def learned(self, released: Integers) -> Floats:
+        """Return sums of the posterior over all batches that have a symbol at a position."""
+        posterior = self.law.posterior(self.number(released))
+        symbols, window = self.algorithm.model.symbols, self.algorithm.window
+        learned = np.empty((window, symbols, released.shape[1]))
+        for position in range(window):
+            earlier, later = symbols**position, symbols ** (window - position - 1)
+            parts = posterior.reshape(earlier, symbols, later, -1)
+            learned[position] = ordered_sum(ordered_sum(parts).transpose(1, 0, 2))
+        return learned
+
+    def number(self, batches: Integers) -> Integers:
+        """Return the place of each batch in lexicographic order."""
+        number = np.zeros(batches.shape[1], dtype=np.int64)
+        for symbols in batches:
+            number = number * self.algorithm.model.symbols + symbols
+        return number

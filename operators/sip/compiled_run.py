@@ -1,0 +1,88 @@
+"""Columns of a compiled run over several positions of several streams."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fugu.operators.compiled.compiling import inlined
+from fugu.operators.mechanism import Array, Floats, Integers, State, Words
+from fugu.operators.sip.belief_radius import PREDICTIONS
+from fugu.operators.sip.compiled_hamming_law import LAW_ROWS, Room
+from fugu.operators.sip.compiled_integer_law import WORD_ROWS
+from fugu.operators.sip.compiled_markov_step import is_distribution
+
+_NO_LIMIT = 2**63 - 1
+
+
+class Streams(NamedTuple):
+    """Hold the columns of a state that a run writes to, one row for each stream."""
+
+    beliefs: Floats
+    spent: Integers
+    histories: Words
+    predictions: Integers
+    ended: Array
+
+    @classmethod
+    def of(cls, state: State, limit: int) -> "Streams":
+        """Share the columns of a state; streams that spent more than `limit` have ended."""
+        predictions = state.get(PREDICTIONS, np.zeros(len(state["spent"]), dtype=np.int64))
+        ended = np.asarray(state["spent"] > limit)
+        return cls(state["belief"], state["spent"], state["history"], predictions, ended)
+
+
+class Positions(NamedTuple):
+    """Hold the row and the symbol of each position, and room for what becomes of it."""
+
+    rows: Integers
+    symbols: Integers
+    released: Integers
+    confidence: Floats
+    repeated: Array
+    spent: Integers
+    paid: Array
+
+    @classmethod
+    def of(cls, rows: Integers, symbols: Integers) -> "Positions":
+        """Make room for as many positions."""
+        count = len(rows)
+        released, spent = np.zeros((2, count), dtype=np.int64)
+        repeated, paid = np.zeros((2, count), dtype=bool)
+        return cls(rows, symbols, released, np.zeros(count), repeated, spent, paid)
+
+
+class Space(NamedTuple):
+    """Hold room for the law at one position, and for what follows from it."""
+
+    law: Floats
+    words: Words
+    told: Floats
+    posterior: Floats
+    room: Room
+
+    @classmethod
+    def of(cls, symbols: int) -> "Space":
+        """Make room for so many symbols."""
+        words = np.empty((WORD_ROWS, symbols), dtype=np.uint64)
+        told, posterior = np.empty((2, symbols))
+        return cls(np.empty((LAW_ROWS, symbols)), words, told, posterior, Room.of(symbols))
+
+
+def limit_of(total: int | None) -> int:
+    """Return the units that may be spent, as compiled code takes them."""
+    return _NO_LIMIT if total is None else total
+
+
+def require_sound(damaged: int) -> None:
+    """Raise `ValueError` for the row that `first_damaged` found."""
+    if damaged >= 0:
+        raise ValueError(f"the belief of row {damaged} is not a distribution")
+
+
+@inlined
+def first_damaged(beliefs: Floats) -> int:
+    """Return the first row whose belief is not a distribution, or -1."""
+    for row in range(len(beliefs)):
+        if not is_distribution(beliefs[row]):
+            return row
+    return -1

@@ -1,0 +1,1 @@
+"""Recognise states that a former version of a mechanism wrote."""

@@ -1,0 +1,151 @@
+"""The wheel in an environment of its own, beside packages that have general names."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[1]
+BUILD = "import sys; from setuptools import build_meta as b; getattr(b, sys.argv[1])(sys.argv[2])"
+
+
+class Installed:
+    """Somebody's project folder, and an environment that has nothing but the wheel.
+
+    What Fugu depends on comes from the environment that runs the tests, except for numba, which
+    would compile for half a minute.
+    """
+
+    def __init__(self, folder: Path, wheel: Path) -> None:
+        self.folder = folder / "project"
+        environment = folder / "environment"
+        venv.create(environment, with_pip=False)
+        self._bin = environment / "bin"
+        pip = [sys.executable, "-m", "pip", "--python", str(self._bin / "python"), "install"]
+        run(*pip, "--quiet", "--no-deps", "--no-index", str(wheel), cwd=folder)
+        [packages] = environment.glob("lib/python*/site-packages")
+        paths = f"{sysconfig.get_path('purelib')}\nimport sys; sys.modules['numba'] = None\n"
+        (packages / "dependencies.pth").write_text(paths)
+        for name in ("operators", "dataflows", "kafka"):
+            package = self.folder / name
+            package.mkdir(parents=True)
+            (package / "__init__.py").write_text(f"open('imported', 'w').write('{name}')\n")
+
+    def run(self, command: str, *arguments: str) -> str:
+        """Run a command of the environment in the project folder."""
+        return run(str(self._bin / command), *arguments, cwd=self.folder)
+
+
+def run(*command: str, cwd: Path) -> str:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def build(how: str, source: Path, to: Path) -> Path:
+    run(sys.executable, "-c", BUILD, how, str(to), cwd=source)
+    [built] = to.iterdir()
+    return built
+
+
+def copied_into_the_image() -> list[str]:
+    lines = (CHECKOUT / "deploy" / "Dockerfile").read_text().splitlines()
+    return [name for line in lines if line.startswith("COPY ") for name in line.split()[1:-1]]
+
+
+def names_in(wheel: Path) -> set[str]:
+    with ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the image is built from, apart, so that nothing is built in the checkout."""
+    source = tmp_path_factory.mktemp("source")
+    without = shutil.ignore_patterns("__pycache__")
+    for name in copied_into_the_image():
+        if (CHECKOUT / name).is_dir():
+            shutil.copytree(CHECKOUT / name, source / name, symlinks=True, ignore=without)
+        else:
+            shutil.copy(CHECKOUT / name, source)
+    return source
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("build_wheel", source, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    installed = Installed(tmp_path_factory.mktemp("installed"), wheel)
+    yield installed
+    assert not (installed.folder / "imported").exists()
+
+
+def test_a_wheel_holds_one_package_with_all_its_files(wheel: Path) -> None:
+    names = names_in(wheel)
+    tops = {name.split("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"fugu"}
+    for folder in ("operators", "dataflows"):
+        for path in (CHECKOUT / folder).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                assert f"fugu/{path.relative_to(CHECKOUT)}" in names
+    assert "fugu/py.typed" in names
+
+
+def test_a_source_distribution_makes_the_same_wheel(
+    source: Path, wheel: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "sdist").mkdir()
+    archive = build("build_sdist", source, tmp_path / "sdist")
+    shutil.unpack_archive(archive, tmp_path / "unpacked", filter="data")
+    [unpacked] = (tmp_path / "unpacked").iterdir()
+    (tmp_path / "wheel").mkdir()
+    assert names_in(build("build_wheel", unpacked, tmp_path / "wheel")) == names_in(wheel)
+
+
+def test_an_image_is_built_from_what_a_wheel_needs() -> None:
+    ignored = (CHECKOUT / "deploy" / "Dockerfile.dockerignore").read_text().splitlines()
+    assert {line[1:] for line in ignored if line.startswith("!")} == set(copied_into_the_image())
+
+
+def test_fugu_comes_from_the_wheel(installed: Installed) -> None:
+    found = installed.run("python", "-c", "import fugu.operators; print(fugu.operators.__file__)")
+    assert Path(found).is_relative_to(installed.folder.parent / "environment")
+
+
+def test_the_demo_runs(installed: Installed) -> None:
+    said = installed.run("fugu", "demo", "--users", "20", "--records", "1000")
+    assert "What is promised" in said
+    assert "A few sanitized records" in said
+
+
+def test_a_pipeline_file_is_checked_and_explained(
+    installed: Installed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FUGU_SECRET", 64 * "0")
+    demo = CHECKOUT / "dataflows" / "offline" / "demo"
+    for name in ("heart-zones.yaml", "heart-zones.model.json"):
+        shutil.copy(demo / name, installed.folder)
+    assert "heart-zones" in installed.run("fugu", "validate", "heart-zones.yaml")
+    explained = installed.run("python", "-P", "-m", "fugu", "explain", "heart-zones.yaml")
+    assert "Sequence Information Privacy" in explained
+
+
+def test_a_program_of_somebody_uses_it(installed: Installed) -> None:
+    program = (
+        "import fugu\n"
+        "grr = fugu.mechanism('grr', symbols=4, epsilon=1.0)\n"
+        "records = fugu.release(grr, [('ada', 2)], fugu.Secret(bytes(32)))\n"
+        "print([key for key, release in records])\n"
+    )
+    assert installed.run("python", "-c", program) == "['ada']\n"
