@@ -1,11 +1,11 @@
-"""Lift a mechanism to the streams of one partition: what is the same by record and by tick."""
+"""Define stages: what is done with the records of a partition and the rows of their keys."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
-from fugu.dataflows.base.batches import Decoded, Sanitized
+from fugu.dataflows.base.batches import DeadLetters, Decoded, Sanitized
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, Mechanism, State
@@ -13,17 +13,21 @@ from fugu.operators.randomness import DrawScope
 from fugu.operators.temporal.temporal_perturbation import End
 
 
-@dataclass(frozen=True)
-class StreamStage(ABC):
-    """Run one mechanism over the streams of one partition of the topic identified by `source`."""
+class Result(Protocol):
+    """Describe what comes of a batch of one partition, refused records among it."""
 
-    mechanism: Mechanism
-    scope: DrawScope
-    source: str
-    admission: Admission
+    @property
+    def partition(self) -> int: ...
 
-    in_ticks: ClassVar[bool]
-    """Whether releases belong to ticks, and not to records."""
+    @property
+    def dead(self) -> DeadLetters: ...
+
+
+Made = TypeVar("Made", bound=Result)
+
+
+class Stage(ABC, Generic[Made]):
+    """Turn batches of one partition into results, by rows of a table that every key has one of."""
 
     @cached_property
     def ends(self) -> ExhaustibleMechanism | None:
@@ -35,12 +39,25 @@ class StreamStage(ABC):
         """Return the columns of fresh rows."""
 
     @abstractmethod
-    def __call__(self, decoded: Decoded, table: RowTable) -> Sanitized:
-        """Take one batch in, in order, and release what is due."""
+    def __call__(self, decoded: Decoded, table: RowTable) -> Made:
+        """Take one batch in, in order."""
 
     @abstractmethod
-    def finish(self, partition: int, table: RowTable, end: End) -> Sanitized:
-        """Let out or discard what streams hold back, after the last record."""
+    def finish(self, partition: int, table: RowTable, end: End) -> Made:
+        """Let out or discard what was held back, after the last record."""
+
+
+@dataclass(frozen=True)
+class StreamStage(Stage[Sanitized]):
+    """Run one mechanism over the streams of one partition of the topic identified by `source`."""
+
+    mechanism: Mechanism
+    scope: DrawScope
+    source: str
+    admission: Admission
+
+    in_ticks: ClassVar[bool]
+    """Whether releases belong to ticks, and not to records."""
 
     def warm_up(self, values: Array) -> None:
         """Compile what is to be compiled, so that no record waits for it."""
