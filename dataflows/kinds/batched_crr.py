@@ -20,6 +20,7 @@ class BatchedCrrOperator(ModelOperator):
     """Hold `window` symbols back, and release them together as one list."""
 
     order = 102
+    mechanism_class = BatchedRelease
     example = """\
 alphabet: [rest, light, moderate, vigorous]
 window: 2
