@@ -21,13 +21,10 @@ class BatchedCrrOperator(ModelOperator):
 
     order = 102
     mechanism_class = BatchedRelease
-    example = """\
-alphabet: [rest, light, moderate, vigorous]
-window: 2
-epsilon_per_batch: 2.0
-model: heart-zones.model.json
-kernel: heuristic
-"""
+    example = (
+        "alphabet: [rest, light, moderate, vigorous]\nwindow: 2\nepsilon_per_batch: 2.0\n"
+        "model: heart-zones.model.json\nkernel: heuristic\n"
+    )
     protected = "a user's sequence of symbols, with the model and without one, per list"
 
     kind: Literal["batched_crr"]
