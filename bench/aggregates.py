@@ -19,7 +19,7 @@ from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.kinds.sample import SampleOperator
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.json_fields import FieldTimestamp
-from fugu.dataflows.records.symbol_reports import PlainSymbols
+from fugu.dataflows.records.symbols import PlainSymbols
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.log_entries import Entry, read_entry
 from fugu.dataflows.stages.merging import MergeState, Merging

@@ -70,9 +70,7 @@ def charge_of_exact_ratio(ratio: Fraction) -> int:
 
 
 def charge_of_ratio(ratio: Floats) -> Integers:
-    """Return ceil(ln(ratio) * 2^40) for ratios of at least 1; a ratio of exactly 1 costs
-    nothing.
-    """
+    """Return ceil(ln(ratio) * 2^40) for ratios of at least 1; exactly 1 costs nothing."""
     finite = np.isfinite(ratio)
     mantissa, exponent = np.frexp(np.where(finite, ratio, 1.0))
     small = mantissa < SQUARE_ROOT_OF_HALF

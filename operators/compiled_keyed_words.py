@@ -123,9 +123,7 @@ def bytes_of(content: bytes) -> NDArray[np.uint8]:
 
 
 def _message(prefix: Absorbed, *longest: int) -> Words:
-    """Make room for a message with parts of at most these lengths, behind the rest of the
-    prefix.
-    """
+    """Make room for a message with parts of these lengths, behind the rest of the prefix."""
     begin = len(prefix.rest)
     blocks = (begin + sum(longest) + _FIXED_BYTES) // BLOCK_BYTES + 1
     message = np.zeros(blocks * BLOCK_WORDS, dtype=np.uint64)

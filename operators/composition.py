@@ -1,4 +1,5 @@
-"""Bounds below the sum of what several releases let out, and zero-concentrated figures.
+"""Bound several releases below the sum of what each spends, and convert zero-concentrated
+figures.
 
 Claim. `advanced`: with probability at least 1 - delta, releases of one stream by one Sequence
 Information Privacy (SIP) mechanism, with epsilons fixed in advance, leak at most the result,
@@ -89,9 +90,7 @@ def delta_of_zcdp(rho: float, epsilon: float) -> float:
 
 
 def epsilon_of_zcdp(rho: float, delta: float) -> float:
-    """Return an epsilon for which rho-zCDP is (epsilon, delta)-DP: the tight conversion,
-    rounded up.
-    """
+    """Return an epsilon for which rho-zCDP is (epsilon, delta)-DP: tight, rounded up."""
     _require_nats("rho", rho)
     _require_probability(delta)
 
@@ -105,9 +104,7 @@ def epsilon_of_zcdp(rho: float, delta: float) -> float:
 
 
 def _smallest(holds: Callable[[float], bool], enough: float) -> float:
-    """Return the smallest positive number for which `holds`, from above; it must hold for
-    `enough`.
-    """
+    """Return the smallest positive number for which `holds`; it must hold for `enough`."""
     low, high = _TINY, enough
     for _ in range(_HALVINGS):
         middle = sqrt(low) * sqrt(high)

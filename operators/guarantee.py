@@ -1,4 +1,4 @@
-"""What a configured mechanism promises, as data; sentences are written from it elsewhere."""
+"""Promises of configured mechanisms, as data; sentences are written from them elsewhere."""
 
 from dataclasses import dataclass, replace
 from math import inf, nextafter
@@ -40,8 +40,7 @@ class Neighbours:
     @property
     def bins(self) -> int:
         """Return the most bins of a tick that one change moves. It takes a person from one bin to
-        another, unless no contribution takes the place of another one.
-        """
+        another, unless no contribution takes the place of another one."""
         return 1 if self.change == "presence" else 2
 
 
@@ -83,9 +82,7 @@ class Guarantee:
         return min(1.0, nextafter(self.delta + self.finite_precision_delta, inf))
 
     def of_releases(self, number: int | None) -> "Guarantee":
-        """Return the promise with the deltas of so many releases; None: their number has no
-        bound.
-        """
+        """Return the promise with the deltas of so many releases; None: of any number."""
         if number is None:
             none = replace(self, delta=0.0, finite_precision_delta=0.0)
             return replace(none, delta_per_release=self.total_delta)

@@ -1,6 +1,4 @@
-"""Releases that stand alone: nothing is remembered of a stream but what it spent, and every release
-costs the same. Several positions of a stream are then one step of as many rows.
-"""
+"""Releases that stand alone: several positions of a stream are one step of as many rows."""
 
 from abc import ABC
 

@@ -122,9 +122,7 @@ class Mechanism(Protocol):
         """Return exact numbers about the configured law, for people who check."""
 
     def law_digest(self) -> bytes:
-        """Return 32 bytes that change whenever the configured law, or its implementation,
-        changes.
-        """
+        """Return 32 bytes that change with the configured law and its implementation."""
 
 
 class ChargingMechanism(Mechanism, Protocol):
@@ -139,9 +137,7 @@ class ChargingMechanism(Mechanism, Protocol):
 
     @property
     def constant(self) -> int | float | Array:
-        """Return a value of the shape of one release that may be published for free: a function of
-        public parameters.
-        """
+        """Return a public value of the shape of one release, which may be published for free."""
 
     def next_charge(self, state: State) -> Integers:
         """Return the most units that the next release of each row will cost, whatever it is."""
@@ -166,9 +162,7 @@ class ExhaustibleMechanism(Protocol):
         """Return which rows have come to their end."""
 
     def level(self, state: State) -> Integers:
-        """Return the tenths of its budget that each row has spent, 0 to 10; `AT_THE_END` at
-        its end.
-        """
+        """Return the tenths of its budget that each row has spent; `AT_THE_END` at its end."""
 
 
 @runtime_checkable
@@ -185,8 +179,7 @@ class RunningMechanism(Protocol):
     def run(self, state: State, rows: Integers, inputs: Inputs, draws: Draws) -> Run:
         """Return what rounds of `step` give, bit for bit. Position i is one of row `rows[i]`, those
         of one row are in order, and `inputs` and `draws` have an entry for each. `state` has every
-        row once, and is not modified.
-        """
+        row once, and is not modified."""
 
 
 @runtime_checkable
@@ -197,8 +190,7 @@ class ChargingRunningMechanism(ChargingMechanism, RunningMechanism, Protocol):
         self, state: State, rows: Integers, inputs: Inputs, draws: Draws, total: int | None = None
     ) -> Run:
         """Run, with `total`, until a row ends for good: at the first position whose `next_charge`
-        would take its `spent` above `total`. From there on its positions are not paid for.
-        """
+        would take its `spent` above `total`. From there on its positions are not paid for."""
 
 
 @runtime_checkable
@@ -239,8 +231,7 @@ class ChangeableMechanism(Protocol):
 
     def after_change(self, state: State, change: bytes) -> State:
         """Return every row after a change that its next position, or a later one, is the first to
-        know of. `state` is not modified. Raises `ValueError` where the change is impossible.
-        """
+        know of. `state` is not modified. Raises `ValueError` where the change is impossible."""
 
     def explained(self, state: State, change: bytes) -> str:
         """Explain the effect of `after_change` in words: rules are public."""

@@ -1,4 +1,4 @@
-"""Several positions of one row in one call: what runs and rounds have in common.
+"""Run several positions of one row in one call, or in rounds of steps.
 
 A *run* advances streams by several positions each (`RunningMechanism`). A *round* is a `step` of
 distinct rows. Rounds are what a run must equal, bit for bit, and what it falls back to.

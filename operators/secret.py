@@ -8,9 +8,7 @@ SECRET_BYTES = 32
 
 
 class Secret:
-    """Hold 32 secret bytes that never show in a repr, a log or a traceback, and cannot be
-    pickled.
-    """
+    """Hold 32 secret bytes that never show in a repr or a traceback, and are never pickled."""
 
     __slots__ = ("_key",)
 

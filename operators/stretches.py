@@ -1,4 +1,4 @@
-"""How many ticks, windows and periods a stretch of time meets: exactly, in whole milliseconds.
+"""Count the ticks, windows and periods that a stretch of time meets, in whole milliseconds.
 
 Ticks of w milliseconds are aligned to 1970: time t lies in tick floor(t / w). A stretch of T
 milliseconds that begins at a multiple of s begins k g after the beginning of a tick, for some k and
@@ -21,8 +21,7 @@ from math import gcd
 
 def ticks_touched(length: int, width: int, step: int = 1) -> int:
     """Return the most ticks of `width` that a stretch of `length` touches that begins at a multiple
-    of `step`, all in milliseconds.
-    """
+    of `step`, all in milliseconds."""
     return (width - gcd(step, width) + length - 1) // width + 1
 
 

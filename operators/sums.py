@@ -168,9 +168,7 @@ def add(spends: Sequence[Spend]) -> Spend:
 
 
 def windows_of(spends: Sequence[Spend]) -> list[int]:
-    """Return how many windows of each cover the stretch of time of their sum; of a whole
-    stream, 1.
-    """
+    """Return how many windows of each cover the stretch of time of their sum."""
     alike = _alike(spends)
     longest = _longest(alike)
     if longest is None:

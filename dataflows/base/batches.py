@@ -154,3 +154,14 @@ class Outgoing:
     headers: list[list[Header]]
     timestamps: list[int]
     positions: Sequence[int] = ()
+
+    def at(self, places: Sequence[int]) -> "Outgoing":
+        """Return the records at these places."""
+        return Outgoing(
+            self.partition,
+            [self.keys[i] for i in places],
+            [self.values[i] for i in places],
+            [self.headers[i] for i in places],
+            [self.timestamps[i] for i in places],
+            [self.positions[i] for i in places] if self.positions else (),
+        )

@@ -1,4 +1,4 @@
-"""A start without a state: refused wherever something shows that the pipeline has released before.
+"""Refuse to begin without a state wherever something shows that the pipeline has released before.
 
 Without its state a pipeline begins with whole budgets and reads the source again. What it releases
 then has noise of its own as soon as the key epoch, the version or what came before differ: a second

@@ -1,4 +1,4 @@
-"""What the rows of each stage were in the version of Fugu before, and how they go on."""
+"""Read the rows of each stage as the version of Fugu before wrote them."""
 
 from collections.abc import Callable, Mapping
 

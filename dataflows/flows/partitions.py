@@ -9,7 +9,7 @@ Items are batches keyed by partition; nothing is exchanged between workers.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic
 
 import bytewax.operators as op
 from bytewax.dataflow import Stream
@@ -19,14 +19,13 @@ from fugu.dataflows.base.batches import Batch, Decoded, Outgoing
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.kafka.source import part_name
 from fugu.dataflows.records.codec import Codec
-from fugu.dataflows.stages.stateful_step import Sanitize, Stage, WithDeadLetters
+from fugu.dataflows.stages.stage import Made, Stage
+from fugu.dataflows.stages.stateful_step import Sanitize
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.former_rows import FormerRows
 
 Former = Callable[[Fingerprint, int], FormerRows | None]
 """Gives what the version of Fugu before may have left in the row log of a partition."""
-
-Made = TypeVar("Made", bound=WithDeadLetters)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,7 +53,7 @@ from fugu.dataflows.publishing.registration import refuse_a_second_sink, registe
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.log_entries import POLICIES_KEY, partition_key
 from fugu.dataflows.stages.merging import Merging
-from fugu.dataflows.stages.stateful_step import Stage
+from fugu.dataflows.stages.stage import Stage
 from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint, check_same
@@ -90,6 +90,7 @@ class Preparation:
     def __init__(self, file: PipelineFile, stop: StopFlag, finishing: End | None) -> None:
         self.file, self.stop, self.finishing = file, stop, finishing
         self.pipeline, keys = file.pipeline, read_keys(file)
+        self.pseudonyms = keys.pseudonyms
         configured = configure(file)
         self.mechanism, self.codec = configured.mechanism, configured.codec
         state_megabytes(self.pipeline, self.mechanism)
@@ -99,7 +100,6 @@ class Preparation:
         name, kind, version = self.pipeline.name, self.pipeline.operator.kind, self.pipeline.version
         law = self.mechanism.law_digest()
         self.scope = DrawScope(keys.noise, name, kind, version, law, keys.epoch)
-        self.pseudonyms = Pseudonyms(keys.pseudonyms, self.pipeline.sink.topic)
         self.ledger = find_ledger(self.client, self.pipeline)
 
     def streams(self, shards: list[int] | None) -> list[Plan]:
@@ -108,15 +108,10 @@ class Preparation:
         directories = self._owned(shards, topics)
         source, admission = topics.source, self._admission(topics.source)
         stage = stage_of(pipeline, self.mechanism, self.scope, source.identity, admission)
+        own = self._reading(stage)
+        own["ledger"] = self.ledger if reports_spending(pipeline) else None
         plans: list[Plan] = [
-            self._plan(
-                StreamsPlan,
-                directory,
-                topics,
-                shard,
-                **self._reading(stage),
-                ledger=self.ledger if reports_spending(self.pipeline) else None,
-            )
+            self._plan(StreamsPlan, directory, topics, shard, **own)
             for shard, directory in directories.items()
         ]
         self._enter(topics)
@@ -132,14 +127,9 @@ class Preparation:
             refuse_entries(self.client, summing.sink, directory, map(partition_key, own))
         admission = self._admission(summing.source)
         stage = Summing(operator.in_ticks(), operator.group_count, admission, operator.sets)
+        reading = self._reading(stage)
         plans: list[Plan] = [
-            self._plan(
-                SummingPlan,
-                directory,
-                summing,
-                shard,
-                **self._reading(stage),
-            )
+            self._plan(SummingPlan, directory, summing, shard, **reading)
             for shard, directory in directories.items()
         ]
         if shards is None or 0 in shards:
@@ -150,7 +140,8 @@ class Preparation:
         return plans
 
     def _merging(self, operator: AggregateOperator, summing: Topics, merging: Topics) -> Plan:
-        directory, source = merge_directory(self.file), summing.source
+        directory, groups = merge_directory(self.file), operator.group_count
+        identity, partitions = summing.source.identity, summing.source.partitions
         directory.lock()
         if publishes_the_truth(self.pipeline):
             log.warning(
@@ -162,17 +153,9 @@ class Preparation:
             MergingPlan,
             directory,
             merging,
-            publisher=self._publisher(source),
-            max_batch=max(
-                1, min(self.pipeline.source.max_batch, _FIGURES_AT_ONCE // operator.group_count)
-            ),
-            merge=Merging(
-                self.mechanism,
-                self.scope,
-                source.identity,
-                source.partitions,
-                operator.group_count,
-            ),
+            publisher=self._publisher(summing.source),
+            max_batch=max(1, min(self.pipeline.source.max_batch, _FIGURES_AT_ONCE // groups)),
+            merge=Merging(self.mechanism, self.scope, identity, partitions, groups),
             ticks=operator.in_ticks(),
             figures=operator.figures(),
         )
@@ -216,6 +199,8 @@ class Preparation:
         return {"stage": stage, "codec": self.codec, "former": former}
 
     def _publisher(self, source: Topic) -> Publisher:
+        """Return a publisher of its own for each plan, because pseudonyms are remembered by one
+        thread alone."""
         return Publisher(
             codec=self.codec,
             scope=self.scope,
@@ -223,7 +208,7 @@ class Preparation:
             source_topic=source.name,
             guarantee_id=guarantee_id(self.mechanism.guarantees()),
             key_policy=self.pipeline.sink.key,
-            pseudonyms=self.pseudonyms,
+            pseudonyms=Pseudonyms(self.pseudonyms, self.pipeline.sink.topic),
         )
 
     def _admission(self, source: Topic) -> Admission:

@@ -8,7 +8,7 @@ from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.displaced import PayloadsPerTick
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.stages.series import SeriesPerTick
-from fugu.dataflows.stages.stream_stage import StreamStage
+from fugu.dataflows.stages.stage import StreamStage
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.randomness import DrawScope
 from fugu.operators.realtime.local_release import LocalRealTimeRelease

@@ -19,7 +19,7 @@ from fugu.dataflows.kafka.client import Topic
 from fugu.dataflows.kafka.sink import Shared
 from fugu.dataflows.publishing.entries import is_stream_of
 from fugu.dataflows.records.alphabet import Alphabet
-from fugu.dataflows.stages.stream_stage import StreamStage
+from fugu.dataflows.stages.stage import StreamStage
 from fugu.operators.budget import without_budget
 from fugu.operators.mechanism import Array
 from fugu.operators.randomness import WORTH_COMPILING

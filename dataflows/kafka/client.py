@@ -1,4 +1,4 @@
-"""The small interface behind which every Kafka client lives.
+"""Define the small interface behind which every Kafka client lives.
 
 Another client is some more files with these classes; source, sink and topic checks never change. An
 implementation uses its library's public calls only and publishes the same bytes as every other.
@@ -28,70 +28,63 @@ class Topic:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Offsets of the first record that is still there and of the one to be written next."""
+    """Hold the offsets of the first record still there and of the one to be written next."""
 
     start: int
     end: int
 
 
 class Reader(Protocol):
-    """Reads committed records of some partitions of one topic, in order, from given offsets."""
+    """Read committed records of some partitions of one topic, in order, from given offsets."""
 
     def assign(self, offsets: Mapping[int, int]) -> None:
         """Read these partitions (and no others) from these offsets."""
-        ...
 
     def poll(self, max_records: int) -> list[Batch]:
         """Return what has arrived, without waiting: at most `max_records`, headers if wanted.
 
         Raises `StartRefused` if an offset is no longer there.
         """
-        ...
 
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
         """Return where each partition starts and ends now."""
-        ...
 
     def position(self, partition: int) -> int | None:
-        """The next offset of an assigned partition, past control records; never waits."""
-        ...
+        """Return the next offset of an assigned partition, past control records; never wait."""
 
     def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
         """Yield all records of a partition with start <= offset < end; assigns that partition."""
-        ...
 
     def close(self) -> None:
         """Release connections."""
-        ...
 
 
 class Writer(Protocol):
-    """Publishes records; keeps a bounded number of them unacknowledged."""
+    """Publish records, with a bounded number of them unacknowledged."""
 
     def write(self, topic: str, outgoing: Outgoing) -> None:
         """Hand over records for one partition; blocks while too many are unacknowledged."""
-        ...
 
     def flush(self) -> None:
         """Return once everything is acknowledged; `DeliveryFailed` if anything was not."""
-        ...
 
     def owner_of(self, topic: str, partition: int) -> "Writer":
-        """The writer of a partition that nobody else writes to: this one, or, with transactions,
-        one of its own, whose predecessor is shut out and what that left uncommitted is gone."""
-        ...
+        """Return the writer of a partition that nobody else writes to.
+
+        That is this one, or, with transactions, one of its own: its predecessor is shut out, and
+        what that left uncommitted is gone.
+        """
+        return self
 
     def abandon(self) -> None:
         """Take back what was written since the last flush, where transactions allow that."""
-        ...
+        return
 
     def acknowledged_end(self, topic: str, partition: int) -> int | None:
-        """The offset after the last record this writer got acknowledged there, if any."""
-        ...
+        """Return the offset after the last record this writer got acknowledged there, if any."""
 
     def close(self) -> None:
         """Release connections without waiting; unacknowledged records may be lost."""
-        ...
 
 
 class Client(Protocol):
@@ -101,16 +94,15 @@ class Client(Protocol):
 
     def topic(self, name: str) -> Topic | None:
         """Return the broker's description of a topic; None if there is no such topic."""
-        ...
 
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
-        """Create a topic; one that is there already is left as it is."""
-        ...
+        """Create a topic with the default replication; one that is there already stays as it is."""
 
     def reader(self, topic: str) -> Reader:
-        """A reader of one topic."""
-        ...
+        """Return a reader of one topic, which never resets an offset by itself."""
 
     def writer(self, owner: str | None = None) -> Writer:
-        """A writer for any topic; `owner` names who alone may write to what it is `owner_of`."""
-        ...
+        """Return an idempotent writer for any topic.
+
+        With transactions, `owner` names who alone may write to what it is `owner_of`.
+        """

@@ -1,4 +1,4 @@
-"""Which client a pipeline talks to Kafka with."""
+"""Choose the client that a pipeline talks to Kafka with."""
 
 from importlib.util import find_spec
 
@@ -9,7 +9,7 @@ from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
 
 
 def client_of(connection: Connection, generation: int = 0) -> Client:
-    """The client that the pipeline file names; librdkafka, if it is there, where it names none."""
+    """Return the client that the pipeline file names; else librdkafka where it is installed."""
     installed = find_spec("confluent_kafka") is not None
     if connection.client == "librdkafka" and not installed:
         raise ConfigurationError(

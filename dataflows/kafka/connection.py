@@ -1,4 +1,4 @@
-"""How to reach Kafka: the `kafka` section of a pipeline file, and the `Connection` it stands for.
+"""Read the `kafka` section of a pipeline file into a `Connection`.
 
 The section names files and environment variables; a `Connection` holds what is in them. It shows
 no secret, and every client translates the same one into the settings of its library.
@@ -44,7 +44,7 @@ class Connection:
 
     @property
     def protocol(self) -> Protocol:
-        """Kafka's name for what protects the connection.
+        """Return Kafka's name for what protects the connection.
 
         >>> Connection("localhost:9093", tls=Tls()).protocol
         'SSL'
@@ -55,7 +55,7 @@ class Connection:
 
 
 class Security(Section):
-    """TLS and SASL. Without `ca`, the authorities that the system trusts are trusted."""
+    """Configure TLS and SASL. Without `ca`, the authorities of the system are trusted."""
 
     protocol: Protocol
     ca: str | None = None
@@ -109,7 +109,7 @@ class Security(Section):
         return tls
 
     def credentials(self, resolve: Resolve) -> Credentials | None:
-        """User and password; None where the protocol has no SASL."""
+        """Return user and password; None where the protocol has no SASL."""
         if self.mechanism is None or self.username is None or self.password is None:
             return None
         password = self.password.read("password", resolve)

@@ -1,4 +1,4 @@
-"""What every client says when Kafka does not do what a pipeline needs."""
+"""Report, in the same words for every client, that Kafka does not do what a pipeline needs."""
 
 import logging
 import time
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def offset_gone(topic: str, partition: int, offset: int) -> StartRefused:
-    """Refuse to read on where an offset is gone: no client goes on elsewhere by itself."""
+    """Report that an offset is gone: no client goes on elsewhere by itself."""
     return StartRefused(
         f"topic {topic}, partition {partition}: offset {offset} is no longer there (retention "
         "removed it, or the topic was truncated), so records would be lost silently. Restore the "
@@ -25,7 +25,7 @@ def offset_gone(topic: str, partition: int, offset: int) -> StartRefused:
 
 
 def topic_unreadable(topic: str, reason: str) -> KafkaUnavailable:
-    """Reading failed in a way that waiting does not cure."""
+    """Report that reading failed in a way that waiting does not cure."""
     return KafkaUnavailable(
         f"topic {topic} cannot be read ({reason}). "
         "Check that this user may read it, and the broker's log."
@@ -33,7 +33,7 @@ def topic_unreadable(topic: str, reason: str) -> KafkaUnavailable:
 
 
 def offsets_unreadable(topic: str, reason: str) -> KafkaUnavailable:
-    """Nobody says where the topic starts and ends."""
+    """Report that nobody says where the topic starts and ends."""
     return KafkaUnavailable(
         f"topic {topic}: its offsets cannot be read ({reason}). "
         "Check that the broker is running and that this user may read the topic."
@@ -41,7 +41,7 @@ def offsets_unreadable(topic: str, reason: str) -> KafkaUnavailable:
 
 
 def not_written(topic: str, partition: int, reason: str) -> DeliveryFailed:
-    """A record was refused before it was sent."""
+    """Report that a record was refused before it was sent."""
     return DeliveryFailed(
         f"topic {topic}, partition {partition}: Kafka did not take a record ({reason}); the "
         "pipeline stops before its state advances. Start it again once the topic accepts writes."
@@ -49,7 +49,7 @@ def not_written(topic: str, partition: int, reason: str) -> DeliveryFailed:
 
 
 def not_acknowledged(reason: str) -> DeliveryFailed:
-    """A record was refused after it was sent."""
+    """Report that a record was refused after it was sent."""
     return DeliveryFailed(
         f"Kafka did not take a record ({reason}); the pipeline stops before its state advances. "
         "Start it again once the sink topics accept writes."
@@ -57,13 +57,13 @@ def not_acknowledged(reason: str) -> DeliveryFailed:
 
 
 class Silence:
-    """A time in which Kafka acknowledges nothing: warnings at first, an error in the end."""
+    """Measure how long Kafka acknowledges nothing: warn at first, raise an error in the end."""
 
     def __init__(self) -> None:
         self._begun = self._warned = time.monotonic()
 
     def goes_on(self) -> None:
-        """Say so now and then; `DeliveryFailed` when it has lasted too long."""
+        """Warn now and then; raise `DeliveryFailed` when it has lasted too long."""
         now = time.monotonic()
         lasted = now - self._begun
         if lasted > _GIVE_UP_SECONDS:

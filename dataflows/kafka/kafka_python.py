@@ -1,4 +1,4 @@
-"""A client that is always there: kafka-python, through its public calls only."""
+"""Talk to Kafka through the public calls of kafka-python, which is always installed."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -20,7 +20,7 @@ from kafka.errors import (
 
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import KafkaUnavailable
-from fugu.dataflows.kafka.client import Bounds, Topic
+from fugu.dataflows.kafka.client import Bounds, Client, Reader, Topic, Writer
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.failures import (
     SILENCE_SECONDS,
@@ -43,8 +43,8 @@ _NEVER_MS = 24 * 3600 * 1000
 gap in the partition. `KafkaPythonWriter.flush` gives up, and the process ends with it."""
 
 
-class KafkaPythonClient:
-    """`Client` over kafka-python; see `dataflows.kafka.client` for what each method promises."""
+class KafkaPythonClient(Client):
+    """Talk to Kafka through kafka-python."""
 
     name = f"kafka-python {library_version}"
 
@@ -55,7 +55,6 @@ class KafkaPythonClient:
         self._admin_client: KafkaAdminClient | None = None
 
     def topic(self, name: str) -> Topic | None:
-        """Facts about a topic."""
         if self._connection.embedded:
             return self._embedded_topic(name)
         try:
@@ -78,7 +77,6 @@ class KafkaPythonClient:
         return Topic(name, str(identity), len(described["partitions"]), settings)
 
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
-        """Create a topic with the broker's default replication."""
         if self._connection.embedded:
             return
         new = NewTopic(name, partitions, -1, topic_configs=dict(settings))
@@ -92,8 +90,7 @@ class KafkaPythonClient:
         except KafkaError as error:
             raise self._unavailable(error) from None
 
-    def reader(self, topic: str) -> "KafkaPythonReader":
-        """A reader that never resets an offset by itself."""
+    def reader(self, topic: str) -> Reader:
         consumer = self._reach(
             KafkaConsumer,
             group_id=None,
@@ -105,8 +102,7 @@ class KafkaPythonClient:
         )
         return KafkaPythonReader(topic, consumer)
 
-    def writer(self, owner: str | None = None) -> "KafkaPythonWriter":
-        """An idempotent writer; nobody owns a partition."""
+    def writer(self, owner: str | None = None) -> Writer:
         return KafkaPythonWriter(
             self._reach(
                 KafkaProducer,
@@ -124,7 +120,7 @@ class KafkaPythonClient:
         return self._admin_client
 
     def _embedded_topic(self, name: str) -> Topic:
-        """The embedded broker creates a topic when a producer asks for it."""
+        """Return a topic of the embedded broker, which creates it when a producer asks for it."""
         try:
             producer = self._reach(KafkaProducer)
             partitions = producer.partitions_for(name)
@@ -143,21 +139,19 @@ class KafkaPythonClient:
         )
 
 
-class KafkaPythonReader:
-    """`Reader` over a consumer with manual assignment."""
+class KafkaPythonReader(Reader):
+    """Read through a consumer with manual assignment."""
 
     def __init__(self, topic: str, consumer: KafkaConsumer) -> None:
         self._topic = topic
         self._consumer = consumer
 
     def assign(self, offsets: Mapping[int, int]) -> None:
-        """Read exactly these partitions from these offsets."""
         self._consumer.assign([TopicPartition(self._topic, p) for p in offsets])
         for partition, offset in offsets.items():
             self._consumer.seek(TopicPartition(self._topic, partition), offset)
 
     def poll(self, max_records: int) -> list[Batch]:
-        """Records that have arrived."""
         try:
             polled = self._consumer.poll(timeout_ms=0, max_records=max_records)
         except OffsetOutOfRangeError as error:
@@ -175,7 +169,6 @@ class KafkaPythonReader:
         return [_batch(partition.partition, records) for partition, records in polled.items()]
 
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
-        """First and next offsets."""
         topic_partitions = [TopicPartition(self._topic, partition) for partition in partitions]
         try:
             starts = self._consumer.beginning_offsets(topic_partitions)
@@ -185,15 +178,13 @@ class KafkaPythonReader:
         return {tp.partition: Bounds(starts[tp], ends[tp]) for tp in topic_partitions}
 
     def position(self, partition: int) -> int | None:
-        """Return where the consumer stands; the next poll reports what is wrong."""
         try:
             position = self._consumer.position(TopicPartition(self._topic, partition), timeout_ms=0)
-        except KafkaError:
+        except KafkaError:  # the next poll reports what is wrong
             return None
         return None if position is None else int(position)
 
     def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
-        """Records from start to end; control records and gaps are passed over."""
         self.assign({partition: start})
         topic_partition = TopicPartition(self._topic, partition)
 
@@ -203,12 +194,11 @@ class KafkaPythonReader:
         return scan(self._topic, partition, end, self.poll, position)
 
     def close(self) -> None:
-        """Close the consumer."""
         self._consumer.close()
 
 
-class KafkaPythonWriter:
-    """`Writer` over an idempotent producer; futures are kept until they are checked."""
+class KafkaPythonWriter(Writer):
+    """Write through an idempotent producer, without transactions; keep futures until checked."""
 
     def __init__(self, producer: KafkaProducer) -> None:
         self._producer = producer
@@ -216,41 +206,27 @@ class KafkaPythonWriter:
         self._ends: dict[tuple[str, int], int] = {}
 
     def write(self, topic: str, outgoing: Outgoing) -> None:
-        """Send one batch of records."""
         send, partition = self._producer.send, outgoing.partition
         try:
-            for key, value, headers, timestamp in zip(
-                outgoing.keys,
-                outgoing.values,
-                outgoing.headers,
-                outgoing.timestamps,
-                strict=True,
+            for value, key, headers, timestamp in zip(
+                outgoing.values, outgoing.keys, outgoing.headers, outgoing.timestamps, strict=True
             ):
-                self._unchecked.append(
-                    send(
-                        topic,
-                        value=value,
-                        key=key,
-                        headers=headers,
-                        partition=partition,
-                        timestamp_ms=timestamp,
-                    )
-                )
+                self._unchecked.append(send(topic, value, key, headers, partition, timestamp))
         except KafkaError as error:
             raise not_written(topic, partition, type(error).__name__) from None
         if len(self._unchecked) > _UNACKNOWLEDGED_RECORDS:
             self.flush()
 
     def flush(self) -> None:
-        """Wait for every acknowledgement and check it."""
         if not self._unchecked:
             return
         self._wait_for_acknowledgements()
-        for future in self._unchecked:
-            if not future.succeeded():
-                self._check_failure(future)
-            metadata = future.value
-            self._ends[metadata.topic, metadata.partition] = metadata.offset + 1
+        try:
+            for future in self._unchecked:
+                metadata = future.value if future.succeeded() else future.get(timeout=0)
+                self._ends[metadata.topic, metadata.partition] = metadata.offset + 1
+        except KafkaError as error:
+            raise not_acknowledged(type(error).__name__) from None
         self._unchecked.clear()
 
     def _wait_for_acknowledgements(self) -> None:
@@ -262,27 +238,11 @@ class KafkaPythonWriter:
             except KafkaError:  # nothing came, or the batch waited for was split in two
                 silence.goes_on()
 
-    def owner_of(self, topic: str, partition: int) -> "KafkaPythonWriter":
-        """This writer: kafka-python is used without transactions."""
-        return self
-
-    def abandon(self) -> None:
-        """Do nothing: without transactions nothing can be taken back."""
-
     def acknowledged_end(self, topic: str, partition: int) -> int | None:
-        """The offset after the last acknowledged record."""
         return self._ends.get((topic, partition))
 
     def close(self) -> None:
-        """Close without waiting."""
         self._producer.close(timeout=0)
-
-    @staticmethod
-    def _check_failure(future: Any) -> None:
-        try:
-            future.get(timeout=0)
-        except KafkaError as error:
-            raise not_acknowledged(type(error).__name__) from None
 
 
 def _batch(partition: int, records: list[Any]) -> Batch:

@@ -1,8 +1,8 @@
-"""Reaching Kafka with kafka-python, and why that fails.
+"""Reach Kafka with kafka-python, or say why that fails.
 
 kafka-python tries again until its time is over, whatever the reason is, and then says no more than
-that. The reasons appear in its log only, as exceptions; here they are heard. One that waiting does
-not cure ends the attempts early, so that a wrong password is not tried for long.
+that. It logs the reasons as exceptions, which are read here. A reason that waiting does not cure
+ends the attempts early, so that a wrong password is not tried for long.
 """
 
 import logging
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Ears(logging.Handler):
-    """Takes what kafka-python logs off stderr, where it would repeat itself.
+    """Take what kafka-python logs off stderr, where it would repeat itself.
 
     Exceptions go to those who listen. While nobody does, a refusal becomes a warning now and then:
     a password may be changed, or a certificate expire, under a running pipeline.
@@ -62,7 +62,7 @@ _library_log.addHandler(_ears)
 
 
 def reach(make: Callable[..., Made], connection: Connection, settings: Mapping[str, Any]) -> Made:
-    """The client that `make` builds once Kafka answers it; `KafkaUnavailable` says why not."""
+    """Return the client that `make` builds once Kafka answers; `KafkaUnavailable` says why not."""
     errors: list[BaseException] = []
     deadline = time.monotonic() + _REACH_SECONDS
     with _listening(errors):

@@ -1,4 +1,4 @@
-"""What an exception of kafka-python says about a Kafka that is there and does not let us in.
+"""Explain exceptions of kafka-python about a Kafka that is there and does not let us in.
 
 The texts name exceptions and settings, and repeat OpenSSL's words about certificates; what a broker
 says is not repeated.
@@ -35,7 +35,7 @@ def refusal(error: BaseException, connection: Connection) -> str | None:
 
 
 def right_missing(topic: str, error: type[BaseException]) -> KafkaUnavailable:
-    """Kafka knows who we are and does not let us do what a pipeline must do with its topics."""
+    """Report that Kafka knows who we are and does not let us do what a pipeline must do."""
     return KafkaUnavailable(
         f"topic {topic}: the user of the pipeline lacks a right ({error.__name__}). Grant Describe "
         "and DescribeConfigs on all its topics, Read on all, and Write on its outputs; Create, if "
@@ -53,7 +53,7 @@ def hangs_up(error: BaseException) -> bool:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception, those it carries, and those it was raised for."""
+    """Yield an exception, those it carries, and those it was raised for."""
     while error is not None:
         yield error
         yield from (carried for carried in error.args if isinstance(carried, BaseException))

@@ -1,4 +1,4 @@
-"""A `Connection` in the words of kafka-python: its public settings, shared by all its clients."""
+"""Translate a `Connection` into the public settings of kafka-python, shared by all its clients."""
 
 import socket
 import ssl
@@ -10,14 +10,14 @@ from fugu.dataflows.kafka.connection import Connection, Credentials
 
 HANDSHAKE_SECONDS = 5
 _EMBEDDED_API = (2, 3)
-"""What kafka-python must be told about librdkafka's mock broker, which cannot be asked."""
+"""The version of librdkafka's mock broker, which kafka-python cannot ask for."""
 _BACKOFF_MS = 200
 """Short, so that `reach` tries often: a broker hangs up as it refuses a user, and kafka-python then
-mostly loses what it said."""
+mostly loses the reason."""
 
 
 def settings_of(connection: Connection) -> dict[str, Any]:
-    """Keyword arguments of kafka-python's producer, consumer and admin client."""
+    """Return keyword arguments of kafka-python's producer, consumer and admin client."""
     settings: dict[str, Any] = {
         "bootstrap_servers": connection.bootstrap.split(","),
         "reconnect_backoff_max_ms": _BACKOFF_MS,
@@ -35,7 +35,7 @@ def settings_of(connection: Connection) -> dict[str, Any]:
 
 
 class BoundedHandshake(ssl.SSLSocket):
-    """kafka-python waits without end for a peer that leaves a TLS handshake unanswered."""
+    """Bound a TLS handshake: kafka-python waits without end for a peer that does not answer."""
 
     _bound: Timer | None = None
 
@@ -54,7 +54,7 @@ class BoundedHandshake(ssl.SSLSocket):
 
 
 class Hidden(str):
-    """A text whose repr does not show it: kafka-python repeats its settings in debug logs.
+    """Hide a text in its repr: kafka-python repeats its settings in debug logs.
 
     >>> {"sasl_plain_password": Hidden("open sesame")}
     {'sasl_plain_password': **********}

@@ -1,11 +1,11 @@
-"""The fast client: librdkafka, through the public calls of confluent-kafka."""
+"""Talk to Kafka through librdkafka and the public calls of confluent-kafka: the fast client."""
 
 from collections.abc import Mapping
 
 from confluent_kafka import Consumer, libversion
 from confluent_kafka import __version__ as library_version
 
-from fugu.dataflows.kafka.client import Topic
+from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
 from fugu.dataflows.kafka.librdkafka_reader import LibrdkafkaReader
@@ -14,9 +14,11 @@ from fugu.dataflows.kafka.librdkafka_transactions import TransactionalWriter
 from fugu.dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
 
 
-class LibrdkafkaClient:
-    """`Client` over confluent-kafka; kafka-python looks at topics, and says why Kafka does not let
-    us in."""
+class LibrdkafkaClient(Client):
+    """Talk to Kafka through confluent-kafka.
+
+    kafka-python looks at topics, and says why Kafka does not let us in.
+    """
 
     name = f"librdkafka {libversion()[0]} (confluent-kafka {library_version})"
 
@@ -27,7 +29,7 @@ class LibrdkafkaClient:
         self._largest_batch = int(WRITING["batch.size"])
 
     def topic(self, name: str) -> Topic | None:
-        """Facts about a topic; batches of writers to come are no larger than it takes."""
+        """Describe a topic; batches of writers to come are no larger than it takes."""
         topic = self._administrator.topic(name)
         if topic is not None and topic.settings is not None:
             takes = int(topic.settings.get("max.message.bytes", self._largest_batch))
@@ -35,15 +37,12 @@ class LibrdkafkaClient:
         return topic
 
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
-        """Create a topic with the broker's default replication."""
         self._administrator.create_topic(name, partitions, settings)
 
     def reader(self, topic: str) -> LibrdkafkaReader:
-        """A reader that never resets an offset by itself."""
         return LibrdkafkaReader(topic, Consumer({**self._settings, **READING}))
 
     def writer(self, owner: str | None = None) -> LibrdkafkaWriter:
-        """An idempotent writer; with transactions, partitions that `owner` has get their own."""
         settings = {**self._settings, **WRITING, "batch.size": self._largest_batch}
         aside = self._administrator.writer
 

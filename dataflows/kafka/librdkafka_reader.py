@@ -1,4 +1,4 @@
-"""Reading with librdkafka: `consume` into columns."""
+"""Read with librdkafka: `consume` into columns."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from kafka.errors import TopicAuthorizationFailedError
 
 from fugu.dataflows.base.batches import Batch, Header
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.kafka.client import Bounds
+from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.kafka.failures import offset_gone, offsets_unreadable, scan, topic_unreadable
 from fugu.dataflows.kafka.kafka_python_refusals import right_missing
 
@@ -33,8 +33,8 @@ _NO_HEADERS: list[Header] = []
 _milliseconds = itemgetter(1)
 
 
-class LibrdkafkaReader:
-    """`Reader` over a consumer with manual assignment."""
+class LibrdkafkaReader(Reader):
+    """Read through a consumer with manual assignment."""
 
     def __init__(self, topic: str, consumer: Consumer) -> None:
         self._topic = topic
@@ -42,30 +42,25 @@ class LibrdkafkaReader:
         self._positions: dict[int, int] = {}
 
     def assign(self, offsets: Mapping[int, int]) -> None:
-        """Read exactly these partitions from these offsets."""
         self._positions = dict(offsets)
         self._consumer.assign([TopicPartition(self._topic, p, o) for p, o in offsets.items()])
 
     def poll(self, max_records: int) -> list[Batch]:
-        """Records that have arrived, without their headers."""
+        """Return what has arrived, without headers, which the source does not look at."""
         return self._poll(max_records, with_headers=False)
 
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
-        """First and next offsets."""
         return {partition: self._bounds(partition) for partition in partitions}
 
     def position(self, partition: int) -> int | None:
-        """After the last record, or where the partition ended when nothing more came."""
         return self._positions.get(partition)
 
     def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
-        """Records from start to end; control records and gaps are passed over."""
         self.assign({partition: start})
         poll = partial(self._poll, with_headers=True)
         return scan(self._topic, partition, end, poll, lambda: self._positions[partition])
 
     def close(self) -> None:
-        """Close the consumer."""
         self._consumer.close()
 
     def _poll(self, max_records: int, *, with_headers: bool) -> list[Batch]:
@@ -102,7 +97,7 @@ class LibrdkafkaReader:
         return topic_unreadable(self._topic, error.name())
 
     def _bounds(self, partition: int) -> Bounds:
-        """Asked again where the broker is about to know: leaders change, and topics are new."""
+        """Ask again while the broker is about to know: leaders change, and topics are new."""
         deadline = time.monotonic() + _PATIENCE_SECONDS
         asked = TopicPartition(self._topic, partition)
         while True:
@@ -121,7 +116,7 @@ class LibrdkafkaReader:
 
 
 def _by_partition(messages: list[Message]) -> dict[int, list[Message]]:
-    """They come in runs of one partition, which are cut without looking at each in Python."""
+    """Cut messages into runs of one partition, without looking at each in Python."""
     if not messages:
         return {}
     partitions = np.fromiter(map(_partition, messages), np.int64, len(messages))
@@ -146,7 +141,7 @@ def _batch(partition: int, messages: list[Message], with_headers: bool) -> Batch
 
 
 def _offsets(messages: list[Message]) -> Sequence[int]:
-    """They rise: where as many lie between the first and the last one, none is left out."""
+    """Return offsets, which rise; a range if none between the first and the last is left out."""
     first, last = _offset(messages[0]), _offset(messages[-1])
     if last - first == len(messages) - 1:
         return range(first, last + 1)

@@ -1,4 +1,4 @@
-"""A `Connection` in the words of librdkafka, and the settings that matter, with the reasons."""
+"""Translate a `Connection` into settings of librdkafka; the settings that matter, with reasons."""
 
 import logging
 import ssl
@@ -76,7 +76,7 @@ log = logging.getLogger(__name__)
 
 
 def settings_of(connection: Connection) -> Settings:
-    """Settings of librdkafka's producer, consumer and admin client."""
+    """Return settings of librdkafka's producer, consumer and admin client."""
     settings: Settings = {
         "bootstrap.servers": connection.bootstrap,
         "client.id": "fugu",
@@ -116,7 +116,7 @@ def _sasl(credentials: Credentials) -> Settings:
 
 
 def _warning_of(connection: Connection) -> Callable[[KafkaError], None]:
-    """A warning now and then about a Kafka that no longer lets us in."""
+    """Return a callback that warns now and then about a Kafka that no longer lets us in."""
     next_warning = 0.0
 
     def warn(error: KafkaError) -> None:

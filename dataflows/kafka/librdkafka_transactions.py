@@ -1,4 +1,4 @@
-"""One owner for one output partition: what it writes counts all at once, or not at all."""
+"""Write to one output partition in transactions: records count all at once, or not at all."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,11 +24,11 @@ _DROPPED = {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}
 
 
 class TransactionalWriter(LibrdkafkaWriter):
-    """Begins a transaction with the first record, and commits it where others flush.
+    """Begin a transaction with the first record, and commit it where others flush.
 
     Making one shuts out whoever had the same `identity` before, and aborts what that left open.
     Records at timestamp 0, which `aside` writes, are outside the transaction: they are seen at
-    once, and a replay recognises them by release id, as without transactions.
+    once, and a replay recognises them by release id, as it does without transactions.
     """
 
     def __init__(self, settings: Settings, identity: str, aside: Callable[[], Writer]) -> None:

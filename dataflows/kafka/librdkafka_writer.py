@@ -1,9 +1,8 @@
-"""Writing with librdkafka: an idempotent producer that ends with the first failure."""
+"""Write with librdkafka: an idempotent producer that ends with the first failure."""
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from itertools import chain, groupby, repeat
 from operator import length_hint
 from threading import Lock, Thread
@@ -22,13 +21,13 @@ _REPORT_SECONDS = 0.05
 """Not as soon as one comes: each time, the dataflow gives up the interpreter for a while."""
 
 
-class LibrdkafkaWriter:
-    """`Writer` over one producer.
+class LibrdkafkaWriter(Writer):
+    """Write through one producer.
 
-    Of what is written at once, the last record reports where Kafka put it, or why it did not. A
-    report for each costs a third of producing it, and is not needed: a record that fails ends the
-    producer, because what came after it would follow a gap, and that is raised wherever it is
-    served. A thread takes the reports: what is acknowledged is freed there, and not where records
+    Of records that are written at once, only the last one reports where Kafka put it, or why not.
+    A report for each would cost a third of producing it and is not needed: a record that fails ends
+    the producer, because the next one would follow a gap, and that is raised wherever the producer
+    is served. A thread takes the reports, so that acknowledged records are not freed where new ones
     are made.
 
     librdkafka takes timestamp 0 for the time of writing, so records of 1970-01-01T00:00:00.000 are
@@ -52,7 +51,6 @@ class LibrdkafkaWriter:
         Thread(target=self._take_reports, name="reports", daemon=True).start()
 
     def write(self, topic: str, outgoing: Outgoing) -> None:
-        """Hand over one batch of records."""
         if not outgoing.values:
             return
         if 0 in outgoing.timestamps:
@@ -62,27 +60,20 @@ class LibrdkafkaWriter:
         self._check()
 
     def flush(self) -> None:
-        """Wait for every acknowledgement."""
         silence = Silence()
         while self._served(lambda: self._producer.flush(_STEP_SECONDS)):
             silence.goes_on()
 
     def owner_of(self, topic: str, partition: int) -> Writer:
-        """This writer, or with transactions one of its own."""
         return self if self._own is None else self._own(topic, partition)
 
-    def abandon(self) -> None:
-        """Do nothing: without transactions nothing can be taken back."""
-
     def acknowledged_end(self, topic: str, partition: int) -> int | None:
-        """The offset after the last acknowledged record."""
         ends = [self._ends.get((topic, partition))]
         if self._aside is not None:
             ends.append(self._aside.acknowledged_end(topic, partition))
         return max((end for end in ends if end is not None), default=None)
 
     def close(self) -> None:
-        """Drop what is not sent."""
         self._closed = True
         self._producer.purge()
         if self._aside is not None:
@@ -91,7 +82,7 @@ class LibrdkafkaWriter:
     def _produce(self, topic: str, outgoing: Outgoing) -> None:
         while (taken := self._produce_some(topic, outgoing)) < len(outgoing.values):
             self._make_room()
-            outgoing = _part(outgoing, range(taken, len(outgoing.values)))
+            outgoing = outgoing.at(range(taken, len(outgoing.values)))
 
     def _produce_some(self, topic: str, outgoing: Outgoing) -> int:
         """Produce what librdkafka has room for; return how many records that is."""
@@ -125,7 +116,7 @@ class LibrdkafkaWriter:
         self._aside = self._aside or self._make_aside()
         numbers = range(len(outgoing.values))
         for at_zero, turn in groupby(numbers, lambda number: outgoing.timestamps[number] == 0):
-            part = _part(outgoing, list(turn))
+            part = outgoing.at(list(turn))
             if at_zero:
                 LibrdkafkaWriter.flush(self)
                 self._aside.write(topic, part)
@@ -181,14 +172,3 @@ class LibrdkafkaWriter:
             with self._ends_lock:
                 known = self._ends.get((topic, partition), 0)
                 self._ends[topic, partition] = max(known, offset + 1)
-
-
-def _part(outgoing: Outgoing, numbers: Sequence[int]) -> Outgoing:
-    return replace(
-        outgoing,
-        keys=[outgoing.keys[i] for i in numbers],
-        values=[outgoing.values[i] for i in numbers],
-        headers=[outgoing.headers[i] for i in numbers],
-        timestamps=[outgoing.timestamps[i] for i in numbers],
-        positions=[],
-    )

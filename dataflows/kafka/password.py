@@ -1,4 +1,4 @@
-"""Passwords: the pipeline file says where one is, and nothing ever shows it."""
+"""Read passwords from where the pipeline file says; nothing ever shows them."""
 
 import os
 import re
@@ -12,13 +12,13 @@ from fugu.dataflows.base.errors import UnusableField
 from fugu.dataflows.base.section import Section
 
 Resolve = Callable[[str], Path]
-"""From a path in the pipeline file to where it is."""
+"""Turn a path in the pipeline file into a path on this machine."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def _elsewhere(value: object) -> object:
-    """Whatever is written here may be a password by mistake: no message repeats it."""
+    """Check the source without repeating it: it may be a password by mistake."""
     if not (isinstance(value, dict) and len(value) == 1 and value.keys() <= {"env", "file"}):
         raise ValueError(
             "write {env: NAME} or {file: PATH}; the pipeline file itself holds no password"
@@ -29,13 +29,13 @@ def _elsewhere(value: object) -> object:
 
 
 class PasswordSource(Section):
-    """An environment variable, or a file with one line."""
+    """Name an environment variable, or a file with one line."""
 
     env: str | None = None
     file: str | None = None
 
     def read(self, field: str, resolve: Resolve) -> SecretStr:
-        """The password; `field` is what an error names."""
+        """Return the password; errors name `field`."""
         if self.env is not None:
             where = f"environment variable {self.env}"
             password = os.environ.get(self.env, "")

@@ -1,11 +1,12 @@
-"""The bytewax source: one shared reader per process, one part per Kafka partition.
+"""Read from Kafka with bytewax: one shared reader per process, one part per partition.
 
 The resume state of a part is the offset after the last batch it emitted.
 """
 
 import time
+from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from bytewax.inputs import FixedPartitionedSource, StatefulSourcePartition
@@ -14,14 +15,13 @@ from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.base.metrics import RECORDS_IN, SNAPSHOT_AGE, Metrics
 from fugu.dataflows.kafka.client import Reader
-from fugu.dataflows.kafka.shared_reader import SharedReader
 
 _IDLE = timedelta(milliseconds=20)
 
 
 @dataclass
 class StopFlag:
-    """Set by a signal; sources then end, final snapshots are written and the process exits."""
+    """Tell sources to end; final snapshots are then written and the process exits."""
 
     requested: bool = False
 
@@ -30,91 +30,111 @@ class StopFlag:
         self.requested = True
 
 
+@dataclass
+class SharedReader:
+    """Deal what one poll returns out to the parts, and buffer at most about one poll."""
+
+    reader: Reader
+    max_batch: int
+    is_behind: bool = True
+    """Whether more than a little had arrived when it was looked at last."""
+    _offsets: dict[int, int] = field(default_factory=dict)
+    _buffers: dict[int, deque[Batch]] = field(default_factory=dict)
+    _assigned: bool = False
+
+    def add(self, partition: int, offset: int) -> None:
+        """Take part of the assignment; every part does so before the first one reads."""
+        self._offsets[partition] = offset
+        self._buffers[partition] = deque()
+
+    def next_batch(self, partition: int) -> Batch | None:
+        """Return the next batch of one partition, if it is there."""
+        if not self._assigned:
+            self.reader.assign(self._offsets)
+            self._assigned = True
+        buffer = self._buffers[partition]
+        if not buffer and self._buffered() < self.max_batch:
+            for batch in self.reader.poll(self.max_batch):
+                self._buffers[batch.partition].append(batch)
+            self.is_behind = self._buffered() >= self.max_batch // 4
+        return buffer.popleft() if buffer else None
+
+    def next_offset(self, partition: int) -> int | None:
+        """Return where reading continues: past control records, before what is buffered."""
+        buffer = self._buffers[partition]
+        return buffer[0].offsets[0] if buffer else self.reader.position(partition)
+
+    def _buffered(self) -> int:
+        return sum(len(batch.offsets) for buffer in self._buffers.values() for batch in buffer)
+
+
+@dataclass(eq=False)
 class KafkaSource(FixedPartitionedSource[Batch, int]):
     """Read some partitions of the source topic.
 
     `begin` holds the offsets to start from without a snapshot: their first ones when the pipeline
-    was created. `positions` holds the next offset of each partition.
+    was created. `positions` holds the next offset of each partition, and `waiting` the partitions
+    that had records to read at the start.
     """
 
-    def __init__(
-        self,
-        topic: str,
-        begin: dict[int, int],
-        reader: Reader,
-        max_batch: int,
-        stop: StopFlag,
-        metrics: Metrics,
-    ) -> None:
-        self.positions: dict[int, int] = {}
-        self.waiting: set[int] = set()
-        self._topic = topic
-        self._begin = begin
-        self._reader = reader
-        self._shared = SharedReader(reader, max_batch)
-        self._stop = stop
-        self._metrics = metrics
+    topic: str
+    begin: dict[int, int]
+    reader: Reader
+    max_batch: int
+    stop: StopFlag
+    metrics: Metrics
+    positions: dict[int, int] = field(default_factory=dict, init=False)
+    waiting: set[int] = field(default_factory=set, init=False)
+
+    def __post_init__(self) -> None:
+        self.shared = SharedReader(self.reader, self.max_batch)
 
     def list_parts(self) -> list[str]:
-        """Zero-padded partition numbers, so that their order is numeric."""
-        return part_names(self._begin)
+        """Return the names of the parts, in numeric order."""
+        return part_names(self.begin)
 
     def build_part(
         self, step_id: str, for_part: str, resume_state: int | None
     ) -> "KafkaSourcePart":
         """Resume one partition, or begin where the pipeline began."""
         partition = int(for_part)
-        bounds = self._reader.bounds([partition])[partition]
-        offset = self._begin[partition] if resume_state is None else resume_state
+        bounds = self.reader.bounds([partition])[partition]
+        offset = self.begin[partition] if resume_state is None else resume_state
         if not bounds.start <= offset <= bounds.end:
             raise StartRefused(
-                f"topic {self._topic}, partition {partition}: the next record to read has offset "
+                f"topic {self.topic}, partition {partition}: the next record to read has offset "
                 f"{offset}, but the topic now holds offsets {bounds.start} to {bounds.end}. "
                 "Retention removed records that this state goes on with, or the topic was "
                 f"truncated. Restore them, or {NEW_PIPELINE}."
             )
-        self._shared.add(partition, offset)
+        self.shared.add(partition, offset)
         self.positions[partition] = offset
         if offset < bounds.end:
             self.waiting.add(partition)
-        self._metrics.positions[partition] = offset
-        self._metrics.put(SNAPSHOT_AGE, time.monotonic(), self._topic, partition)
-        return KafkaSourcePart(
-            self._shared, self._topic, partition, self.positions, self._stop, self._metrics
-        )
+        self.metrics.positions[partition] = offset
+        self.metrics.put(SNAPSHOT_AGE, time.monotonic(), self.topic, partition)
+        return KafkaSourcePart(self, partition)
 
 
+@dataclass(eq=False)
 class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
     """Read one partition of the source topic."""
 
-    def __init__(
-        self,
-        shared: SharedReader,
-        topic: str,
-        partition: int,
-        positions: dict[int, int],
-        stop: StopFlag,
-        metrics: Metrics,
-    ) -> None:
-        self._shared = shared
-        self._topic = topic
-        self._partition = partition
-        self._positions = positions
-        self._stop = stop
-        self._metrics = metrics
-        self._idle = False
+    source: KafkaSource
+    partition: int
+    _idle: bool = field(default=False, init=False)
 
     def next_batch(self) -> list[Batch]:
         """Return at most one batch; end when a stop was requested."""
-        if self._stop.requested:
+        if self.source.stop.requested:
             raise StopIteration
-        batch = self._shared.next_batch(self._partition)
-        self._idle = batch is None or not self._shared.is_behind
+        batch = self.source.shared.next_batch(self.partition)
+        self._idle = batch is None or not self.source.shared.is_behind
         if batch is None:
             return []
         end = batch.offsets[-1] + 1
-        self._positions[self._partition] = self._metrics.positions[self._partition] = end
-        self._metrics.add(RECORDS_IN, len(batch.offsets), self._topic, self._partition)
+        self.source.positions[self.partition] = self.source.metrics.positions[self.partition] = end
+        self.source.metrics.add(RECORDS_IN, len(batch.offsets), self.source.topic, self.partition)
         return [batch]
 
     def next_awake(self) -> datetime | None:
@@ -125,19 +145,19 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         return datetime.now(UTC) + _IDLE if self._idle else None
 
     def snapshot(self) -> int:
-        """The offset of the next record to emit."""
-        self._metrics.put(SNAPSHOT_AGE, time.monotonic(), self._topic, self._partition)
-        following = self._shared.next_offset(self._partition)
+        """Return the offset of the next record to emit."""
+        self.source.metrics.put(SNAPSHOT_AGE, time.monotonic(), self.source.topic, self.partition)
+        following = self.source.shared.next_offset(self.partition)
         if following is not None:
-            self._metrics.positions[self._partition] = following
-        return self._positions[self._partition]
+            self.source.metrics.positions[self.partition] = following
+        return self.source.positions[self.partition]
 
 
 def part_names(partitions: Iterable[int]) -> list[str]:
-    """Names of the parts of a topic, for sources and sinks alike, in numeric order."""
+    """Return the names of parts, of sources and sinks alike; their order is numeric."""
     return [part_name(partition) for partition in sorted(partitions)]
 
 
 def part_name(partition: int) -> str:
-    """The name of one part."""
+    """Return the name of one part."""
     return f"{partition:06d}"

@@ -1,4 +1,4 @@
-"""The TLS side of a connection: whom we trust, and who we are."""
+"""Check and load the certificates of a TLS connection: whom we trust, and who we are."""
 
 import ssl
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from fugu.dataflows.base.errors import UnusableField
 
 @dataclass(frozen=True)
 class ClientCertificate:
-    """A certificate and its key, both PEM; the password opens the key."""
+    """Hold a certificate and its key, both PEM; the password opens the key."""
 
     certificate: Path
     key: Path
@@ -20,13 +20,13 @@ class ClientCertificate:
 
 @dataclass(frozen=True)
 class Tls:
-    """Certificates of the authorities we trust (the system's if None), and our own."""
+    """Hold the certificates of the authorities we trust (the system's if None), and our own."""
 
     authorities: Path | None = None
     client: ClientCertificate | None = None
 
     def context(self) -> ssl.SSLContext:
-        """TLS 1.2 or later, the broker's certificate and host name verified.
+        """Return a context for TLS 1.2 or later that verifies certificate and host name.
 
         Raises `UnusableField` about a file that cannot be used.
         """

@@ -1,4 +1,4 @@
-"""A declared alphabet: the strings or integers that a field may hold, read and written as JSON."""
+"""Read a field that holds symbols of a declared alphabet, strings or integers."""
 
 from collections.abc import Sequence
 from itertools import repeat
@@ -14,7 +14,7 @@ _OUTSIDE = -1
 
 
 class Alphabet:
-    """Reads one field as a symbol; one that is not in the alphabet is refused, or read as `other`.
+    """Read one field as a symbol; one that is not in the alphabet is refused, or read as `other`.
 
     >>> Alphabet("zone", ["rest", "light"], other="rest").read({"zone": "unheard of"})
     0
@@ -37,11 +37,11 @@ class Alphabet:
         self._symbols = [orjson.dumps(symbol) for symbol in alphabet]
 
     def read(self, record: Record) -> int:
-        """The index of the symbol."""
+        """Return the index of the symbol."""
         return self.index_of(required(record, self.field))
 
     def read_column(self, records: Sequence[Record]) -> list[int]:
-        """The same for many records."""
+        """Read many records at once."""
         column = [record.get(self.field) for record in records]
         if set(map(type, column)) == {self._type}:
             symbols = list(map(self._index.get, column, repeat(self._other)))
@@ -50,7 +50,7 @@ class Alphabet:
         return list(map(self.read, records))
 
     def index_of(self, value: object) -> int:
-        """The same for what a field holds."""
+        """Return the index of what a field holds."""
         if type(value) is not self._type:
             raise Refused(Reason.WRONG_TYPE, self.field)
         symbol = self._index.get(value, self._other)

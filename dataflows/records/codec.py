@@ -1,14 +1,13 @@
-"""Whole records. Input is an allow-list: only the configured fields are ever looked at.
+"""Read and write whole records; no field is looked at but those of the pipeline file.
 
 Every record that is not exactly what the pipeline file declares becomes a dead letter, and its
-neighbours are unharmed. Records are read some at a time, column by column; where one of those is
-refused they are read again one by one, and that decides.
+neighbours are unharmed. Records are read some at a time, column by column. Where one of those is
+refused, they are read again one by one, and that decides.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import repeat
 from math import isfinite
 from typing import Protocol, runtime_checkable
@@ -36,7 +35,7 @@ class Values(Protocol):
 
     @property
     def field(self) -> str:
-        """The field, or the first one."""
+        """Return the field, or the first one."""
         ...
 
     @property
@@ -45,16 +44,11 @@ class Values(Protocol):
         ...
 
     def read(self, record: Record) -> Value:
-        """The value as the mechanism reads it; `Refused` if it is none."""
+        """Return the value as the mechanism reads it; `Refused` if it is none."""
         ...
 
-
-@runtime_checkable
-class Columnar(Protocol):
-    """Values that are cheaper to read many at a time."""
-
     def read_column(self, records: Sequence[Record]) -> Sequence[Value]:
-        """Read each value with `read`; `Refused` if it refuses one."""
+        """Read many records at once; `Refused` if `read` refuses one."""
         ...
 
 
@@ -81,7 +75,7 @@ class _Read:
 
 @dataclass(frozen=True)
 class Codec:
-    """Records of one pipeline: their values, times and, where duplicates are removed, event ids.
+    """Read the records of one pipeline: values, times and, where duplicates go, event ids.
 
     Fields in `exact` may hold no number that reading would round.
     """
@@ -133,7 +127,7 @@ class Codec:
             records = list(map(orjson.loads, contents))
             if set(map(type, records)) != {dict}:
                 return False
-            values = self._read_column(records)
+            values = self.domain.read_column(records)
             times = [] if self.timestamp is None else self.timestamp.read_column(records)
             events = [] if self.event is None else [_event(r, self.event) for r in records]
         except (orjson.JSONDecodeError, Refused):
@@ -144,12 +138,6 @@ class Codec:
         read.times += times
         read.events += events
         return True
-
-    @cached_property
-    def _read_column(self) -> Callable[[Sequence[Record]], Sequence[Value]]:
-        if isinstance(self.domain, Columnar):
-            return self.domain.read_column
-        return lambda records: list(map(self.domain.read, records))
 
     def _read_each(
         self, batch: Batch, arrivals: list[int], first: int, end: int, read: _Read
@@ -188,12 +176,8 @@ class Codec:
 
     def encode(self, releases: Releases) -> list[bytes]:
         """Write one JSON object per release, where values are released as they are read."""
-        return self._write(releases)
-
-    @cached_property
-    def _write(self) -> Callable[[Releases], list[bytes]]:
         assert isinstance(self.domain, Domain)
-        return self.domain.write
+        return self.domain.write(releases)
 
     def _parse(self, content: bytes | None) -> Record:
         if content is None:
@@ -241,7 +225,7 @@ def _time(content: bytes | None, timestamp: FieldTimestamp) -> int | None:
 
 
 def _any_json(content: bytes) -> object:
-    """JSON and the numbers that it cannot hold; None where it is neither."""
+    """Return JSON, with numbers that it cannot hold; None where the content is neither."""
     try:
         return json.loads(content.decode())
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""What a record contributes to its group: one, or a number that is clamped to a declared range."""
+"""Read what a record contributes to its group, and write the figures that are released of it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 import orjson
@@ -9,30 +9,44 @@ import orjson
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_fields import Record, Refused, required
+from fugu.dataflows.records.numbers import Numbers
 from fugu.operators.mechanism import Floats, Integers
 
 _DIGITS = 6
-"""Of a number that says how wrong another one is."""
+"""Decimals of a number that says how wrong another one is."""
 _IN_UNITS = {"standard_error", "sensitivity"}
 
 
-class Reader(Protocol):
-    """Reads one field of a record as an integer."""
+@dataclass(frozen=True)
+class YesOrNo:
+    """Read true as one and false as zero.
+
+    >>> YesOrNo("at_home").read({"at_home": True})
+    1
+    """
 
     field: str
 
-    def read(self, record: Record) -> int: ...
+    def read(self, record: Record) -> int:
+        """Return 1 or 0."""
+        value = required(record, self.field)
+        if not isinstance(value, bool):
+            raise Refused(Reason.WRONG_TYPE, self.field)
+        return int(value)
 
-    def read_column(self, records: Sequence[Record]) -> list[int]: ...
+    def read_column(self, records: Sequence[Record]) -> list[int]:
+        """Read many records."""
+        return list(map(self.read, records))
+
+
+Reader = Alphabet | Numbers | YesOrNo
 
 
 class Contributions:
-    """Reads group and amount; without `groups` there is one group, and without `amounts` everybody
-    counts one.
+    """Read group and amount; without `groups` there is one, without `amounts` everybody counts one.
 
-    Amounts are in units, `lower` to `upper`, and what is outside is read as the nearer end.
+    Amounts are in units from `lower` to `upper`; one that is outside is read as the nearer end.
 
-    >>> from fugu.dataflows.records.numbers import Numbers
     >>> kilowatts = Contributions(None, Numbers("kw", units_per_one=10), lower=0, upper=50)
     >>> kilowatts.read({"kw": 3.14}), kilowatts.read({"kw": 7})
     ((0, 31), (0, 50))
@@ -50,14 +64,14 @@ class Contributions:
         self.field = fields[0] if fields else ""
 
     def read(self, record: Record) -> tuple[int, int]:
-        """Index of the group, and units."""
+        """Return the index of the group, and units."""
         group = 0 if self._groups is None else self._groups.read(record)
         if self._amounts is None:
             return group, 1
         return group, self._bounded(self._amounts.read(record))
 
     def read_column(self, records: Sequence[Record]) -> list[tuple[int, int]]:
-        """The same for many records."""
+        """Read many records at once."""
         nothing = [0] * len(records)
         groups = nothing if self._groups is None else self._groups.read_column(records)
         if self._amounts is None:
@@ -69,33 +83,9 @@ class Contributions:
         return min(max(amount, self._lower), self._upper)
 
 
-class YesOrNo:
-    """Reads true as one and false as nothing.
-
-    >>> YesOrNo("at_home").read({"at_home": True})
-    1
-    """
-
-    def __init__(self, field: str) -> None:
-        self.field = field
-
-    def read(self, record: Record) -> int:
-        """1 or 0."""
-        value = required(record, self.field)
-        if not isinstance(value, bool):
-            raise Refused(Reason.WRONG_TYPE, self.field)
-        return int(value)
-
-    def read_column(self, records: Sequence[Record]) -> list[int]:
-        """The same for many records."""
-        return list(map(self.read, records))
-
-
 class SetContributions:
-    """Reads a list of groups, to each of which a user contributes one: a number whose binary
-    digits are the groups.
+    """Read a list of groups, to each of which a user contributes one, as bits of a number.
 
-    >>> from fugu.dataflows.records.alphabet import Alphabet
     >>> rooms = SetContributions(Alphabet("rooms", ["bath", "bed", "hall"]))
     >>> rooms.read({"rooms": ["hall", "bath"]}), rooms.read({"rooms": []})
     ((0, 5), (0, 0))
@@ -108,7 +98,7 @@ class SetContributions:
         self._groups = groups
 
     def read(self, record: Record) -> tuple[int, int]:
-        """Return no amount, and the set."""
+        """Return group 0, and the set."""
         named = required(record, self.field)
         if not isinstance(named, list):
             raise Refused(Reason.WRONG_TYPE, self.field)
@@ -117,12 +107,16 @@ class SetContributions:
             digits |= 1 << self._groups.index_of(name)
         return 0, digits
 
+    def read_column(self, records: Sequence[Record]) -> list[tuple[int, int]]:
+        """Read many records."""
+        return list(map(self.read, records))
+
 
 class Figures:
-    """Writes what is released for each group of a tick.
+    """Write what is released for each group of a tick.
 
-    Notes may be one for all groups, or a list with one for each. Those named in `words` are written
-    under another name, as words: which one, says their number.
+    A note holds for all groups, or is a list with one entry for each. Notes named in `words` are
+    numbers, written under another name as the words at these places.
 
     >>> figures = Figures(["north", "south"], units_per_one=10)
     >>> figures.keys, figures.write(0, np.array([-3, 125]), {"standard_error": 30.0})[1]
@@ -149,8 +143,10 @@ class Figures:
     def write(
         self, start: int, values: Integers | Floats | None, notes: Mapping[str, object]
     ) -> list[bytes]:
-        """Write one JSON object per group; `start` is that of the tick, in milliseconds since 1970.
-        Without `values` nothing is published, which is written as null."""
+        """Write one JSON object per group, with null where there are no `values`.
+
+        `start` is that of the tick, in milliseconds since 1970.
+        """
         units = self._units_per_one
         if values is None:
             columns = {"value": [b"null"] * len(self.keys)}

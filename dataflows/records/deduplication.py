@@ -1,7 +1,7 @@
-"""A producer's retry carries a new offset and would be a second release of one truth.
+"""Recognise events that a producer sent twice: the second would be another release of one truth.
 
 With `source.dedupe: {field, remember}`, the last `remember` event ids of every stream are kept as
-64-bit digests beside the mechanism's state; a record whose id is among them is a dead letter. The
+64-bit digests beside the mechanism's state. A record whose id is among them is a dead letter. The
 chance that two ids share a digest is `remember` in 2^64.
 
 >>> dedupe = Deduplication(remember=2)
@@ -24,14 +24,14 @@ _COLUMN = "recent_events"
 
 
 def event_digest(event: str | int) -> int:
-    """A digest of an event id, never 0."""
+    """Return the digest of an event id, never 0."""
     content = f"{type(event).__name__}:{event}".encode()
     return int.from_bytes(blake2b(content, digest_size=8).digest(), "little") or 1
 
 
 @dataclass(frozen=True)
 class Deduplication:
-    """Remembers the last events of every row."""
+    """Remember the last events of every row."""
 
     remember: int
 
@@ -68,7 +68,7 @@ class Deduplication:
     def remembered(
         self, state: State, events: Sequence[int], forgetting: NDArray[np.bool_]
     ) -> State:
-        """The state with new events, one per row; rows that are `forgetting` are empty again."""
+        """Return the state with new events, one per row; `forgetting` rows are empty again."""
         shifted = np.concatenate([state[_COLUMN][:, 1:], _digests(events)], axis=1)
         shifted[forgetting] = 0
         return {_COLUMN: shifted}

@@ -1,4 +1,4 @@
-"""Numbers that JSON can write and a reader would round; payloads that hold one are refused.
+"""Find numbers that JSON can write and a reader would round; payloads with one are refused.
 
 >>> import orjson
 >>> def is_rounded(content: bytes) -> bool:
@@ -20,13 +20,13 @@ from fugu.dataflows.records.json_fields import Record
 _AS_WRITTEN = {str, int, bool, type(None)}
 """orjson reads an integer as what it is; one of more than 64 bits becomes a double."""
 _SUSPICIOUS = re.compile(rb"[:,\[\s]-?(?:[0-9.]{16}|[0-9]+(?:\.[0-9]+)?[eE])")
-"""Numbers that are long or have an exponent; what else looks like one is looked at in vain."""
+"""Numbers that are long or have an exponent; other text that looks like one is parsed in vain."""
 _LONGEST_INTEGER = 20
 _INTEGERS = range(-(2**63), 2**64)
 
 
 class _Rounded:
-    """Stands for a number that no 64-bit integer or double equals."""
+    """Stand for a number that no 64-bit integer or double equals."""
 
 
 def rounded(content: bytes, record: Record, fields: Sequence[str]) -> bool:

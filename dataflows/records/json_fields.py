@@ -1,12 +1,17 @@
-"""Single fields of a JSON object, read strictly: `"3"` is not `3`, `true` is not `1`."""
+"""Read single fields of a JSON object strictly: `"3"` is not `3`, `true` is not `1`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fugu.dataflows.base.batches import Reason
+from fugu.operators.mechanism import Releases
 
 LATEST_TIMESTAMP = 253_402_300_799_999
 """The last millisecond of the year 9999; anything beyond is a mistake of the producer."""
+
+ENDS = (b"}", b',"repeated":true}')
+"""The end of the object of a release that is `Kind.FRESH` or `Kind.REPEATED`; no other is written.
+"""
 
 Record = dict[str, object]
 
@@ -21,22 +26,29 @@ class Refused(Exception):
 
 
 def required(record: Record, field: str) -> object:
-    """The content of a field that must be there."""
+    """Return the content of a field that must be there."""
     try:
         return record[field]
     except KeyError:
         raise Refused(Reason.FIELD_MISSING, field) from None
 
 
+def ends(releases: Releases) -> list[bytes]:
+    """Return the end of the JSON object of each release."""
+    if releases.kinds is None:
+        return [ENDS[0]] * len(releases.values)
+    return [ENDS[kind] for kind in releases.kinds.tolist()]
+
+
 @dataclass(frozen=True)
 class FieldTimestamp:
-    """Event time from a field of the record, in whole units since 1970."""
+    """Read event time from a field of the record, in whole units since 1970."""
 
     field: str
     milliseconds_per_unit: int
 
     def read(self, record: Record) -> int:
-        """Milliseconds since 1970."""
+        """Return milliseconds since 1970."""
         value = required(record, self.field)
         if type(value) is not int:
             raise Refused(Reason.WRONG_TYPE, self.field)
@@ -46,7 +58,7 @@ class FieldTimestamp:
         return milliseconds
 
     def read_column(self, records: Sequence[Record]) -> list[int]:
-        """The same for many records."""
+        """Read many records at once."""
         column = [one for record in records if type(one := record.get(self.field)) is int]
         if len(column) == len(records):
             milliseconds = [one * self.milliseconds_per_unit for one in column]

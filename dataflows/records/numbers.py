@@ -1,4 +1,4 @@
-"""Numbers: read into whole units of a declared fixed-point unit, written with its decimals."""
+"""Read numbers in whole units of a declared fixed-point unit; write them with its decimals."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -9,11 +9,11 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.records.json_fields import Record, Refused, required
-from fugu.operators.mechanism import Kind, Releases
+from fugu.dataflows.records.json_fields import Record, Refused, ends, required
+from fugu.operators.mechanism import Releases
 
 _LARGEST = 2**61
-"""What is beyond is read as this: the mechanism clamps it to the declared range anyway."""
+"""Larger numbers are read as this one: the mechanism clamps to the declared range anyway."""
 _HALF = Fraction(1, 2)
 _LARGE, _CLEAR = 2**42, 0.499
 """Doubles below `_LARGE` cannot be wrong about which unit is nearest, if it is nearer than this."""
@@ -30,7 +30,7 @@ def decimals_of(units_per_one: int) -> int:
 
 
 class Numbers:
-    """Reads one field as a number of units, and writes releases of numbers.
+    """Read one field as a number of units, and write releases of numbers.
 
     The nearest unit is that of the number as it is written, with the fewest digits that mean the
     same double; halves go up. So numbers that are written no farther apart than some whole number
@@ -46,13 +46,11 @@ class Numbers:
     def __init__(self, field: str, *, units_per_one: int) -> None:
         self.field = field
         self._units_per_one = units_per_one
-        name = orjson.dumps(field)
-        decimals = decimals_of(units_per_one)
-        start = b"{%s:%%.%df" % (name.replace(b"%", b"%%"), decimals)
-        self._forms = {Kind.FRESH: start + b"}", Kind.REPEATED: start + b',"repeated":true}'}
+        name = orjson.dumps(field).replace(b"%", b"%%")
+        self._form = b"{%b:%%.%df%%b" % (name, decimals_of(units_per_one))
 
     def read(self, record: Record) -> int:
-        """The number in units, rounded to the nearest."""
+        """Return the number in units, rounded to the nearest."""
         value = required(record, self.field)
         if type(value) is int:
             return min(max(value * self._units_per_one, -_LARGEST), _LARGEST)
@@ -67,7 +65,7 @@ class Numbers:
         return min(max(nearest, -_LARGEST), _LARGEST)
 
     def read_column(self, records: Sequence[Record]) -> list[int]:
-        """The same for many records: at once where doubles cannot be wrong, else one by one."""
+        """Read many records: at once where doubles cannot be wrong, else one by one."""
         column = [record.get(self.field) for record in records]
         if set(map(type, column)) <= {int, float}:
             with np.errstate(over="ignore"):
@@ -83,6 +81,4 @@ class Numbers:
     def write(self, releases: Releases) -> list[bytes]:
         """Write one JSON object per release."""
         values = releases.values.tolist()
-        kinds = [Kind.FRESH] * len(values) if releases.kinds is None else releases.kinds.tolist()
-        forms = self._forms
-        return [forms[kind] % value for kind, value in zip(kinds, values, strict=True)]
+        return [self._form % one for one in zip(values, ends(releases), strict=True)]

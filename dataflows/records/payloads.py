@@ -1,6 +1,6 @@
-"""Opaque payloads: any JSON value in, the same out in an envelope that says which tick it left at.
+"""Read any JSON value as an opaque payload; write it in an envelope that says when it left.
 
-A value goes through as the JSON that it stands for; `exact_numbers` refuses those that would not.
+A value goes through as the JSON that it stands for; `exact_numbers` refuses all others.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _PHASES = (b"warmup", b"steady", b"cooldown")
 
 
 class Payloads:
-    """Reads one field, or several as one object, and writes envelopes.
+    """Read one field, or several as one object, and write envelopes.
 
     >>> payloads = Payloads(["bpm"], null="as_none")
     >>> payloads.read({"bpm": 71.5}), payloads.read({"bpm": None})
@@ -40,7 +40,7 @@ class Payloads:
         self._null = null
 
     def read(self, record: Record) -> bytes | None:
-        """The value as JSON; None where there is none."""
+        """Return the value as JSON; None where there is none."""
         values = {field: required(record, field) for field in self.fields}
         missing = [field for field, value in values.items() if value is None]
         if missing and (self._null == "error" or len(missing) < len(values)):
@@ -56,7 +56,7 @@ class Payloads:
         return payload
 
     def read_column(self, records: Sequence[Record]) -> Sequence[bytes | None]:
-        """The same for many records: one field without a null is written without another look."""
+        """Read many records; one field without a null is written without another look."""
         if len(self.fields) == 1:
             column = [record.get(self.field) for record in records]
             with suppress(orjson.JSONEncodeError):

@@ -1,4 +1,4 @@
-"""Series of numbers: one number of each record in, an estimate with its error bar out."""
+"""Write series of numbers: one number of each record in, an estimate with its error bar out."""
 
 from math import isnan
 
@@ -8,19 +8,17 @@ from fugu.operators.mechanism import Releases
 SAID = ("published", "standard_error", "spent_rho", "remaining_rho", "budget_exhausted")
 """The annotations of releases that are written."""
 _MORE_DECIMALS = 4
-"""Than those of a unit: the least noise there is has a tenth of a unit."""
+"""More than those of a unit: the least noise there is has a tenth of a unit."""
 _STATUS = {True: b"measured", False: b"predicted"}
 _WORDS = {True: b"true", False: b"false"}
 
 
 class Series(Numbers):
-    """Reads what `Numbers` reads; estimates have more decimals than units, unless they are whole.
+    """Read what `Numbers` reads; write estimates with more decimals, unless they are whole.
 
     >>> import numpy as np
     >>> rates = Series("bpm", units_per_one=1, whole=False)
-    >>> notes = dict(published=True, standard_error=2.5, spent_rho=0.1, remaining_rho=1 / 3)
-    >>> notes |= {"budget_exhausted": False}
-    >>> columns = {name: np.array([note]) for name, note in notes.items()}
+    >>> columns = dict(zip(SAID, np.array([[True], [2.5], [0.1], [1 / 3], [False]])))
     >>> [release] = rates.write(Releases(np.array([71.23456]), columns))
     >>> print(release.decode().replace(',"sp', ',\\n "sp'))
     {"value":71.2346,"standard_error":2.5,"status":"measured","predicted":false,

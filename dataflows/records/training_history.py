@@ -1,6 +1,6 @@
-"""History that a model may be learned from: which stream came to which symbol, in order of time.
+"""Read the history that a model is learned from: which stream came to which symbol, oldest first.
 
-From JSON lines, one record a line, the oldest first; or from a Kafka topic, as a pipeline reads it.
+It comes from JSON lines, one record a line, or from a Kafka topic, as a pipeline reads it.
 """
 
 from array import array
@@ -24,7 +24,7 @@ _LINES_AT_ONCE = 10_000
 
 @dataclass
 class History:
-    """Records as numbers: streams and symbols in order of first appearance."""
+    """Hold records as numbers: streams and symbols in order of first appearance."""
 
     streams: dict[object, int] = field(default_factory=dict)
     symbols: dict[Symbol, int] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class History:
         alphabet: Alphabet,
         advance: Callable[[int], None],
     ) -> None:
-        """Add records of a topic; what a pipeline would refuse is counted and passed over."""
+        """Add records of a topic; count and pass over those that a pipeline would refuse."""
         for batch in batches:
             decoded = codec.decode(batch)
             self.refused += len(decoded.dead.offsets)
@@ -69,7 +69,7 @@ class History:
             advance(len(batch.offsets))
 
     def columns(self, alphabet: Alphabet, other: Symbol | None) -> tuple[Integers, Integers]:
-        """Streams, and symbols as numbers of an alphabet; what is not in it is `other`."""
+        """Return streams, and symbols as numbers of an alphabet or else that of `other`."""
         index: dict[object, int] = {symbol: number for number, symbol in enumerate(alphabet)}
         instead = None if other is None else index[other]
         numbers = [index.get(symbol, instead) for symbol in self.symbols]
@@ -82,7 +82,7 @@ class History:
         return np.array(self.stream_of), np.array(numbers)[np.array(self.symbol_of)]
 
     def frequent(self, min_count: int, other: Symbol | None) -> Alphabet:
-        """The symbols that occur at least so often, in their own order; last what others become."""
+        """Return the symbols that occur at least so often, sorted; `other` is last."""
         times = Counter(self.symbol_of)
         kept = [symbol for symbol, number in self.symbols.items() if times[number] >= min_count]
         rare = len(kept) < len(self.symbols)

@@ -1,4 +1,4 @@
-"""Running a pipeline: prepare it, hand its shards over to bytewax, stop on SIGTERM and SIGINT.
+"""Run a pipeline: prepare it, hand its shards over to bytewax, stop on SIGTERM and SIGINT.
 
 A shard is a group of partitions, fixed when the pipeline is created, with a state directory and a
 recovery store of its own. A process runs all shards, or those it is told to; every shard runs in a
@@ -8,7 +8,6 @@ single-worker dataflow on a thread of its own.
 import gc
 import logging
 import os
-import signal
 from collections.abc import Iterable
 from pathlib import Path
 from threading import Thread
@@ -32,6 +31,7 @@ from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.link import Link
+from fugu.dataflows.run.stopping import stop_on_signals
 from fugu.dataflows.state.recovery import forget_unfinished_epochs, unusable_store
 from fugu.operators import compiled
 from fugu.operators.temporal.temporal_perturbation import End
@@ -55,9 +55,7 @@ def run(
     """
     finishing = end_of(file.pipeline) if finish else None
     os.umask(0o077)
-    stop = StopFlag()
-    for stop_signal in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(stop_signal, lambda *_: stop.request())
+    stop = stop_on_signals()
     with Monitor(file, supervised=supervised) as monitor:
         if supervised:
             Link(monitor.report, stop.request).start()
@@ -104,7 +102,7 @@ def _run(
 
 
 def shard_numbers(names: list[str], shards: int) -> list[int] | None:
-    """`0/4` and `2/4` as [0, 2]; None where no shard is named."""
+    """Return `0/4` and `2/4` as [0, 2]; None where no shard is named."""
     numbers = set()
     for name in names:
         number, _, count = name.partition("/")
@@ -118,7 +116,7 @@ def shard_numbers(names: list[str], shards: int) -> list[int] | None:
 
 
 def flow(path: str) -> Dataflow:
-    """The dataflow of an unsharded pipeline, for people who know bytewax.
+    """Return the dataflow of an unsharded pipeline, for people who know bytewax.
 
     python -m bytewax.run "fugu.dataflows.run.run:flow('pipeline.yaml')" \\
         -r STATE/shard-0000/recovery -s 1 -b 0
@@ -154,8 +152,11 @@ def _run_shard(file: PipelineFile, plan: Plan, failures: list[FuguError]) -> Non
 
 
 def collect_garbage_seldom() -> None:
-    """A batch is thousands of lists and tuples that are soon gone and hold no cycles: by default
-    Python looks through them, and all that stays, more often than anything else is done."""
+    """Let Python collect garbage seldom.
+
+    A batch is thousands of lists and tuples that are soon gone and hold no cycles: by default
+    Python looks through them, and all that stays, more often than anything else is done.
+    """
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 
@@ -168,7 +169,7 @@ def _join(threads: Iterable[Thread]) -> None:
 
 
 def _cause(error: BaseException) -> FuguError:
-    """The error with a text of its own inside what bytewax raised."""
+    """Return the error with a text of its own inside what bytewax raised."""
     innermost, cause = error, error.__cause__ or error.__context__
     while cause is not None and not isinstance(innermost, FuguError):
         innermost, cause = cause, cause.__cause__ or cause.__context__

@@ -4,7 +4,7 @@ Records only say what a row holds in a tick. What a record does depends on the r
 its partition, never on how they were cut into batches.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
@@ -13,16 +13,15 @@ import numpy as np
 from fugu.dataflows.base.batches import DeadLetters, Decoded, Reason
 from fugu.dataflows.base.ticks import Passed, Ticks
 from fugu.dataflows.stages.passage import Passage, Records, Stretch
+from fugu.dataflows.stages.stage import Made, Stage
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Integers
 
 Closed = TypeVar("Closed")
 """What comes of a tick that is closed."""
-Made = TypeVar("Made", covariant=True)
-"""What comes of a batch."""
 
 
-class Arrivals(ABC, Generic[Closed, Made]):
+class Arrivals(Stage[Made], Generic[Closed, Made]):
     """Note what records say, and close ticks between them.
 
     A row has a cell for each tick that may be open, and one more for a tick that stream time has

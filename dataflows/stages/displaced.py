@@ -15,7 +15,7 @@ from fugu.dataflows.records.payloads import LARGEST_PAYLOAD_BYTES
 from fugu.dataflows.stages import per_tick
 from fugu.dataflows.stages.epoch_end import end_epochs
 from fugu.dataflows.stages.per_tick import PerTick
-from fugu.dataflows.stages.stream_stage import names_of
+from fugu.dataflows.stages.stage import names_of
 from fugu.dataflows.stages.tick_releases import TickReleases
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.columns import put, taken

@@ -2,7 +2,7 @@
 
 import logging
 
-from fugu.dataflows.stages.stream_stage import StreamStage
+from fugu.dataflows.stages.stage import StreamStage
 from fugu.operators.budget import without_budget
 from fugu.operators.byte_fields import encode_fields
 from fugu.operators.mechanism import HoldingMechanism, Mechanism, Releases, State

@@ -1,4 +1,4 @@
-"""A merge as the version of Fugu before wrote it: sums of open ticks stood in its snapshot."""
+"""Read a merge as the version of Fugu before wrote it: sums of open ticks stood in its snapshot."""
 
 from typing import Any
 

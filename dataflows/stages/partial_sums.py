@@ -1,4 +1,4 @@
-"""Partial sums: what the users of one source partition contributed to a tick, exactly.
+"""Write what the users of one source partition contributed to a tick, exactly.
 
 A tick to which nobody contributed has an entry in the log too, because the merge waits for it.
 """
@@ -16,8 +16,8 @@ _TYPES = ("<i1", "<i2", "<i4", "<i8")
 
 @dataclass(frozen=True)
 class PartialSums:
-    """Sums of the groups to which somebody contributed; so many ticks right before this one were
-    `skipped`, to which nobody can have contributed."""
+    """Hold the sums of the groups to which somebody contributed; so many ticks right before this
+    one were `skipped`, to which nobody can have contributed."""
 
     partition: int
     tick: int
@@ -26,7 +26,7 @@ class PartialSums:
     skipped: int = 0
 
     def encoded(self) -> bytes:
-        """As the log holds it: a block, with groups as steps from one to the next.
+        """Return the block that the log holds, with groups as steps from one to the next.
 
         Both are as narrow as they can be, so that 2^17 groups fit a Kafka message of a megabyte.
         """
@@ -42,7 +42,7 @@ class PartialSums:
 
     @classmethod
     def of(cls, header: dict[str, Any], body: Body) -> "PartialSums":
-        """What a block of `encoded` holds."""
+        """Return what a block of `encoded` holds."""
         steps, sums = (
             body.take(header["groups"], kind).astype(np.int64) for kind in header["types"]
         )
@@ -51,7 +51,7 @@ class PartialSums:
 
 
 def _narrowed(integers: Integers) -> Array:
-    """In the narrowest type that holds all of them, little-endian."""
+    """Return integers in the narrowest type that holds all of them, little-endian."""
     low, high = integers.min(initial=0), integers.max(initial=0)
     narrowest = next(
         kind for kind in _TYPES if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max

@@ -28,7 +28,7 @@ from fugu.dataflows.stages.batch_result import (
     without,
 )
 from fugu.dataflows.stages.epoch_end import end_epochs, holding
-from fugu.dataflows.stages.stream_stage import StreamStage, names_of
+from fugu.dataflows.stages.stage import StreamStage, names_of
 from fugu.dataflows.stages.tick_releases import (
     CONFIDENCE,
     TEMPORAL,

@@ -16,7 +16,7 @@ import numpy as np
 from fugu.dataflows.base.batches import DeadLetters, Reason, Sanitized
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
 from fugu.dataflows.stages.arrivals import Arrivals
-from fugu.dataflows.stages.stream_stage import StreamStage, names_of
+from fugu.dataflows.stages.stage import StreamStage, names_of
 from fugu.dataflows.stages.tick_releases import TEMPORAL, TickReleases, sanitized_ticks
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Integers, Mechanism, Releases, State

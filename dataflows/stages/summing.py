@@ -1,4 +1,4 @@
-"""Bound what a user contributes: at most once to a tick, the latest record by offset counts.
+"""Sum what users contribute to a tick: each at most once, the latest record by offset counts.
 
 When stream time has passed a tick, the contributions to it are summed by group. Whether a record is
 late or too far ahead depends on the times of records before it in its partition, and never on how
@@ -15,13 +15,13 @@ from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.arrivals import Arrivals
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, State
+from fugu.operators.mechanism import Array, Integers, State
 from fugu.operators.temporal.temporal_perturbation import End
 
 
 @dataclass(frozen=True)
 class Summed:
-    """The sums of ticks that are closed now, in order, and refused records."""
+    """Hold the sums of ticks that are closed now, in order, and refused records."""
 
     partition: int
     partials: list[PartialSums] = field(default_factory=list)
@@ -30,25 +30,20 @@ class Summed:
 
 @dataclass(frozen=True)
 class Summing(Arrivals[PartialSums, Summed]):
-    """The contributions of one partition's users to `groups` groups: an amount to one of them, or
-    one to each group of a set, if `sets` says so."""
+    """Sum the contributions of one partition's users to `groups` groups: an amount to one of them,
+    or one to each group of a set, if `sets` says so."""
 
     ticks: Ticks
     groups: int
     admission: Admission
     sets: bool = False
 
-    @property
-    def ends(self) -> ExhaustibleMechanism | None:
-        """No row comes to an end."""
-        return None
-
     def start(self, rows: int) -> State:
-        """The columns of fresh rows."""
+        """Return the columns of fresh rows."""
         return cells(self.ticks, rows)
 
     def finish(self, partition: int, table: RowTable, end: End) -> Summed:
-        """Nothing: a tick that is open may still get contributions."""
+        """Return nothing: a tick that is open may still get contributions."""
         return Summed(partition)
 
     def _refusals(
@@ -143,9 +138,12 @@ class Summing(Arrivals[PartialSums, Summed]):
 
 
 def cells(ticks: Ticks, rows: int) -> State:
-    """A cell for each tick that may be open, and one for a tick that stream time has not come to;
-    it belongs to the tick that it names. And the last tick in which there was a record, whatever it
-    held."""
+    """Return the columns of fresh rows.
+
+    There is a cell for each tick that may be open, and one for a tick that stream time has not come
+    to; it belongs to the tick that it names. `seen` is the last tick in which there was a record,
+    whatever it held.
+    """
     shape = (rows, ticks.open + 1)
     return {
         "tick": np.full(shape, NO_TICK),

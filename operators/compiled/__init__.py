@@ -1,4 +1,4 @@
-"""Steps compiled by numba, where it is installed (extra `fast`): the same bytes, faster.
+"""Compile steps by numba, where it is installed (extra `fast`): the same bytes, faster.
 
 Everything here exists in numpy or `hashlib` too, and equals it bit for bit: the order of additions
 is the same, nothing is fused or reordered (no fast-math), and words are words. Tests compare the

@@ -1,13 +1,12 @@
-"""How functions are compiled: without the interpreter's lock or memory of their own, and kept for
-the next start.
+"""Compile functions without the interpreter's lock or memory of their own, and keep the code.
 
 What they need is made by their callers, in numpy. So no array has to be counted: numba counts each
 view, such as a row of a table, with an atomic operation where it is made and where it ends, which
 was a third of the time of a step.
 
 Numba keeps compiled code beside the file of a function, and takes no notice of changes in other
-files that it calls. So code is kept in a folder that is named after the text of all of them.
-Where no folder can be written to, every start compiles again.
+files that it calls. So code is kept in a folder that is named after the text of all of them. Where
+no folder can be written to, every start compiles again.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a reader makes of releases of symbols, with public parameters alone: the truth's shares.
+"""Estimate shares of the truth from releases of symbols, with public parameters alone.
 
 A `ShareReader` turns every release that says something new into one estimate per symbol of whether
 it was the truth, for each record that the release is about. The mean of these estimates over many
@@ -42,8 +42,7 @@ class ShareReader(Protocol):
 
     def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
         """Return one estimate per release: `(symbols,)`, or `(records, symbols)` where a release is
-        a list; NaN where it says nothing new. `kinds` must be set.
-        """
+        a list; NaN where it says nothing new. `kinds` must be set."""
 
 
 @runtime_checkable
@@ -212,9 +211,7 @@ class LearningReader:
 
 
 def share_reader(mechanism: Mechanism) -> ShareReader | None:
-    """Return a reader for the releases of a mechanism, with its budget or without; None if there is
-    none.
-    """
+    """Return a reader for the releases of a mechanism, if there is one, or None."""
     budget = mechanism if isinstance(mechanism, Budgeted) else None
     match mechanism if budget is None else budget.mechanism:
         case BatchedRelease() as batched:

@@ -90,7 +90,7 @@ class TemporalCorrelation:
 
         With as many ticks as the stream has, this is at most `user_level`.
         """
-        require_window(window)
+        _require_window(window)
         single = self.over(spends)
         if window == 1:
             return single.total
@@ -111,8 +111,9 @@ class TemporalCorrelation:
 
         It holds however long the stream is, and is infinite without a bound.
         """
-        require_window(window)
-        require_epsilon(epsilon)
+        _require_window(window)
+        if not isfinite(epsilon) or epsilon <= 0.0:
+            raise ValueError(f"epsilon: must be a number of nats above 0, not {epsilon}")
         ends = (self.backward.supremum(epsilon), self.forward.supremum(epsilon))
         return up(*ends, (window - 2) * epsilon)
 
@@ -139,13 +140,7 @@ def up(*terms: float) -> float:
     return nextafter(total, inf) if short else total
 
 
-def require_epsilon(epsilon: float) -> None:
-    """Raise `ValueError` unless it is a positive number."""
-    if not isfinite(epsilon) or epsilon <= 0.0:
-        raise ValueError(f"epsilon: must be a number of nats above 0, not {epsilon}")
-
-
-def require_window(window: int) -> None:
+def _require_window(window: int) -> None:
     """Raise `ValueError` unless it is a number of ticks."""
     if window < 1:
         raise ValueError(f"window: must be at least 1 tick, not {window}")

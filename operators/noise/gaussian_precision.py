@@ -1,4 +1,4 @@
-"""What finite precision adds to delta where noise is drawn from the table of the discrete Gaussian.
+"""Bound the delta of drawing from the table of the discrete Gaussian in finite precision.
 
 The law p~ of a draw is not quite p: entries of the table are rounded, and it ends at 9.11
 deviations. Let e be their distance in total variation, a(x) = max(0, 1 - p~(x) / p(x)), 1 beyond
@@ -67,9 +67,7 @@ TAUS = tuple(map(int, _TABLE.split()))
 
 @lru_cache(maxsize=1024)
 def delta_of_draw(steps: int, epsilon: float) -> Fraction:
-    """Return the delta of one draw whose index neighbours move by at most so many steps,
-    rounded up.
-    """
+    """Return the delta of one draw whose index neighbours move by at most so many steps."""
     column = -(-steps * PER_DEVIATION >> PRECISION)
     tau = TAUS[column] if column < len(TAUS) else UNITS
     return min(Fraction(1), Fraction(TAUS[0] + min(tau, _grown(epsilon)), UNITS))

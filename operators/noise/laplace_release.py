@@ -27,9 +27,12 @@ class LaplaceRelease(IndependentReleases):
     finite precision. Releases of one stream add up.
 
     Parameters: `lower` and `upper`, the declared range as integers in fixed-point units; `epsilon`
-    in nats, at most 20; `units_per_one`, how many units make 1 in what is published. Input:
-    integers `(rows,)` that count units; those outside the range are clamped to it. Release: doubles
-    `(rows,)`, unbounded and unbiased for the clamped value. State: `spent (rows,)`.
+    in nats, at most 20; `units_per_one`, how many units make 1 in what is published.
+
+    Input: integers `(rows,)` that count units; those outside the range are clamped to it. Release:
+    doubles `(rows,)`, unbounded and unbiased for the clamped value.
+
+    State: `spent (rows,)`.
 
     Raises `ValueError` for an empty range, an epsilon or `units_per_one` out of bounds, and, in
     `step`, for values that are not integers.

@@ -26,21 +26,19 @@ class GeneralizedRandomizedResponse(RandomizedResponse, EnumerableMechanism):
     true symbol as under another, for any prior and any correlation. The epsilon claimed is the
     exact one of the law that is drawn (`randomized_response`). Releases of one stream add up.
 
-    Parameters: `symbols`, n >= 2; `epsilon` in nats, 0 < epsilon <= 50. Input: symbol indices
-    `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, without annotations. State: `spent
-    (rows,)`.
+    Parameters: `symbols`, n >= 2; `epsilon` in nats, 0 < epsilon <= 50.
+
+    Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, without annotations.
+
+    State: `spent (rows,)`.
 
     The truth is released with probability e^epsilon / (e^epsilon + n - 1), any other symbol with 1
     / (e^epsilon + n - 1), up to n 2^-64. `frequency_estimates` undoes the bias of counts.
 
-    >>> from fugu.operators.randomness import DrawScope, record_positions
-    >>> from fugu.operators.secret import Secret
+    >>> from fugu.operators.trial import released
     >>> grr = GeneralizedRandomizedResponse(symbols=4, epsilon=1.0)
-    >>> scope = DrawScope(Secret(bytes(32)), "demo", "grr", 1, grr.law_digest())
-    >>> draws = scope.draws([b"alice", b"bob"], record_positions("vitals", 0, [0, 1]))
-    >>> state, releases = grr.step(grr.start(2), Inputs(np.array([0, 1])), draws)
-    >>> releases.values.tolist(), state["spent"].tolist()
-    ([0, 1], [1099511627776, 1099511627776])
+    >>> [int(release.values[0]) for release in released(grr, [0, 1, 2, 3])]
+    [1, 1, 1, 3]
 
     Source: SIP specification, section 9 (GRR); Kairouz, Bonawitz and Ramage 2016.
     """

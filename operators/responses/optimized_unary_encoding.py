@@ -24,10 +24,14 @@ class OptimizedUnaryEncoding(RandomizedResponse):
     exact one of the law that is drawn (`randomized_response`). Releases of one stream add up.
 
     Parameters: `symbols`, n >= 2; `epsilon` in nats, 0 < epsilon <= 50; `output`: `bits`, or
-    `symbol`. Input: symbol indices `(rows,)`, 0..n-1. Release: with `bits`, one bit per symbol
-    `(rows, n)`, the true symbol's set with probability 1/2, any other with 1 / (e^epsilon + 1), up
-    to 2^-64; with `symbol`, symbol indices `(rows,)`, a uniform choice among the set bits, or among
-    all if none is. State: `spent (rows,)`.
+    `symbol`.
+
+    Input: symbol indices `(rows,)`, 0..n-1. Release: with `bits`, one bit per symbol `(rows, n)`,
+    the true symbol's set with probability 1/2, any other with 1 / (e^epsilon + 1), up to 2^-64;
+    with `symbol`, symbol indices `(rows,)`, a uniform choice among the set bits, or among all if
+    none is.
+
+    State: `spent (rows,)`.
 
     The choice looks at the bits alone, and so costs nothing; it also gives much of the epsilon
     away: where one symbol is wanted, GRR says more for the same. For counting, bits are better than
@@ -94,9 +98,7 @@ class OptimizedUnaryEncoding(RandomizedResponse):
 
 
 def _chosen(bits: Array, draws: Draws) -> Integers:
-    """Draw one symbol of each set, of all symbols where it is empty: a draw of its own for
-    this set.
-    """
+    """Draw one symbol of each set, and of all symbols where it is empty, for this set."""
     bindings = [binding_digest(row.tobytes()) for row in np.packbits(bits, axis=1)]
     candidates = bits | ~bits.any(axis=1, keepdims=True)
     rank = np.cumsum(candidates, axis=1, dtype=np.int64)

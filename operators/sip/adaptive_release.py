@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
@@ -25,7 +24,6 @@ from fugu.operators.mechanism import (
 )
 from fugu.operators.release_digest import extended
 from fugu.operators.responses.randomized_response import Odds
-from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.compiled_release import has_compiled_prediction
@@ -35,7 +33,6 @@ from fugu.operators.sip.conditional_randomized_response import (
 )
 from fugu.operators.sip.guarantees import adaptive_guarantees
 from fugu.operators.sip.integer_law import FORMAT
-from fugu.operators.sip.privacy_bound import LARGEST_EPSILON
 from fugu.operators.sip.private_law import SymbolLaw
 from fugu.operators.sip.proposal import Mask
 from fugu.operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
@@ -44,9 +41,6 @@ from fugu.operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:
     from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep
-
-_ANSWER_ROUNDINGS = 8
-"""What correcting a belief by an answer, too, adds to the roundings of a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +65,17 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
     `decision_epsilon` and `release_epsilon` in nats, both above 0 and at most 50; `distance`:
     `symbol` (right or wrong) or `steps` (how far apart in the alphabet). Both epsilons are fixed,
     so what a position may cost is a function of public data; a `Budgeted` total or window bounds
-    the sum. Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)` of kind
-    FRESH or REPEATED, annotated with `confidence`, the probability that the published symbol is the
-    true one given everything published. Before anything was released, the last release is the most
-    likely first symbol. State: `belief (rows, states of the chain)`, `previous (rows,)`, `spent
-    (rows,)`, and `history (rows,)`, a digest of what was published, to which draws are bound;
-    `predictions (rows,)` where they are counted (`belief_radius`). In audits release y is number y
-    if it is fresh and n + y if it is repeated. No private value is in the state.
+    the sum.
+
+    Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)` of kind FRESH or
+    REPEATED, annotated with `confidence`, the probability that the published symbol is the true one
+    given everything published. Before anything was released, the last release is the most likely
+    first symbol.
+
+    State: `belief (rows, states of the chain)`, `previous (rows,)`, `spent (rows,)`, and `history
+    (rows,)`, a digest of what was published, to which draws are bound; `predictions (rows,)` where
+    they are counted (`belief_radius`). In audits release y is number y if it is fresh and n + y if
+    it is repeated. No private value is in the state.
 
     Raises `ValueError` for an epsilon that is not finite, not positive or above 50, and, in `step`,
     for a symbol outside 0..n-1 or a belief that is not a distribution.
@@ -99,15 +97,11 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
 
     kind: ClassVar[str] = "adaptive_crr"
     implementation: ClassVar[int] = 2
+    extra_roundings: ClassVar[int] = 8
+    """Roundings of correcting a belief by an answer, too."""
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)
-        for name in ("decision_epsilon", "release_epsilon"):
-            epsilon = getattr(self, name)
-            if not isfinite(epsilon) or not 0.0 < epsilon <= LARGEST_EPSILON:
-                raise ValueError(
-                    f"{name}: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {epsilon}"
-                )
         try:
             Odds.of(others=1, epsilon=self.decision_epsilon)
         except ValueError as error:
@@ -244,26 +238,12 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
             *FORMAT,
         )
 
-    @cached_property
-    def radius(self) -> Radius:
-        """Return how far beliefs may be from the exact ones, before an answer and after it."""
-        roundings = self.model.roundings + _ANSWER_ROUNDINGS
-        return Radius.of(roundings, self.model.excess, self.model.memory)
-
-    @cached_property
-    def _doubts(self) -> Floats:
-        return self.radius.doubts(self.model.symbols)
-
     def _law_after(self, state: State, decision: RepeatDecision, repeats: Mask) -> SymbolLaw:
         """Return the law of a fresh release, at the belief after the answer."""
-        return self._fresh.law(self._after_decision(decision, repeats), self._doubt(state))
-
-    def _after_decision(self, decision: RepeatDecision, repeats: Mask) -> Floats:
-        """Return the belief after the answer, on which the rest depends."""
-        return decision.posterior(repeats)
+        return self._fresh.law(decision.posterior(repeats), self._doubt(state))
 
     def _doubt(self, state: State) -> Floats:
-        return self.radius.doubt(state, self._doubts)
+        return self.radius.doubt(state, self.doubts)
 
     @cached_property
     def _fresh(self) -> ConditionalRandomizedResponse:
@@ -278,7 +258,7 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
         bound, counts_steps = self._fresh.bound, self.distance == "steps"
         digests = self._answers, self._bindings
         return CompiledAdaptiveStep.of(
-            self.model, self._odds, bound, self._doubts, counts_steps, *digests
+            self.model, self._odds, bound, self.doubts, counts_steps, *digests
         )
 
     @cached_property

@@ -47,9 +47,7 @@ class Radius:
 
     @property
     def counted(self) -> bool:
-        """Return whether states count predictions, since the bound depends on how many there
-        were.
-        """
+        """Return whether states count predictions, since the bound depends on them."""
         return self.most > _CONSTANT_BELOW
 
     def distances(self, predictions: ArrayLike) -> Floats:

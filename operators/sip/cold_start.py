@@ -32,9 +32,9 @@ from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.guarantees import cold_start_guarantees
 from fugu.operators.sip.hamming_kernel import HammingKernel
 from fugu.operators.sip.integer_law import FORMAT, IntegerLaw
-from fugu.operators.sip.privacy_bound import UNIT_ROUNDOFF, PrivacyBound
+from fugu.operators.sip.privacy_bound import PrivacyBound
 from fugu.operators.sip.proposal import Mask
-from fugu.operators.sip.stream_model import StreamModels
+from fugu.operators.sip.stream_model import StreamModels, predicted_by_row, worst_radius
 from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
 
 if TYPE_CHECKING:
@@ -67,16 +67,19 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
     stream; `epsilon` in nats, 0 < epsilon <= 50; `alpha`, above 0, added to the counts as n^2 equal
     parts; `positions`, by default `enough_positions`, 50 n^2 / (p - q)^4. Fewer learn mostly noise,
     and are refused unless `when_short` is "accept". Positions that a budget skips are counted, and
-    learned from as gaps. Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices
-    `(rows,)`, annotated with `confidence`, the probability that the released symbol is the true one
-    given all releases; NaN while there is no model. State: `begun (rows,)` counts positions up to
-    the switch; `responses (rows, positions)`, one byte for each of the first positions, 0 after the
-    switch; `transition (rows, n, n)` and `belief (rows, n)`, 0 before it; `spent (rows,)`; and
-    `history (rows,)`, a digest of what was released, to which draws are bound; `predictions
-    (rows,)` counts all positions where what a belief may be off by depends on it (`belief_radius`).
-    No private value is in it. A row takes 8 n^2 + 8 n + 32 bytes at most, and one byte for each of
-    the first positions, which the belief under a model that is known only afterwards cannot do
-    without: it depends on the order of all of them.
+    learned from as gaps.
+
+    Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
+    `confidence`, the probability that the released symbol is the true one given all releases; NaN
+    while there is no model.
+
+    State: `begun (rows,)` counts positions up to the switch; `responses (rows, positions)`, one
+    byte for each of the first positions, 0 after the switch; `transition (rows, n, n)` and `belief
+    (rows, n)`, 0 before it; `spent (rows,)`; and `history (rows,)`, a digest of what was released,
+    to which draws are bound; `predictions (rows,)` counts all positions where what a belief may be
+    off by depends on it (`belief_radius`). No private value is in it. A row takes 8 n^2 + 8 n + 32
+    bytes at most, and one byte for each of the first positions, which the belief under a model that
+    is known only afterwards cannot do without: it depends on the order of all of them.
 
     Raises `ValueError` for parameters out of bounds, and, in `step`, for a symbol outside 0..n-1 or
     a belief that is not a distribution.
@@ -247,18 +250,7 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
 
     @cached_property
     def radius(self) -> Radius:
-        """Return how far beliefs may be from the exact ones, under the worst model that can be
-        learned.
-
-        An entry of J_x is at most N / (p - q)^2 for N pairs, and none of the pairs is below alpha /
-        n^2, which bounds the ratio of two entries of the transition matrix. Its rows are divided by
-        sums in doubles, so they miss the sum 1 by as many roundings.
-        """
-        n = self.symbols
-        gap = (self.odds.favoured - self.odds.each) / WORDS
-        most = n * self.positions / (gap * gap) + self.alpha / n
-        forgetting = most * n * n / self.alpha
-        return Radius.of(n, 2 * (n + 2) * UNIT_ROUNDOFF, (forgetting + 1.0) / 2.0)
+        return worst_radius(self.symbols, self.positions, self.odds, self.alpha)
 
     @cached_property
     def _doubts(self) -> Floats:
@@ -306,7 +298,7 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
         cold = np.flatnonzero(~warm)
         responses[cold, state["begun"][cold]] = event[cold]
         transition, belief = state["transition"].copy(), state["belief"].copy()
-        belief[warm] = _predicted(posterior[:, warm], transition[warm])
+        belief[warm] = predicted_by_row(posterior[:, warm], transition[warm])
         switching = cold[begun[cold] == self.positions]
         if len(switching):
             told = responses[switching]
@@ -326,15 +318,3 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
         charge = np.full(len(warm), self.odds.charge, dtype=np.int64)
         charge[warm] = law.charge
         return charge
-
-
-def _predicted(posterior: Floats, transitions: Floats) -> Floats:
-    """Return beliefs `(rows, n)`, from posteriors `(n, rows)` and a chain for each row
-    `(rows, n, n)`.
-    """
-    if compiled.available():
-        from fugu.operators.sip.compiled_law import predicted
-
-        return predicted(posterior, transitions)
-    frozen = StreamModels(np.empty(0), np.moveaxis(transitions, 0, -1))
-    return frozen.predict(posterior).T

@@ -36,8 +36,7 @@ _MEAN, _MOST, _NEEDED = MARGINAL, LARGEST, MASS
 
 class Limits(NamedTuple):
     """Hold the constants of laws: those that proposals are chosen with, and E, g, the reserve of
-    words and the charge of the largest ratio E, which is never exceeded.
-    """
+    words and the charge of the largest ratio E, which is never exceeded."""
 
     chosen_gain: float
     chosen_growth: float

@@ -1,4 +1,4 @@
-"""What a first-order chain predicts from one posterior, dense or sparse, in the order of numpy."""
+"""Predict from one posterior by a first-order chain, dense or sparse, in the order of numpy."""
 
 from typing import NamedTuple
 
@@ -33,9 +33,7 @@ class CompiledChain(NamedTuple):
 
 
 def constant(column: Array) -> Array:
-    """Copy a column that can be written to, as all other columns: one type, one compiled
-    function.
-    """
+    """Copy a column that can be written to, as all others: one type, one compiled function."""
     return np.array(column, order="C")
 
 

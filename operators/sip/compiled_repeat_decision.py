@@ -1,4 +1,4 @@
-"""Is the last release still good enough? As `operators.sip.repeat_decision`, one stream at a time.
+"""Decide whether the last release is still good enough, one stream at a time.
 
 Good enough for a truth is what is at most `within` steps away from it. `likely` is the probability
 of an answer that is true, and `unlikely` that of one that is not.
@@ -43,9 +43,7 @@ def answered(
 def answer_ratio(
     belief: Floats, last: int, within: float, likely: float, unlikely: float, doubt: float
 ) -> float:
-    """Return e to the power of the largest leakage of the answer, for every exact belief in
-    doubt.
-    """
+    """Return e to the largest leakage of the answer, for every exact belief in doubt."""
     symbols, good_enough = len(belief), 0
     for x in range(symbols):
         if is_near(x, last, within):

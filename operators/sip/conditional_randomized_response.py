@@ -23,7 +23,6 @@ from fugu.operators.mechanism import (
     TimedMechanism,
 )
 from fugu.operators.release_digest import extended
-from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.compiled_release import has_compiled_law, has_compiled_prediction
@@ -63,15 +62,17 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
     `distance` (what an error costs: `Hamming()`, `Ordered()` or `Points(coordinates)`), `mode`
     ("optimal", or "full_support": every symbol stays releasable) and `kernel` ("heuristic", or
     "linear_program" for at most 32 symbols). With `gaps`, steps of the chain take time, and
-    `elapse` brings streams to the time of their next record. Input: symbol indices `(rows,)`,
-    0..n-1. Release: symbol indices `(rows,)`, annotated with `confidence`, the probability that the
-    released symbol is the true one given all releases. State: `belief (rows, states of the chain)`,
-    `releases (rows,)`, `spent (rows,)`, and `history (rows,)`, a digest of what was released, to
-    which draws are bound: the same truth at the same place after other releases meets another law,
-    and must not meet it with the same word. With `gaps`, `tick (rows,)` is when the last record
-    came. Where the chain forgets so slowly that what a belief in doubles may be off by depends on
-    it, `predictions (rows,)` counts releases, gaps and skips (`belief_radius`). No private value is
-    in the state.
+    `elapse` brings streams to the time of their next record.
+
+    Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
+    `confidence`, the probability that the released symbol is the true one given all releases.
+
+    State: `belief (rows, states of the chain)`, `releases (rows,)`, `spent (rows,)`, and `history
+    (rows,)`, a digest of what was released, to which draws are bound: the same truth at the same
+    place after other releases meets another law, and must not meet it with the same word. With
+    `gaps`, `tick (rows,)` is when the last record came. Where the chain forgets so slowly that what
+    a belief in doubles may be off by depends on it, `predictions (rows,)` counts releases, gaps and
+    skips (`belief_radius`). No private value is in the state.
 
     The claim is about what is drawn: laws are whole numbers of 64-bit words (`integer_law`), made
     for every belief that the exact one may be, so there is no delta and no charge for rounding.
@@ -174,16 +175,6 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
         """Return what epsilon allows."""
         return PrivacyBound.of(self.epsilon)
 
-    @cached_property
-    def radius(self) -> Radius:
-        """Return how far beliefs may be from the exact ones."""
-        return Radius.of(self.model.roundings, self.model.excess, self.model.memory)
-
-    @cached_property
-    def doubts(self) -> Floats:
-        """Return what laws pay for that, by the bit length of the number of predictions."""
-        return self.radius.doubts(self.model.symbols)
-
     def guarantees(self) -> tuple[Guarantee, ...]:
         promised = crr_guarantees(epsilon=self.epsilon)
         return promised if self.gaps is None else with_gaps(promised, str(self.gaps))
@@ -254,9 +245,7 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
         return self.law(self._believed(state), self.radius.doubt(state, self.doubts))
 
     def _law_to_step(self, state: State) -> "SymbolLaw | CompiledLaw":
-        """Return the same bits, compiled where the law is and the step is not (gaps, second
-        order).
-        """
+        """Return the same bits, compiled where the law is and the step is not."""
         own = type(self) is ConditionalRandomizedResponse
         if self.runs or not own or not has_compiled_law(self._chosen):
             return self._law_at(state)

@@ -1,4 +1,4 @@
-"""How far a release is from the truth: what a mechanism is to keep small, as data.
+"""Distances of a release from the truth, which a mechanism is to keep small, as data.
 
 A distance chooses the kernel that proposes releases; it never touches privacy. Source: SIP
 specification sections 1 and 3.1 to 3.3. Arithmetic is + - x and the square root, elementwise.

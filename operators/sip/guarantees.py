@@ -1,4 +1,4 @@
-"""What conditional randomized response promises, in data: SIP specification sections 3 to 7."""
+"""Promises of conditional randomized response, as data: SIP specification sections 3 to 7."""
 
 from dataclasses import replace
 

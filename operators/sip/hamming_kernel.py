@@ -120,9 +120,7 @@ class HammingKernel(Kernel):
 
 @dataclass(frozen=True)
 class _Ranked:
-    """Hold beliefs in descending order and their running sums (B_k, R_k, D_k of the
-    specification).
-    """
+    """Hold beliefs in descending order and their running sums (B_k, R_k, D_k of section 3.1)."""
 
     beliefs: Floats
     rank: Integers

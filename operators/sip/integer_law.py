@@ -8,14 +8,13 @@ import numpy as np
 from fugu.operators.budget_units import charge_of_ratio
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.markov_model import normalised, ordered_sum
-from fugu.operators.sip.privacy_bound import UP, WORDS, PrivacyBound
+from fugu.operators.sip.privacy_bound import PART_DOWN, UP, WORDS, PrivacyBound
 from fugu.operators.sip.stay_or_fill import StayOrFill
 
 FORMAT = ("integer", 1)
 """What law digests say of this way to make and draw laws."""
 MASS_UP = 1.0 + 2.0**-40
 RATIO_UP = 1.0 + 2.0**-48
-PART_DOWN = 1.0 - 2.0**-50
 LEAST_ROOM = 2.0**32
 MOST_WORDS = WORDS * (1.0 - 2.0**-52)
 
@@ -163,9 +162,7 @@ class IntegerLaw:
 
     @cached_property
     def leakage(self) -> Floats:
-        """Return the leakage of the step in nats, relative to the belief as it stands; for
-        people.
-        """
+        """Return the leakage of the step in nats, relative to the belief as it stands."""
         proposal, support = self.proposal, self.proposal.support
         stays = proposal.own == 1.0
         most = _kept(proposal, self.own, self.fill, self.partial)
@@ -182,9 +179,7 @@ class IntegerLaw:
         return np.where(self.constant >= 0, 0.0, worst)
 
     def _moved(self, symbols: Integers) -> Words:
-        """Return the words that move each column's x to y: those of the row that it shares,
-        or none.
-        """
+        """Return the words of the row that each column's x shares, or none."""
         columns, proposal = np.arange(len(symbols)), self.proposal
         moves = proposal.own[symbols, columns] < 1.0
         moved = np.where(moves, self.fill, np.uint64(0))
@@ -235,9 +230,7 @@ def _kept(proposal: StayOrFill, own: Words, fill: Words, partial: Words) -> Word
 
 
 def _shares(row: Floats, available: Words, top: Integers) -> Words:
-    """Return the row in whole words, rounded down; the column's top takes what is left of
-    `available`.
-    """
+    """Return the row in whole words, rounded down; the top takes what is left of `available`."""
     columns = np.arange(len(top))
     parts = np.floor(row * available.astype(np.float64) * PART_DOWN)
     parts[top, columns] = 0.0

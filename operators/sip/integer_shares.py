@@ -45,9 +45,7 @@ class Shares(Protocol):
         """Return V(y|x) over x, for the one y of each column."""
 
     def drawn(self, symbols: Integers, words: Words) -> Integers:
-        """Return the y that a word below G falls to, for the one x of each column; any y for
-        others.
-        """
+        """Return the y that a word below G falls to, for the one x of each column."""
 
 
 @dataclass(frozen=True, eq=False)

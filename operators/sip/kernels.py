@@ -1,4 +1,4 @@
-"""Which kernel proposes releases: chosen by mode, distance and how much work may be done."""
+"""Choose the kernel that proposes releases, by mode, distance and how much work may be done."""
 
 from typing import Literal, get_args
 

@@ -1,10 +1,10 @@
-"""Chains from history: counts of what followed what, smoothed as the specification says.
+"""Learn chains from history: counts of followers, smoothed as the specification says.
 
     C[u, v] = (N(u, v) + alpha) / (N(u) + alpha n)        and P1 likewise, from first symbols
 
 which is a sparse row: N(u, v) / (N(u) + alpha n) for what was seen, and the rest spread over all n
-symbols. Of second order, a pair has a row of its own where it was followed often enough that
-what was seen outweighs what is spread, N(u, v) >= alpha n; other pairs behave as their last symbol.
+symbols. Of second order, a pair has a row of its own where it was followed often enough that what
+was seen outweighs what is spread, N(u, v) >= alpha n; other pairs behave as their last symbol.
 
 Safe are public data, and history whose release is itself accounted for. A model learned from the
 streams that it is to protect leaks them: no guarantee covers that.
@@ -43,9 +43,7 @@ class Counts:
 
     @classmethod
     def of(cls, streams: Integers, values: Integers, symbols: int, order: int = 1) -> "Counts":
-        """Count records: record i says that stream `streams[i]` came to `values[i]`, in
-        order of time.
-        """
+        """Count records: record i says that `streams[i]` came to `values[i]`, in order."""
         by_stream = np.argsort(streams, kind="stable")
         stream, value = streams[by_stream], values[by_stream]
         goes_on = stream[1:] == stream[:-1]

@@ -102,9 +102,7 @@ class LinearProgramKernel(Kernel):
 
     @cached_property
     def _solution(self) -> Callable[[bytes], Floats]:
-        """Remember solutions by the rounded belief: a function of it, so forgetting changes
-        nothing.
-        """
+        """Remember solutions by the rounded belief, of which they are a function."""
         return lru_cache(_REMEMBERED)(self._solved)
 
     def _solved(self, content: bytes) -> Floats:
@@ -114,9 +112,7 @@ class LinearProgramKernel(Kernel):
 
 
 def solved_proposal(belief: Floats, table: Floats, growth: float) -> Floats | None:
-    """Return the cheapest G(x,y) for costs `table` (x, y), rounded; None where the solver
-    gives up.
-    """
+    """Return the cheapest G(x,y) for costs `table`, rounded; None where there is no solution."""
     solution = _minimum(belief, table, growth)
     return None if solution is None else _rounded(solution)
 
@@ -160,9 +156,7 @@ def solver_version() -> str:
 
 
 def _rounded(kernel: Floats) -> Floats:
-    """Round to multiples of 2^-20 with rows of exactly 1: the largest entry takes what
-    rounding left.
-    """
+    """Round to multiples of 2^-20; the largest entry makes the sum of its row exactly 1."""
     positive = np.maximum(kernel, 0.0)
     share = positive / np.cumsum(positive, axis=1)[:, -1:]
     units: Integers = np.floor(share * _KERNEL_GRID + 0.5).astype(np.int64)

@@ -1,5 +1,6 @@
-"""What a model says before any data are seen: how it behaves in the long run, and what CRR makes
-of it. For people who judge a model; nothing here is on the way of a release.
+"""Judge a model before any data are seen: its long run, and what CRR makes of it.
+
+Nothing here is on the way of a release.
 
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.3, 0.7]], smoothing=0.0)
 >>> law = stationary(model)
@@ -49,8 +50,7 @@ def rows_of(model: Model) -> SparseRows:
 
 def entropy_rate(model: Model, law: Floats) -> float:
     """Return the nats per record that are new to somebody who knows the state: the sum over states
-    of law times the entropy of what follows.
-    """
+    of law times the entropy of what follows."""
     rows = rows_of(model)
     unlisted = rows.symbols - np.diff(rows.starts)
     spread = rows.restart / rows.symbols
@@ -60,9 +60,7 @@ def entropy_rate(model: Model, law: Floats) -> float:
 
 
 def strongest(model: Model, law: Floats, most: int) -> list[tuple[int, int, float, float]]:
-    """Return (state, next symbol, its probability, share of all records) of the most
-    frequent moves.
-    """
+    """Return (state, next symbol, its probability, share of records) of frequent moves."""
     rows = rows_of(model)
     shares = law[rows.sources] * rows.probabilities
     chosen = np.argsort(-shares, kind="stable")[:most]

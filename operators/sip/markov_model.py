@@ -103,11 +103,9 @@ class MarkovModel(FirstOrder):
 
     @cached_property
     def excess(self) -> float:
-        """Return the most by which the prior or a row misses the sum 1."""
         return max(excess(self.prior), *map(excess, self.transition))
 
     def identity(self) -> tuple[bytes, ...]:
-        """Return prior and transition matrix."""
         return self.prior.astype("<f8").tobytes(), self.transition.astype("<f8").tobytes()
 
 

@@ -146,25 +146,19 @@ class _Part:
 
     @cached_property
     def costs(self) -> tuple[float, float]:
-        """Return how far members move to the representative, and how far from it the truth
-        is at all.
-        """
+        """Return how far members move to the representative, and the truth from it."""
         weighted = self.belief * self.distances()
         return _sum(weighted[self.members]), _sum(weighted)
 
     @cached_property
     def _widest(self) -> tuple[Integers, Floats]:
-        """Return members along the widest axis, and the mass of the lighter side of a cut
-        behind each.
-        """
+        """Return members along the widest axis, and the lighter mass of a cut behind each."""
         placed = self.points.coordinates[self.members]
         ordered, reached = self._along(int(np.argmax(placed.max(axis=0) - placed.min(axis=0))))
         return ordered, np.minimum(reached, reached[-1] - reached)
 
     def _along(self, axis: int) -> tuple[Integers, Floats]:
-        """Return members in the order of an axis, and the running sum of what is believed of
-        them.
-        """
+        """Return members in the order of an axis, and the running sum of their belief."""
         order = np.argsort(self.points.coordinates[self.members, axis], kind="stable")
         ordered = self.members[order]
         return ordered, np.cumsum(self.belief[ordered])

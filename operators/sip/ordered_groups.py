@@ -61,9 +61,7 @@ def median_level(below: Floats, share: Floats, gain: float, growth: float) -> Fl
 
 
 def _ends(belief: Floats, large: Mask, threshold: Floats) -> tuple[Integers, Mask]:
-    """Return the last symbol of the group that each symbol would begin, and which ones begin
-    one.
-    """
+    """Return the last symbol of the group that each symbol would begin, and which begin one."""
     symbols, columns = belief.shape
     small = RunningSums(np.where(large, 0.0, belief))
     ends = small.first_reaching(small.mass[:-1] + threshold)

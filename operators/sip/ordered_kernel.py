@@ -194,8 +194,7 @@ class OrderedKernel(Kernel):
     @cached_property
     def _medians(self) -> Floats:
         """Return up to which mass the representative of each cluster (first axis) out of 1, 2, ...
-        comes; after the last one, its own.
-        """
+        comes; after the last one, its own."""
         clusters = np.arange(1, self._most_clusters + 1)
         number = np.minimum(np.arange(self._most_clusters)[:, None], clusters - 1)
         return median_level(number / clusters, 1.0 / clusters, self.gain, self.growth)

@@ -70,15 +70,11 @@ class PrivacyBound:
         return self.checked_reserve((symbols + 4) * _ROUNDING_WORDS)
 
     def reserve_of_rows(self, support: int, largest_row: int) -> float:
-        """Return the words kept where every truth has a row of its own, of at most `largest_row`
-        targets.
-        """
+        """Return the words kept where every truth has a row, of at most `largest_row`."""
         return self.checked_reserve(support * ((largest_row + 4) * _ROUNDING_WORDS))
 
     def checked_reserve(self, words: int) -> float:
-        """Return so many words and what each may add to U; `ValueError` where that leaves
-        too few.
-        """
+        """Return so many words and what each may add to U; `ValueError` for too many."""
         reserve = words * ((self.growth + 1.0) / self.gain)
         if reserve >= _LARGEST_RESERVE:
             raise ValueError(_too_small(self.epsilon))

@@ -1,4 +1,4 @@
-"""What a kernel proposes: a row-stochastic pi(y|x) for every stream, from public data alone.
+"""Proposals of releases: a row-stochastic pi(y|x) for every stream, from public data alone.
 
 A kernel is utility only: `operators.sip.release_law` makes any proposal private. It asks for sums,
 maxima and single rows and columns, so a proposal never has to be written out as a matrix. All
@@ -17,9 +17,7 @@ Mask = NDArray[np.bool_]
 
 
 class Proposal(Protocol):
-    """Propose releases by a kernel pi. Where all symbols go to one, its sums are exactly 1
-    there.
-    """
+    """Propose releases by a kernel pi; its sums are exactly 1 where all symbols go to one."""
 
     @property
     def support(self) -> Mask:

@@ -56,15 +56,12 @@ class RepeatDecision:
 
     @property
     def leakage(self) -> Floats:
-        """Return the leakage of the answer in nats, relative to the belief as it stands; for
-        people.
-        """
+        """Return the leakage of the answer in nats, relative to the belief as it stands."""
         return np.asarray(np.log(self._ratio(np.zeros(self.belief.shape[1]))))
 
     def charge(self, doubt: Floats) -> Integers:
         """Return units that cover the leakage of the answer relative to every belief in doubt
-        (rho), and not more than its odds, which cover it relative to any belief.
-        """
+        (rho), and not more than its odds, which cover it relative to any belief."""
         ratio = np.where(self.near.all(axis=0), 1.0, self._ratio(doubt) * RATIO_UP)
         return np.minimum(charge_of_ratio(ratio), self.odds.charge)
 

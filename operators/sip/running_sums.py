@@ -51,9 +51,7 @@ class RunningSums:
         return spread
 
     def first_reaching(self, levels: Floats, *, beyond: bool = False) -> Integers:
-        """Return the first symbol up to which so much is believed, or more; `beyond`: more
-        than that.
-        """
+        """Return the first symbol up to which so much is believed; `beyond`: more."""
         symbols, rows = self.belief.shape
         place = np.zeros((*levels.shape[:-1], rows), dtype=np.int64)
         if symbols <= _FEW_SYMBOLS:

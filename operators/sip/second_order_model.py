@@ -7,12 +7,13 @@ from math import inf, sqrt
 import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.markov_model import check_distribution, excess, normalised
 from fugu.operators.sip.sparse_rows import SparseRows, gathered
 
 
 @dataclass(frozen=True, eq=False)
-class SecondOrderModel:
+class SecondOrderModel(Chain):
     """Hold a Markov chain of second order: the next symbol depends on the last two.
 
     Fields: first-symbol probabilities `(n,)`; distinct `pairs (p, 2)` of symbols; one row for each
@@ -60,18 +61,11 @@ class SecondOrderModel:
         self.prior.setflags(write=False)
         self.pairs.setflags(write=False)
 
-    @property
-    def symbols(self) -> int:
-        """Return n, the size of the alphabet."""
-        return len(self.prior)
-
     @cached_property
     def start(self) -> Floats:
-        """Return the prior: no state is a pair before the second symbol."""
         return np.concatenate([self.prior, np.zeros(len(self.pairs))])
 
     def marginal(self, belief: Floats) -> Floats:
-        """Return the sum over all states with the same last symbol."""
         return gathered(belief, self._every_state, None, self._last, self.symbols)
 
     def advance(self, belief: Floats, posterior: Floats) -> Floats:
@@ -81,7 +75,6 @@ class SecondOrderModel:
         return self.skip(belief * ratio[self._last])
 
     def skip(self, belief: Floats) -> Floats:
-        """Return P(next state) from P(current state)."""
         return normalised(self.rows.flow(belief, self._targets, len(self.rows)))
 
     @cached_property
@@ -107,18 +100,14 @@ class SecondOrderModel:
 
     @cached_property
     def excess(self) -> float:
-        """Return the most by which the prior or a row misses the sum 1."""
         return max(excess(self.prior), self.rows.excess)
 
     @property
     def roundings(self) -> int:
-        """Count at most all states for a marginal and a prediction, and the correction in
-        between.
-        """
+        """Count at most all states for a marginal and a prediction, and the correction."""
         return 2 * len(self.rows) + 8
 
     def identity(self) -> tuple[bytes, ...]:
-        """Return prior, pairs and rows, told apart from those of other chains."""
         numbers = self.prior.astype("<f8").tobytes(), self.pairs.astype("<i8").tobytes()
         return (b"second order", *numbers, *self.rows.identity())
 

@@ -100,9 +100,7 @@ class SharesLaw:
         return np.where(self.constant, self.top, drawn)
 
     def weights(self, symbols: Integers) -> Words:
-        """Return W(y|x) over y, for the one x of each column; without sense where it is
-        constant.
-        """
+        """Return W(y|x) over y, for the one x of each column; not for constant ones."""
         return self.common + self.shares.row(symbols)
 
     def probabilities(self, symbols: Integers) -> Floats:
@@ -134,17 +132,13 @@ class SharesLaw:
 
     @cached_property
     def charge(self) -> Integers:
-        """Return units of 2^-40 nat that cover the release, whichever it is: never above
-        epsilon.
-        """
+        """Return units of 2^-40 nat that cover the release, never above epsilon."""
         charged = np.minimum(charge_of_ratio(self.ratio), self.bound.charge)
         return charged
 
     @cached_property
     def leakage(self) -> Floats:
-        """Return the leakage of the step in nats, relative to the belief as it stands; for
-        people.
-        """
+        """Return the leakage of the step in nats, relative to the belief as it stands."""
         varies = self.support & ~self.constant
         released = np.where(varies, self.common + self.expected, 1.0)
         most = np.where(varies, self.common + self.shares.largest(), 1.0)

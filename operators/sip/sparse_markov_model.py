@@ -53,9 +53,7 @@ class SparseMarkovModel(FirstOrder):
 
     @cached_property
     def excess(self) -> float:
-        """Return the most by which the prior or a row misses the sum 1."""
         return max(excess(self.prior), self.rows.excess)
 
     def identity(self) -> tuple[bytes, ...]:
-        """Return prior and rows, told apart from those of other chains."""
         return (b"sparse", self.prior.astype("<f8").tobytes(), *self.rows.identity())

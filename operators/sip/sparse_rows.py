@@ -101,8 +101,7 @@ class SparseRows:
 
     def flow(self, masses: Floats, targets: Integers, states: int) -> Floats:
         """Move `masses (rows of this, columns)`: entry e leads to `targets[e]`, out of `states`
-        states, of which the first n are what a restart leads to.
-        """
+        states, of which the first n are what a restart leads to."""
         arrived = gathered(masses, self.sources, self.kept, targets, states)
         arrived[: self.symbols] += ordered_sum(masses * self.restart[:, None]) / self.symbols
         return arrived

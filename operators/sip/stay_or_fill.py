@@ -53,9 +53,7 @@ class StayOrFill:
         return np.maximum(np.maximum(stays, self.fill), moved * self.partial_fill)
 
     def smallest(self) -> Floats:
-        """Return 0, unless the output is constant: a symbol that stays moves to none of the
-        others.
-        """
+        """Return 0 unless the output is constant: a symbol that stays moves nowhere."""
         return np.where(self.constant, self.own, 0.0)
 
     def row(self, symbols: Integers) -> Floats:

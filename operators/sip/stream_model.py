@@ -4,9 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fugu.operators import compiled
 from fugu.operators.mechanism import Array, Floats, Integers
 from fugu.operators.responses.randomized_response import WORDS, Odds
+from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.markov_model import normalised, ordered_sum
+from fugu.operators.sip.privacy_bound import UNIT_ROUNDOFF
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,30 @@ class StreamModels:
             answered = response < len(belief)
             belief = self.predict(np.where(answered, normalised(belief * likelihood), belief))
         return belief
+
+
+def predicted_by_row(posterior: Floats, transitions: Floats) -> Floats:
+    """Return beliefs `(rows, n)`, from posteriors `(n, rows)` and chains `(rows, n, n)`."""
+    if compiled.available():
+        from fugu.operators.sip.compiled_law import predicted
+
+        return predicted(posterior, transitions)
+    frozen = StreamModels(np.empty(0), np.moveaxis(transitions, 0, -1))
+    return frozen.predict(posterior).T
+
+
+def worst_radius(symbols: int, positions: int, odds: Odds, alpha: float) -> Radius:
+    """Return how far beliefs may be from the exact ones, under the worst model that is learned.
+
+    An entry of J_x is at most N / (p - q)^2 for N pairs, and none of the pairs is below
+    alpha / n^2, which bounds the ratio of two entries of the transition matrix. Its rows are
+    divided by sums in doubles, so they miss the sum 1 by as many roundings.
+    """
+    n = symbols
+    gap = (odds.favoured - odds.each) / WORDS
+    most = n * positions / (gap * gap) + alpha / n
+    forgetting = most * n * n / alpha
+    return Radius.of(n, 2 * (n + 2) * UNIT_ROUNDOFF, (forgetting + 1.0) / 2.0)
 
 
 def pair_counts(responses: Array, symbols: int) -> Integers:

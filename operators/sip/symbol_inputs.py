@@ -1,4 +1,4 @@
-"""Symbols that come in: are they of the alphabet, and what are the draws for them bound to?"""
+"""Check symbols that come in, and bind the draws for them."""
 
 from fugu.operators.mechanism import Inputs, Integers, Words
 

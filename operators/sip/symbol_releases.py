@@ -1,8 +1,8 @@
-"""What mechanisms share that release one symbol at a time, by a law that depends on a belief."""
+"""Releases of one symbol at a time, by a law that depends on a belief."""
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -36,10 +36,19 @@ class SymbolReleases(ChargingRunningMechanism, ABC):
 
     model: Chain
 
-    @property
-    @abstractmethod
+    extra_roundings: ClassVar[int] = 0
+    """Roundings of one step besides those of the chain."""
+
+    @cached_property
     def radius(self) -> Radius:
         """Return how far beliefs may be from the exact ones."""
+        roundings = self.model.roundings + self.extra_roundings
+        return Radius.of(roundings, self.model.excess, self.model.memory)
+
+    @cached_property
+    def doubts(self) -> Floats:
+        """Return what laws pay for that, by the bit length of the number of predictions."""
+        return self.radius.doubts(self.model.symbols)
 
     @property
     @abstractmethod

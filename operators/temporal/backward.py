@@ -24,10 +24,8 @@ class BackwardPerturbation(RandomLag):
     is not a bound on what all releases together say. Values may be published twice, or never, and a
     value that is published k-1 ticks apart has told its tick.
 
-    Parameters: `k`, 2 to 1000 ticks; `epsilon` in nats, 0 < epsilon <= 50; `warm_up`: suppress or
-    emit ticks 1..k-1 of an epoch.
-    Input, release, state and errors: as for `TemporalPerturbation`. Nothing is ever pending, so an
-    epoch ends without a cool-down.
+    Parameters: those of `TemporalPerturbation`, as are input, release, state and errors; `epsilon`
+    in nats, 0 < epsilon <= 50. Nothing is ever pending, so an epoch ends without a cool-down.
 
     >>> from fugu.operators.trial import released
     >>> backward = BackwardPerturbation(k=3, epsilon=2.0)
@@ -50,7 +48,6 @@ class BackwardPerturbation(RandomLag):
 
     @property
     def delay_law(self) -> Floats:
-        """Return the law of the lag."""
         return np.array([self.none, *[self.each] * (self.k - 1)])
 
     @property
@@ -60,12 +57,10 @@ class BackwardPerturbation(RandomLag):
 
     @property
     def expected(self) -> Expected:
-        """Return missing and repeated values, and the delay of first copies."""
         return costs.backward(self.k, self.none, self.each)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn of repetitions."""
         lost = self.expected.missing
         return (
             f"{self.kind} loses {lost:.1%} of all values and publishes as many twice, and whoever "
@@ -73,7 +68,6 @@ class BackwardPerturbation(RandomLag):
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the bound on the lag of one release."""
         return (
             delay_guarantee(
                 k=self.k,

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from fugu.operators.mechanism import Floats
+from fugu.operators.mechanism import Array, Floats
 from fugu.operators.temporal.dispatch_law import free_chances
 
 
@@ -83,6 +83,6 @@ def _remaining(k: int, c0: int, *, marked: bool) -> Floats:
     return np.maximum(unpassed - taken - (1.0 if marked else 0.0), 0.0)
 
 
-def by_distance(shares: Floats) -> dict[str, float]:
+def by_distance(shares: Array) -> dict[str, float]:
     """Return shares by the distance of the two values: 1, 2, ..."""
     return {str(distance): share for distance, share in enumerate(shares.tolist(), start=1)}

@@ -22,11 +22,8 @@ class ExtendedThresholdPerturbation(ThresholdDispatch):
     is not a bound on what all releases together say. A value that need not wait is dropped with
     probability 1-a, and the empty tick says so.
 
-    Parameters: `k`, 3 to 1000 ticks; `c0`, 2 to k-1, the free slots in steady state; `acceptance`,
-    a, 0 < a <= 1 (with 1 this is the threshold mechanism); `epsilon`, a budget that the law must
-    not exceed, or None; `start_mode`: "stationary", or "cold" as in the paper, which breaks the
-    claim; `warm_up`: suppress or emit ticks 1..k-1 of an epoch.
-    Input, release, state and errors: as for `ThresholdDispatch`.
+    Parameters: those of `ThresholdDispatch`, as are input, release, state and errors; `acceptance`,
+    a, 0 < a <= 1 (with 1 this is the threshold mechanism).
 
     >>> extended = ExtendedThresholdPerturbation.for_budget(k=10, epsilon=1.0)
     >>> extended.c0, round(extended.acceptance, 6), round(extended.delay_law_epsilon, 9)
@@ -55,12 +52,10 @@ class ExtendedThresholdPerturbation(ThresholdDispatch):
 
     @property
     def accepted(self) -> float:
-        """Return a, as configured."""
         return self.acceptance
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn of losses, and of outputs that say more than the law of one delay."""
         told = self.delay_law_epsilon if self.epsilon is None else self.epsilon
         return (
             f"{self.kind} drops {self.expected.missing:.1%} of all values, and each empty tick "

@@ -27,10 +27,10 @@ class ForwardPerturbation(RandomLag):
     smaller budget, epsilon', with epsilon = epsilon' - 2 ln(1 - p0) - 2 (k - 2) ln(1 - p1). That
     bounds what one release tick alone says; it is not a bound on what all releases together say.
 
-    Parameters: `k`, 2 to 1000 ticks; `epsilon` in nats, 0 < epsilon <= 50; `calibrate`: "visible",
-    or "nominal" as in the paper, where `epsilon` is that of the choice, and what is seen has 2 nats
-    more or, with large ones, twice as much; `warm_up`: suppress or emit ticks 1..k-1 of an epoch.
-    Input, release, state and errors: as for `TemporalPerturbation`.
+    Parameters: those of `TemporalPerturbation`, as are input, release, state and errors; `epsilon`
+    in nats, 0 < epsilon <= 50; `calibrate`: "visible", or "nominal" as in the paper, where
+    `epsilon` is that of the choice, and what is seen has 2 nats more or, with large ones, twice as
+    much.
 
     >>> forward = ForwardPerturbation(k=10, epsilon=4.0)
     >>> round(forward.internal_epsilon, 4), round(forward.delay_law_epsilon, 4)
@@ -63,7 +63,6 @@ class ForwardPerturbation(RandomLag):
 
     @property
     def delay_law(self) -> Floats:
-        """Return the law of the delay of values that are seen."""
         survives = (1.0 - self.none) * (1.0 - self.each) ** np.arange(self.k - 1)
         law = np.concatenate([[self.none], self.each * survives])
         return np.asarray(law / law.sum())
@@ -76,12 +75,10 @@ class ForwardPerturbation(RandomLag):
 
     @property
     def expected(self) -> Expected:
-        """Return missing values, empty ticks, and the delay of values that are seen."""
         return costs.forward(self.k, self.none, self.each)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn of losses, and of what is seen of the delay."""
         seen = self.delay_law_epsilon
         return (
             f"{self.kind} overwrites {self.expected.missing:.1%} of all values and leaves as many "
@@ -91,7 +88,6 @@ class ForwardPerturbation(RandomLag):
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the bound on the delay of one value that is seen."""
         return (
             delay_guarantee(
                 k=self.k,

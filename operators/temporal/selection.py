@@ -28,7 +28,7 @@ PREFERENCE = (
     "backward_perturbation",
     "forward_perturbation",
 )
-"""Of two that cost the same, the first one is chosen."""
+"""The order in which kinds are chosen that cost the same."""
 
 
 @dataclass(frozen=True)

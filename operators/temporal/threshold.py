@@ -21,11 +21,7 @@ class ThresholdPerturbation(ThresholdDispatch):
     original tick; it is not a bound on what all releases together say. Every value leaves exactly
     once, within k-1 ticks, and every tick of the steady state lets out exactly one.
 
-    Parameters: `k`, 3 to 1000 ticks; `c0`, 2 to k-1, the free slots in steady state (k - c0 values
-    wait, which is also the mean delay); `epsilon`, a budget that the derived one must not exceed,
-    or None; `start_mode`: "stationary", or "cold" as in the paper, which breaks the claim;
-    `warm_up`: suppress or emit ticks 1..k-1 of an epoch.
-    Input, release, state and errors: as for `ThresholdDispatch`.
+    Parameters: those of `ThresholdDispatch`, as are input, release, state and errors.
 
     >>> from fugu.operators.trial import released
     >>> threshold = ThresholdPerturbation.for_budget(k=5, epsilon=2.0)
@@ -49,12 +45,10 @@ class ThresholdPerturbation(ThresholdDispatch):
 
     @property
     def accepted(self) -> float:
-        """Return 1: all are published."""
         return 1.0
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warn of an unused budget, and of outputs that say more than the law of one delay."""
         most = derived_budget(self.k, self.k - 1)
         if self.epsilon is None or self.epsilon <= most:
             return self._outputs_say_more

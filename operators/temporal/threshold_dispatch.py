@@ -36,12 +36,15 @@ _TICKS = 2**32
 class ThresholdDispatch(TemporalPerturbation):
     """Dispatch each value to its own slot or, if that is reserved, to a random free one.
 
-    `c0` slots are free in steady state; `epsilon` is a budget that the law has to keep, or None.
-    Besides what `TemporalPerturbation` keeps, the state has `occupied (rows, k)`: which slots are
-    reserved, k - c0 of them in steady state. A reserved slot may hold None: a tick without a value,
-    or nothing at all (a stationary start reserves slots for values that never were). A free slot
-    holds None and is not occupied. A draw picks one of the free slots, all alike, so they are
-    numbered as they lie in the ring.
+    Parameters: `k`, 3 to 1000 ticks; `c0`, 2 to k-1, the free slots in steady state (k - c0 values
+    wait, which is also the mean delay of TM); `epsilon`, a budget in nats that the law must not
+    exceed, or None; `start_mode`: "stationary", or "cold" as in the paper, which breaks the claim.
+    Input, release and errors: as for `TemporalPerturbation`.
+
+    State: also `occupied (rows, k)`, which slots are reserved, k - c0 of them in steady state. A
+    reserved slot may hold None: a tick without a value, or nothing at all (a stationary start
+    reserves slots for values that never were). A free slot holds None and is not occupied. A draw
+    picks one of the free slots, all alike, so they are numbered as they lie in the ring.
 
     An epoch that is finished lets out what is pending in random order, all orders alike, at the
     k - c0 ticks that follow. So every tick that is published has one value, which of them it is
@@ -94,7 +97,6 @@ class ThresholdDispatch(TemporalPerturbation):
 
     @property
     def cool_down_ticks(self) -> int:
-        """Return as many as values wait."""
         return self.pending
 
     def finish(self, state: State, draws: Draws) -> tuple[State, tuple[Releases, ...]]:
@@ -108,14 +110,12 @@ class ThresholdDispatch(TemporalPerturbation):
 
     @property
     def delay_law(self) -> Floats:
-        """Return the law of values that are published."""
         law = delay_law(self.k, self.c0).copy()
         law[0] *= self.accepted
         return law / (1.0 - self._dropped)
 
     @property
     def delay_law_epsilon(self) -> float:
-        """Return the budget derived from k, c0 and a."""
         law = self.delay_law
         if self.accepted == 1.0:
             return derived_budget(self.k, self.c0)
@@ -123,7 +123,6 @@ class ThresholdDispatch(TemporalPerturbation):
 
     @property
     def expected(self) -> Expected:
-        """Return late and, if not all are accepted, missing values and empty ticks."""
         return costs.threshold(self.k, self.c0, self._undelayed, self.accepted)
 
     def guarantees(self) -> tuple[Guarantee, ...]:

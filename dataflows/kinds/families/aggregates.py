@@ -56,7 +56,7 @@ class AggregateOperator(OperatorSection):
 
     reads = frozenset({"groups", "other", "sum", "ticks"})
     stage = StageKind.AGGREGATE
-    evaluation: ClassVar[Evaluation | None] = "aggregate"
+    evaluation: ClassVar[Evaluation | None] = "windows"
     claims_about = "all users together"
     no_budget = "epsilon is the budget of {kind}; delete it"
     source_budget = False

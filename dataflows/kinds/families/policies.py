@@ -61,6 +61,7 @@ class PolicyOperator(AggregateOperator):
     protected = "what policies say of a person, per relevance interval"
     reads = frozenset({"groups", "other", "ticks"})
     under_policies = True
+    evaluation = "policies"
     strategy_class: ClassVar[type[PolicyStrategy[Any]]]
     windowed: ClassVar[bool] = False
     """Whether budgets are spread over windows, and not over relevance intervals."""

@@ -7,7 +7,7 @@ from pydantic import model_validator
 
 from fugu.dataflows.kinds.families.symbols import SymbolOperator
 from fugu.dataflows.records.codec import Values
-from fugu.dataflows.records.symbol_reports import PlainSymbols, SymbolSets
+from fugu.dataflows.records.symbols import PlainSymbols, SymbolSets
 
 
 class ResponseOperator(SymbolOperator):

@@ -15,7 +15,7 @@ from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Array, Mechanism
 from fugu.operators.temporal.temporal_perturbation import End
 
-Evaluation = Literal["records", "displaced", "aggregate", "real_time"]
+Evaluation = Literal["records", "displaced", "windows", "policies", "real_time"]
 """Name what `fugu evaluate` does with a kind."""
 
 

@@ -1,4 +1,4 @@
-"""What an algorithm for batches has to offer: a law a(r|o) over whole batches, one per stream.
+"""Algorithms for batches, and the laws a(r|o) over whole batches that they make.
 
 Batches are `(window, rows)`: position in the batch first, one column per stream. How an algorithm
 finds its law is its own affair; each of them becomes an integer law (`SharesLaw`, `IntegerLaw`),
@@ -11,18 +11,14 @@ from fugu.operators.mechanism import Floats, Integers, Words
 
 
 class BatchLaw(Protocol):
-    """Release whole batches at one belief about the first symbol per column: public, since beliefs
-    are.
-    """
+    """Release whole batches at one belief about the first symbol per column, which is public."""
 
     def columns(self, columns: Integers) -> "BatchLaw":
         """Return the law of some streams."""
 
     @property
     def cost(self) -> Floats:
-        """Return the expected distance between batch and release, by which algorithms are
-        compared.
-        """
+        """Return the expected distance of a release, by which algorithms are compared."""
 
     @property
     def charge(self) -> Integers:
@@ -39,9 +35,7 @@ class BatchLaw(Protocol):
         """Return a(r|o), for the o and the r of each column."""
 
     def learned(self, released: Integers) -> Floats:
-        """Return P(symbol | everything released) for each position of the batch, `(window,
-        n, rows)`.
-        """
+        """Return P(symbol | everything released) for each position, `(window, n, rows)`."""
 
 
 class Algorithm(Protocol):
@@ -53,20 +47,15 @@ class Algorithm(Protocol):
 
     @property
     def size(self) -> int:
-        """Return roughly how many numbers one column of the law takes, to limit columns at a
-        time.
-        """
+        """Return roughly how many numbers one column of the law takes."""
 
     @property
     def roundings(self) -> int:
-        """Return the relative error of P(last symbol | released), in roundings of a double,
-        at most.
-        """
+        """Return the relative error of P(last symbol | released), in roundings of a double."""
 
     def law(self, belief: Floats, distances: Floats) -> BatchLaw:
         """Return the law for each column of `belief`, P(first symbol of the batch), which is at
-        most so far from the exact one (Hilbert's distance).
-        """
+        most so far from the exact one (Hilbert's distance)."""
 
     def identity(self) -> tuple[str | int | bytes, ...]:
         """Return the fields that tell it apart in a law digest."""

@@ -25,19 +25,17 @@ from fugu.operators.mechanism import (
     Kind,
     Releases,
     State,
-    Words,
 )
 from fugu.operators.release_digest import extended
-from fugu.operators.sip.batches.batch_plan import BatchPlan
-from fugu.operators.sip.batches.likely_sequences import MOST_BATCHES
+from fugu.operators.sip.batches.batch_bindings import BatchBindings
+from fugu.operators.sip.batches.batch_plan import BatchPlan, BatchPlans
 from fugu.operators.sip.belief_radius import PREDICTIONS, Radius
 from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.distances import HAMMING, Distance, Points
 from fugu.operators.sip.guarantees import crr_guarantees
 from fugu.operators.sip.kernels import Search
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.privacy_bound import LARGEST_EPSILON
-from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
+from fugu.operators.sip.symbol_inputs import checked_symbols
 
 LARGEST_WINDOW = 32
 
@@ -65,10 +63,11 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
     `epsilon_for(window, epsilon)` is the same total as one release per position with `epsilon`;
     less is usually worse than no batches. How useful releases are, never how private, is up to
     `distance` and `kernel` ("linear_program", the best law for up to 36 batches or groups of
-    batches, or "heuristic"); see `batches.batch_plan`. Input: symbol indices `(rows,)`, 0..n-1, one
-    position at a time. Release: `(rows, window)` symbol indices at the last position of a batch;
-    before, nothing (`Kind.SUPPRESSED`). Annotated with `confidence`, the expected share of true
-    symbols in the batch given all releases.
+    batches, or "heuristic"); see `batches.batch_plan`.
+
+    Input: symbol indices `(rows,)`, 0..n-1, one position at a time. Release: `(rows, window)`
+    symbol indices at the last position of a batch; before, nothing (`Kind.SUPPRESSED`). Annotated
+    with `confidence`, the expected share of true symbols in the batch given all releases.
 
     State: `belief (rows, n)` about the first symbol of the batch, `pending (rows, window - 1)` and
     `held (rows,)`, how many of these count, `releases`, `spent` and `history (rows,)`, a digest of
@@ -102,12 +101,6 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         take_whole_numbers(self)
         if not 1 <= self.window <= LARGEST_WINDOW:
             raise ValueError(f"window: must be 1 to {LARGEST_WINDOW} positions, not {self.window}")
-        epsilon = self.epsilon_per_batch
-        if not isfinite(epsilon) or not 0.0 < epsilon <= LARGEST_EPSILON:
-            raise ValueError(
-                f"epsilon_per_batch: must be above 0 and at most {LARGEST_EPSILON:g} nats, "
-                f"not {epsilon}"
-            )
         symbols = self.model.symbols
         if isinstance(self.distance, Points) and len(self.distance.coordinates) != symbols:
             raise ValueError(
@@ -155,7 +148,8 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         """
         after = copied(state)
         releases = self._nothing(len(state["held"]))
-        for length, plan in self._shorter_plans.items():
+        for length in range(1, self.window):
+            plan = self._plans.of_length(length)
             ending = np.flatnonzero(state["held"] == length)
             self._release(plan, ending, state["pending"], after, releases, draws)
             releases.values[ending, length:] = -1
@@ -173,7 +167,7 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         learned = np.full((len(released), self.window, self.model.symbols), np.nan)
         lengths = (released >= 0).sum(axis=1)
         for length in np.unique(lengths).tolist():
-            rows, plan = np.flatnonzero(lengths == length), self._plan_of_length(length)
+            rows, plan = np.flatnonzero(lengths == length), self._plans.of_length(length)
             belief = checked_belief(state["belief"][rows])
             for part in plan.parts(belief, self._distances(state)[rows]):
                 its = rows[part.rows]
@@ -216,15 +210,8 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
 
     @cached_property
     def radius(self) -> Radius:
-        """Return how far beliefs may be from the exact ones: a batch counts as one prediction.
-
-        It errs as much as the worst algorithm for any length, or as its positions one by one, of
-        which each may meet a row of the chain that misses the sum 1.
-        """
-        plans = [self._plan, *self._shorter_plans.values()]
-        one_by_one = self.window * (self.model.roundings + 8)
-        roundings = max(one_by_one, *(plan.roundings for plan in plans))
-        return Radius.of(roundings, self.window * self.model.excess, self.model.memory)
+        """Return how far beliefs may be from the exact ones: a batch counts as one prediction."""
+        return self._plans.radius
 
     @property
     def constant(self) -> Integers:
@@ -276,19 +263,17 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         return self.radius.distances(predictions)
 
     @cached_property
+    def _plans(self) -> BatchPlans:
+        given = self.model, self.window, self.epsilon_per_batch, self.distance, self.kernel
+        return BatchPlans(*given)
+
+    @property
     def _plan(self) -> BatchPlan:
-        return self._plan_of(self.window)
+        return self._plans.of_length(self.window)
 
     @cached_property
-    def _shorter_plans(self) -> dict[int, BatchPlan]:
-        return {length: self._plan_of(length) for length in range(1, self.window)}
-
-    def _plan_of_length(self, length: int) -> BatchPlan:
-        return self._plan if length == self.window else self._shorter_plans[length]
-
-    def _plan_of(self, length: int) -> BatchPlan:
-        epsilon = self.epsilon_per_batch * length / self.window
-        return BatchPlan(self.model, length, epsilon, self.distance, self.kernel)
+    def _bindings(self) -> BatchBindings:
+        return BatchBindings(self.model.symbols, self.window)
 
     def _nothing(self, rows: int) -> Releases:
         return Releases(
@@ -312,7 +297,7 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
             return
         batches = np.ascontiguousarray(held[rows, : plan.window].T)
         bindings = [b""] * len(held)
-        bound = self._bound_to(batches, after["history"][rows])
+        bound = self._bindings.of(batches, after["history"][rows])
         for row, binding in zip(rows.tolist(), bound, strict=True):
             bindings[row] = binding
         words = draws.words("release", bindings, count=plan.draws)
@@ -326,23 +311,6 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
             releases.annotations["confidence"][its] = _share_of_truth(learned, released)
             releases.kinds[its] = Kind.FRESH
             self._settle(after, its, released, learned[-1], part.law.charge)
-
-    def _bound_to(self, batches: Integers, histories: Words) -> list[bytes]:
-        """Bind draws to the batch and, through the belief, to what was released."""
-        if self.model.symbols ** len(batches) > MOST_BATCHES:
-            digests = _digests(batches)
-            return bound_to(digests, np.arange(len(digests)), histories)
-        number = np.zeros(batches.shape[1], dtype=np.int64)
-        for symbols in batches:
-            number = number * self.model.symbols + symbols
-        return bound_to(self._bindings[len(batches)], number, histories)
-
-    @cached_property
-    def _bindings(self) -> dict[int, tuple[bytes, ...]]:
-        """Return the digests of all batches of each length that has few, in lexicographic order."""
-        n = self.model.symbols
-        lengths = [w for w in range(1, self.window + 1) if n**w <= MOST_BATCHES]
-        return {w: _digests(np.indices((n,) * w).reshape(w, -1)) for w in lengths}
 
     def _settle(
         self, after: State, rows: Integers, released: Integers, last: Floats, charge: Integers
@@ -361,15 +329,8 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         after["history"][rows] = history
 
 
-def _digests(batches: Integers) -> tuple[bytes, ...]:
-    ordered = np.ascontiguousarray(batches.T).astype("<i8")
-    return tuple(binding_digest(batch.tobytes()) for batch in ordered)
-
-
 def _share_of_truth(learned: Floats, released: Integers) -> Floats:
-    """Return the mean over positions of the probability that the released symbol is the true
-    one.
-    """
+    """Return the mean probability over positions that the released symbol is the true one."""
     columns = np.arange(released.shape[1])
     total = np.zeros(len(columns))
     for probabilities, symbols in zip(learned, released, strict=True):

@@ -1,4 +1,4 @@
-"""Every batch to the nearest of the k most likely ones, for the cheapest k: a search over k.
+"""Search for the cheapest k: every batch goes to the nearest of the k most likely ones.
 
 It ends before the largest k where no later one can be cheaper. Let p(o) be the probability of a
 batch, c the least cost so far, and every s(r) = E D(X, r) within [c, top]. A target gathers its own

@@ -8,8 +8,9 @@ from math import inf, prod
 
 import numpy as np
 
-from fugu.operators.mechanism import Floats, Integers, Words
-from fugu.operators.sip.batches.batch_law import Algorithm, BatchLaw
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.batches.batch_law import Algorithm
+from fugu.operators.sip.batches.cluster_law import ClusterLaw
 from fugu.operators.sip.batches.clusters import clusters, representatives
 from fugu.operators.sip.batches.model_error import doubts_of, forward_distance
 from fugu.operators.sip.distances import Distance
@@ -19,7 +20,6 @@ from fugu.operators.sip.linear_program_kernel import solved_proposal, solver_ver
 from fugu.operators.sip.markov_model import MarkovModel, normalised, ordered_sum
 from fugu.operators.sip.privacy_bound import PrivacyBound
 from fugu.operators.sip.release_law import ReleaseLaw
-from fugu.operators.sip.shares_law import SharesLaw
 
 MOST_SEQUENCES = 36
 TIE = 1e-12
@@ -91,7 +91,7 @@ class ClusterSequences(Algorithm):
             place = (solver_version(), platform.system(), platform.machine())
         return ("cluster_sequences", 2, self.most, self.search, *place)
 
-    def law(self, belief: Floats, distances: Floats) -> "ClusterLaw":
+    def law(self, belief: Floats, distances: Floats) -> ClusterLaw:
         keys = np.ascontiguousarray(np.floor(belief * _BELIEF_GRID + 0.5).astype(np.int64).T)
         plans = [self._remembered(key.tobytes()) for key in keys]
         grouped = np.empty((self.window, *belief.shape), dtype=np.int64)
@@ -119,9 +119,7 @@ class ClusterSequences(Algorithm):
 
     @cached_property
     def digits(self) -> Integers:
-        """Return the group of each position in each sequence, `(window, sequences)`, the first
-        slowest.
-        """
+        """Return the group of each position in each sequence, the first slowest."""
         return np.indices(self.counts).reshape(self.window, -1)
 
     @cached_property
@@ -183,9 +181,7 @@ class ClusterSequences(Algorithm):
         return total
 
     def expected(self, prior: Floats, proposal: ExplicitKernel, weighted: Floats) -> Floats:
-        """Return sum over c and r of b(c) a(r|c) E[D | c], in the limit of infinitely many
-        words.
-        """
+        """Return sum over c and r of b(c) a(r|c) E[D | c], for infinitely many words."""
         law = ReleaseLaw.repaired(prior, proposal, self.bound.gain, self.bound.growth)
         moved = ordered_sum(ordered_sum(proposal.matrix * weighted))
         spread = ordered_sum(law.mass * ordered_sum(weighted))
@@ -218,95 +214,8 @@ class _Plan:
     proposal: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class ClusterLaw(BatchLaw):
-    """Present a law over sequences of groups as a law over batches.
-
-    `grouped (window, n, rows)` is the group of each symbol, `shown (window, groups, rows)` the
-    symbol that is released for each group.
-    """
-
-    algorithm: ClusterSequences
-    grouped: Integers
-    shown: Integers
-    joint: Floats
-    proposal: ExplicitKernel
-    doubts: Floats
-
-    def columns(self, columns: Integers) -> "ClusterLaw":
-        return ClusterLaw(
-            self.algorithm,
-            self.grouped[:, :, columns],
-            self.shown[:, :, columns],
-            self.joint[..., columns],
-            ExplicitKernel(self.proposal.matrix[:, :, columns]),
-            self.doubts[columns],
-        )
-
-    @cached_property
-    def prior(self) -> Floats:
-        """Return b(c) of every sequence of groups c."""
-        return normalised(ordered_sum(self.joint[-1]))
-
-    @cached_property
-    def law(self) -> SharesLaw:
-        """Return the law over sequences of groups."""
-        return SharesLaw.of(self.prior, self.proposal, self.algorithm.bound, self.doubts)
-
-    @cached_property
-    def cost(self) -> Floats:
-        weighted = self.algorithm.weighted(self.joint, self.shown)
-        return self.algorithm.expected(self.prior, self.proposal, weighted)
-
-    @property
-    def charge(self) -> Integers:
-        return self.law.charge
-
-    @property
-    def leakage(self) -> Floats:
-        return self.law.leakage
-
-    def release(self, batches: Integers, words: Words) -> Integers:
-        drawn = self.law.draw(self._sequences(batches), words[0])
-        columns = np.arange(batches.shape[1])
-        return np.stack(
-            [
-                shown[digit[drawn], columns]
-                for shown, digit in zip(self.shown, self.algorithm.digits, strict=True)
-            ]
-        )
-
-    def probability(self, batches: Integers, released: Integers) -> Floats:
-        columns = np.arange(batches.shape[1])
-        sequences = self._sequences(released)
-        law = self.law.probabilities(self._sequences(batches))[sequences, columns]
-        possible = np.ones(len(columns), dtype=bool)
-        for position, digit in enumerate(self.algorithm.digits):
-            shown = self.shown[position, digit[sequences], columns]
-            possible &= shown == released[position]
-        return np.where(possible, law, 0.0)
-
-    def learned(self, released: Integers) -> Floats:
-        likelihood = self.law.likelihood(self._sequences(released))
-        learned = np.empty((len(released), len(self.joint[0]), released.shape[1]))
-        for position, joint in enumerate(self.joint):
-            per_sequence = np.ascontiguousarray((joint * likelihood).transpose(1, 0, 2))
-            learned[position] = normalised(ordered_sum(per_sequence))
-        return learned
-
-    def _sequences(self, batches: Integers) -> Integers:
-        """Return the number of each batch's sequence of groups."""
-        columns = np.arange(batches.shape[1])
-        number = np.zeros(len(columns), dtype=np.int64)
-        for position, groups in enumerate(self.algorithm.counts):
-            number = number * groups + self.grouped[position, batches[position], columns]
-        return number
-
-
 def _onward(columns: Floats, transition: Floats) -> Floats:
-    """Return the sum over u of columns[u] transition[u, v] in the order of u, `(n,
-    sequences, rows)`.
-    """
+    """Return the sum of columns[u] transition[u, v] in the order of u."""
     total = np.zeros_like(columns)
     for symbol in range(len(columns)):
         total = total + columns[symbol] * transition[symbol][:, None, None]

@@ -13,8 +13,7 @@ from fugu.operators.mechanism import Array, Floats, Integers
 
 class Room(NamedTuple):
     """Make room for a search: how near each batch is to a target; of the batches kept so far their
-    numbers, what is gathered there, and whether anything is.
-    """
+    numbers, what is gathered there, and whether anything is."""
 
     near: Floats
     nearest: Integers

@@ -17,8 +17,7 @@ from fugu.operators.sip.compiled_markov_step import constant, predict_dense
 
 class Paths(NamedTuple):
     """Hold the sequences that are followed, each with a law, its partial symbol, a belief and a
-    weight, and room for what comes after them.
-    """
+    weight, and room for what comes after them."""
 
     laws: Floats
     partials: Integers

@@ -84,9 +84,7 @@ class LikelySequences(Algorithm):
 
     @cached_property
     def digits(self) -> Integers:
-        """Return the symbol of each position in each batch, `(window, batches)`, the first
-        slowest.
-        """
+        """Return the symbol of each position in each batch, the first slowest."""
         symbols = (self.model.symbols,) * self.window
         return np.indices(symbols).reshape(self.window, -1)
 

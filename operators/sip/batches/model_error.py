@@ -1,4 +1,4 @@
-"""How far probabilities of batches may be from the exact ones, in Hilbert's distance.
+"""Bound the error of probabilities of batches, in Hilbert's distance.
 
 The exact model is the declared doubles with the prior and each row divided by its exact sum. An
 entry of b(o) = beta(o_1) prod C[o_i, o_i+1] is a product of w numbers: w - 1 of them are of rows

@@ -225,9 +225,7 @@ class ProductLaw(BatchLaw):
         return cost
 
     def _followed(self, law: ReleaseLaw, shares: Floats) -> tuple[Floats, Floats]:
-        """Return beliefs and weights of the likeliest continuations, best first, stream
-        after stream.
-        """
+        """Return beliefs and weights of the likeliest continuations, best first."""
         followed, rows = shares.shape
         weights = np.where(law.proposal.support, law.mass + law.gain * law.marginal, 0.0)
         likely = normalised(weights) * shares.ravel()

@@ -3,7 +3,7 @@
 import orjson
 
 from fugu.dataflows.records.codec import Codec
-from fugu.dataflows.records.symbol_reports import SymbolSets
+from fugu.dataflows.records.symbols import SymbolSets
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.budget import Budgeted
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding

@@ -3,7 +3,7 @@
 import numpy as np
 import orjson
 
-from fugu.dataflows.records.symbol_reports import PlainSymbols, SymbolSets
+from fugu.dataflows.records.symbols import PlainSymbols, SymbolSets
 from fugu.operators.mechanism import Kind, Releases
 
 ALPHABET = ["rest", "light", "vigorous"]

@@ -37,6 +37,7 @@ def replaced(messages: list[Message], where: str) -> list[Message]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", [1, 2, 3])
 @pytest.mark.parametrize("most_keys", [5, 1_000])
 def test_another_contribution_or_none_changes_ticks_by_two_and_nothing_about_others(
