@@ -1,4 +1,4 @@
-"""One picture of a policy document over time: who hides what when, and what that takes.
+"""Draw a policy document over time: who hides what when, and what that takes.
 
 Above, a row of bars for each policy, by collection; below, by how much one individual can change a
 tick, and how many ticks of an interval can differ, as steps. Time is that of local clocks.
