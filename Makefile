@@ -2,10 +2,13 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo bikes city clickstream heart-rate household test test-clients acceptance bench docs lint clean need-python need-kafka
+.PHONY: help demo bikes city clickstream heart-rate household quick test test-clients acceptance bench docs lint clean need-python need-kafka
 
 # Tests start a Kafka of their own, unless FUGU_TEST_BOOTSTRAP names a running one.
 KAFKA := $(if $(FUGU_TEST_BOOTSTRAP),,kafka)
+
+# Tests that need no Kafka share all cores; those that do share one Kafka, one after the other.
+PARALLEL := --numprocesses=logical --dist=worksteal
 
 # What pages of the site are made of, or link to.
 PAGES := README.md CONTRIBUTING.md CHANGELOG.md docs examples deploy bench operators dataflows \
@@ -37,8 +40,13 @@ household: need-python .venv/dev ## sum the power of households, and hide what t
 	@mkdir -p build
 	@.venv/bin/python -m examples.household --plot build/household.png
 
-test: need-kafka lint ## run the linters and every test on a real Kafka
-	@.venv/bin/pytest
+quick: need-python .venv/dev ## run the fast tests that need no Kafka, one example of each kind (2 minutes)
+	@.venv/bin/pytest $(PARALLEL) -m "not (kafka or slow or acceptance)"
+
+# A failure without Kafka is told before Kafka is started.
+test: need-kafka lint ## run the linters and every test, at last those on a real Kafka
+	@.venv/bin/pytest $(PARALLEL) -m "not (kafka or acceptance)"
+	@.venv/bin/pytest -m "kafka and not acceptance"
 
 test-clients: need-kafka .venv/dev ## run the tests that use Kafka on kafka-python, too
 	@FUGU_TEST_CLIENT=kafka-python .venv/bin/pytest tests/kafka tests/faults

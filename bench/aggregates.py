@@ -16,16 +16,14 @@ import orjson
 from bench.stream import key_of
 from bench.watched import Stopwatch
 from fugu.dataflows.base.batches import Batch
-from fugu.dataflows.kinds import WEventOperator
-from fugu.dataflows.kinds.aggregate_mechanisms import contributions
-from fugu.dataflows.kinds.strategies import aggregate_mechanism
+from fugu.dataflows.kinds.sample import SampleOperator
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.symbols import PlainSymbols
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.bounding import Bounding, cells
 from fugu.dataflows.stages.log_entries import Entry, read_entry
-from fugu.dataflows.stages.merging import Merge, MergeState
+from fugu.dataflows.stages.merging import MergeState, Merging
+from fugu.dataflows.stages.summing import Summing, cells
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Releases
 from fugu.operators.randomness import DrawScope
@@ -79,7 +77,7 @@ class City:
 
     def __init__(self, groups: int) -> None:
         self.zones = [f"zone-{number:06d}" for number in range(groups)]
-        self.operator = WEventOperator.model_validate(
+        self.operator = SampleOperator.model_validate(
             {
                 "kind": "sample",
                 "epsilon": 1.0,
@@ -90,14 +88,14 @@ class City:
         )
         self.ticks = self.operator.in_ticks()
         when = FieldTimestamp("at", 1)
-        self.codec = Codec(contributions(self.operator, "zone"), _LARGEST_VALUE, when)
+        self.codec = Codec(self.operator.values(["zone"]), _LARGEST_VALUE, when)
         self.plain = Codec(PlainSymbols("zone", self.zones), _LARGEST_VALUE, when)
         admission = Admission("unchecked", PARTITIONS, USERS)
-        self.bounding = Bounding(self.ticks, groups, admission)
-        mechanism = aggregate_mechanism(self.operator)
+        self.bounding = Summing(self.ticks, groups, admission)
+        mechanism = self.operator.strategy()
         law = mechanism.law_digest()
         self.scope = DrawScope(Secret(bytes(32)), "bench", mechanism.kind, 1, law)
-        self.merge = Merge(mechanism, self.scope, "bench", PARTITIONS, groups)
+        self.merge = Merging(mechanism, self.scope, "bench", PARTITIONS, groups)
         self.figures = self.operator.figures()
 
     @cached_property

@@ -16,7 +16,7 @@ import orjson
 
 from bench.stream import key_of
 from fugu.dataflows.base.batches import Batch
-from fugu.dataflows.kinds import PolicyOperator, WEventOperator
+from fugu.dataflows.kinds import KINDS, PolicyOperator, WEventOperator
 from fugu.dataflows.policies.sections import WEEKDAYS
 
 TICK = 900_000
@@ -55,12 +55,14 @@ def under_policies(strategy: str, collections: int, households: int) -> PolicyOp
     with TemporaryDirectory(prefix="fugu-bench-") as folder:
         (Path(folder) / "policies.json").write_bytes(orjson.dumps(content))
         section = {"kind": strategy, "policies": "policies.json"}
-        return PolicyOperator.model_validate(section, context=Path(folder))
+        read = KINDS[strategy].model_validate(section, context=Path(folder))
+        assert isinstance(read, PolicyOperator)
+        return read
 
 
 def without_policies(strategy: str) -> WEventOperator:
     """The same sum, protected in any day of ticks."""
-    return WEventOperator.model_validate(
+    read = KINDS[strategy].model_validate(
         {
             "kind": strategy,
             "epsilon": 1.0,
@@ -69,6 +71,8 @@ def without_policies(strategy: str) -> WEventOperator:
             "ticks": {"width": "15m"},
         }
     )
+    assert isinstance(read, WEventOperator)
+    return read
 
 
 def _whose(households: range) -> dict[str, object]:

@@ -15,7 +15,7 @@ import numpy as np
 from bench.sip_steps import dense_model
 from fugu.dataflows.base.batches import DeadLetters, Decoded
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.budget import Budgeted
 from fugu.operators.mechanism import Array, Integers, Mechanism
@@ -84,7 +84,7 @@ def measure_operators(say: Callable[[str], None]) -> list[OperatorCost]:
 
 def _measure(name: str, mechanism: Mechanism, shape: str, users: int, spread: str) -> OperatorCost:
     scope = DrawScope(Secret(bytes(32)), "bench", name, 1, mechanism.law_digest())
-    lift = Lift(mechanism, scope, "topic-id-of-the-source", Admission("unchecked", 1, 10**9))
+    lift = PerRecord(mechanism, scope, "topic-id-of-the-source", Admission("unchecked", 1, 10**9))
     table, keys = RowTable(lift.start), [b"user-%06d" % user for user in range(users)]
     table.rows_of(keys)
     rng = np.random.default_rng(7)

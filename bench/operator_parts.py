@@ -23,8 +23,8 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.run.run import collect_garbage_seldom
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.per_record import Lift
-from fugu.dataflows.stages.series import SeriesLift
+from fugu.dataflows.stages.per_record import PerRecord
+from fugu.dataflows.stages.series import SeriesPerTick
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.multi_step import running
@@ -71,10 +71,10 @@ def _measured(contestant: Fugu, stream: Stream) -> dict[str, float]:
     admission = Admission("unchecked", 1, USERS)
     if running(mechanism) is None:
         mechanism = _timed(mechanism, watch)
-    lift: Lift | SeriesLift = Lift(mechanism, scope, "source", admission)
+    lift: PerRecord | SeriesPerTick = PerRecord(mechanism, scope, "source", admission)
     if ticks is not None:
         assert isinstance(mechanism, LocalRealTimeRelease)
-        lift = SeriesLift(mechanism, scope, "source", admission, ticks)
+        lift = SeriesPerTick(mechanism, scope, "source", admission, ticks)
     table = RowTable(columns_of(file.pipeline, configured.mechanism))
     publisher = Publisher(
         codec=configured.codec,

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import orjson
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.flows.flow import Plan
-from fugu.dataflows.flows.preparation import Preparation
-from fugu.dataflows.flows.prepare import prepare
+from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.flows.preparation import prepared
 from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -39,7 +38,7 @@ def check_outcomes(file: PipelineFile, room: int) -> Outcomes:
     In every partition the first `room` records must be released, and all others must be dead
     letters because of too many keys; `WrongOutcomes` otherwise.
     """
-    (plan,) = prepare(Preparation.of(file, StopFlag()), None)
+    (plan,) = prepared(file, None, StopFlag())
     try:
         fingerprint, client = plan.fingerprint, plan.client
         with (

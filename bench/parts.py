@@ -14,9 +14,9 @@ from typing import Any
 from bench import per_record
 from bench.watched import Stopwatch, WatchedMechanism, WatchedTable
 from fugu.dataflows.base.batches import Batch
-from fugu.dataflows.flows.flow import Plan
+from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.publishing.envelope import Pseudonyms
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 
 DECODE = "codec: decode"
@@ -54,7 +54,7 @@ class Parts:
     per_epoch: float
 
 
-def measure_parts(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> Parts:
+def measure_parts(plan: StreamsPlan, users: Sequence[bytes], batches: Sequence[Batch]) -> Parts:
     """Medians of a few passes over batches of one partition, all of whose users are known."""
     passes = [_one_pass(plan, users, batches).seconds for _ in range(_PASSES)]
     seconds = {part: median(one[part] for one in passes) for part in passes[0]}
@@ -73,19 +73,19 @@ def measure_parts(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) 
     )
 
 
-def lift_of(plan: Plan, mechanism: Any) -> Lift:
+def lift_of(plan: StreamsPlan, mechanism: Any) -> PerRecord:
     """The lift of the dataflow, with this mechanism."""
-    source = plan.fingerprint.source_identity
-    return Lift(mechanism, plan.scope, source, plan.admission, plan.deduplication)
+    assert isinstance(plan.stage, PerRecord)
+    return replace(plan.stage, mechanism=mechanism)
 
 
-def _one_pass(plan: Plan, users: Sequence[bytes], batches: Sequence[Batch]) -> Stopwatch:
+def _one_pass(plan: StreamsPlan, users: Sequence[bytes], batches: Sequence[Batch]) -> Stopwatch:
     watch = Stopwatch()
     known = plan.publisher.pseudonyms
     publisher = replace(plan.publisher, pseudonyms=Pseudonyms(known.secret, known.sink))
     with watch.on(_NEW_PSEUDONYMS):
         known_users = dict(zip(users, publisher.pseudonyms.of_each(users), strict=True))
-    lift = lift_of(plan, WatchedMechanism(plan.mechanism, watch, MECHANISM))
+    lift = lift_of(plan, WatchedMechanism(plan.stage.mechanism, watch, MECHANISM))
     table = RowTable(lift.start)
     table.rows_of(users)
     table = WatchedTable(table, watch, ROWS)

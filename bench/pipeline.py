@@ -12,7 +12,7 @@ from bench.stream import Stream
 from fugu.dataflows.files.model_file import read_model
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
-from fugu.dataflows.kinds import MarkovOperator
+from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.sip.markov_model import MarkovModel
 
@@ -61,7 +61,7 @@ def example_stream(users: int, partitions: int = 1) -> Stream:
     """A stream that behaves as the example's model says."""
     file = PipelineFile.read(EXAMPLE)
     operator = file.pipeline.operator
-    assert isinstance(operator, MarkovOperator)
+    assert isinstance(operator, CrrOperator)
     model = read_model(file.resolve(operator.model), operator.alphabet)
     assert isinstance(model, MarkovModel)
     return Stream(model, [str(symbol) for symbol in operator.alphabet], users, partitions)

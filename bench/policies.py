@@ -19,15 +19,14 @@ from bench.households import (
 )
 from bench.watched import Stopwatch
 from fugu.dataflows.kinds import PolicyOperator, WEventOperator
-from fugu.dataflows.kinds.aggregate_mechanisms import contributions, mechanism_of
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.bounding import Bounding, cells
 from fugu.dataflows.stages.log_entries import read_entry
-from fugu.dataflows.stages.merging import Merge
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.merging import Merging
+from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.summing import Summing, cells
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Mechanism, Releases
 from fugu.operators.randomness import DrawScope
@@ -99,14 +98,14 @@ class Town:
         self.merge_bytes = 0
         self._figures = operator.figures()
         when = FieldTimestamp("at", 1)
-        self._codec = Codec(contributions(operator, "kw"), _LARGEST_VALUE, when)
+        self._codec = Codec(operator.values(["kw"]), _LARGEST_VALUE, when)
         self._plain = Codec(Numbers("kw", units_per_one=100), _LARGEST_VALUE, when)
         admission = Admission("unchecked", PARTITIONS, meters.households, operator.covers)
-        self._bounding = Bounding(self.ticks, 1, admission)
+        self._bounding = Summing(self.ticks, 1, admission)
         self._watch = Stopwatch()
-        mechanism = _timed(mechanism_of(operator), self._watch)
+        mechanism = _timed(operator.strategy(), self._watch)
         scope = DrawScope(Secret(bytes(32)), "bench", mechanism.kind, 1, mechanism.law_digest())
-        self._merge = Merge(mechanism, scope, "bench", PARTITIONS, 1)
+        self._merge = Merging(mechanism, scope, "bench", PARTITIONS, 1)
 
     def round(self) -> dict[str, float]:
         """CPU microseconds of a tick by part."""
@@ -117,10 +116,10 @@ class Town:
         ticks = dict.fromkeys((PASS_THROUGH, DECODE, BOUND, PARTIALS), self.meters.ticks)
         return {part: spent / ticks.get(part, WEEK) * 1e6 for part, spent in seconds.items()}
 
-    def _partial_sums(self) -> list[Partial]:
+    def _partial_sums(self) -> list[PartialSums]:
         """Of all records."""
         tables = [RowTable(self._bounding.start) for _ in range(PARTITIONS)]
-        closed: list[Partial] = []
+        closed: list[PartialSums] = []
         for batch in self.meters.batches:
             with self._watch.on(PASS_THROUGH):
                 self._plain.encode(Releases(self._plain.decode(batch).values))
@@ -133,7 +132,7 @@ class Town:
                 read_entry(one.encoded(), "bench")
         return closed
 
-    def _release(self, partials: Iterable[Partial]) -> None:
+    def _release(self, partials: Iterable[PartialSums]) -> None:
         """Merge, and write figures."""
         state = self._merge.start()
         for one in partials:
@@ -188,7 +187,7 @@ def _timed(mechanism: Mechanism, watch: Stopwatch) -> Mechanism:
     return replace(mechanism, timeline=timed)
 
 
-def _week_of(partials: Sequence[Partial]) -> Iterator[Partial]:
+def _week_of(partials: Sequence[PartialSums]) -> Iterator[PartialSums]:
     """The same sums again and again, for a week."""
     by_partition = [
         cycle([one for one in partials if one.partition == partition])

@@ -16,9 +16,8 @@ from bench.path_results import Results, Settings
 from bench.pipeline import Workplace, example_stream
 from bench.stream import produce
 from fugu.dataflows.base.batches import Batch
-from fugu.dataflows.flows.flow import Plan
-from fugu.dataflows.flows.preparation import Preparation
-from fugu.dataflows.flows.prepare import prepare
+from fugu.dataflows.flows.preparation import prepared
+from fugu.dataflows.flows.streams import StreamsPlan
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.state.row_table import RowTable
 from tests.kafka.topics import TopicFactory
@@ -34,7 +33,8 @@ def measure_throughput(place: Workplace, settings: Settings, say: Callable[[str]
     stream = example_stream(settings.users, partitions)
     produce(place.client, place.source, stream.outgoing(settings.records))
     path = measure_path(place, partitions, settings.records, settings.rounds, say)
-    (plan,) = prepare(Preparation.of(place.pipeline("parts"), StopFlag()), None)
+    (plan,) = prepared(place.pipeline("parts"), None, StopFlag())
+    assert isinstance(plan, StreamsPlan)
     try:
         say("clients")
         stock, fugu, batches = _clients(place, plan, partitions, settings.records)
@@ -52,7 +52,7 @@ def measure_throughput(place: Workplace, settings: Settings, say: Callable[[str]
 
 
 def _clients(
-    place: Workplace, plan: Plan, partitions: int, records: int
+    place: Workplace, plan: StreamsPlan, partitions: int, records: int
 ) -> tuple[ClientParts, ClientParts, list[Batch]]:
     """Stock kafka-python, Fugu's client, and batches as Fugu's client returns them."""
     sink = TopicFactory(place.bootstrap)("stock-client", partitions=partitions)
@@ -63,7 +63,7 @@ def _clients(
     consume, batches = consume_with_fugu(
         plan.client, place.source, partitions, records, _RECORDS_FOR_PARTS
     )
-    lift = lift_of(plan, plan.mechanism)
+    lift = lift_of(plan, plan.stage.mechanism)
     table = RowTable(lift.start)
     released = [plan.publisher.releases(lift(plan.codec.decode(batch), table)) for batch in batches]
     outgoing = [

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.operators.budget_guarantees import of_stream, of_window
+from fugu.operators.budget_inside import BudgetInside
 from fugu.operators.budget_ledger import EXHAUSTED, BudgetLedger
 from fugu.operators.budget_runs import BudgetRun
 from fugu.operators.budget_units import LARGEST_SPENT, UNITS_PER_NAT, in_nats
@@ -33,7 +34,6 @@ from fugu.operators.mechanism import (
     Kind,
     Mechanism,
     Releases,
-    RepeatingMechanism,
     Run,
     RunningMechanism,
     State,
@@ -54,9 +54,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Budgeted(
-    RepeatingMechanism, ExhaustibleMechanism, RunningMechanism, TimedMechanism, HoldingMechanism
-):
+class Budgeted(BudgetInside, ExhaustibleMechanism, RunningMechanism):
     """Run a mechanism under a budget, and publish something free where it cannot pay.
 
     Claim. Without `window`, everything a stream ever leaks sums to at most `total` nats: Sequence
@@ -108,14 +106,6 @@ class Budgeted(
         if self.window is not None and self.window < 1:
             raise ValueError(f"window: must be at least 1 position, not {self.window}")
 
-    @property
-    def kind(self) -> str:
-        return self.mechanism.kind
-
-    @property
-    def implementation(self) -> int:
-        return self.mechanism.implementation
-
     def start(self, rows: int) -> State:
         own = {_LAST: self._constants(rows), **self._ledger.start(rows)}
         return {**self.mechanism.start(rows), **own}
@@ -139,11 +129,6 @@ class Budgeted(
         own = {_LAST: last, EXHAUSTED: ended}
         ledger = {**run.ledger, EXHAUSTED: ~run.paid}
         return Run({**run.state, **own}, run.releases, ledger, run.paid)
-
-    def holding(self, state: State) -> NDArray[np.bool_]:
-        if not isinstance(self.mechanism, HoldingMechanism):
-            return np.zeros(len(state[_LAST]), dtype=bool)
-        return self.mechanism.holding(self._inner(state))
 
     def finish(self, state: State, draws: Draws) -> tuple[State, Releases]:
         """Release what is held back; what the budget does not pay for is held back further.
@@ -169,22 +154,12 @@ class Budgeted(
         """Return which rows can pay for their next release: a function of what they released."""
         return self._allowed(state, self._inner(state))
 
-    @property
-    def tick_milliseconds(self) -> int | None:
-        inside = self.mechanism
-        return inside.tick_milliseconds if isinstance(inside, TimedMechanism) else None
-
     def elapse(self, state: State, ticks: Integers) -> State:
         """Let time pass inside, but no more for a stream that is exhausted for good."""
         if not isinstance(self.mechanism, TimedMechanism):
             return state
         elapsed = self.mechanism.elapse(self._inner(state), ticks)
         return {**state, **chosen(~self.exhausted(state), elapsed, state)}
-
-    @property
-    def outcomes(self) -> tuple[int, int]:
-        inside = self.mechanism
-        return inside.outcomes if isinstance(inside, EnumerableMechanism) else (0, 0)
 
     def release_law(self, state: State) -> Floats:
         """Return the law inside where the budget allows it; elsewhere one release is certain."""
@@ -202,17 +177,6 @@ class Budgeted(
         stepped = copied(inner)
         put(stepped, paid, self._enumerable.follow(taken(inner, paid), released[paid]))
         return self._settle(state, inner, stepped, self.published(released))[0]
-
-    def outcome_of(self, releases: Releases) -> Integers:
-        """Return the number inside, or the value where there is nothing else to a release."""
-        if isinstance(self.mechanism, RepeatingMechanism):
-            return self.mechanism.outcome_of(releases)
-        return releases.values
-
-    def published(self, outcomes: Integers) -> Releases:
-        if isinstance(self.mechanism, RepeatingMechanism):
-            return self.mechanism.published(outcomes)
-        return Releases(outcomes)
 
     @property
     def lasting(self) -> tuple[str, ...]:
@@ -262,9 +226,6 @@ class Budgeted(
     def _enumerable(self) -> EnumerableMechanism:
         assert isinstance(self.mechanism, EnumerableMechanism)
         return self.mechanism
-
-    def _inner(self, state: State) -> State:
-        return {name: state[name] for name in self.mechanism.start(0)}
 
     def _settle(
         self, state: State, inner: State, stepped: State, releases: Releases

@@ -1,4 +1,4 @@
-"""What a mechanism promises under a budget: a total per stream, or a limit on the rate."""
+"""Promises of a mechanism under a budget: a total per stream, or a limit on the rate."""
 
 from dataclasses import replace
 

@@ -46,17 +46,17 @@ def exact_expm1(nats: float) -> float:
 
 
 def units_of(nats: float) -> int:
-    """A declared number of nats in units, rounded up."""
+    """Return a declared number of nats in units, rounded up."""
     return ceil(Decimal(nats) * UNITS_PER_NAT)
 
 
 def in_nats(units: int) -> float:
-    """Units as nats, for people to read."""
+    """Return units as nats, for people to read."""
     return units / UNITS_PER_NAT
 
 
 def charge_of_exact_ratio(ratio: Fraction) -> int:
-    """ln(ratio) * 2^40, rounded up, of a rational number of at least 1.
+    """Return ln(ratio) * 2^40, rounded up, for a rational number of at least 1.
 
     >>> charge_of_exact_ratio(Fraction(2)), charge_of_exact_ratio(Fraction(1))
     (762123384786, 0)
@@ -70,7 +70,7 @@ def charge_of_exact_ratio(ratio: Fraction) -> int:
 
 
 def charge_of_ratio(ratio: Floats) -> Integers:
-    """ceil(ln(ratio) * 2^40) for ratios >= 1; a ratio of exactly 1 costs nothing."""
+    """Return ceil(ln(ratio) * 2^40) for ratios of at least 1; exactly 1 costs nothing."""
     finite = np.isfinite(ratio)
     mantissa, exponent = np.frexp(np.where(finite, ratio, 1.0))
     small = mantissa < SQUARE_ROOT_OF_HALF
@@ -88,6 +88,6 @@ def charge_of_ratio(ratio: Floats) -> Integers:
 
 
 def add_spent(spent: Integers, charge: Integers) -> Integers:
-    """The ledger after a charge; it saturates instead of wrapping around."""
+    """Return the ledger after a charge; it saturates instead of wrapping around."""
     total: Integers = np.minimum(spent + charge, LARGEST_SPENT)
     return total

@@ -16,7 +16,7 @@ _INTEGER_LENGTH = struct.pack("<I", _INTEGER.size)
 
 
 def encode_fields(*fields: Field) -> bytes:
-    """An injective encoding of a sequence of fields.
+    """Encode a sequence of fields injectively.
 
     >>> encode_fields("ab", 1).hex()
     '020000006162080000000000000000000001'
@@ -25,7 +25,7 @@ def encode_fields(*fields: Field) -> bytes:
 
 
 def encode_field(value: Field) -> bytes:
-    """One of them."""
+    """Encode one field."""
     if isinstance(value, int):
         return _INTEGER_LENGTH + _INTEGER.pack(value)
     content = value.encode() if isinstance(value, str) else value
@@ -33,7 +33,7 @@ def encode_field(value: Field) -> bytes:
 
 
 def encode_each(numbers: Integers, before: bytes = b"") -> EqualParts:
-    """`before` and the field of a number, for each of them."""
+    """Encode a number as a field behind `before`, for each of the numbers."""
     return EqualParts.of_integers(before + _INTEGER_LENGTH, numbers)
 
 
@@ -43,5 +43,5 @@ def digest_of(*fields: Field) -> bytes:
 
 
 def binding_digest(*fields: Field) -> bytes:
-    """Digest of the exact, platform-independent data a draw is applied to."""
+    """Return a 32-byte digest of fields, such as the exact data that a draw is applied to."""
     return blake2b(encode_fields(*fields), digest_size=32).digest()

@@ -36,7 +36,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 def fresh_state(key_bytes: int) -> Words:
-    """Before the first block, for a key of so many bytes."""
+    """Return the state before the first block, for a key of so many bytes."""
     state = _IV.copy()
     state[0] ^= np.uint64(0x01010000 ^ key_bytes << 8 ^ 8 * DIGEST_WORDS)
     return state
@@ -62,25 +62,8 @@ def _mixed(
 
 
 @part
-def _round(
-    work: _Sixteen,
-    m0: np.uint64,
-    m1: np.uint64,
-    m2: np.uint64,
-    m3: np.uint64,
-    m4: np.uint64,
-    m5: np.uint64,
-    m6: np.uint64,
-    m7: np.uint64,
-    m8: np.uint64,
-    m9: np.uint64,
-    m10: np.uint64,
-    m11: np.uint64,
-    m12: np.uint64,
-    m13: np.uint64,
-    m14: np.uint64,
-    m15: np.uint64,
-) -> _Sixteen:
+def _round(work: _Sixteen, message: _Sixteen) -> _Sixteen:
+    m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15 = message
     a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = work
     a0, b0, c0, d0 = _mixed(a0, b0, c0, d0, m0, m1)
     a1, b1, c1, d1 = _mixed(a1, b1, c1, d1, m2, m3)
@@ -95,7 +78,8 @@ def _round(
 
 @part
 def compress(state: Words, message: Words, first: int, absorbed: int, is_last: bool) -> None:
-    """Absorb the block of `message` that begins at word `first`; `absorbed` counts its bytes too.
+    """Absorb the block of `message` that begins at word `first`; `absorbed` counts its bytes
+    too.
 
     Everything is written out, so that all of it can stay in registers.
     """
@@ -112,26 +96,26 @@ def compress(state: Words, message: Words, first: int, absorbed: int, is_last: b
     ended = _IV[6] ^ _ALL if is_last else _IV[6]
     old = (state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7])
     work: _Sixteen = (*old, _IV[0], _IV[1], _IV[2], _IV[3], counted, _IV[5], ended, _IV[7])
-    work = _round(work, m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15)
-    work = _round(work, m14, m10, m4, m8, m9, m15, m13, m6, m1, m12, m0, m2, m11, m7, m5, m3)
-    work = _round(work, m11, m8, m12, m0, m5, m2, m15, m13, m10, m14, m3, m6, m7, m1, m9, m4)
-    work = _round(work, m7, m9, m3, m1, m13, m12, m11, m14, m2, m6, m5, m10, m4, m0, m15, m8)
-    work = _round(work, m9, m0, m5, m7, m2, m4, m10, m15, m14, m1, m11, m12, m6, m8, m3, m13)
-    work = _round(work, m2, m12, m6, m10, m0, m11, m8, m3, m4, m13, m7, m5, m15, m14, m1, m9)
-    work = _round(work, m12, m5, m1, m15, m14, m13, m4, m10, m0, m7, m6, m3, m9, m2, m8, m11)
-    work = _round(work, m13, m11, m7, m14, m12, m1, m3, m9, m5, m0, m15, m4, m8, m6, m2, m10)
-    work = _round(work, m6, m15, m14, m9, m11, m3, m0, m8, m12, m2, m13, m7, m1, m4, m10, m5)
-    work = _round(work, m10, m2, m8, m4, m7, m6, m1, m5, m15, m11, m9, m14, m3, m12, m13, m0)
-    work = _round(work, m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15)
-    work = _round(work, m14, m10, m4, m8, m9, m15, m13, m6, m1, m12, m0, m2, m11, m7, m5, m3)
+    work = _round(work, (m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15))
+    work = _round(work, (m14, m10, m4, m8, m9, m15, m13, m6, m1, m12, m0, m2, m11, m7, m5, m3))
+    work = _round(work, (m11, m8, m12, m0, m5, m2, m15, m13, m10, m14, m3, m6, m7, m1, m9, m4))
+    work = _round(work, (m7, m9, m3, m1, m13, m12, m11, m14, m2, m6, m5, m10, m4, m0, m15, m8))
+    work = _round(work, (m9, m0, m5, m7, m2, m4, m10, m15, m14, m1, m11, m12, m6, m8, m3, m13))
+    work = _round(work, (m2, m12, m6, m10, m0, m11, m8, m3, m4, m13, m7, m5, m15, m14, m1, m9))
+    work = _round(work, (m12, m5, m1, m15, m14, m13, m4, m10, m0, m7, m6, m3, m9, m2, m8, m11))
+    work = _round(work, (m13, m11, m7, m14, m12, m1, m3, m9, m5, m0, m15, m4, m8, m6, m2, m10))
+    work = _round(work, (m6, m15, m14, m9, m11, m3, m0, m8, m12, m2, m13, m7, m1, m4, m10, m5))
+    work = _round(work, (m10, m2, m8, m4, m7, m6, m1, m5, m15, m11, m9, m14, m3, m12, m13, m0))
+    work = _round(work, (m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15))
+    work = _round(work, (m14, m10, m4, m8, m9, m15, m13, m6, m1, m12, m0, m2, m11, m7, m5, m3))
     for word in range(8):
         state[word] = old[word] ^ work[word] ^ work[word + 8]
 
 
 @part
 def absorb_from(state: Words, message: Words, first_block: int, until: int, before: int) -> int:
-    """Absorb whole blocks that end before byte `until`, of which the last one is never part; the
-    number of the block that follows. `before` bytes were absorbed before the message."""
+    """Absorb whole blocks that end before byte `until`, of which the last one is never part. Return
+    the number of the block that follows. `before` bytes were absorbed before the message."""
     block = first_block
     while (block + 1) * BLOCK_BYTES < until:
         compress(state, message, block * BLOCK_WORDS, before + (block + 1) * BLOCK_BYTES, False)

@@ -22,13 +22,13 @@ _ODD_PARTS = np.array([1.0 / (2 * term + 1) for term in range(SERIES_TERMS + 1)]
 
 @inlined
 def charge_up_to(ratio: float, largest: float, at_most: int) -> int:
-    """`charge_of_ratio`, but not more than `at_most`, which is what the `largest` ratio costs."""
+    """Count like `charge_of_ratio`, up to `at_most`, which is the charge of the `largest` ratio."""
     return at_most if ratio >= largest else min(_units(ratio), at_most)
 
 
 @inlined
 def bit_length(number: int) -> int:
-    """`bit_lengths`."""
+    """Count like `bit_lengths`."""
     return math.frexp(float(number))[1]
 
 
@@ -52,13 +52,13 @@ def _units(ratio: float) -> int:
 
 @inlined
 def spent_after(spent: int, units: int) -> int:
-    """`add_spent`."""
+    """Add like `add_spent`."""
     return min(spent + units, LARGEST_SPENT)
 
 
 @inlined
 def extended(history: np.uint64, event: int) -> np.uint64:
-    """The digest after one more event."""
+    """Return the digest after one more event, like `release_digest.extended`."""
     mixed = (history ^ (np.uint64(event) * SECOND)) + GOLDEN
     mixed = (mixed ^ (mixed >> np.uint64(30))) * FIRST
     mixed = (mixed ^ (mixed >> np.uint64(27))) * SECOND

@@ -28,7 +28,7 @@ _FIXED_BYTES = 64
 
 @dataclass(frozen=True)
 class Absorbed:
-    """BLAKE2b after a key and the prefix of a scope. Whoever has it can draw: it is never shown."""
+    """Hold BLAKE2b after a key and the prefix of a scope. It can draw, so it is never shown."""
 
     state: Words = field(repr=False)
     before: int
@@ -36,7 +36,7 @@ class Absorbed:
 
     @classmethod
     def of(cls, key: bytes, prefix: bytes) -> "Absorbed":
-        """More bytes must follow."""
+        """Absorb whole blocks of key and prefix; more bytes must follow."""
         content = key.ljust(BLOCK_BYTES, b"\0") + prefix
         blocks = len(content) // BLOCK_BYTES
         state = fresh_state(len(key))
@@ -46,7 +46,7 @@ class Absorbed:
 
 @dataclass(frozen=True)
 class Joined:
-    """Many strings of bytes as one, and where each of them ends."""
+    """Hold many strings of bytes as one, and where each of them ends."""
 
     content: Bytes
     ends: Integers
@@ -54,7 +54,7 @@ class Joined:
 
     @classmethod
     def of(cls, parts: Sequence[bytes]) -> "Joined":
-        """In order."""
+        """Join strings in their order."""
         if isinstance(parts, EqualParts):
             rows, length = parts.table.shape
             return cls(parts.table.ravel(), np.arange(1, rows + 1) * length, length)
@@ -63,7 +63,7 @@ class Joined:
 
 
 class DrawColumns(NamedTuple):
-    """What the draws of many rows are made of, as compiled code takes it, and room for one of them.
+    """Hold the columns that the draws of many rows are made of, and room for one draw.
 
     `message` begins with what is common to all: `begin` bytes that a prefix left over. Whoever has
     it can draw: it is never shown.
@@ -81,7 +81,7 @@ class DrawColumns(NamedTuple):
 
     @classmethod
     def of(cls, prefix: Absorbed, keys: Joined, positions: Joined, *longest: int) -> "DrawColumns":
-        """For rows of keys and positions, with more parts that are no longer than these."""
+        """Make columns for rows of keys and positions, and room for more parts of these lengths."""
         message = _message(prefix, keys.longest, positions.longest, *longest)
         word = np.empty(DIGEST_WORDS, dtype=np.uint64)
         rows = keys.content, keys.ends, positions.content, positions.ends
@@ -100,7 +100,7 @@ def draw_words(
     coordinates: int,
     blocks: int,
 ) -> Words:
-    """`(rows, coordinates, 8 blocks)`; `purpose` is an encoded field."""
+    """Return words `(rows, coordinates, 8 blocks)`; `purpose` is an encoded field."""
     words = np.empty((len(keys.ends), coordinates, DIGEST_WORDS * blocks), dtype=np.uint64)
     columns = DrawColumns.of(prefix, keys, positions, len(purpose), bindings.longest)
     common = np.empty(DIGEST_WORDS, dtype=np.uint64)
@@ -109,7 +109,7 @@ def draw_words(
 
 
 def draw_digests(prefix: Absorbed, contents: Joined) -> Words:
-    """`(contents, 8)`: a digest of each, as one encoded field."""
+    """Return digests `(contents, 8)`, of each content as one encoded field."""
     digests = np.empty((len(contents.ends), DIGEST_WORDS), dtype=np.uint64)
     message = _message(prefix, contents.longest)
     before, begin = prefix.before, len(prefix.rest)
@@ -118,13 +118,12 @@ def draw_digests(prefix: Absorbed, contents: Joined) -> Words:
 
 
 def bytes_of(content: bytes) -> NDArray[np.uint8]:
-    """As compiled code takes them."""
+    """Return bytes as compiled code takes them."""
     return np.frombuffer(content, dtype=np.uint8)
 
 
 def _message(prefix: Absorbed, *longest: int) -> Words:
-    """Room for a message whose parts are no longer than these; what is left of the prefix is there
-    already."""
+    """Make room for a message with parts of these lengths, behind the rest of the prefix."""
     begin = len(prefix.rest)
     blocks = (begin + sum(longest) + _FIXED_BYTES) // BLOCK_BYTES + 1
     message = np.zeros(blocks * BLOCK_WORDS, dtype=np.uint64)
@@ -134,7 +133,7 @@ def _message(prefix: Absorbed, *longest: int) -> Words:
 
 @part
 def put_size(text: Bytes, at: int, size: int) -> int:
-    """A length, or a block number, in four bytes; where it ends."""
+    """Write a length, or a block number, in four bytes; return where it ends."""
     for place in range(4):
         text[at + place] = (size >> (8 * place)) & 255
     return at + 4
@@ -142,7 +141,7 @@ def put_size(text: Bytes, at: int, size: int) -> int:
 
 @part
 def put_bytes(text: Bytes, at: int, content: Bytes, begin: int, end: int) -> int:
-    """A copy of some bytes; where it ends. (Indices without sign are not checked for one.)"""
+    """Copy some bytes; return where the copy ends. (Indices without sign are not checked.)"""
     target, source = np.uint64(at), np.uint64(begin)
     for place in range(np.uint64(end - begin)):
         text[target + place] = content[source + place]
@@ -151,7 +150,7 @@ def put_bytes(text: Bytes, at: int, content: Bytes, begin: int, end: int) -> int
 
 @part
 def put_field(text: Bytes, at: int, content: Bytes, ends: Integers, number: int) -> int:
-    """One of several strings, with its length; where it ends."""
+    """Write one of several strings with its length; return where it ends."""
     begin = ends[number - 1] if number > 0 else 0
     at = put_size(text, at, ends[number] - begin)
     return put_bytes(text, at, content, begin, ends[number])
@@ -159,7 +158,7 @@ def put_field(text: Bytes, at: int, content: Bytes, ends: Integers, number: int)
 
 @part
 def put_coordinate(text: Bytes, at: int, coordinate: int) -> int:
-    """An integer field: eight bytes, the highest first; where it ends."""
+    """Write an integer field, eight bytes with the highest first; return where it ends."""
     at = put_size(text, at, 8)
     for place in range(8):
         text[at + place] = (coordinate >> (56 - 8 * place)) & 255
@@ -168,7 +167,7 @@ def put_coordinate(text: Bytes, at: int, coordinate: int) -> int:
 
 @part
 def _put_place(columns: DrawColumns, row: int, purpose: Bytes, coordinate: int) -> int:
-    """Everything that comes before what a draw is bound to; where it ends."""
+    """Write everything that comes before the binding of a draw; return where it ends."""
     text = columns.message.view(np.uint8)
     at = put_field(text, columns.begin, columns.keys, columns.key_ends, row)
     at = put_field(text, at, columns.positions, columns.position_ends, row)
@@ -186,7 +185,7 @@ def bound_word(
     item: int,
     history: np.uint64,
 ) -> np.uint64:
-    """The first word of a row, bound to one of some digests and to a history."""
+    """Return the first word of a row, bound to one of some digests and to a history."""
     text, word = columns.message.view(np.uint8), columns.word
     at = _put_place(columns, row, purpose, 0)
     at = put_size(text, at, digest_bytes + HISTORY_BYTES)

@@ -1,4 +1,5 @@
-"""Bounds below the sum of what several releases let out, and zero-concentrated figures.
+"""Bound several releases below the sum of what each spends, and convert zero-concentrated
+figures.
 
 Claim. `advanced`: with probability at least 1 - delta, releases of one stream by one Sequence
 Information Privacy (SIP) mechanism, with epsilons fixed in advance, leak at most the result,
@@ -34,7 +35,7 @@ _TINY = 1e-300
 
 
 def advanced(epsilons: Sequence[float], delta: float) -> float:
-    """The corrected advanced composition of SIP releases, never above their sum, in nats.
+    """Return the corrected advanced composition of SIP releases in nats, never above their sum.
 
     For epsilons fixed in advance and relative to the model only: with probability `delta` a stream
     leaks more than this, and up to the sum.
@@ -49,7 +50,8 @@ def advanced(epsilons: Sequence[float], delta: float) -> float:
 
 
 def largest_window_sum(charges: Sequence[int], window: int) -> int:
-    """The most that any `window` consecutive positions cost, exactly; fewer positions count whole.
+    """Return the largest sum over any `window` consecutive positions, exactly; fewer positions
+    count whole.
 
     `charges` are integers, such as units of 2^-40 nat, one for each position in order.
     """
@@ -65,7 +67,8 @@ def largest_window_sum(charges: Sequence[int], window: int) -> int:
 
 
 def delta_of_zcdp(rho: float, epsilon: float) -> float:
-    """A delta for which rho-zCDP is (epsilon, delta)-DP: the tight conversion, rounded up.
+    """Return a delta for which rho-zCDP is (epsilon, delta)-DP: the tight conversion,
+    rounded up.
 
     The minimum over alpha > 1 of exp((alpha-1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha/(alpha-1).
     Every alpha gives a bound, so that an inexact minimum is one too.
@@ -87,7 +90,7 @@ def delta_of_zcdp(rho: float, epsilon: float) -> float:
 
 
 def epsilon_of_zcdp(rho: float, delta: float) -> float:
-    """An epsilon for which rho-zCDP is (epsilon, delta)-DP: the tight conversion, rounded up."""
+    """Return an epsilon for which rho-zCDP is (epsilon, delta)-DP: tight, rounded up."""
     _require_nats("rho", rho)
     _require_probability(delta)
 
@@ -101,7 +104,7 @@ def epsilon_of_zcdp(rho: float, delta: float) -> float:
 
 
 def _smallest(holds: Callable[[float], bool], enough: float) -> float:
-    """The smallest positive number for which `holds`, from above; it must hold for `enough`."""
+    """Return the smallest positive number for which `holds`; it must hold for `enough`."""
     low, high = _TINY, enough
     for _ in range(_HALVINGS):
         middle = sqrt(low) * sqrt(high)

@@ -1,4 +1,4 @@
-"""Whole numbers where a configuration declares a float: `epsilon=1` is `epsilon=1.0`.
+"""Take whole numbers where a configuration declares a float: `epsilon=1` is `epsilon=1.0`.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)

@@ -13,11 +13,11 @@ LARGEST_FIRST = np.dtype(">i8")
 
 
 class EqualParts(Sequence[bytes]):
-    """The rows of a table of bytes.
+    """Present the rows of a table of bytes as a sequence of bytes.
 
     >>> parts = EqualParts.of_integers(b"at ", np.array([1, 258]))
-    >>> len(parts), parts[1][-2:], [part[-1] for part in parts]
-    (2, b'\\x01\\x02', [1, 2])
+    >>> len(parts), parts[1][-2:].hex(), [part[-1] for part in parts]
+    (2, '0102', [1, 2])
     """
 
     def __init__(self, table: NDArray[np.uint8]) -> None:
@@ -25,7 +25,7 @@ class EqualParts(Sequence[bytes]):
 
     @classmethod
     def of_integers(cls, prefix: bytes, numbers: Integers) -> "EqualParts":
-        """A prefix and eight bytes, the highest first, for each number."""
+        """Make a prefix and eight bytes, the highest first, for each number."""
         table = np.empty((len(numbers), len(prefix) + LARGEST_FIRST.itemsize), dtype=np.uint8)
         table[:, : len(prefix)] = np.frombuffer(prefix, dtype=np.uint8)
         table[:, len(prefix) :] = numbers.astype(LARGEST_FIRST)[:, None].view(np.uint8)
@@ -52,7 +52,7 @@ class EqualParts(Sequence[bytes]):
 
 
 def column_of(numbers: Sequence[int]) -> Integers:
-    """A range, or a list, of integers.
+    """Turn a range, or a list, of integers into an array.
 
     >>> column_of(range(3, 6)).tolist(), column_of([3, 5]).tolist()
     ([3, 4, 5], [3, 5])

@@ -1,4 +1,4 @@
-"""What a configured mechanism promises, as data; sentences are written from it elsewhere."""
+"""Promises of configured mechanisms, as data; sentences are written from them elsewhere."""
 
 from dataclasses import dataclass, replace
 from math import inf, nextafter
@@ -25,7 +25,7 @@ Kept = Literal["presence", "offset", "timestamp"]
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two inputs that are hard to tell apart: in what of one person, or stream, they may differ.
+    """Define the neighbouring relation: in what of one person, or stream, two inputs may differ.
 
     The extent of it is the `per` of the guarantee. `kept`: what is the same for every record; a
     record whose presence is not kept may be added or removed.
@@ -39,14 +39,14 @@ class Neighbours:
 
     @property
     def bins(self) -> int:
-        """How many bins of a tick one change moves at most: it takes a person from one to another,
-        unless no contribution takes the place of another one."""
+        """Return the most bins of a tick that one change moves. It takes a person from one bin to
+        another, unless no contribution takes the place of another one."""
         return 1 if self.change == "presence" else 2
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a configured mechanism promises, as data.
+    """State the promise of a configured mechanism as data.
 
     `epsilon` is in nats. It and both deltas hold per `per`; `window` counts ticks where that is a
     window or a period, each of `tick_milliseconds`, aligned to 1970; None: ticks have no length in
@@ -76,13 +76,13 @@ class Guarantee:
 
     @property
     def total_delta(self) -> float:
-        """The delta to state: with that of finite precision, rounded up."""
+        """Return the delta to state: with that of finite precision, rounded up."""
         if self.finite_precision_delta == 0.0:
             return self.delta
         return min(1.0, nextafter(self.delta + self.finite_precision_delta, inf))
 
     def of_releases(self, number: int | None) -> "Guarantee":
-        """The deltas of so many releases instead of one; None: nobody knows of how many."""
+        """Return the promise with the deltas of so many releases; None: of any number."""
         if number is None:
             none = replace(self, delta=0.0, finite_precision_delta=0.0)
             return replace(none, delta_per_release=self.total_delta)

@@ -1,46 +1,36 @@
-"""Releases that stand alone: nothing is remembered of a stream but what it spent, and every release
-costs the same. Several positions of a stream are then one step of as many rows.
-"""
+"""Releases that stand alone: several positions of a stream are one step of as many rows."""
 
-from abc import ABC, abstractmethod
+from abc import ABC
 
 import numpy as np
 
 from fugu.operators.budget_units import LARGEST_SPENT, add_spent
-from fugu.operators.mechanism import Array, Draws, Inputs, Integers, Releases, Run, State
+from fugu.operators.mechanism import (
+    Array,
+    ChargingRunningMechanism,
+    Draws,
+    Inputs,
+    Integers,
+    Releases,
+    Run,
+    State,
+)
 from fugu.operators.multi_step import occurrences
 
 
-class IndependentReleases(ABC):
-    """What mechanisms share whose `step` looks at nothing that came before."""
-
-    @property
-    @abstractmethod
-    def largest_charge(self) -> int:
-        """What every release costs."""
-
-    @abstractmethod
-    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Advance every row by one position."""
+class IndependentReleases(ChargingRunningMechanism, ABC):
+    """Release by a `step` that depends on nothing that came before, at a constant charge."""
 
     def start(self, rows: int) -> State:
-        """Nothing is remembered but what was spent."""
         return {"spent": np.zeros(rows, dtype=np.int64)}
 
     @property
     def runs(self) -> bool:
-        """No release depends on another one."""
         return True
 
     def run(
-        self,
-        state: State,
-        rows: Integers,
-        inputs: Inputs,
-        draws: Draws,
-        total: int | None = None,
+        self, state: State, rows: Integers, inputs: Inputs, draws: Draws, total: int | None = None
     ) -> Run:
-        """One step of all positions; see `RunningMechanism`."""
         charge, spent = self.largest_charge, state["spent"]
         affordable = np.full(len(spent), len(rows))
         if total is not None:
@@ -55,11 +45,9 @@ class IndependentReleases(ABC):
         return Run(after, releases, ledger, paid)
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
-        """A position without a release changes nothing."""
         return dict(state), Releases(instead)
 
     def next_charge(self, state: State) -> Integers:
-        """Every release costs the same."""
         return np.full(len(state["spent"]), self.largest_charge, dtype=np.int64)
 
     def _spent_after(self, state: State) -> State:

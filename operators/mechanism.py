@@ -29,7 +29,7 @@ None, so that a state is bytes."""
 
 @dataclass(frozen=True)
 class Inputs:
-    """One position of each of several distinct streams.
+    """Hold one position of each of several distinct streams.
 
     `values` holds what the mechanism's domain asks for: symbol indices `(rows,)`, fixed-point
     numbers `(rows,)`, integer vectors `(rows, coordinates)`, or payloads `(rows,)`, objects that
@@ -40,7 +40,7 @@ class Inputs:
 
 
 class Kind(IntEnum):
-    """What a release is."""
+    """Name the kinds of releases."""
 
     FRESH = 0
     """It was drawn for this position."""
@@ -55,10 +55,10 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Releases:
-    """What is let out, row by row: the value, public annotations about it, and its `Kind`.
+    """Hold releases row by row: the value, public annotations about it, and its `Kind`.
 
-    Annotations and kinds depend on releases and public parameters only, never on the private
-    input. Without `kinds` every release is fresh.
+    Annotations and kinds depend on releases and public parameters only, never on the private input.
+    Without `kinds` every release is fresh.
     """
 
     values: Array
@@ -67,22 +67,21 @@ class Releases:
 
 
 class Draws(Protocol):
-    """Randomness for one `step`: words that are a function of who asks for what."""
+    """Provide randomness for one `step`: words that are a function of who asks for what."""
 
     def words(
         self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
     ) -> Words:
-        """Uniform 64-bit words, shape `(rows, coordinates, count)`.
+        """Return uniform 64-bit words, shape `(rows, coordinates, count)`.
 
         `purpose` separates draws of one step; `binding` holds, per row, a digest of the exact data
         that the draw is applied to (`fugu.operators.randomness.binding_digest`).
         """
-        ...
 
 
 @dataclass(frozen=True)
 class Run:
-    """What came of several positions of several streams; see `RunningMechanism`.
+    """Hold the results of several positions of several streams; see `RunningMechanism`.
 
     `ledger` holds, position by position, the columns that levels are made of
     (`ExhaustibleMechanism`), as they were after it. What is not `paid` for was not released.
@@ -96,7 +95,7 @@ class Run:
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """A frozen dataclass; every derived table is computed once.
+    """Turn private inputs into releases; a frozen dataclass that computes each table once.
 
     `kind` is its name in pipeline files; `implementation` goes up when the same configuration
     begins to give other releases.
@@ -104,59 +103,47 @@ class Mechanism(Protocol):
 
     @property
     def kind(self) -> str:
-        """The name in pipeline files."""
-        ...
+        """Return the name in pipeline files."""
 
     @property
     def implementation(self) -> int:
-        """The version of the implementation."""
-        ...
+        """Return the version of the implementation."""
 
     def start(self, rows: int) -> State:
-        """The state of `rows` streams that have released nothing yet."""
-        ...
+        """Return the state of `rows` streams that have released nothing yet."""
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Advance every row by one position; `state` is not modified."""
-        ...
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """What is promised; the first is the headline, the others are weaker or broader."""
-        ...
+        """Return the promises; the first is the headline, the others are weaker or broader."""
 
     def audit(self) -> Mapping[str, object]:
-        """Exact numbers about the configured law, for people who check."""
-        ...
+        """Return exact numbers about the configured law, for people who check."""
 
     def law_digest(self) -> bytes:
-        """32 bytes that change whenever the configured law, or its implementation, changes."""
-        ...
+        """Return 32 bytes that change with the configured law and its implementation."""
 
 
 class ChargingMechanism(Mechanism, Protocol):
-    """A mechanism whose every release has a charge that is known before the draw.
+    """Release at a charge that is known before the draw.
 
     Its state has a column `spent`, in units of 2^-40 nat.
     """
 
     @property
     def largest_charge(self) -> int:
-        """No release costs more units than this."""
-        ...
+        """Return the most units that a release costs."""
 
     @property
     def constant(self) -> int | float | Array:
-        """A value that may be published for free: a function of public parameters, of the shape
-        of one release."""
-        ...
+        """Return a public value of the shape of one release, which may be published for free."""
 
     def next_charge(self, state: State) -> Integers:
-        """What the next release of each row will cost at most, whatever it is."""
-        ...
+        """Return the most units that the next release of each row will cost, whatever it is."""
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """Move on by one position without a release; `instead` is published for free."""
-        ...
 
 
 AT_THE_END = 11
@@ -165,61 +152,50 @@ AT_THE_END = 11
 
 @runtime_checkable
 class ExhaustibleMechanism(Protocol):
-    """A mechanism whose streams can come to an end, after which they never change again."""
+    """Bring streams to an end, after which they never change again."""
 
     @property
     def lasting(self) -> tuple[str, ...]:
-        """The columns that matter after the end; all others are as at the start."""
-        ...
+        """Return the columns that matter after the end; all others are as at the start."""
 
     def exhausted(self, state: State) -> NDArray[np.bool_]:
-        """Which rows have come to their end."""
-        ...
+        """Return which rows have come to their end."""
 
     def level(self, state: State) -> Integers:
-        """How many tenths of its budget each row has spent, 0 to 10; `AT_THE_END` at its end."""
-        ...
+        """Return the tenths of its budget that each row has spent; `AT_THE_END` at its end."""
 
 
 @runtime_checkable
 class RunningMechanism(Protocol):
-    """A mechanism that can advance streams by several positions each in one call.
+    """Advance streams by several positions each in one call.
 
     It can if `runs`. Whoever uses it saves the rounds of `step` that one hot key asks for.
     """
 
     @property
     def runs(self) -> bool:
-        """Whether `run` is one call indeed, as configured and on this machine."""
-        ...
+        """Return whether `run` is one call indeed, as configured and on this machine."""
 
     def run(self, state: State, rows: Integers, inputs: Inputs, draws: Draws) -> Run:
-        """Bit for bit what rounds of `step` give: position i is one of row `rows[i]`, those of one
-        row are in order, and `inputs` and `draws` have an entry for each. `state` has every row
-        once, and is not modified."""
-        ...
+        """Return what rounds of `step` give, bit for bit. Position i is one of row `rows[i]`, those
+        of one row are in order, and `inputs` and `draws` have an entry for each. `state` has every
+        row once, and is not modified."""
 
 
 @runtime_checkable
 class ChargingRunningMechanism(ChargingMechanism, RunningMechanism, Protocol):
-    """A mechanism that can stop where the money of a row ends, too."""
+    """Run until the budget of a row ends."""
 
     def run(
-        self,
-        state: State,
-        rows: Integers,
-        inputs: Inputs,
-        draws: Draws,
-        total: int | None = None,
+        self, state: State, rows: Integers, inputs: Inputs, draws: Draws, total: int | None = None
     ) -> Run:
-        """With `total`, a row ends for good at the first position whose `next_charge` would take
-        its `spent` above that: from there on its positions are not paid for."""
-        ...
+        """Run, with `total`, until a row ends for good: at the first position whose `next_charge`
+        would take its `spent` above `total`. From there on its positions are not paid for."""
 
 
 @runtime_checkable
 class TimedMechanism(Protocol):
-    """A mechanism to which the time between two positions of a stream may matter.
+    """Take the time between two positions of a stream into account.
 
     It does if `tick_milliseconds` is not None. Then whoever advances a stream, or reads its
     releases, calls `elapse` before each position.
@@ -227,49 +203,43 @@ class TimedMechanism(Protocol):
 
     @property
     def tick_milliseconds(self) -> int | None:
-        """How long a tick is in event time; None: time does not matter."""
-        ...
+        """Return the length of a tick in event time; None: time does not matter."""
 
     def elapse(self, state: State, ticks: Integers) -> State:
         """Bring every row to the tick of its next position, which is the whole number of ticks
         from 1970 to its event time; `state` is not modified. Times are public."""
-        ...
 
 
 @runtime_checkable
 class HoldingMechanism(Protocol):
-    """A mechanism that holds positions back until enough of them can be released together.
+    """Hold positions back until enough of them can be released together.
 
     Its state has a column `releases`: how many of them a stream has released.
     """
 
     def holding(self, state: State) -> NDArray[np.bool_]:
         """Return which rows hold something back."""
-        ...
 
     def finish(self, state: State, draws: Draws) -> tuple[State, Releases]:
         """Release what is held back of streams that have come to an end; `state` is not modified.
         No position of `draws` is one that `step` was called with. A stream may go on later."""
-        ...
 
 
 @runtime_checkable
 class ChangeableMechanism(Protocol):
-    """A mechanism whose public rules may change while its streams run."""
+    """Change public rules while streams run."""
 
     def after_change(self, state: State, change: bytes) -> State:
-        """Every row, after a change that its next position, or a later one, is the first to know
-        of; `state` is not modified. Raises `ValueError` where it cannot be."""
-        ...
+        """Return every row after a change that its next position, or a later one, is the first to
+        know of. `state` is not modified. Raises `ValueError` where the change is impossible."""
 
     def explained(self, state: State, change: bytes) -> str:
-        """What `after_change` makes of it, in words: rules are public."""
-        ...
+        """Explain the effect of `after_change` in words: rules are public."""
 
 
 @runtime_checkable
 class EnumerableMechanism(Mechanism, Protocol):
-    """A mechanism whose inputs and releases are indices, few enough to write its law down.
+    """Take and release indices that are few enough to write the law down.
 
     Audits follow every sequence of releases with it (`operators.auditing.enumeration`) and compare
     it with what `step` draws (`fugu.operators.auditing.step_check`).
@@ -277,26 +247,21 @@ class EnumerableMechanism(Mechanism, Protocol):
 
     @property
     def outcomes(self) -> tuple[int, int]:
-        """How many inputs and how many releases there are; `(0, 0)` where they are not finite."""
-        ...
+        """Return the numbers of inputs and of releases; `(0, 0)` where they are not finite."""
 
     def release_law(self, state: State) -> Floats:
-        """P(release given input) of the next position, `(rows, inputs, releases)`."""
-        ...
+        """Return P(release given input) of the next position, `(rows, inputs, releases)`."""
 
     def follow(self, state: State, released: Integers) -> State:
-        """The state after these releases: what `step` returns when it draws them."""
-        ...
+        """Return the state after these releases: what `step` returns when it draws them."""
 
 
 @runtime_checkable
 class RepeatingMechanism(EnumerableMechanism, Protocol):
-    """A mechanism that decides by itself to repeat, so that a release is a value *and* a kind."""
+    """Decide by itself to repeat, so that a release is a value *and* a kind."""
 
     def outcome_of(self, releases: Releases) -> Integers:
-        """The number of each release in `release_law`."""
-        ...
+        """Return the number of each release in `release_law`."""
 
     def published(self, outcomes: Integers) -> Releases:
-        """Values and kinds of releases with these numbers."""
-        ...
+        """Return the values and kinds of releases with these numbers."""

@@ -1,17 +1,17 @@
-"""Several positions of one row in one call: what runs and rounds have in common.
+"""Run several positions of one row in one call, or in rounds of steps.
 
 A *run* advances streams by several positions each (`RunningMechanism`). A *round* is a `step` of
 distinct rows. Rounds are what a run must equal, bit for bit, and what it falls back to.
 """
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 
 from fugu.operators.columns import copied, put, taken
 from fugu.operators.mechanism import (
     Array,
+    ChargingMechanism,
     Draws,
     Inputs,
     Integers,
@@ -24,25 +24,13 @@ from fugu.operators.mechanism import (
 from fugu.operators.randomness import draws_of
 
 
-class Stepping(Protocol):
-    """What rounds need of a `ChargingMechanism`."""
-
-    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Advance every row by one position."""
-        ...
-
-    def next_charge(self, state: State) -> Integers:
-        """What the next release of each row will cost at most."""
-        ...
-
-
 def running(mechanism: Mechanism) -> RunningMechanism | None:
-    """The mechanism, if it advances a row by several positions in one call."""
+    """Return the mechanism if it advances a row by several positions in one call."""
     return mechanism if isinstance(mechanism, RunningMechanism) and mechanism.runs else None
 
 
 def occurrences(rows: Integers) -> Integers:
-    """How often the row of each position came before.
+    """Count the earlier positions of the row of each position.
 
     >>> occurrences(np.array([7, 3, 7, 7, 3])).tolist()
     [0, 0, 1, 2, 1]
@@ -58,7 +46,7 @@ def occurrences(rows: Integers) -> Integers:
 
 
 def rounds_of_distinct_rows(rows: Integers) -> Iterator[Integers]:
-    """Indices of the first occurrence of every row, then of the second, ...
+    """Yield the indices of the first occurrence of every row, then of the second, and so on.
 
     One empty round stands for an empty batch.
 
@@ -74,14 +62,14 @@ def rounds_of_distinct_rows(rows: Integers) -> Iterator[Integers]:
 
 
 def run_in_rounds(
-    mechanism: Stepping,
+    mechanism: ChargingMechanism,
     state: State,
     rows: Integers,
     inputs: Inputs,
     draws: Draws,
     total: int | None = None,
 ) -> Run:
-    """A run of steps, for draws and machines that know no other one."""
+    """Run steps in rounds, for draws and machines that know no other way."""
     state = copied(state)
     ended = np.zeros(len(state["spent"]), dtype=bool)
     paid = np.zeros(len(rows), dtype=bool)
@@ -104,7 +92,7 @@ def run_in_rounds(
 
 
 def _joined(parts: list[tuple[Integers, Releases]], positions: int) -> Releases:
-    """Releases of rounds at their positions; what was not released is zero."""
+    """Place the releases of rounds at their positions; positions without a release are zero."""
 
     def placed(columns: list[Array]) -> Array:
         whole = np.zeros((positions, *columns[0].shape[1:]), dtype=columns[0].dtype)

@@ -1,107 +1,64 @@
-"""Deterministic, replay-safe randomness: every word is a keyed hash of who asks for what.
-
-Word layout (a wire format; changing it changes every release):
-
-    block b = BLAKE2b-512(key = secret, data = context ‖ u32le(b)), read as 8 little-endian words
-    context = the fields below, each as u32le(length) ‖ bytes, hence injective
-        "fugu-words-v1", key epoch, pipeline, operator, configuration version, law digest,
-        stream key, position, purpose, coordinate, binding
-
-Integers are 8-byte big-endian two's complement, text is UTF-8, `position` is itself an encoding of
-fields (for a record: topic id, partition, offset), `binding` names the exact data the draw is
-applied to: a BLAKE2b-256 digest, and what else decides the law it is compared with. Word i of a
-draw is word `i mod 8` of block `i div 8`.
-
-The same data at the same position always draws the same words; other data draw independent ones.
-Privacy is therefore computational: whoever holds the secret can repeat every draw.
-
-Source: noise specification section 5; the field list is the one of the design, section 4.1, plus
-the law digest, so that a changed law never meets a draw of the law before it.
-
->>> from fugu.operators.byte_fields import binding_digest
->>> secret = Secret(bytes(range(32)))
->>> secret
-Secret(hidden)
->>> scope = DrawScope(secret, pipeline="p", operator="crr", version=1, law=bytes(32))
->>> draws = scope.draws([b"alice", b"bob"], [b"position 7", b"position 8"])
->>> bindings = [binding_digest(3), binding_digest(0)]
->>> words = draws.words("release", bindings, count=2)
->>> words.shape, bool((words == draws.words("release", bindings, count=2)).all())
-((2, 1, 2), True)
-"""
+"""Deterministic, replay-safe randomness."""
 
 import struct
-from binascii import hexlify
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.operators import compiled
 from fugu.operators.byte_fields import Field, encode_each, encode_field, encode_fields
 from fugu.operators.equal_parts import EqualParts, column_of
+from fugu.operators.keyed_prefix import RELEASE_ID_BYTES as RELEASE_ID_BYTES
+from fugu.operators.keyed_prefix import RELEASE_IDS_PER_BLOCK as RELEASE_IDS_PER_BLOCK
+from fugu.operators.keyed_prefix import WORTH_COMPILING as WORTH_COMPILING
+from fugu.operators.keyed_prefix import KeyedPrefix as KeyedPrefix
+from fugu.operators.keyed_prefix import names_in
 from fugu.operators.mechanism import Draws, Integers, Words
 from fugu.operators.secret import Secret
 
 if TYPE_CHECKING:
-    from fugu.operators.compiled_keyed_words import Absorbed, Joined
+    from fugu.operators.compiled_keyed_words import Joined
 
 WORDS_PER_BLOCK = 8
-RELEASE_IDS_PER_BLOCK = 4
-RELEASE_ID_BYTES = 16
-
-WORTH_COMPILING = 16
-"""Fewer blocks are hashed sooner than a compiled function is called."""
 
 _length = struct.Struct("<I").pack
 
 
-class KeyedPrefix:
-    """A key and the fields that many hashes begin with, absorbed once; never shown."""
-
-    def __init__(self, secret: Secret, *fields: Field) -> None:
-        self.hasher = secret.hasher(*fields)
-        self._secret, self._fields = secret, fields
-
-    def __repr__(self) -> str:
-        return "KeyedPrefix(hidden)"
-
-    def __reduce__(self) -> str:
-        raise TypeError("what a secret was absorbed into is never stored")
-
-    @cached_property
-    def compiled(self) -> "Absorbed":
-        """The same for `fugu.operators.compiled`."""
-        from fugu.operators.compiled_keyed_words import Absorbed
-
-        return Absorbed.of(self._secret.reveal(), encode_fields(*self._fields))
-
-    def digests_of(self, contents: Sequence[bytes]) -> bytes:
-        """The digest of the prefix and one more field, 64 bytes each."""
-        if len(contents) >= WORTH_COMPILING and compiled.available():
-            from fugu.operators.compiled_keyed_words import Joined, draw_digests
-
-            return draw_digests(self.compiled, Joined.of(contents)).tobytes()
-        digests = []
-        for content in contents:
-            hasher = self.hasher.copy()
-            hasher.update(encode_field(content))
-            digests.append(hasher.digest())
-        return b"".join(digests)
-
-    def names_of(self, contents: Sequence[bytes]) -> list[bytes]:
-        """The first part of each digest as 32 hexadecimal digits."""
-        parts = _names(self.digests_of(contents))
-        names: list[bytes] = parts[::RELEASE_IDS_PER_BLOCK].tolist()
-        return names
-
-
 @dataclass(frozen=True)
 class DrawScope:
-    """Everything about a draw that stays the same while a pipeline runs."""
+    """Hold everything about draws that stays the same while a pipeline runs.
+
+    Every word is a keyed hash of who asks for what, so draws are deterministic and safe to replay.
+
+    Word layout (a wire format; changing it changes every release):
+
+        block b = BLAKE2b-512(key = secret, data = context ‖ u32le(b)), as 8 little-endian words
+        context = the fields below, each as u32le(length) ‖ bytes, hence injective
+            "fugu-words-v1", key epoch, pipeline, operator, configuration version, law digest,
+            stream key, position, purpose, coordinate, binding
+
+    Integers are 8-byte big-endian two's complement, text is UTF-8, `position` is itself an encoding
+    of fields (for a record: topic id, partition, offset), `binding` names the exact data the draw
+    is applied to: a BLAKE2b-256 digest, and what else decides the law it is compared with. Word i
+    of a draw is word `i mod 8` of block `i div 8`.
+
+    The same data at the same position always draws the same words; other data draw independent
+    ones. Privacy is therefore computational: whoever holds the secret can repeat every draw.
+
+    >>> from fugu.operators.byte_fields import binding_digest
+    >>> scope = DrawScope(Secret(bytes(32)), pipeline="p", operator="crr", version=1, law=bytes(32))
+    >>> draws = scope.draws([b"alice", b"bob"], [b"position 7", b"position 8"])
+    >>> bindings = [binding_digest(3), binding_digest(0)]
+    >>> words = draws.words("release", bindings, count=2)
+    >>> words.shape, bool((words == draws.words("release", bindings, count=2)).all())
+    ((2, 1, 2), True)
+
+    Source: noise specification section 5; the field list is the one of the design, section 4.1,
+    plus the law digest, so that a changed law never meets a draw of the law before it.
+    """
 
     secret: Secret
     pipeline: str
@@ -116,13 +73,14 @@ class DrawScope:
         return KeyedPrefix(self.secret, "fugu-words-v1", self.key_epoch, *names)
 
     def draws(self, stream_keys: Sequence[bytes], positions: Sequence[bytes]) -> "KeyedDraws":
-        """The draws of one step: row i is stream `stream_keys[i]` at `positions[i]`."""
+        """Return the draws of one step: row i is stream `stream_keys[i]` at `positions[i]`."""
         return KeyedDraws(self._words_prefix, stream_keys, positions)
 
     def release_ids(
         self, purpose: str, topic: str, partition: int, offsets: Sequence[int]
     ) -> list[bytes]:
-        """Opaque public names of releases, one per source offset, 32 hexadecimal digits each.
+        """Return opaque public names of releases, one per source offset, 32 hexadecimal
+        digits each.
 
         One block names four neighbouring offsets. The law digest is left out on purpose: the same
         position released under another law must be recognised as the same release.
@@ -135,7 +93,7 @@ class DrawScope:
         is_new = np.diff(blocks, prepend=blocks[:1] - 1) != 0
         digests = prefix.digests_of(EqualParts.of_integers(b"", blocks[is_new]))
         first = (np.cumsum(is_new) - 1) * RELEASE_IDS_PER_BLOCK
-        ids: list[bytes] = _names(digests)[first + places % RELEASE_IDS_PER_BLOCK].tolist()
+        ids: list[bytes] = names_in(digests)[first + places % RELEASE_IDS_PER_BLOCK].tolist()
         return ids
 
     def _names_prefix(self, *fields: Field) -> KeyedPrefix:
@@ -159,7 +117,7 @@ class DrawScope:
         *,
         partition: int | None = None,
     ) -> list[bytes]:
-        """The same for releases that belong to a tick of an epoch of a stream: of a user in a
+        """Return names of releases that belong to a tick of an epoch of a stream: of a user in a
         partition, or of a group, which has one stream for all of them."""
         names = self.pipeline, self.operator, self.version, topic
         place = () if partition is None else (partition,)
@@ -173,18 +131,13 @@ class DrawScope:
             hasher = prefix.copy()
             hasher.update(encode_field(stream_key) + time)
             digests.append(hasher.digest()[:RELEASE_ID_BYTES])
-        ids: list[bytes] = _names(b"".join(digests)).tolist()
+        ids: list[bytes] = names_in(b"".join(digests)).tolist()
         return ids
-
-
-def _names(digests: bytes) -> NDArray[np.bytes_]:
-    """All bytes as hexadecimal digits, cut into release ids."""
-    return np.frombuffer(hexlify(digests), dtype=f"S{2 * RELEASE_ID_BYTES}")
 
 
 @dataclass(frozen=True)
 class KeyedDraws:
-    """`Draws` for rows with public positions; see the module's word layout."""
+    """Draw words for rows with public positions, in the layout of `DrawScope`."""
 
     prefix: KeyedPrefix
     stream_keys: Sequence[bytes]
@@ -199,7 +152,7 @@ class KeyedDraws:
     def words(
         self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
     ) -> Words:
-        """Uniform words, shape `(rows, coordinates, count)`."""
+        """Return uniform words, shape `(rows, coordinates, count)`."""
         if len(binding) != len(self.stream_keys):
             raise ValueError("draws need one binding for each row")
         blocks = -(-count // WORDS_PER_BLOCK)
@@ -211,7 +164,7 @@ class KeyedDraws:
 
     @cached_property
     def joined(self) -> "tuple[Joined, Joined]":
-        """Keys and positions for `fugu.operators.compiled`."""
+        """Return keys and positions for `fugu.operators.compiled`."""
         from fugu.operators.compiled_keyed_words import Joined
 
         return Joined.of(self.stream_keys), Joined.of(self.positions)
@@ -254,7 +207,7 @@ class KeyedDraws:
 
 @dataclass(frozen=True)
 class _SomeDraws:
-    """See `draws_of`."""
+    """Draw for some rows of other draws."""
 
     draws: Draws
     rows: Integers
@@ -263,7 +216,7 @@ class _SomeDraws:
     def words(
         self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
     ) -> Words:
-        """Those of all rows are drawn, and these are picked."""
+        """Draw for all rows, and pick those that are wanted."""
         bindings = dict(zip(self.rows.tolist(), binding, strict=True))
         everywhere = [bindings.get(row, b"") for row in range(self.all_rows)]
         words = self.draws.words(purpose, everywhere, coordinates=coordinates, count=count)
@@ -271,7 +224,7 @@ class _SomeDraws:
 
 
 def draws_of(draws: Draws, rows: Integers, all_rows: int) -> Draws:
-    """The draws of some of `all_rows` rows: the same words, and (if keyed) no work for others."""
+    """Return the draws of some of `all_rows` rows: the same words, without work for others."""
     if isinstance(draws, KeyedDraws):
         keys, positions, its = draws.stream_keys, draws.positions, rows.tolist()
         return replace(
@@ -281,7 +234,7 @@ def draws_of(draws: Draws, rows: Integers, all_rows: int) -> Draws:
 
 
 def unit_interval(words: Words) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """The top 53 bits of each word as an exact double in [0, 1).
+    """Return the top 53 bits of each word as an exact double in [0, 1).
 
     >>> unit_interval(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64)).tolist()
     [0.0, 0.5, 0.9999999999999999]
@@ -290,7 +243,7 @@ def unit_interval(words: Words) -> np.ndarray[tuple[int, ...], np.dtype[np.float
 
 
 def integers_below(words: Words, limits: Integers) -> Integers:
-    """floor(word * limit / 2^64), exactly, for limits from 1 to 2^32.
+    """Return floor(word * limit / 2^64), exactly, for limits from 1 to 2^32.
 
     No integer has more than one word more than another one.
 
@@ -304,12 +257,12 @@ def integers_below(words: Words, limits: Integers) -> Integers:
 
 
 def record_positions(topic: str, partition: int, offsets: Sequence[int]) -> EqualParts:
-    """Positions of releases that are triggered by source records."""
+    """Return the positions of releases that are triggered by source records."""
     return encode_each(column_of(offsets), encode_fields(topic, partition))
 
 
 def tick_position(topic: str, tick: int, *, partition: int | None = None) -> bytes:
-    """The position of the releases of one tick, whatever record closed it: of the users of a
+    """Return the position of the releases of one tick, whatever record closed it: of the users of a
     partition, or of an aggregate, which has one stream for all partitions.
 
     >>> tick_position("vitals", 7, partition=0) == tick_position("vitals", 7, partition=1)
@@ -320,17 +273,5 @@ def tick_position(topic: str, tick: int, *, partition: int | None = None) -> byt
 
 
 def end_positions(topic: str, partition: int, releases: Sequence[int]) -> list[bytes]:
-    """Positions of releases at the end of streams, by how many each of them had before."""
+    """Return the positions of releases at the end of streams, by how many came before."""
     return [encode_fields("end", topic, partition, count) for count in releases]
-
-
-__all__ = [
-    "DrawScope",
-    "KeyedDraws",
-    "draws_of",
-    "end_positions",
-    "integers_below",
-    "record_positions",
-    "tick_position",
-    "unit_interval",
-]

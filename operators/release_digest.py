@@ -17,7 +17,7 @@ SECOND = np.uint64(0x94D049BB133111EB)
 
 
 def extended(histories: Words, events: Integers) -> Words:
-    """The digests after one more event each: SplitMix64 of their combination."""
+    """Return the digests after one more event each: SplitMix64 of their combination."""
     mixed = (histories ^ (events.astype(np.uint64) * SECOND)) + GOLDEN
     mixed = (mixed ^ (mixed >> np.uint64(30))) * FIRST
     mixed = (mixed ^ (mixed >> np.uint64(27))) * SECOND

@@ -8,7 +8,7 @@ SECRET_BYTES = 32
 
 
 class Secret:
-    """32 secret bytes that never show in a repr, a log or a traceback, and cannot be pickled."""
+    """Hold 32 secret bytes that never show in a repr or a traceback, and are never pickled."""
 
     __slots__ = ("_key",)
 
@@ -24,21 +24,21 @@ class Secret:
         raise TypeError("a secret is never stored")
 
     def hasher(self, *prefix: Field) -> "blake2b":
-        """A keyed BLAKE2b-512 that has absorbed `prefix`; copy it to absorb more."""
+        """Return a keyed BLAKE2b-512 that has absorbed `prefix`; copy it to absorb more."""
         return blake2b(encode_fields(*prefix), key=self._key)
 
     def derive(self, *purpose: Field) -> "Secret":
-        """A sub-key for one purpose, unrelated to every draw."""
+        """Return a sub-key for one purpose, unrelated to every draw."""
         return Secret(self.hasher("fugu-subkey-v1", *purpose).digest()[:SECRET_BYTES])
 
     def ratchet(self) -> "Secret":
-        """The key that follows this one; it does not give this one away."""
+        """Return the key that follows this one; it does not give this one away."""
         return Secret(blake2b(b"ratchet", key=self._key, digest_size=SECRET_BYTES).digest())
 
     def reveal(self) -> bytes:
-        """The bytes, for the one place that writes a new key file."""
+        """Return the bytes, for the one place that writes a new key file."""
         return self._key
 
     def check_value(self) -> str:
-        """A fingerprint that tells two secrets apart and says nothing about either."""
+        """Return a fingerprint that tells two secrets apart and says nothing about either."""
         return self.hasher("fugu-check-v1").hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""How many ticks, windows and periods a stretch of time meets: exactly, in whole milliseconds.
+"""Count the ticks, windows and periods that a stretch of time meets, in whole milliseconds.
 
 Ticks of w milliseconds are aligned to 1970: time t lies in tick floor(t / w). A stretch of T
 milliseconds that begins at a multiple of s begins k g after the beginning of a tick, for some k and
@@ -20,16 +20,16 @@ from math import gcd
 
 
 def ticks_touched(length: int, width: int, step: int = 1) -> int:
-    """The most ticks of `width` that a stretch of `length` touches that begins at a multiple of
-    `step`, all in milliseconds."""
+    """Return the most ticks of `width` that a stretch of `length` touches that begins at a multiple
+    of `step`, all in milliseconds."""
     return (width - gcd(step, width) + length - 1) // width + 1
 
 
 def windows_touched(length: int, width: int, ticks: int, step: int = 1) -> int:
-    """The fewest windows of so many ticks in a row that cover any such stretch."""
+    """Return the fewest windows of so many ticks in a row that cover any such stretch."""
     return -(-ticks_touched(length, width, step) // ticks)
 
 
 def periods_touched(length: int, width: int, ticks: int, step: int = 1) -> int:
-    """The most aligned periods of so many ticks that any such stretch touches."""
+    """Return the most aligned periods of so many ticks that any such stretch touches."""
     return ticks_touched(length, width * ticks, step)

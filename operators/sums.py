@@ -1,41 +1,4 @@
-"""What several promises about the same data let out together, as one sum where there is one.
-
-Claim. Pipelines over one source that draw independently, and that promise the same notion about the
-same neighbours, leak at most the sum of their epsilons, with the sum of their deltas. Two steps
-bring promises to the same neighbours first:
-
-*Presence.* To replace a contribution is to take it away and to put another one in its place. What
-promises (epsilon, delta) for presence promises (2 epsilon, (1 + e^epsilon) delta) for replacement.
-
-*Windows in time.* Windows of different ticks are compared over one stretch of time: the longest
-window of all. What one person does in it is covered by c windows of another pipeline
-(`stretches`), and costs c epsilon there. The deltas of c windows add up if releases are made tick
-by tick: then those of one window are (epsilon, delta)-private whatever came before. Otherwise one
-window is changed after the other, which costs delta (1 + e^epsilon + ... + e^((c - 1) epsilon)). A
-promise about a whole stream holds for every stretch of it. Ticks without a length in time have no
-sum.
-
-Not everything may be added. SIP bounds P(z given x) / P(z) for readers who know the releases z of
-one mechanism. Its own releases add up, because its belief is the posterior given all of them. A
-reader who knows the releases y of another pipeline too learns P(z given x) / P(z given y), and that
-may be as large as the figure without a model: two pipelines that each release one fair bit with
-epsilon leak ln(1 + 2 e^(2 epsilon) - 2 e^epsilon), which is more than 2 epsilon.
-
-Epsilon counts units of 2^-40 nat, rounded up, as ledgers do; sums are exact.
-
->>> from fugu.operators.budget_units import in_nats
->>> from fugu.operators.wevent.uniform import Uniform
->>> quarter, day = 15 * 60_000, 24 * 3_600_000
->>> def spend(tick: int) -> Spend:
-...     return Spend.of(Uniform(1, 10, 1.0, 1, tick_milliseconds=tick).guarantees()[0])
->>> both = add([spend(quarter), spend(day)])
->>> in_nats(both.epsilon), both.window, both.tick_milliseconds == day
-(97.0, 10, True)
->>> windows_of([spend(quarter), spend(day)])
-[96, 1]
-
-Source: SIP specification, section 7 (Theorem 2, corrected); Kellaris et al. 2014 (w-event sums).
-"""
+"""Sums of several promises about the same data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -75,14 +38,52 @@ _NEVER_ADDED: dict[Notion, str] = {
 
 
 class NotAddable(ValueError):
-    """These promises have no sum; the text says why, and what to use instead."""
+    """Refuse to add promises that have no sum; the text says why, and what to use instead."""
 
 
 @dataclass(frozen=True)
 class Spend:
-    """What `count` promises about one source let out together, per `per`; see `Guarantee`.
+    """Hold what promises about the same data spend together, per `per`; see `Guarantee`.
+
+    Claim. Pipelines over one source that draw independently, and that promise the same notion about
+    the same neighbours, leak at most the sum of their epsilons, with the sum of their deltas. Two
+    steps bring promises to the same neighbours first:
+
+    *Presence.* To replace a contribution is to take it away and to put another one in its place.
+    What promises (epsilon, delta) for presence promises (2 epsilon, (1 + e^epsilon) delta) for
+    replacement.
+
+    *Windows in time.* Windows of different ticks are compared over one stretch of time: the longest
+    window of all. What one person does in it is covered by c windows of another pipeline
+    (`stretches`), and costs c epsilon there. The deltas of c windows add up if releases are made
+    tick by tick: then those of one window are (epsilon, delta)-private whatever came before.
+    Otherwise one window is changed after the other, which costs delta (1 + e^epsilon + ... + e^((c
+    - 1) epsilon)). A promise about a whole stream holds for every stretch of it. Ticks without a
+    length in time have no sum.
+
+    Not everything may be added. SIP bounds P(z given x) / P(z) for readers who know the releases z
+    of one mechanism. Its own releases add up, because its belief is the posterior given all of
+    them. A reader who knows the releases y of another pipeline too learns P(z given x) / P(z given
+    y), and that may be as large as the figure without a model: two pipelines that each release one
+    fair bit with epsilon leak ln(1 + 2 e^(2 epsilon) - 2 e^epsilon), which is more than 2 epsilon.
+
+    Epsilon counts units of 2^-40 nat, rounded up, as ledgers do; sums are exact.
 
     `epsilon` counts units of 2^-40 nat, `delta` has finite precision in it.
+
+    >>> from fugu.operators.budget_units import in_nats
+    >>> from fugu.operators.wevent.uniform import Uniform
+    >>> quarter, day = 15 * 60_000, 24 * 3_600_000
+    >>> def spend(tick: int) -> Spend:
+    ...     return Spend.of(Uniform(1, 10, 1.0, 1, tick_milliseconds=tick).guarantees()[0])
+    >>> both = add([spend(quarter), spend(day)])
+    >>> in_nats(both.epsilon), both.window, both.tick_milliseconds == day
+    (97.0, 10, True)
+    >>> windows_of([spend(quarter), spend(day)])
+    [96, 1]
+
+    Source: SIP specification, section 7 (Theorem 2, corrected); Kellaris et al. 2014 (w-event
+    sums).
     """
 
     notion: Notion
@@ -130,7 +131,7 @@ class Spend:
 
 
 def add(spends: Sequence[Spend]) -> Spend:
-    """What several pipelines about the same source let out together; one alone is its own sum.
+    """Add the promises of several pipelines about the same source; one alone is its own sum.
 
     Raises `NotAddable` for promises of different notions, neighbours or extents that cannot be
     brought together, and for notions that have no sum over pipelines. The pipelines must draw
@@ -167,7 +168,7 @@ def add(spends: Sequence[Spend]) -> Spend:
 
 
 def windows_of(spends: Sequence[Spend]) -> list[int]:
-    """How many windows of each cover the stretch of time of their sum; of a whole stream, 1."""
+    """Return how many windows of each cover the stretch of time of their sum."""
     alike = _alike(spends)
     longest = _longest(alike)
     if longest is None:
@@ -185,7 +186,7 @@ def _covering(spend: Spend, length: int, step: int) -> int:
 
 
 def _alike(spends: Sequence[Spend]) -> list[Spend]:
-    """The same promises of one notion, about the same neighbours."""
+    """Return the same promises of one notion, about the same neighbours."""
     timed = any(spend.per in ("window", "period") for spend in spends)
     alike = [
         replace(spend, notion=_OF_WINDOWS.get(spend.notion, spend.notion))
@@ -241,7 +242,7 @@ def _require_one_extent(spends: Sequence[Spend]) -> None:
 
 
 def _longest(spends: Sequence[Spend]) -> Spend | None:
-    """The one whose window takes the longest time; None where all have the same extent."""
+    """Return the promise with the longest window in time; None where all have the same extent."""
     if len({(spend.per, spend.window, spend.tick_milliseconds) for spend in spends}) == 1:
         return None
     timed = [spend for spend in spends if spend.per in ("window", "period")]
@@ -260,7 +261,7 @@ def _ticks(spend: Spend) -> int:
 
 
 def _hops(number: int, epsilon: int) -> Fraction:
-    """1 + e^epsilon + e^(2 epsilon) + ..., so many terms, rounded up; `epsilon` in units."""
+    """Return 1 + e^epsilon + e^(2 epsilon) + ..., so many terms, rounded up; `epsilon` in units."""
     if number == 1 or epsilon == 0:
         return Fraction(number)
     with localcontext() as context:

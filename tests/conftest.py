@@ -9,6 +9,12 @@ from tests.kafka.secured import PASSWORD_VARIABLES, SecuredListeners
 from tests.kafka.topics import TopicFactory
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "broker" in getattr(item, "fixturenames", ()):
+            item.add_marker("kafka")
+
+
 @pytest.fixture(scope="session")
 def broker() -> Iterator[Broker]:
     with Broker() as broker:

@@ -35,6 +35,7 @@ def test_a_fixed_run_gives_the_pinned_bytes(name: str) -> None:
     assert RUNS[name]() == pinned()[name]
 
 
+@pytest.mark.slow
 def test_a_cpu_with_fewer_instruction_sets_gives_the_same_bytes() -> None:
     finished = subprocess.run(
         [sys.executable, "-c", ALL_RUNS],

@@ -10,12 +10,6 @@ from rich.console import Console
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.pictures import require_picture
 from fugu.dataflows.commands.progress import progress
-from fugu.dataflows.kinds import (
-    AggregateOperator,
-    LocalRealTimeOperator,
-    Operator,
-    TemporalOperator,
-)
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
@@ -44,12 +38,12 @@ def audit(file: PipelineFile, options: Options) -> bool:
 
     mechanism = configure(file).mechanism
     operator = file.pipeline.operator
-    if isinstance(operator, TemporalOperator | AggregateOperator | LocalRealTimeOperator):
+    if operator.claims_about is not None:
         raise FuguError(
             f"fugu audit attacks claims about the values of single streams, and {mechanism.kind} "
-            f"makes one about {_extent(operator)}; fugu explain --json has its exact numbers"
+            f"makes one about {operator.claims_about}; fugu explain --json has its exact numbers"
         )
-    subject = Subject.of(mechanism, float(operator.epsilon))
+    subject = Subject.of(mechanism, operator.nats_per_release, operator.audit_inputs())
     exact = exhaustive(subject)
     streams: Streams = GuessedStreams(subject, options.steps)
     if exact is not None and len(exact.paths) >= options.steps:
@@ -81,16 +75,6 @@ def audit(file: PipelineFile, options: Options) -> bool:
     else:
         print_report(console, report)
     return not report.broken
-
-
-def _extent(operator: Operator) -> str:
-    match operator:
-        case TemporalOperator():
-            return "times"
-        case LocalRealTimeOperator():
-            return "all ticks of a stream together"
-        case _:
-            return "all users together"
 
 
 def _check(options: Options) -> None:

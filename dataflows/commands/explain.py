@@ -14,15 +14,14 @@ from fugu.dataflows.commands.explain_together import (
     print_together,
     together_documents,
 )
-from fugu.dataflows.kinds import AggregateOperator, AlphabetOperator, WEventOperator
-from fugu.dataflows.kinds.aggregate_correlation import TemporalLeakage, temporal_leakage
+from fugu.dataflows.kinds import AlphabetOperator
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.guarantee_text import guarantee_id, in_words, pipeline_not_covered
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.neighbours_text import protected_in_words
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.remarks import remarks
 from fugu.dataflows.pipeline.source_budget import Promises
+from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Mechanism
 
 LARGEST_SHOWN = 36
@@ -79,7 +78,7 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
     console.print("\n[bold green]What is promised[/bold green]")
     for guarantee in guarantees:
         console.print(f"- {in_words(guarantee)}")
-    leakage = _leakage(file, mechanism)
+    leakage = pipeline.operator.temporal_leakage(mechanism)
     if leakage is not None:
         title = "For readers who know how ticks depend on each other"
         _print_list(console, title, [leakage.words, f"Backwards in time: {leakage.backward_is}."])
@@ -91,7 +90,7 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
     for name, number in mechanism.audit().items():
         if not _is_text(number):
             console.print(f"- {name}: {_readable(number)}")
-    to_consider = remarks(file, mechanism)
+    to_consider = pipeline.operator.remarks(file, mechanism)
     if to_consider:
         _print_list(console, "Consider", to_consider)
     _print_list(console, "How to read the output", pipeline.operator.how_to_read())
@@ -100,7 +99,7 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
 
 def _document(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
     guarantees, operator = mechanism.guarantees(), file.pipeline.operator
-    leakage = _leakage(file, mechanism)
+    leakage = operator.temporal_leakage(mechanism)
     return {
         "pipeline": file.pipeline.name,
         "source": file.pipeline.source.topic,
@@ -133,19 +132,11 @@ def _parameters(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
     }
 
 
-def _leakage(file: PipelineFile, mechanism: Mechanism) -> TemporalLeakage | None:
-    operator = file.pipeline.operator
-    if not isinstance(operator, WEventOperator):
-        return None
-    return temporal_leakage(operator, mechanism)
-
-
 def key_in_words(pipeline: Pipeline) -> str:
     """Say which key a release carries."""
     key = pipeline.sink.key
-    return (
-        "the group" if isinstance(pipeline.operator, AggregateOperator) and key != "none" else key
-    )
+    of_groups = pipeline.operator.stage is StageKind.AGGREGATE and key != "none"
+    return "the group" if of_groups else key
 
 
 def _print_list(console: Console, title: str, lines: list[str]) -> None:

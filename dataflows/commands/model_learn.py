@@ -12,7 +12,8 @@ from fugu.dataflows.commands.published import published_symbols
 from fugu.dataflows.files.model_file import read_model_file
 from fugu.dataflows.files.model_writing import written
 from fugu.dataflows.kafka.clients import client_of
-from fugu.dataflows.kinds import MarkovOperator, RandomizedResponseOperator
+from fugu.dataflows.kinds.crr import CrrOperator
+from fugu.dataflows.kinds.grr import GrrOperator
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.codec import Codec
@@ -115,8 +116,8 @@ def _from_releases(
     """A function of what is public already."""
     operator, mechanism = file.pipeline.operator, configure(file).mechanism
     response = without_budget(mechanism)
-    if not isinstance(operator, RandomizedResponseOperator) or not isinstance(
-        response, GeneralizedRandomizedResponse
+    if not (
+        isinstance(operator, GrrOperator) and isinstance(response, GeneralizedRandomizedResponse)
     ):
         raise ConfigurationError(
             f"--released-by {file.path}: operator.kind is {mechanism.kind}, and only the noise of "
@@ -149,9 +150,9 @@ def _require_some(history: History) -> None:
         raise ConfigurationError("the history is empty: there is nothing to learn from")
 
 
-def _operator(file: PipelineFile) -> MarkovOperator:
+def _operator(file: PipelineFile) -> CrrOperator:
     operator = file.pipeline.operator
-    if not isinstance(operator, MarkovOperator):
+    if not isinstance(operator, CrrOperator):
         raise ConfigurationError(f"{file.path}: operator.kind {operator.kind} has no model")
     return operator
 
@@ -199,7 +200,7 @@ def _read_topic(
 
 
 def _alphabet(
-    history: History, operator: MarkovOperator | None, options: Options
+    history: History, operator: CrrOperator | None, options: Options
 ) -> tuple[Alphabet, Symbol | None]:
     """The declared alphabet, or the one that is found, and what other symbols become."""
     if options.alphabet is not None:

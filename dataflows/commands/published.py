@@ -11,7 +11,7 @@ from fugu.dataflows.base.batches import Header
 from fugu.dataflows.base.errors import FuguError, KafkaUnavailable
 from fugu.dataflows.commands.progress import progress
 from fugu.dataflows.kafka.client import Client
-from fugu.dataflows.kinds import RandomizedResponseOperator
+from fugu.dataflows.kinds import ResponseOperator
 from fugu.dataflows.pipeline.guarantee_text import guarantee_id
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.alphabet import Alphabet
@@ -32,7 +32,7 @@ def published_symbols(
     two owners at once would leave it, counts once.
     """
     operator, name = file.pipeline.operator, file.pipeline.sink.topic
-    assert isinstance(operator, RandomizedResponseOperator)
+    assert isinstance(operator, ResponseOperator)
     domain = Alphabet(file.pipeline.source.field, operator.alphabet)
     promise = guarantee_id(mechanism.guarantees())
     topic = client.topic(name)

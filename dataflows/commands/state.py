@@ -17,7 +17,6 @@ from rich.table import Table
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
 from fugu.dataflows.flows.former_stages import former_rows
 from fugu.dataflows.flows.state_directories import all_directories
-from fugu.dataflows.kinds import LocalRealTimeOperator
 from fugu.dataflows.pipeline.mechanisms import columns_of, configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.secrets import read_keys, write_keys
@@ -51,7 +50,7 @@ def show(file: PipelineFile, as_json: bool) -> None:
     if as_json:
         print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
         return
-    unit = "rho" if isinstance(file.pipeline.operator, LocalRealTimeOperator) else "nats"
+    unit = file.pipeline.operator.spent_in
     table = Table(title=f"state of {file.pipeline.name}, spent in {unit} per stream")
     for heading in (
         "shard",

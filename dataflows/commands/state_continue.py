@@ -17,7 +17,7 @@ from rich.console import Console
 from fugu.dataflows.base.errors import NEW_PIPELINE, ConfigurationError, StartRefused
 from fugu.dataflows.commands.published import Streams, published_symbols
 from fugu.dataflows.commands.state import newest_table, require_graceful_stop, stopped
-from fugu.dataflows.flows.preparation import own_begin
+from fugu.dataflows.flows.first_start import own_begin
 from fugu.dataflows.flows.state_directories import shard_directories
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.commands.state import require_graceful_stop, stopped
-from fugu.dataflows.flows.preparation import layout_of
+from fugu.dataflows.flows.sections import layout_of
 from fugu.dataflows.pipeline.config import Pipeline, reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile

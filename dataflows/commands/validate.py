@@ -8,12 +8,10 @@ from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection
-from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.pipeline.config import Ledger
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import configure, state_megabytes
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.remarks import remarks
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.pipeline.topics import (
     policies_problem,
@@ -54,7 +52,7 @@ def validate(file: PipelineFile, kafka: bool, as_json: bool) -> bool:
     try:
         mechanism = configure(file).mechanism
         checks.passed("operator", f"{mechanism.kind}, {in_words(mechanism.guarantees()[0])}")
-        for remark in remarks(file, mechanism):
+        for remark in file.pipeline.operator.remarks(file, mechanism):
             checks.warned("operator", remark)
         megabytes = state_megabytes(file.pipeline, mechanism)
         checks.passed("state size", f"about {megabytes:,.0f} MB with state.max_keys keys")
@@ -91,9 +89,7 @@ def _check_kafka(file: PipelineFile, connection: Connection, checks: Checks) -> 
         "sink.topic": pipeline.sink.topic,
         "sink.dead_letters": pipeline.sink.dead_letter_topic,
     }
-    single: dict[str, str] = {}
-    if isinstance(pipeline.operator, AggregateOperator):
-        single = single_partition_topics(pipeline)
+    single = single_partition_topics(pipeline)
     sinks = {key: (name, client.topic(name)) for key, name in (names | single).items()}
     checks.passed("kafka", f"{connection.bootstrap}, {connection.protocol}, {client.name}")
     if source is None:

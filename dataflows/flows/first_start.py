@@ -1,18 +1,19 @@
-"""A start without a state: refused wherever something shows that the pipeline has released before.
+"""Refuse to begin without a state wherever something shows that the pipeline has released before.
 
 Without its state a pipeline begins with whole budgets and reads the source again. What it releases
 then has noise of its own as soon as the key epoch, the version or what came before differ: a second
 noisy copy of the same truth. A new topic for the copy makes nothing better, so none is advised.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 
-from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.kafka.client import Bounds, Client, Topic
 from fugu.dataflows.pipeline.topics import bounds_of
-from fugu.dataflows.records.published import RELEASE_HEADER
+from fugu.dataflows.records.published import release_id_of
+from fugu.dataflows.state.directory import StateDirectory
 
 _LOOKED_AT = 1_000
 """How many of the newest records of a partition say whose topic it is."""
@@ -32,7 +33,7 @@ def require_keys_without_a_past(key_epoch: int, missing: Path) -> None:
 
 
 def empty_topic_begin(client: Client, topic: Topic, partitions: list[int]) -> dict[str, int]:
-    """Where the own records will begin in a topic; `StartRefused` where there are any already."""
+    """Return where the own records will begin in a topic; refuse one that holds records."""
     bounds = bounds_of(client, topic, partitions)
     if any(bound.end > 0 for bound in bounds.values()):
         if _are_of_others(client, topic, bounds):
@@ -50,8 +51,38 @@ def empty_topic_begin(client: Client, topic: Topic, partitions: list[int]) -> di
     return {str(partition): bound.end for partition, bound in bounds.items()}
 
 
+def own_begin(client: Client, topic: Topic | None, partitions: list[int]) -> dict[str, int]:
+    """Return where the records of these partitions will begin in a topic that others write to."""
+    if topic is None:
+        return {}
+    bounds = bounds_of(client, topic, list(range(topic.partitions)))
+    return {str(partition): bounds[partition % topic.partitions].end for partition in partitions}
+
+
+def refuse_entries(
+    client: Client, log: Topic, directory: StateDirectory, keys: Iterable[bytes]
+) -> None:
+    """Refuse entries with these keys in the internal log of an aggregate that has no state.
+
+    They would be of another pipeline, with other limits to what one user contributes, or the budget
+    would begin again.
+    """
+    if directory.stored() is not None:
+        return
+    own = set(keys)
+    with closing(client.reader(log.name)) as reader:
+        bound = reader.bounds([0])[0]
+        for batch in reader.read_range(0, bound.start, bound.end):
+            if not own.isdisjoint(batch.keys):
+                raise StartRefused(
+                    f"topic {log.name} (sink.partials) already holds partial sums, but there is no "
+                    f"state for them in {directory.path}. Restore the state directory, or "
+                    f"{NEW_PIPELINE}; sink.partials must be another topic, too."
+                )
+
+
 def _are_of_others(client: Client, topic: Topic, bounds: Mapping[int, Bounds]) -> bool:
-    """Whether the newest records that can be read, and there are some, have no release id."""
+    """Return whether there are records that can be read, and the newest have no release id."""
     found = False
     with closing(client.reader(topic.name)) as reader:
         for partition, bound in bounds.items():
@@ -59,6 +90,6 @@ def _are_of_others(client: Client, topic: Topic, bounds: Mapping[int, Bounds]) -
             for batch in reader.read_range(partition, first, bound.end):
                 for _, _, _, _, headers in batch.records():
                     found = True
-                    if any(name == RELEASE_HEADER for name, _ in headers):
+                    if release_id_of(headers) is not None:
                         return False
     return found

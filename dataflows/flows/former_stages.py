@@ -1,9 +1,9 @@
-"""What the rows of each stage were in the version of Fugu before, and how they go on."""
+"""Read the rows of each stage as the version of Fugu before wrote them."""
 
 from collections.abc import Callable, Mapping
 
 from fugu.dataflows.base.ticks import CLOSED, Ticks
-from fugu.dataflows.kinds import AggregateOperator
+from fugu.dataflows.flows.sections import aggregate_of
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import columns_of, ticks_of
 from fugu.dataflows.state.fingerprint import Fingerprint
@@ -31,9 +31,10 @@ def former_rows(
     records = stored.upgraded_at.get(str(partition))
     if records is None:
         return None
-    now, operator, ticks = columns_of(pipeline, mechanism), pipeline.operator, ticks_of(pipeline)
-    if isinstance(operator, AggregateOperator):
-        return former_ticks(now, operator.in_ticks(), CONTRIBUTIONS, (), _seen)
+    now, ticks = columns_of(pipeline, mechanism), ticks_of(pipeline)
+    aggregate = aggregate_of(pipeline)
+    if aggregate is not None:
+        return former_ticks(now, aggregate.in_ticks(), CONTRIBUTIONS, (), _seen)
     if ticks is None:
         return former_records(now, mechanism, records)
     if isinstance(mechanism, LocalRealTimeRelease):

@@ -1,80 +1,208 @@
-"""What all pipelines are checked for before they read their first record."""
+"""Check everything before a pipeline reads its first record, and plan its dataflows."""
 
 import logging
-from collections.abc import Iterable
-from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.flows.first_start import empty_topic_begin, require_keys_without_a_past
-from fugu.dataflows.flows.flow import STEPS
+from fugu.dataflows.flows.first_start import (
+    empty_topic_begin,
+    own_begin,
+    refuse_entries,
+    require_keys_without_a_past,
+)
 from fugu.dataflows.flows.former_stages import former_rows
-from fugu.dataflows.flows.state_directories import shard_directories
-from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.flows.merging import MergingPlan
+from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.flows.policies import PoliciesPlan
+from fugu.dataflows.flows.sections import (
+    aggregate_of,
+    changing_policies_of,
+    layout_of,
+    publishes_the_truth,
+    reports_spending,
+    stage_of,
+)
+from fugu.dataflows.flows.state_directories import (
+    merge_directory,
+    policies_directory,
+    shard_directories,
+)
+from fugu.dataflows.flows.streams import StreamsPlan
+from fugu.dataflows.flows.summing import SummingPlan
+from fugu.dataflows.kafka.client import Topic
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.kinds import AggregateOperator
-from fugu.dataflows.pipeline.config import Pipeline, reading_digest
+from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.guarantee_text import guarantee_id
-from fugu.dataflows.pipeline.mechanisms import Configured, configure, state_megabytes, ticks_of
+from fugu.dataflows.pipeline.mechanisms import configure, state_megabytes
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.remarks import remarks
 from fugu.dataflows.pipeline.secrets import read_keys
-from fugu.dataflows.pipeline.topics import Topics, bounds_of
+from fugu.dataflows.pipeline.topics import (
+    Topics,
+    bounds_of,
+    find_aggregate_topics,
+    find_policies,
+    find_topics,
+)
 from fugu.dataflows.publishing.entries import PipelineEntry
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.publishing.registration import refuse_a_second_sink, register
 from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.log_entries import POLICIES_KEY, partition_key
+from fugu.dataflows.stages.merging import Merging
+from fugu.dataflows.stages.stage import Stage
+from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint, check_same
-from fugu.dataflows.state.former_rows import FormerRows
-from fugu.operators.mechanism import Mechanism
 from fugu.operators.randomness import DrawScope
-from fugu.operators.secret import Secret
+from fugu.operators.temporal.temporal_perturbation import End
 
 log = logging.getLogger(__name__)
 
+_FIGURES_AT_ONCE = 1_000_000
+"""That one batch of partial sums may lead to, whatever is waiting in the log."""
 
-@dataclass(frozen=True)
+Shape = TypeVar("Shape", bound=Plan)
+
+
+def prepared(
+    file: PipelineFile, shards: list[int] | None, stop: StopFlag, *, finishing: End | None = None
+) -> list[Plan]:
+    """Return plans of the given shards (of all, if none are given); nothing is read yet.
+
+    Their state directories are owned by this process from now on. All of them end when `stop` is
+    requested, and, if they are `finishing`, let out or discard what streams hold back. The merge of
+    an aggregate, and changes of policies, run where shard 0 does.
+    """
+    preparation = Preparation(file, stop, finishing)
+    aggregate = aggregate_of(file.pipeline)
+    if aggregate is None:
+        return preparation.streams(shards)
+    return preparation.aggregate(aggregate, shards)
+
+
 class Preparation:
-    """A pipeline file, what it configures, and the Kafka and the secret that it names."""
+    """Hold a pipeline file, what it configures, and the Kafka and the secrets that it names."""
 
-    file: PipelineFile
-    configured: Configured
-    client: Client
-    ledger: Topic | None
-    scope: DrawScope
-    pseudonyms: Secret
-    stop: StopFlag
-
-    @classmethod
-    def of(cls, file: PipelineFile, stop: StopFlag) -> "Preparation":
-        """Nothing is owned yet, and nothing read."""
-        pipeline, keys = file.pipeline, read_keys(file)
+    def __init__(self, file: PipelineFile, stop: StopFlag, finishing: End | None) -> None:
+        self.file, self.stop, self.finishing = file, stop, finishing
+        self.pipeline, keys = file.pipeline, read_keys(file)
+        self.pseudonyms = keys.pseudonyms
         configured = configure(file)
-        state_megabytes(pipeline, configured.mechanism)
-        for remark in remarks(file, configured.mechanism):
+        self.mechanism, self.codec = configured.mechanism, configured.codec
+        state_megabytes(self.pipeline, self.mechanism)
+        for remark in self.pipeline.operator.remarks(file, self.mechanism):
             log.warning("%s", remark)
-        client = client_of(file.connection(), pipeline.source.generation)
-        law, kind = configured.mechanism.law_digest(), pipeline.operator.kind
-        scope = DrawScope(keys.noise, pipeline.name, kind, pipeline.version, law, keys.epoch)
-        ledger = find_ledger(client, pipeline)
-        return cls(file, configured, client, ledger, scope, keys.pseudonyms, stop)
+        self.client = client_of(file.connection(), self.pipeline.source.generation)
+        name, kind, version = self.pipeline.name, self.pipeline.operator.kind, self.pipeline.version
+        law = self.mechanism.law_digest()
+        self.scope = DrawScope(keys.noise, name, kind, version, law, keys.epoch)
+        self.ledger = find_ledger(self.client, self.pipeline)
 
-    @property
-    def pipeline(self) -> Pipeline:
-        """What the file says."""
-        return self.file.pipeline
+    def streams(self, shards: list[int] | None) -> list[Plan]:
+        """Plan one dataflow for each shard."""
+        pipeline, topics = self.pipeline, find_topics(self.client, self.pipeline)
+        directories = self._owned(shards, topics)
+        source, admission = topics.source, self._admission(topics.source)
+        stage = stage_of(pipeline, self.mechanism, self.scope, source.identity, admission)
+        own = self._reading(stage)
+        own["ledger"] = self.ledger if reports_spending(pipeline) else None
+        plans: list[Plan] = [
+            self._plan(StreamsPlan, directory, topics, shard, **own)
+            for shard, directory in directories.items()
+        ]
+        self._enter(topics)
+        return plans
 
-    @property
-    def mechanism(self) -> Mechanism:
-        """The configured one."""
-        return self.configured.mechanism
+    def aggregate(self, operator: AggregateOperator, shards: list[int] | None) -> list[Plan]:
+        """Plan one dataflow for each shard, the merge, and changes of policies."""
+        summing, merging = find_aggregate_topics(self.client, self.pipeline)
+        topics = Topics(summing.source, merging.sink, summing.dead_letters)
+        directories = self._owned(shards, topics)
+        for shard, directory in directories.items():
+            own = range(shard, summing.source.partitions, self.pipeline.state.shards)
+            refuse_entries(self.client, summing.sink, directory, map(partition_key, own))
+        admission = self._admission(summing.source)
+        stage = Summing(operator.in_ticks(), operator.group_count, admission, operator.sets)
+        reading = self._reading(stage)
+        plans: list[Plan] = [
+            self._plan(SummingPlan, directory, summing, shard, **reading)
+            for shard, directory in directories.items()
+        ]
+        if shards is None or 0 in shards:
+            plans.append(self._merging(operator, summing, merging))
+            if changing_policies_of(self.pipeline) is not None:
+                plans.append(self._policies(summing))
+        self._enter(topics)
+        return plans
 
-    def publisher(self, source: Topic) -> Publisher:
-        """Publishes releases about `source`."""
+    def _merging(self, operator: AggregateOperator, summing: Topics, merging: Topics) -> Plan:
+        directory, groups = merge_directory(self.file), operator.group_count
+        identity, partitions = summing.source.identity, summing.source.partitions
+        directory.lock()
+        if publishes_the_truth(self.pipeline):
+            log.warning(
+                "operator.irrelevant is exact: where no policy is relevant, true figures are "
+                "published"
+            )
+        refuse_entries(self.client, summing.sink, directory, [partition_key(0)])
+        return self._plan(
+            MergingPlan,
+            directory,
+            merging,
+            publisher=self._publisher(summing.source),
+            max_batch=max(1, min(self.pipeline.source.max_batch, _FIGURES_AT_ONCE // groups)),
+            merge=Merging(self.mechanism, self.scope, identity, partitions, groups),
+            ticks=operator.in_ticks(),
+            figures=operator.figures(),
+        )
+
+    def _policies(self, summing: Topics) -> Plan:
+        operator, name = changing_policies_of(self.pipeline), self.pipeline.source.policies
+        assert operator is not None
+        assert name is not None
+        policies = find_policies(self.client, self.pipeline, name)
+        directory = policies_directory(self.file)
+        directory.lock()
+        refuse_entries(self.client, summing.sink, directory, [POLICIES_KEY])
+        topics = Topics(policies, summing.sink, summing.dead_letters)
+        return self._plan(PoliciesPlan, directory, topics, read_change=operator.read_change)
+
+    def _plan(
+        self,
+        shape: type[Shape],
+        directory: StateDirectory,
+        topics: Topics,
+        shard: int | None = None,
+        **own: Any,
+    ) -> Shape:
+        """Return a plan of this shape, with its `own` parts; without a shard it is the only one."""
+        current = self._fingerprint(topics, shard, shape.steps)
+        fingerprint = self._continued(directory, current, topics, shape.shares_sink)
+        common = {
+            "name": self.pipeline.name,
+            "publisher": self._publisher(topics.source),
+            "client": self.client,
+            "directory": directory,
+            "fingerprint": fingerprint,
+            "max_batch": self.pipeline.source.max_batch,
+            "stop": self.stop,
+            "finishing": self.finishing,
+        }
+        return shape(**{**common, **own})
+
+    def _reading(self, stage: Stage[Any]) -> dict[str, Any]:
+        former = partial(former_rows, self.pipeline, self.mechanism)
+        return {"stage": stage, "codec": self.codec, "former": former}
+
+    def _publisher(self, source: Topic) -> Publisher:
+        """Return a publisher of its own for each plan, because pseudonyms are remembered by one
+        thread alone."""
         return Publisher(
-            codec=self.configured.codec,
+            codec=self.codec,
             scope=self.scope,
             source=source.identity,
             source_topic=source.name,
@@ -83,53 +211,56 @@ class Preparation:
             pseudonyms=Pseudonyms(self.pseudonyms, self.pipeline.sink.topic),
         )
 
-    def admission(self, source: Topic) -> Admission:
-        """As many keys in every partition."""
+    def _admission(self, source: Topic) -> Admission:
+        """Admit as many keys in every partition."""
         most = -(-self.pipeline.state.max_keys // source.partitions)
-        operator, partitioner = self.pipeline.operator, self.pipeline.source.partitioner
-        if isinstance(operator, AggregateOperator):
-            try:
-                operator.refuse_large_sums(most * source.partitions)
-            except ValueError as error:
-                raise ConfigurationError(str(error)) from None
-            return Admission(partitioner, source.partitions, most, operator.covers)
-        return Admission(partitioner, source.partitions, most)
+        partitioner, aggregate = self.pipeline.source.partitioner, aggregate_of(self.pipeline)
+        if aggregate is None:
+            return Admission(partitioner, source.partitions, most)
+        try:
+            aggregate.refuse_large_sums(most * source.partitions)
+        except ValueError as error:
+            raise ConfigurationError(str(error)) from None
+        return Admission(partitioner, source.partitions, most, aggregate.covers)
 
-    def owned(self, shards: list[int] | None) -> dict[int, StateDirectory]:
-        """The directories of the given shards (of all, if none are given), which are locked now."""
+    def _owned(self, shards: list[int] | None, topics: Topics) -> dict[int, StateDirectory]:
+        """Lock the directories of the given shards.
+
+        Refuse to begin where a state is missing and the keys or the ledger know that there was one;
+        topics that hold releases are found when it is begun.
+        """
         directories = dict(enumerate(shard_directories(self.file)))
         chosen = directories if shards is None else {n: directories[n] for n in shards}
         for directory in chosen.values():
             directory.lock()
+        missing = next((one.path for one in chosen.values() if one.stored() is None), None)
+        if missing is not None:
+            require_keys_without_a_past(self.scope.key_epoch, missing)
+            if self.ledger is not None:
+                refuse_a_second_sink(self.client, self.ledger, self._entry(topics))
         return chosen
 
-    def check_beginning(self, directories: Iterable[StateDirectory], topics: Topics) -> None:
-        """`StartRefused` if a state is missing and the keys or the ledger know that there was one.
-
-        Before a state is begun; topics that hold releases are found when it is.
-        """
-        missing = next((one.path for one in directories if one.stored() is None), None)
-        if missing is None:
-            return
-        require_keys_without_a_past(self.scope.key_epoch, missing)
-        if self.ledger is not None:
-            refuse_a_second_sink(self.client, self.ledger, self._entry(topics))
-
-    def former_rows(self, stored: Fingerprint, partition: int) -> FormerRows | None:
-        """Return what the version of Fugu before may have left in the row log of a partition."""
-        return former_rows(self.pipeline, self.mechanism, stored, partition)
-
-    def enter(self, topics: Topics) -> None:
-        """Into the ledger, if there is one."""
+    def _enter(self, topics: Topics) -> None:
         if self.ledger is not None:
             register(self.client, self.ledger, self._entry(topics))
 
-    def fingerprint(
-        self, topics: Topics, shard: int, *, shards: int | None = None, steps: list[str] = STEPS
-    ) -> Fingerprint:
-        """What the state of one shard belongs to."""
+    def _entry(self, topics: Topics) -> PipelineEntry:
+        guarantees = self.mechanism.guarantees()
+        return PipelineEntry(
+            self.pipeline.name,
+            topics.source.name,
+            topics.source.identity,
+            topics.sink.name,
+            topics.sink.identity,
+            guarantee_id(guarantees).decode(),
+            guarantees,
+            self.pipeline.source.budget,
+        )
+
+    def _fingerprint(self, topics: Topics, shard: int | None, steps: list[str]) -> Fingerprint:
+        """Return what the state of one shard belongs to."""
         pipeline, scope, ledger = self.pipeline, self.scope, self.ledger
-        if shard >= topics.source.partitions:
+        if (shard or 0) >= topics.source.partitions:
             raise ConfigurationError(
                 f"state.shards: {pipeline.state.shards}, but topic {topics.source.name} has "
                 f"{topics.source.partitions} partitions, so shard {shard} would have none. Write "
@@ -145,8 +276,8 @@ class Preparation:
             version=scope.version,
             key_epoch=scope.key_epoch,
             secret_check=scope.secret.check_value(),
-            shard=shard,
-            shards=pipeline.state.shards if shards is None else shards,
+            shard=shard or 0,
+            shards=1 if shard is None else pipeline.state.shards,
             source_topic=topics.source.name,
             source_identity=topics.source.identity,
             partitions=topics.source.partitions,
@@ -164,30 +295,19 @@ class Preparation:
             layout=layout_of(pipeline),
         )
 
-    def continued(
-        self,
-        directory: StateDirectory,
-        current: Fingerprint,
-        topics: Topics,
-        *,
-        shared_sink: bool = False,
+    def _continued(
+        self, directory: StateDirectory, current: Fingerprint, topics: Topics, shares_sink: bool
     ) -> Fingerprint:
-        """The stored fingerprint if it is of the same pipeline; a new one without any state.
-
-        In a `shared_sink` every partition finds its own records among those of others.
-        """
+        """Return the stored fingerprint of the same pipeline, or begin a state with a new one."""
         stored = directory.stored()
         if stored is None:
             partitions = current.own_partitions
             source = bounds_of(self.client, topics.source, partitions)
+            sink_begin = own_begin if shares_sink else empty_topic_begin
             stored = current.model_copy(
                 update={
                     "source_begin": {str(partition): b.start for partition, b in source.items()},
-                    "sink_begin": (
-                        own_begin(self.client, topics.sink, partitions)
-                        if shared_sink
-                        else empty_topic_begin(self.client, topics.sink, partitions)
-                    ),
+                    "sink_begin": sink_begin(self.client, topics.sink, partitions),
                     "dead_letters_begin": empty_topic_begin(
                         self.client, topics.dead_letters, partitions
                     ),
@@ -197,30 +317,3 @@ class Preparation:
             directory.create(stored)
         check_same(stored, current)
         return stored
-
-    def _entry(self, topics: Topics) -> PipelineEntry:
-        guarantees = self.mechanism.guarantees()
-        return PipelineEntry(
-            self.pipeline.name,
-            topics.source.name,
-            topics.source.identity,
-            topics.sink.name,
-            topics.sink.identity,
-            guarantee_id(guarantees).decode(),
-            guarantees,
-            self.pipeline.source.budget,
-        )
-
-
-def own_begin(client: Client, topic: Topic | None, partitions: list[int]) -> dict[str, int]:
-    """Where the records of these partitions will begin in a topic that others write to as well."""
-    if topic is None:
-        return {}
-    bounds = bounds_of(client, topic, list(range(topic.partitions)))
-    return {str(partition): bounds[partition % topic.partitions].end for partition in partitions}
-
-
-def layout_of(pipeline: Pipeline) -> int:
-    """Return how often what is kept beside a mechanism's own columns has changed, and once more."""
-    in_ticks = isinstance(pipeline.operator, AggregateOperator) or ticks_of(pipeline) is not None
-    return 2 if in_ticks else 1

@@ -1,6 +1,6 @@
 """Name the state directories of a pipeline: one for each shard, and those of an aggregate."""
 
-from fugu.dataflows.kinds import AggregateOperator
+from fugu.dataflows.flows.sections import aggregate_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.state.directory import StateDirectory
 
@@ -29,7 +29,7 @@ def policies_directory(file: PipelineFile) -> StateDirectory:
 def all_directories(file: PipelineFile) -> list[StateDirectory]:
     """Return those of the shards and, where there are any, of the merge and of policy changes."""
     directories = shard_directories(file)
-    if isinstance(file.pipeline.operator, AggregateOperator):
+    if aggregate_of(file.pipeline):
         directories.append(merge_directory(file))
     if file.pipeline.source.policies is not None:
         directories.append(policies_directory(file))

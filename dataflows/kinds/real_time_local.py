@@ -1,13 +1,18 @@
-"""One number per stream and tick, under one budget for everything that a stream ever says."""
-
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import Field
 
 from fugu.dataflows.base.ticks import Ticks
-from fugu.dataflows.kinds.numbers import RangeSection
-from fugu.dataflows.kinds.series_budget import PREDICTED_BARS, SeriesBudget
-from fugu.dataflows.kinds.ticks import EventTimeTicks
+from fugu.dataflows.kinds.families.ranges import NumberOperator
+from fugu.dataflows.kinds.families.section import Files
+from fugu.dataflows.kinds.families.series_budget import PREDICTED_BARS, SeriesBudget
+from fugu.dataflows.kinds.families.ticks import EventTimeTicks
+from fugu.dataflows.records.codec import Values
+from fugu.dataflows.records.series import Series
+from fugu.dataflows.stages.stage_kind import StageKind
+from fugu.operators.mechanism import Mechanism
+from fugu.operators.realtime.local_release import LocalRealTimeRelease
 
 _COUNTS = {
     "last": "the last one of a stream in a tick, by offset",
@@ -17,24 +22,51 @@ _COUNTS = {
 
 
 class SeriesTicks(EventTimeTicks):
-    """Ticks of event time; a record more than `max_jump` of them ahead is refused, and a stream
-    without a record in `idle` of them in a row pauses."""
+    """Declare ticks of event time; a record more than `max_jump` of them ahead is refused, and a
+    stream without a record in `idle` of them in a row pauses."""
 
     max_jump: int = Field(default=100, ge=1)
     several: Literal["last", "first", "error"] = "last"
     idle: int = Field(default=100, ge=1)
 
 
-class LocalRealTimeOperator(SeriesBudget, RangeSection):
-    """A number of each tick, clamped to a range, with noise, and filtered by what was released."""
+class LocalRealTimeOperator(SeriesBudget, NumberOperator):
+    """Release a number of each tick with Gaussian noise, filtered by what was released."""
 
-    reads: ClassVar[frozenset[str]] = frozenset({"unit", "ticks"})
+    order = 601
+    example = """\
+lower: 40
+upper: 180
+ticks: {width: 1m}
+epsilon: 4.0
+delta: 1.0e-6
+horizon: 60
+"""
+    protected = "all numbers of one user, over a whole life or per `period`"
+    reads = frozenset({"unit", "ticks"})
+    stage = StageKind.SERIES
+    evaluation = None
+    claims_about = "all ticks of a stream together"
+    no_budget = "epsilon is the budget of {kind}; delete it"
+    no_dedupe = "a stream has one value in a tick, however often it was sent"
+    spent_in = "rho"
 
     kind: Literal["real_time_local"]
     ticks: SeriesTicks
 
+    def mechanism(self, files: Files) -> Mechanism:
+        return LocalRealTimeRelease(
+            *self.ends,
+            units_per_one=self.units_per_one,
+            tick_milliseconds=self.in_ticks().width,
+            **self.release_parameters(),
+        )
+
+    def values(self, fields: Sequence[str]) -> Values:
+        whole = self.presentation == "integer"
+        return Series(fields[0], units_per_one=self.units_per_one, whole=whole)
+
     def in_ticks(self) -> Ticks:
-        """Ticks of event time."""
         ticks = self.ticks
         return Ticks(
             *ticks.milliseconds,
@@ -45,11 +77,9 @@ class LocalRealTimeOperator(SeriesBudget, RangeSection):
         )
 
     def parameters(self) -> dict[str, object]:
-        """What people want to see of it."""
         ticks = self.in_ticks()
         return {
-            "range": f"{self.lower} to {self.upper}; what is outside is read as the nearer end",
-            "unit": str(self.unit),
+            **super().parameters(),
             "ticks": ticks.in_words,
             "stream time": ticks.time.in_words,
             "too far ahead": ticks.silence_in_words,
@@ -59,15 +89,13 @@ class LocalRealTimeOperator(SeriesBudget, RangeSection):
             **self.budget_in_words(),
         }
 
-    def not_covered(self) -> list[str]:
-        """What the way of making ticks leaves open."""
+    def not_covered(self, *, copies: bool, budget: bool, partials: str) -> list[str]:
         return [
             "when a stream begins, pauses and goes on: it releases something in every tick from "
             f"its first record on, until {self.ticks.idle:,} ticks in a row had none"
         ]
 
     def how_to_read(self) -> list[str]:
-        """What an analyst must know of the output."""
         return [
             "value is an estimate of the true number, clamped to the range: a noisy one, smoothed "
             "by what earlier ones say (status: measured); or what they predict (predicted: true), "

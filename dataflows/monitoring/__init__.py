@@ -1,1 +1,1 @@
-"""What an operator can watch: metrics from a closed list, health, refused starts."""
+"""Show operators what to watch: metrics from a closed list, health, refused starts."""

@@ -1,4 +1,4 @@
-"""Whether the pipeline does its work: snapshots are made and the source is read."""
+"""Judge whether the pipeline does its work: snapshots are made and the source is read."""
 
 import time
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _STUCK_SECONDS = 300.0
 
 @dataclass
 class Health:
-    """The verdict on one process; `every` is the time between two snapshots, in seconds."""
+    """Judge one process; `every` is the time between two snapshots, in seconds."""
 
     metrics: Metrics
     every: float
@@ -25,7 +25,8 @@ class Health:
     stop: StopFlag | None = None
 
     def problem(self) -> str | None:
-        """Why no work is done now, in one line of coordinates and times; None if all is well."""
+        """Return why no work is done now, in one line of coordinates and times; None if all is
+        well."""
         if self.watch is None or self.stop is None or self._age is None:
             return "starting"
         if self.stop.requested:
@@ -45,7 +46,7 @@ class Health:
         return None
 
     def stuck(self) -> str | None:
-        """Why a restart would help; None if it would not."""
+        """Return why a restart would help; None if it would not."""
         if self._age is None or self._age <= self._longest_age + _STUCK_SECONDS:
             return None
         return f"no snapshot for {self._age:.0f} s"

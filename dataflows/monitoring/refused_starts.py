@@ -1,4 +1,4 @@
-"""How often a start was refused over the life of a state: a refused process leaves no other number.
+"""Count refused starts over the life of a state: a refused process leaves no other number.
 
 A file of one byte for each refusal, beside the shards. Appending a byte needs no lock, so a process
 that was refused because another one owns the state may count, too: the owner then shows it.
@@ -16,7 +16,7 @@ _FILE = "refused-starts"
 
 @dataclass(frozen=True)
 class RefusedStarts:
-    """The count kept in one state directory."""
+    """Keep the count in one state directory."""
 
     directory: Path
 
@@ -31,7 +31,7 @@ class RefusedStarts:
                 file.write(b".")
 
     def total(self) -> int:
-        """The count so far."""
+        """Return the count so far."""
         try:
             return (self.directory / _FILE).stat().st_size
         except OSError:

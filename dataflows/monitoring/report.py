@@ -1,4 +1,4 @@
-"""What a supervised process tells its supervisor every second, one line of JSON each time."""
+"""Report to the supervisor every second, with one line of JSON each time."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -10,7 +10,8 @@ from fugu.dataflows.base.metrics import Numbers
 
 @dataclass(frozen=True)
 class Report:
-    """`partitions` are known once it runs; `problem` and `stuck` are its health."""
+    """Hold what a process reports: `partitions` once it runs; `problem` and `stuck` are its
+    health."""
 
     partitions: list[int] = field(default_factory=list)
     numbers: Numbers = field(default_factory=dict)
@@ -19,10 +20,10 @@ class Report:
 
     @property
     def line(self) -> bytes:
-        """As it is sent."""
+        """Return the line that is sent."""
         return orjson.dumps(self) + b"\n"
 
     @classmethod
     def read(cls, line: bytes) -> Self:
-        """As it was sent."""
+        """Return the report of a line that was sent."""
         return cls(**orjson.loads(line))

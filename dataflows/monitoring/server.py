@@ -1,4 +1,4 @@
-"""A small HTTP server for a few read-only pages, on threads of its own."""
+"""Serve a few read-only pages over HTTP, on threads of their own."""
 
 import socket
 from collections.abc import Callable, Mapping
@@ -9,8 +9,11 @@ from threading import Thread
 from typing import Any
 
 import orjson
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.metrics import Metrics
+from fugu.dataflows.pipeline.config import MetricsEndpoint
 
 _CLIENT_SECONDS = 5
 _POLL_SECONDS = 0.1
@@ -18,7 +21,7 @@ _POLL_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Page:
-    """One answer."""
+    """Hold one answer."""
 
     status: int
     content_type: str
@@ -26,7 +29,7 @@ class Page:
 
 
 def verdict(problem: str | None) -> Page:
-    """Of health: 200, or 503 and the reason."""
+    """Return the page of a health: 200, or 503 and the reason."""
     if problem is None:
         return Page(200, "application/json", b'{"status":"ok"}\n')
     content = orjson.dumps({"status": "unavailable", "reason": problem})
@@ -38,7 +41,7 @@ _NOT_FOUND = Page(404, "text/plain; charset=utf-8", b"not found\n")
 
 
 class MetricsServer:
-    """Owns its port from construction on, so a port that is in use is noticed before all else."""
+    """Own a port from construction on, so that one in use is noticed before all else."""
 
     def __init__(self, host: str, port: int, pages: Pages) -> None:
         try:
@@ -58,6 +61,26 @@ class MetricsServer:
         self._server.server_close()
 
 
+def serve(
+    endpoint: MetricsEndpoint | None,
+    metrics: Callable[[], Metrics],
+    problem: Callable[[], str | None],
+    stuck: Callable[[], str | None],
+) -> MetricsServer | None:
+    """Serve numbers and health, where the pipeline file says `metrics`.
+
+    /metrics    the numbers
+    /healthz    200 while the pipeline does its work, else 503 and the reason: readiness, alerts
+    /livez      503 only when a restart would help, which Kafka's absence is not: liveness
+    """
+    pages = {
+        "/metrics": lambda: Page(200, CONTENT_TYPE_LATEST, metrics().text()),
+        "/healthz": lambda: verdict(problem()),
+        "/livez": lambda: verdict(stuck()),
+    }
+    return None if endpoint is None else MetricsServer(endpoint.host, endpoint.port, pages)
+
+
 class _Server(ThreadingMixIn, TCPServer):
     daemon_threads = True
     allow_reuse_address = True
@@ -68,7 +91,7 @@ class _Server(ThreadingMixIn, TCPServer):
         super().__init__((host, port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no news."""
+        """Say nothing: a client that went away is no news."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -85,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
         return "fugu"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Requests are not logged."""
+        """Log no requests."""
 
     def _answer(self, *, with_content: bool) -> None:
         page = self.server.pages.get(self.path.partition("?")[0], lambda: _NOT_FOUND)()

@@ -1,4 +1,4 @@
-"""Where the source topic ends, asked every few seconds.
+"""Ask every few seconds where the source topic ends.
 
 A thread and a connection of its own, so that the dataflow never waits for the answer, not even when
 Kafka is away.
@@ -17,7 +17,7 @@ _OPENING_SECONDS = 0.2
 
 
 class SourceWatch:
-    """Measures the lag; knows when Kafka last answered, and where records wait to be read."""
+    """Measure the lag, when Kafka last answered, and where records wait to be read."""
 
     def __init__(self, topic: str, metrics: Metrics, connect: Callable[[], Reader]) -> None:
         self.topic = topic

@@ -19,13 +19,8 @@ from fugu.dataflows.base.logs import LogFormat
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.connection import Kafka
 from fugu.dataflows.kafka.partitioner import Partitioner
-from fugu.dataflows.kinds import (
-    AggregateOperator,
-    LocalRealTimeOperator,
-    Operator,
-    PolicyOperator,
-    TemporalOperator,
-)
+from fugu.dataflows.kinds import Operator
+from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.budget import WhenExhausted
 
 TopicName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
@@ -177,71 +172,30 @@ class Pipeline(Section):
                 "kafka.transactions: a transaction lasts as long as state.every, and what is not "
                 "committed cannot be read; write state.every: 60s or less"
             )
-        if isinstance(self.operator, TemporalOperator):
-            self._check_temporal(self.operator)
-            return self
-        if isinstance(self.operator, AggregateOperator):
-            self._check_aggregate(self.operator)
-        elif self.sink.partials is not None:
-            raise ValueError(f"sink.partials: {self.operator.kind} has no partial sums; delete it")
-        if isinstance(self.operator, LocalRealTimeOperator):
-            self._check_series(self.operator)
-        if self.source.policies is not None and not isinstance(self.operator, PolicyOperator):
-            raise ValueError(
-                f"source.policies: {self.operator.kind} goes by no policies; delete it"
-            )
-        if not isinstance(self.source.value, str):
-            raise ValueError(f"source.value: {self.operator.kind} reads one field; name it")
+        self._check_beside_the_operator()
         return self
+
+    def _check_beside_the_operator(self) -> None:
+        operator, source, dedupe = self.operator, self.source, self.source.dedupe
+        budgets = [self.budget, None if operator.source_budget else source.budget]
+        if operator.no_budget is not None and any(budget is not None for budget in budgets):
+            raise ValueError(f"budget: {operator.no_budget.format(kind=operator.kind)}")
+        if self.sink.partials is not None and operator.stage is not StageKind.AGGREGATE:
+            raise ValueError(f"sink.partials: {operator.kind} has no partial sums; delete it")
+        if source.policies is not None and not operator.under_policies:
+            raise ValueError(f"source.policies: {operator.kind} goes by no policies; delete it")
+        if not isinstance(source.value, str) and not operator.several_fields:
+            raise ValueError(f"source.value: {operator.kind} reads one field; name it")
+        time = source.timestamp.field if isinstance(source.timestamp, TimestampField) else None
+        operator.check_fields(source.fields, time, None if dedupe is None else dedupe.field)
+        if dedupe is not None and operator.no_dedupe and operator.in_ticks() is not None:
+            raise ValueError(f"source.dedupe: {operator.no_dedupe}; delete it")
+        operator.refuse_large_sums(self.state.max_keys)
 
     @property
     def partials_topic(self) -> str:
         """Where an aggregate writes partial sums."""
         return self.sink.partials or f"{self.name}.partials"
-
-    def _check_aggregate(self, operator: AggregateOperator) -> None:
-        if self.budget is not None or self.source.budget is not None:
-            raise ValueError(f"budget: epsilon is the budget of {operator.kind}; delete it")
-        if self.source.dedupe is not None:
-            raise ValueError(
-                "source.dedupe: a user counts once in a tick, however often a record was sent; "
-                "delete it"
-            )
-        operator.refuse_large_sums(self.state.max_keys)
-
-    def _check_series(self, operator: LocalRealTimeOperator) -> None:
-        if self.budget is not None:
-            raise ValueError(f"budget: epsilon is the budget of {operator.kind}; delete it")
-        if self.source.dedupe is not None:
-            raise ValueError(
-                "source.dedupe: a stream has one value in a tick, however often it was sent; "
-                "delete it"
-            )
-
-    def _check_temporal(self, operator: TemporalOperator) -> None:
-        source = self.source
-        if self.budget is not None or source.budget is not None:
-            raise ValueError(
-                f"budget: nothing is charged for displacing values in time; {operator.kind} has "
-                "no budget, and every stream may be released once only. Delete it"
-            )
-        if len(set(source.fields)) != len(source.fields):
-            raise ValueError("source.value: name every field once")
-        if isinstance(source.timestamp, TimestampField) and source.timestamp.field in source.fields:
-            raise ValueError(
-                f"source.value: {source.timestamp.field} is the time of a record, and would say "
-                "in every release where it came from"
-            )
-        if source.dedupe is not None and source.dedupe.field in source.fields:
-            raise ValueError(
-                f"source.value: {source.dedupe.field} names a record, and would say in every "
-                "release which one it was"
-            )
-        if operator.in_ticks() is not None and source.dedupe is not None:
-            raise ValueError(
-                "source.dedupe: with ticks of event time a stream has one value in a tick, "
-                "however often it was sent; delete it"
-            )
 
 
 def reading_digest(pipeline: Pipeline) -> str:

@@ -8,7 +8,6 @@ from math import exp, isinf
 
 import orjson
 
-from fugu.dataflows.kinds import AggregateOperator, LocalRealTimeOperator, TemporalOperator
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.neighbours_text import per_in_words, protected_in_words
 from fugu.operators.guarantee import Guarantee, Notion
@@ -99,7 +98,11 @@ def pipeline_not_covered(pipeline: Pipeline) -> list[str]:
             "a user whose records arrive in several partitions (source.partitioner is unchecked): "
             "each partition counts the user as a stream of its own"
         )
-    open_points += _of_operator(pipeline)
+    open_points += pipeline.operator.not_covered(
+        copies=pipeline.source.dedupe is None,
+        budget=pipeline.budget is not None,
+        partials=pipeline.partials_topic,
+    )
     if pipeline.ledger is None:
         open_points.append("what other pipelines release about the same source (ledger is not set)")
         open_points.append(
@@ -115,25 +118,3 @@ def pipeline_not_covered(pipeline: Pipeline) -> list[str]:
     if pipeline.sink.key == "original":
         open_points.append("who a release is about: sink.key is original, keys are published")
     return open_points
-
-
-def _of_operator(pipeline: Pipeline) -> list[str]:
-    operator, copies = pipeline.operator, pipeline.source.dedupe is None
-    if isinstance(operator, TemporalOperator):
-        return operator.not_covered(removes_copies=not copies)
-    if isinstance(operator, AggregateOperator):
-        return [
-            "whoever reads the topic of partial sums or the state: both hold exact figures "
-            f"({pipeline.partials_topic})"
-        ]
-    if isinstance(operator, LocalRealTimeOperator):
-        return operator.not_covered()
-    copied = (
-        "records that a producer sent twice (source.dedupe is not set): each copy is a release of "
-        "its own, and is charged"
-    )
-    unlimited = (
-        "a total over a stream's life (budget is not set): every release adds to what is spent, "
-        "without a limit"
-    )
-    return [*([copied] if copies else []), *([unlimited] if pipeline.budget is None else [])]

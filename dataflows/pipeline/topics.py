@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.kafka.client import Bounds, Client, Topic
 from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.stages.stage_kind import StageKind
 
 _UNLIMITED = str(2**63 - 1)
 _SINK_SETTINGS = {
@@ -72,7 +73,9 @@ def policies_problem(topic: Topic | None, name: str) -> str | None:
 
 
 def single_partition_topics(pipeline: Pipeline) -> dict[str, str]:
-    """The topics of an aggregate that have one partition, by their keys in the pipeline file."""
+    """Return topics of one partition, by their keys in the pipeline file; aggregates have some."""
+    if pipeline.operator.stage is not StageKind.AGGREGATE:
+        return {}
     return {"sink.partials": pipeline.partials_topic, "sink.topic": pipeline.sink.topic}
 
 

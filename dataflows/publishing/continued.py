@@ -1,4 +1,4 @@
-"""A promise that goes on where the ledger holds an earlier one of the same pipeline.
+"""Continue a promise where the ledger holds an earlier one of the same pipeline.
 
 What was released under the earlier promise stays released, with its deltas. So an entry that takes
 the place of another one keeps them, whatever a later version promises of what comes.

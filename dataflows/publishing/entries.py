@@ -1,4 +1,4 @@
-"""The records of a ledger topic: what they say, and how they are found again.
+"""Write and read the records of a ledger topic.
 
 A key is a JSON list. `[pipeline, source identity]` names a pipeline: its guarantees, word for word.
 `[pipeline, partition, stream]` names a stream as its sink does, and says which tenth of its budget
@@ -23,7 +23,7 @@ WITHDRAWN = b"null"
 
 @dataclass(frozen=True)
 class PipelineEntry:
-    """A pipeline and what it promises about a source topic."""
+    """Hold a pipeline and what it promises about a source topic."""
 
     pipeline: str
     source: str
@@ -35,30 +35,17 @@ class PipelineEntry:
     source_budget: float | None
 
     def key(self) -> bytes:
-        """One pipeline over one source has one entry."""
+        """Return the key: one pipeline over one source has one entry."""
         return orjson.dumps([self.pipeline, self.source_identity])
 
     def value(self) -> bytes:
-        """Everything, as JSON."""
-        return orjson.dumps(
-            {
-                "format": PIPELINE_FORMAT,
-                "kind": "pipeline",
-                "pipeline": self.pipeline,
-                "source": self.source,
-                "source_identity": self.source_identity,
-                "sink": self.sink,
-                "sink_identity": self.sink_identity,
-                "guarantee_id": self.guarantee_id,
-                "guarantees": list(self.guarantees),
-                "source_budget": self.source_budget,
-            }
-        )
+        """Return everything, as JSON."""
+        return orjson.dumps({"format": PIPELINE_FORMAT, "kind": "pipeline", **vars(self)})
 
 
 @dataclass(frozen=True)
 class StreamEntry:
-    """How much of its budget a stream has spent."""
+    """Hold how much of its budget a stream has spent."""
 
     pipeline: str
     source: str
@@ -70,7 +57,7 @@ class StreamEntry:
 
 @dataclass(frozen=True)
 class LaterEntry:
-    """A pipeline that a later version of Fugu entered: nobody can tell what it promises."""
+    """Name a pipeline that a later version of Fugu entered: nobody can tell what it promises."""
 
     pipeline: str
     source: str
@@ -78,19 +65,19 @@ class LaterEntry:
 
 
 def ledger_key(pipeline: str, partition: int, stream: str) -> bytes:
-    """The key of a stream's entry."""
+    """Return the key of a stream's entry."""
     return orjson.dumps([pipeline, partition, stream])
 
 
 def is_stream_of(pipeline: str, partition: int, key: bytes | None) -> bool:
-    """Whether a record is about a stream of this pipeline and source partition."""
+    """Return whether a record is about a stream of this pipeline and source partition."""
     return key is not None and key.startswith(orjson.dumps([pipeline, partition])[:-1] + b",")
 
 
 def stream_entry(
     pipeline: str, source: str, source_identity: str, stream: str, level: int
 ) -> bytes:
-    """The value of a stream's entry; `level` is that of `ExhaustibleMechanism`."""
+    """Return the value of a stream's entry; `level` is that of `ExhaustibleMechanism`."""
     return orjson.dumps(
         {
             "format": STREAM_FORMAT,

@@ -1,4 +1,4 @@
-"""From releases and dead letters to complete Kafka records: key, value, headers, timestamp."""
+"""Make complete Kafka records of releases and dead letters: key, value, headers, timestamp."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ _REMEMBERED_PSEUDONYMS = 100_000
 
 @dataclass
 class Pseudonyms:
-    """Keyed hashes of stream keys, scoped to one sink topic; `secret` is a key of their own."""
+    """Hash stream keys with a key of their own, `secret`, scoped to one sink topic."""
 
     secret: Secret
     sink: str
@@ -30,11 +30,11 @@ class Pseudonyms:
         self._prefix = KeyedPrefix(self.secret, "fugu-pseudonym-v1", self.sink)
 
     def of(self, key: bytes) -> bytes:
-        """32 hexadecimal digits, the same for one key in one sink for ever."""
+        """Return 32 hexadecimal digits, the same for one key in one sink for ever."""
         return self.of_each([key])[0]
 
     def of_each(self, keys: Sequence[bytes]) -> list[bytes]:
-        """The same for many keys; those of the last `_REMEMBERED_PSEUDONYMS` users are there."""
+        """Return those of many keys; some 100,000 of the last users are remembered."""
         known = self._known
         try:
             return list(map(known.__getitem__, keys))
@@ -51,7 +51,7 @@ class Pseudonyms:
 
 @dataclass(frozen=True)
 class Publisher:
-    """Gives every release its public name and form.
+    """Give every release its public name and form.
 
     `source` is the identity of the source topic (its topic id where the broker has one), which is
     part of every release id; `source_topic` is the name that dead letters show.
@@ -66,7 +66,7 @@ class Publisher:
     pseudonyms: Pseudonyms
 
     def releases(self, sanitized: Sanitized) -> Outgoing:
-        """The records for the sanitized topic."""
+        """Return the records for the sanitized topic."""
         return Outgoing(
             partition=sanitized.partition,
             keys=self._keys(sanitized.keys),
@@ -77,7 +77,8 @@ class Publisher:
         )
 
     def dead_letters(self, partition: int, dead: DeadLetters) -> Outgoing:
-        """The records for the dead-letter topic: coordinates and reason, never the payload."""
+        """Return the records for the dead-letter topic: coordinates and reason, never the
+        payload."""
         return Outgoing(
             partition=partition,
             keys=[None] * len(dead.offsets),
@@ -88,7 +89,7 @@ class Publisher:
         )
 
     def spending(self, sanitized: Sanitized) -> Outgoing:
-        """The records for the ledger: which streams have spent how much of their budget."""
+        """Return the records for the ledger: which streams have spent how much of their budget."""
         spending = sanitized.spending
         keys = self._keys(spending.keys)
         streams = [(key or b"").decode(errors="backslashreplace") for key in keys]
@@ -108,24 +109,25 @@ class Publisher:
     def tick_headers(
         self, topic: str, keys: Sequence[bytes], ticks: Sequence[int]
     ) -> list[list[Header]]:
-        """The headers of what is said about ticks of groups, or of the partitions of a topic."""
+        """Return the headers of what is said about ticks of groups, or of the partitions of a
+        topic."""
         ids = self.scope.tick_release_ids(topic, keys, [0] * len(keys), ticks)
         return self._headers(ids)
 
     def record_headers(self, partition: int, offsets: Sequence[int]) -> list[list[Header]]:
-        """The headers of what is made of these source records."""
+        """Return the headers of what is made of these source records."""
         return self._headers(self.release_ids(partition, offsets))
 
     def ledger_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
-        """The names of the ledger's records about these source records."""
+        """Return the names of the ledger's records about these source records."""
         return self.scope.release_ids("ledger", self.source, partition, offsets)
 
     def release_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
-        """The names of the releases of these source records."""
+        """Return the names of the releases of these source records."""
         return self.scope.release_ids("release", self.source, partition, offsets)
 
     def dead_letter_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
-        """The names of the dead letters about these source records."""
+        """Return the names of the dead letters about these source records."""
         return self.scope.release_ids("dead letter", self.source, partition, offsets)
 
     def _names(self, sanitized: Sanitized) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Promises as they stand in ledger entries, of this version and of the one before."""
+"""Read promises as they stand in ledger entries, of this version and of the one before."""
 
 import re
 from dataclasses import replace
@@ -21,7 +21,7 @@ def read_guarantee(content: dict[str, Any]) -> Guarantee:
 
 
 def read_sentence(content: dict[str, Any]) -> Guarantee:
-    """The same of format 1, which has a sentence (`protects`), and says nothing of ticks.
+    """Return the same of format 1, which has a sentence (`protects`), and says nothing of ticks.
 
     Where the sentence may claim too much, the weaker promise is taken. Its delta of finite
     precision was stated per release, whatever epsilon counts, and stays that.

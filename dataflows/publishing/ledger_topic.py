@@ -1,4 +1,4 @@
-"""Reading a ledger topic, and entering a pipeline into it."""
+"""Read a ledger topic, and enter a pipeline into it."""
 
 import time
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ _SETTINGS = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"
 
 @dataclass
 class LedgerContent:
-    """The newest entry of every key."""
+    """Hold the newest entry of every key."""
 
     pipelines: list[PipelineEntry] = field(default_factory=list)
     streams: list[StreamEntry] = field(default_factory=list)
@@ -29,7 +29,8 @@ class LedgerContent:
 
 
 def find_ledger(client: Client, pipeline: Pipeline) -> Topic | None:
-    """The ledger topic that a pipeline file names, created if it says so; None without one."""
+    """Return the ledger topic that a pipeline file names, created if it says so; None without
+    one."""
     ledger = pipeline.ledger
     if ledger is None:
         return None
@@ -44,7 +45,7 @@ def find_ledger(client: Client, pipeline: Pipeline) -> Topic | None:
 
 
 def ledger_problem(topic: Topic | None, name: str) -> str | None:
-    """What keeps a topic from being a ledger."""
+    """Return what keeps a topic from being a ledger."""
     if topic is None:
         return (
             f"topic {name} (ledger.topic) does not exist. Create it with cleanup.policy=compact, "
@@ -60,7 +61,7 @@ def ledger_problem(topic: Topic | None, name: str) -> str | None:
 
 
 def read_ledger(client: Client, topic: Topic) -> LedgerContent:
-    """Everything a ledger says now."""
+    """Return everything a ledger says now."""
     newest: dict[bytes, bytes | None] = {}
     reader = client.reader(topic.name)
     try:

@@ -1,4 +1,4 @@
-"""Entering a pipeline into the ledger before it reads its first record.
+"""Enter a pipeline into the ledger before it reads its first record.
 
 A pipeline that has once been entered stays there, since what it released stays released. Two that
 start at the same moment see each other in the second look; then both may be refused, never neither.
@@ -40,7 +40,7 @@ def register(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
 
 
 def refuse_a_second_sink(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
-    """`StartRefused` if the pipeline has released the same source into another topic."""
+    """Refuse a pipeline that has released the same source into another topic."""
     _, known = _others(client, ledger, entry)
     _refuse_a_second_sink(ledger, known, entry)
 
@@ -75,7 +75,7 @@ def _require_readable(client: Client, ledger: Topic, entry: PipelineEntry) -> No
 def _others(
     client: Client, ledger: Topic, entry: PipelineEntry
 ) -> tuple[list[PipelineEntry], PipelineEntry | None]:
-    """Entries of other pipelines over the same source, and the own one if there is one."""
+    """Return entries of other pipelines over the same source, and the own one if there is one."""
     entries = [
         found
         for found in read_ledger(client, ledger).pipelines

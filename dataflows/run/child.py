@@ -1,4 +1,4 @@
-"""One supervised process: started, watched, and started again when it dies."""
+"""Start and watch one supervised process, and start it again when it dies."""
 
 import logging
 import signal
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Child:
-    """`name` is what the log calls it; `command` runs it, with its end of the link as stdin."""
+    """Run `command` with its end of the link as stdin; `name` is what the log calls it."""
 
     def __init__(self, name: str, command: Sequence[str]) -> None:
         self.name = name
@@ -71,25 +71,25 @@ class Child:
         )
 
     def ask_to_stop(self) -> None:
-        """SIGTERM, if it runs."""
+        """Send SIGTERM, if it runs."""
         if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
 
     def has_ended(self) -> bool:
-        """Whether it does not run any more."""
+        """Return whether it does not run any more."""
         if self._process is not None and (code := self._process.poll()) is not None:
             self._end(code)
         return self._process is None
 
     def kill(self) -> None:
-        """`kill -9`."""
+        """Kill it, if it runs, as `kill -9` does."""
         if self._process is not None and not self.has_ended():
             log.error("%s: has not stopped in time and is killed", self.name)
             self._process.kill()
             self._end(self._process.wait())
 
     def problem(self) -> str | None:
-        """Why it does no work now; None if all is well."""
+        """Return why it does no work now; None if all is well."""
         if self._process is None:
             return "not running"
         report, silence = self.report, time.monotonic() - self._heard_at
@@ -98,7 +98,7 @@ class Child:
         return f"no report for {silence:.0f} s" if silence > _SILENCE_SECONDS else report.problem
 
     def stuck(self) -> str | None:
-        """Why only a restart of everything would help; None if it would not."""
+        """Return why only a restart of everything would help; None if it would not."""
         if self._process is None:
             return None
         report, silence = self.report, time.monotonic() - self._heard_at
@@ -107,7 +107,8 @@ class Child:
         return None if report is None else report.stuck
 
     def _end(self, code: int) -> None:
-        """A process that SIGTERM ends with -15 had not begun: it did not handle signals yet."""
+        """Note its end. One that SIGTERM ends with -15 had not begun: it did not handle signals
+        yet."""
         if code != -signal.SIGTERM:
             self.is_graceful = code == 0
         self.is_hopeless = code == NO_RESTART_HELPS

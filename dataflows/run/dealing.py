@@ -1,10 +1,10 @@
-"""Which process runs which shards: shard i belongs to process i mod N."""
+"""Deal shards out to processes: shard i belongs to process i mod N."""
 
 from fugu.dataflows.base.errors import ConfigurationError
 
 
 def deal(shards: int, processes: int) -> list[list[int]]:
-    """The shards of every process. A pipeline may be dealt out to another number at any start."""
+    """Return the shards of every process; they may be dealt out to another number at any start."""
     if not 1 <= processes <= shards:
         limits = "1" if shards == 1 else f"a number from 1 to {shards}"
         raise ConfigurationError(
@@ -16,5 +16,5 @@ def deal(shards: int, processes: int) -> list[list[int]]:
 
 
 def numbered(noun: str, numbers: list[int]) -> str:
-    """`shard 2`, or `shards 0, 2`."""
+    """Return `shard 2`, or `shards 0, 2`."""
     return f"{noun}{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers))}"

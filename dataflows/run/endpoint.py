@@ -1,19 +1,17 @@
-"""One `/metrics`, `/healthz` and `/livez` for all processes of a pipeline."""
+"""Serve one `/metrics`, `/healthz` and `/livez` for all processes of a pipeline."""
 
 import time
 from collections.abc import Callable, Sequence
 
-from prometheus_client import CONTENT_TYPE_LATEST
-
 from fugu.dataflows.base.metrics import PROCESS_RESTARTS, REFUSED_STARTS, START_TIME, Metrics
 from fugu.dataflows.monitoring.refused_starts import RefusedStarts
-from fugu.dataflows.monitoring.server import MetricsServer, Page, verdict
+from fugu.dataflows.monitoring.server import serve
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.child import Child
 
 
 class Endpoint:
-    """Listens if the file says `metrics`. Numbers are those of the last reports, added up."""
+    """Listen if the file says `metrics`, and show the numbers of the last reports, added up."""
 
     def __init__(self, file: PipelineFile, children: Sequence[Child]) -> None:
         pipeline = file.pipeline
@@ -21,20 +19,19 @@ class Endpoint:
         self._show_streams = pipeline.sink.key != "none"
         self._refused = RefusedStarts(file.resolve(pipeline.state.directory))
         self._started_at = time.time()
-        endpoint = pipeline.metrics
-        pages = {
-            "/metrics": self._numbers,
-            "/healthz": lambda: self._verdict(Child.problem),
-            "/livez": lambda: self._verdict(Child.stuck),
-        }
-        self._server = endpoint and MetricsServer(endpoint.host, endpoint.port, pages)
+        self._server = serve(
+            pipeline.metrics,
+            self._numbers,
+            lambda: self._of_all(Child.problem),
+            lambda: self._of_all(Child.stuck),
+        )
 
     def close(self) -> None:
         """Answer no more."""
         if self._server:
             self._server.close()
 
-    def _numbers(self) -> Page:
+    def _numbers(self) -> Metrics:
         metrics = Metrics(show_streams=self._show_streams)
         for report in [child.report for child in self._children]:
             if report is not None:
@@ -42,12 +39,12 @@ class Endpoint:
         metrics.put(START_TIME, self._started_at)
         metrics.put(REFUSED_STARTS, self._refused.total())
         metrics.put(PROCESS_RESTARTS, sum(child.restarts for child in self._children))
-        return Page(200, CONTENT_TYPE_LATEST, metrics.text())
+        return metrics
 
-    def _verdict(self, problem_of: Callable[[Child], str | None]) -> Page:
+    def _of_all(self, problem_of: Callable[[Child], str | None]) -> str | None:
         problems = [
             f"{child.name}: {problem}"
             for child in self._children
             if (problem := problem_of(child)) is not None
         ]
-        return verdict("; ".join(problems) or None)
+        return "; ".join(problems) or None

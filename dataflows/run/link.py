@@ -1,4 +1,4 @@
-"""The supervised process's end of the link to its supervisor: a socket in place of stdin.
+"""Link a supervised process to its supervisor: a socket in place of stdin.
 
 Reports go up; nothing comes down but the end of the link, which the operating system makes when the
 supervisor is gone, however it went. No process outlives its supervisor for long.
@@ -14,7 +14,7 @@ from select import select
 from threading import Thread, Timer
 
 from fugu.dataflows.monitoring.report import Report
-from fugu.dataflows.run.grace import GRACE_SECONDS
+from fugu.dataflows.run.stopping import GRACE_SECONDS
 
 REPORT_SECONDS = 1.0
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Link:
-    """Sends reports from a thread of its own; asks the process to stop when the link ends."""
+    """Send reports from a thread of its own, and ask the process to stop when the link ends."""
 
     def __init__(self, report: Callable[[], Report], stop: Callable[[], None]) -> None:
         self._report, self._stop = report, stop

@@ -1,4 +1,4 @@
-"""One supervisor at a time owns a state, and waits for processes that a predecessor left behind."""
+"""Own a state as its one supervisor, once processes that a predecessor left behind are gone."""
 
 import logging
 import time
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fugu.dataflows.base.errors import StateInUse
 from fugu.dataflows.flows.state_directories import all_directories, root_directory
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.run.grace import GRACE_SECONDS
+from fugu.dataflows.run.stopping import GRACE_SECONDS
 from fugu.dataflows.state.directory import StateDirectory
 
 PATIENCE_SECONDS = GRACE_SECONDS + 5

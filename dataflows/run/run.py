@@ -1,4 +1,4 @@
-"""Running a pipeline: prepare it, hand its shards over to bytewax, stop on SIGTERM and SIGINT.
+"""Run a pipeline: prepare it, hand its shards over to bytewax, stop on SIGTERM and SIGINT.
 
 A shard is a group of partitions, fixed when the pipeline is created, with a state directory and a
 recovery store of its own. A process runs all shards, or those it is told to; every shard runs in a
@@ -8,7 +8,6 @@ single-worker dataflow on a thread of its own.
 import gc
 import logging
 import os
-import signal
 from collections.abc import Iterable
 from pathlib import Path
 from threading import Thread
@@ -25,18 +24,14 @@ from bytewax.run import cli_main
 
 from fugu.dataflows.base.errors import ConfigurationError, FuguError, unexpected
 from fugu.dataflows.base.native_stderr import native_stderr_hidden
-from fugu.dataflows.flows.aggregate_flow import BoundingPlan
-from fugu.dataflows.flows.flow import Plan
-from fugu.dataflows.flows.plans import AnyPlan, build_any, prepared
+from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.flows.preparation import prepared
+from fugu.dataflows.flows.sections import aggregate_of, end_of
 from fugu.dataflows.kafka.source import StopFlag
-from fugu.dataflows.kinds import (
-    AggregateOperator,
-    BatchedMarkovOperator,
-    TemporalOperator,
-)
 from fugu.dataflows.monitoring.monitor import Monitor
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.link import Link
+from fugu.dataflows.run.stopping import stop_on_signals
 from fugu.dataflows.state.recovery import forget_unfinished_epochs, unusable_store
 from fugu.operators import compiled
 from fugu.operators.temporal.temporal_perturbation import End
@@ -58,19 +53,9 @@ def run(
     To `finish` is to read nothing more, and to publish or discard what streams hold back. A
     `supervised` process stops when its supervisor is gone, too.
     """
-    operator = file.pipeline.operator
-    finishing = None
-    if finish:
-        if not isinstance(operator, TemporalOperator | BatchedMarkovOperator):
-            raise ConfigurationError(
-                f"--finish: {operator.kind} holds nothing back that could be published; leave it "
-                "out"
-            )
-        finishing = operator.end
+    finishing = end_of(file.pipeline) if finish else None
     os.umask(0o077)
-    stop = StopFlag()
-    for stop_signal in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(stop_signal, lambda *_: stop.request())
+    stop = stop_on_signals()
     with Monitor(file, supervised=supervised) as monitor:
         if supervised:
             Link(monitor.report, stop.request).start()
@@ -93,7 +78,7 @@ def _run(
         pipeline.sink.topic,
         plans[0].fingerprint.partitions,
         pipeline.state.shards,
-        sum(isinstance(plan, Plan | BoundingPlan) for plan in plans),
+        sum(plan.reads_source for plan in plans),
         plans[0].client.name,
         pipeline.state.every.total_seconds(),
     )
@@ -117,7 +102,7 @@ def _run(
 
 
 def shard_numbers(names: list[str], shards: int) -> list[int] | None:
-    """`0/4` and `2/4` as [0, 2]; None where no shard is named."""
+    """Return `0/4` and `2/4` as [0, 2]; None where no shard is named."""
     numbers = set()
     for name in names:
         number, _, count = name.partition("/")
@@ -131,21 +116,21 @@ def shard_numbers(names: list[str], shards: int) -> list[int] | None:
 
 
 def flow(path: str) -> Dataflow:
-    """The dataflow of an unsharded pipeline, for people who know bytewax.
+    """Return the dataflow of an unsharded pipeline, for people who know bytewax.
 
     python -m bytewax.run "fugu.dataflows.run.run:flow('pipeline.yaml')" \\
         -r STATE/shard-0000/recovery -s 1 -b 0
     """
     file = PipelineFile.read(Path(path))
-    aggregate = isinstance(file.pipeline.operator, AggregateOperator)
-    if file.pipeline.state.shards > 1 or aggregate:
+    if file.pipeline.state.shards > 1 or aggregate_of(file.pipeline):
         raise ConfigurationError("bytewax.run runs one dataflow only; use fugu run")
-    return build_any(prepared(file, None, StopFlag())[0]).dataflow
+    [plan] = prepared(file, None, StopFlag())
+    return plan.build().dataflow
 
 
-def _run_shard(file: PipelineFile, plan: AnyPlan, failures: list[FuguError]) -> None:
+def _run_shard(file: PipelineFile, plan: Plan, failures: list[FuguError]) -> None:
     try:
-        shard = build_any(plan)
+        shard = plan.build()
         plan.directory.note_start(finishing=plan.finishing)
         forget_unfinished_epochs(plan.directory.recovery)
         cli_main(
@@ -167,8 +152,11 @@ def _run_shard(file: PipelineFile, plan: AnyPlan, failures: list[FuguError]) -> 
 
 
 def collect_garbage_seldom() -> None:
-    """A batch is thousands of lists and tuples that are soon gone and hold no cycles: by default
-    Python looks through them, and all that stays, more often than anything else is done."""
+    """Let Python collect garbage seldom.
+
+    A batch is thousands of lists and tuples that are soon gone and hold no cycles: by default
+    Python looks through them, and all that stays, more often than anything else is done.
+    """
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 
@@ -181,7 +169,7 @@ def _join(threads: Iterable[Thread]) -> None:
 
 
 def _cause(error: BaseException) -> FuguError:
-    """The error with a text of its own inside what bytewax raised."""
+    """Return the error with a text of its own inside what bytewax raised."""
     innermost, cause = error, error.__cause__ or error.__context__
     while cause is not None and not isinstance(innermost, FuguError):
         innermost, cause = cause, cause.__cause__ or cause.__context__

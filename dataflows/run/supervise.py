@@ -1,47 +1,50 @@
-"""Supervising a pipeline: who runs what, one owner of its state, one endpoint, one exit code."""
+"""Supervise a pipeline: who runs what, one owner of its state, one endpoint, one exit code."""
 
 import logging
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import closing
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.base.logs import LogFormat
-from fugu.dataflows.kinds import AggregateOperator
+from fugu.dataflows.flows.sections import aggregate_of
 from fugu.dataflows.monitoring.refused_starts import RefusedStarts
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.run.child import Child
 from fugu.dataflows.run.dealing import deal, numbered
 from fugu.dataflows.run.endpoint import Endpoint
 from fugu.dataflows.run.ownership import own
+from fugu.dataflows.run.stopping import stop_on_signals
 from fugu.dataflows.run.supervisor import keep_running
 
 log = logging.getLogger(__name__)
 
 
 def supervise(file: PipelineFile, processes: int, log_format: LogFormat | None) -> int:
-    """Run all shards in so many processes until told to stop; returns the exit code."""
+    """Run all shards in so many processes until told to stop; return the exit code.
+
+    Processes have sessions of their own, so Ctrl-C reaches only this one.
+    """
     pipeline = file.pipeline
     dealt = deal(pipeline.state.shards, processes)
-    stop = _StopSignals()
+    stop = stop_on_signals()
     children = [_child(file, number, shards, log_format) for number, shards in enumerate(dealt)]
     with closing(Endpoint(file, children)):
         try:
-            own(file, stop.requested)
+            own(file, lambda: stop.requested)
         except StartRefused as error:
             RefusedStarts(file.resolve(pipeline.state.directory)).count(error)
             raise
-        merging = isinstance(pipeline.operator, AggregateOperator)
-        return keep_running(
-            children, stop.requested, _Announcement(pipeline.name, children, merging)
-        )
+        merging = aggregate_of(pipeline) is not None
+        announcement = _Announcement(pipeline.name, children, merging)
+        return keep_running(children, lambda: stop.requested, announcement)
 
 
 def _child(
     file: PipelineFile, number: int, shards: list[int], log_format: LogFormat | None
 ) -> Child:
-    """With -P, a folder of the user that is called `dataflows` or `operators` is not imported."""
+    """Return a process that runs shards. With -P, a folder of the user's that is called `dataflows`
+    or `operators` is not imported."""
     command = [sys.executable, "-P", "-m", "fugu", "run", str(file.path)]
     for shard in shards:
         command += ["--shard", f"{shard}/{file.pipeline.state.shards}"]
@@ -51,24 +54,8 @@ def _child(
     return Child(f"process {number} ({numbered('shard', shards)})", command)
 
 
-class _StopSignals:
-    """SIGTERM and SIGINT. Processes have sessions of their own, so Ctrl-C reaches only this one."""
-
-    def __init__(self) -> None:
-        self._received = False
-        for stop_signal in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(stop_signal, self._receive)
-
-    def requested(self) -> bool:
-        """Whether one came."""
-        return self._received
-
-    def _receive(self, *_: object) -> None:
-        self._received = True
-
-
 class _Announcement:
-    """Says once, when all processes run, which of them runs which partitions."""
+    """Say once, when all processes run, which of them runs which partitions."""
 
     def __init__(self, pipeline: str, children: Sequence[Child], merging: bool) -> None:
         self._pipeline, self._children, self._merging = pipeline, children, merging

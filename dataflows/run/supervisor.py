@@ -1,4 +1,4 @@
-"""Keeps processes running until it is told to stop, or one of them cannot be helped."""
+"""Keep processes running until told to stop, or until one of them cannot be helped."""
 
 import logging
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fugu.dataflows.base.errors import NO_RESTART_HELPS
 from fugu.dataflows.run.child import Child
-from fugu.dataflows.run.grace import GRACE_SECONDS
+from fugu.dataflows.run.stopping import GRACE_SECONDS
 
 _LOOK_SECONDS = 0.1
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 def keep_running(
     children: Sequence[Child], stop_requested: Callable[[], bool], look: Callable[[], None]
 ) -> int:
-    """Run them all; returns the exit code. `look` is called ten times a second."""
+    """Run them all; return the exit code. `look` is called ten times a second."""
     for child in children:
         child.start()
     while not stop_requested() and not any(child.is_hopeless for child in children):
@@ -38,7 +38,7 @@ def keep_running(
 
 
 def _stop(children: Sequence[Child]) -> None:
-    """Gracefully, if they do not take too long."""
+    """Stop them gracefully, if they do not take too long."""
     for child in children:
         child.ask_to_stop()
     deadline = time.monotonic() + GRACE_SECONDS

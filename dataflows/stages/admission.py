@@ -1,4 +1,4 @@
-"""Who may have a row: checks that are made once, when a key is seen for the first time.
+"""Check who may have a row, once, when a key is seen for the first time.
 
 One user is one stream only if all records of a user meet in one partition, so the partition of a
 new key is computed again. And a table must not grow without bound, although no row is dropped while
@@ -15,8 +15,8 @@ from fugu.dataflows.state.row_table import RowTable
 
 @dataclass(frozen=True)
 class Admission:
-    """`partitions` is that of the source topic, `max_keys` the most rows of one partition. Where
-    policies are for some keys only, `covers` knows them."""
+    """Admit keys that belong to a partition of a topic with so many `partitions`, up to `max_keys`
+    rows of one partition. Where policies are for some keys only, `covers` knows them."""
 
     partitioner: Partitioner
     partitions: int
@@ -24,7 +24,7 @@ class Admission:
     covers: Callable[[bytes], bool] = lambda key: True
 
     def refusals(self, table: RowTable, partition: int, keys: list[bytes]) -> dict[int, Reason]:
-        """Index and reason of every record that is not admitted, in order."""
+        """Return index and reason of every record that is not admitted, in order."""
         refused: dict[int, Reason] = {}
         room = self.max_keys - len(table)
         admitted: set[bytes] = set()
@@ -42,7 +42,7 @@ class Admission:
         return refused
 
     def refusal(self, partition: int, key: bytes) -> Reason | None:
-        """Why a new key may have no row, however many there are."""
+        """Return why a new key may have no row, however many there are."""
         if not self._belongs(key, partition):
             return Reason.WRONG_PARTITION
         return None if self.covers(key) else Reason.NO_COLLECTION

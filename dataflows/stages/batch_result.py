@@ -1,4 +1,4 @@
-"""What a batch became: releases at their records, and how the batch goes on from there."""
+"""Put releases at their records, and publish the batch from there."""
 
 from dataclasses import dataclass, replace
 
@@ -6,15 +6,16 @@ import numpy as np
 
 from fugu.dataflows.base.batches import Decoded, Reason, Sanitized, Spending
 from fugu.dataflows.base.errors import BudgetExhausted
-from fugu.operators.mechanism import Array, Integers, Kind, Releases
+from fugu.operators.columns import joined, taken
+from fugu.operators.mechanism import Integers, Kind, Releases
 
 NOTHING: Integers = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Advanced:
-    """Indices of the records that were released, and their releases; then indices of the records
-    at which a stream reached another level of its budget, and the levels."""
+    """Hold the indices of records that were released, and their releases; then the indices of
+    records at which a stream reached another level of its budget, and the levels."""
 
     index: Integers
     releases: Releases
@@ -23,31 +24,25 @@ class Advanced:
 
 
 def in_input_order(rounds: list[Advanced]) -> Advanced:
-    """Several rounds as one."""
+    """Return several rounds as one."""
     indices = np.concatenate([one.index for one in rounds])
     order = np.argsort(indices)
-
-    def column(parts: list[Array]) -> Array:
-        return np.concatenate(parts)[order]
-
     released = [one.releases for one in rounds]
+    releases = Releases(
+        np.concatenate([one.values for one in released]),
+        joined([one.annotations for one in released]),
+        np.concatenate([_kinds(one) for one in released]),
+    )
     return Advanced(
         indices[order],
-        Releases(
-            column([releases.values for releases in released]),
-            {
-                name: column([releases.annotations[name] for releases in released])
-                for name in released[0].annotations
-            },
-            column([_kinds(releases) for releases in released]),
-        ),
+        _taken(releases, order),
         np.concatenate([one.reached for one in rounds]),
         np.concatenate([one.levels for one in rounds]),
     )
 
 
 def picked(decoded: Decoded, index: Integers) -> Decoded:
-    """Some of the records, in the order of their indices; the same if it is all of them."""
+    """Return some of the records, in the order of these indices; the same if it is all of them."""
     if len(index) == len(decoded.offsets):
         return decoded
     at = index.tolist()
@@ -63,7 +58,7 @@ def picked(decoded: Decoded, index: Integers) -> Decoded:
 
 
 def without(decoded: Decoded, refused: dict[int, Reason]) -> Decoded:
-    """The records that are not refused; those that are become dead letters."""
+    """Return the records that are not refused; those that are become dead letters."""
     if not refused:
         return decoded
     for index, reason in refused.items():
@@ -72,8 +67,10 @@ def without(decoded: Decoded, refused: dict[int, Reason]) -> Decoded:
 
 
 def sanitized(accepted: Decoded, advanced: Advanced) -> Sanitized:
-    """What is published of it; records that were not released are duplicates."""
-    fresh, kinds = _without_duplicates(accepted, advanced.index), _kinds(advanced.releases)
+    """Return what is published; records that were not released are duplicates."""
+    again = np.delete(np.arange(len(accepted.offsets)), advanced.index).tolist()
+    fresh = without(accepted, dict.fromkeys(again, Reason.DUPLICATE))
+    kinds = _kinds(advanced.releases)
     releases = replace(advanced.releases, kinds=kinds)
     if (kinds == Kind.STOPPED).any():
         offset = fresh.offsets[int(np.argmax(kinds == Kind.STOPPED))]
@@ -82,12 +79,12 @@ def sanitized(accepted: Decoded, advanced: Advanced) -> Sanitized:
             f"{offset} cannot pay for another release, and budget.when_exhausted is stop. Nothing "
             "was published for it."
         )
-    suppressed = kinds == Kind.SUPPRESSED
-    if suppressed.any():
-        shown = np.flatnonzero(~suppressed)
-        fresh = picked(fresh, shown)
-        notes = {name: column[shown] for name, column in releases.annotations.items()}
-        releases = Releases(releases.values[shown], notes, kinds[shown])
+    shown = np.flatnonzero(kinds != Kind.SUPPRESSED)
+    if len(shown) < len(kinds):
+        fresh, releases = picked(fresh, shown), _taken(releases, shown)
+    at = np.argsort(advanced.reached)
+    reached = picked(accepted, advanced.reached[at])
+    levels = advanced.levels[at].tolist()
     return Sanitized(
         accepted.partition,
         fresh.offsets,
@@ -95,28 +92,14 @@ def sanitized(accepted: Decoded, advanced: Advanced) -> Sanitized:
         fresh.keys,
         releases,
         accepted.dead.in_order(),
-        _spending(accepted, advanced),
+        Spending(list(reached.offsets), reached.timestamps, reached.keys, levels),
     )
 
 
-def _without_duplicates(accepted: Decoded, released: Integers) -> Decoded:
-    if len(released) == len(accepted.offsets):
-        return accepted
-    again = np.ones(len(accepted.offsets), dtype=bool)
-    again[released] = False
-    return without(accepted, dict.fromkeys(np.flatnonzero(again).tolist(), Reason.DUPLICATE))
-
-
-def _spending(accepted: Decoded, advanced: Advanced) -> Spending:
-    if not len(advanced.reached):
-        return Spending()
-    order = np.argsort(advanced.reached)
-    at = advanced.reached[order].tolist()
-    return Spending(
-        [accepted.offsets[i] for i in at],
-        [accepted.timestamps[i] for i in at],
-        [accepted.keys[i] for i in at],
-        advanced.levels[order].tolist(),
+def _taken(releases: Releases, index: Integers) -> Releases:
+    """Return some of the releases, whose kinds are known."""
+    return Releases(
+        releases.values[index], taken(releases.annotations, index), _kinds(releases)[index]
     )
 
 

@@ -1,11 +1,11 @@
-"""A merge as the version of Fugu before wrote it: sums of open ticks stood in its snapshot."""
+"""Read a merge as the version of Fugu before wrote it: sums of open ticks stood in its snapshot."""
 
 from typing import Any
 
 import numpy as np
 
 from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.progress import Progress
 from fugu.dataflows.state.row_block import Body
 from fugu.operators.mechanism import Mechanism, State
@@ -35,5 +35,5 @@ def former_sums(header: dict[str, Any], body: Body, groups: int) -> OpenTicks:
     for tick in header["open"]:
         total = body.take(groups, "<i8").astype(np.int64)
         some = np.flatnonzero(total)
-        sums.add(Partial(0, tick, some, total[some]))
+        sums.add(PartialSums(0, tick, some, total[some]))
     return sums

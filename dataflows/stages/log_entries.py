@@ -1,4 +1,4 @@
-"""The internal log of an aggregate: partial sums, and changes of policies.
+"""Read and write the internal log of an aggregate: partial sums, and changes of policies.
 
 It is the only input of the merge, and so the one place that says what came before what. What it
 holds is raw data of the trusted zone, with access rules of its own.
@@ -7,31 +7,31 @@ holds is raw data of the trusted zone, with access rules of its own.
 from dataclasses import dataclass
 
 from fugu.dataflows.base.errors import FuguError, StartRefused
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_block import read, written
 
 
 @dataclass(frozen=True)
 class PolicyChange:
-    """A policy that was added, replaced or removed, in the words of the mechanism."""
+    """Hold a policy that was added, replaced or removed, in the words of the mechanism."""
 
     content: bytes
 
     def encoded(self) -> bytes:
-        """As the log holds it: a block."""
+        """Return the block that the log holds."""
         return written({"policy_change": len(self.content)}, [self.content])
 
 
-Entry = Partial | PolicyChange
+Entry = PartialSums | PolicyChange
 
 
 def read_entry(content: bytes | None, place: str) -> Entry:
-    """What `encoded` gave; `place` is for the error."""
+    """Return what `encoded` gave; `place` is for the error."""
     try:
         header, body = read(content or b"")
         if "policy_change" in header:
             return PolicyChange(body.take(header["policy_change"], "u1").tobytes())
-        return Partial.of(header, body)
+        return PartialSums.of(header, body)
     except (StartRefused, ValueError, KeyError, TypeError):
         raise FuguError(
             f"{place} was not written by this pipeline; something else writes to its internal "
@@ -40,7 +40,7 @@ def read_entry(content: bytes | None, place: str) -> Entry:
 
 
 def partition_key(partition: int) -> bytes:
-    """The key of partial sums of a source partition."""
+    """Return the key of partial sums of a source partition."""
     return b"%d" % partition
 
 

@@ -1,8 +1,8 @@
-"""Merge partial sums: release every tick once all source partitions have closed it. A change of
-policies is the mechanism's to apply.
+"""Merge partial sums: release every tick once all source partitions have closed it.
 
-A pure function of the log's prefix: which partition wrote first never shows. A partition that falls
-silent holds everybody up, because whether it is still writing is nothing that the log says.
+A change of policies is the mechanism's to apply. The merge is a function of the log's prefix alone:
+which partition wrote first never shows. A partition that falls silent holds everybody up, because
+whether it is still writing is nothing that the log says.
 """
 
 import logging
@@ -14,7 +14,7 @@ import numpy as np
 from fugu.dataflows.stages.former_merge import former_progress, former_state, former_sums, is_former
 from fugu.dataflows.stages.log_entries import Entry, PolicyChange
 from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.progress import Progress
 from fugu.dataflows.state.row_block import column_bytes, described, read, written
 from fugu.operators.mechanism import (
@@ -35,9 +35,9 @@ _SCHEDULE = b"schedule"
 
 @dataclass
 class MergeState:
-    """What the mechanism knows, how far partitions are, and sums of ticks that are not complete.
+    """Hold what the mechanism knows, how far partitions are, and sums of open ticks.
 
-    These are not in what `encoded` gives: they have a log of their own.
+    The sums are not in what `encoded` gives: they have a log of their own.
     """
 
     mechanism: State
@@ -45,14 +45,14 @@ class MergeState:
     open: OpenTicks = field(default_factory=OpenTicks)
 
     def encoded(self, sums: str = "") -> bytes:
-        """A block; `sums` says where the sums are."""
+        """Return a block; `sums` says where the sums are."""
         header = {"columns": described(self.mechanism), "sums": sums, **self.progress.plain()}
         return written(header, column_bytes(self.mechanism))
 
 
 @dataclass(frozen=True)
-class Merge:
-    """All partitions of the source topic identified by `source`, one row of the mechanism."""
+class Merging:
+    """Merge all partitions of the topic identified by `source`, in one row of the mechanism."""
 
     mechanism: Mechanism
     scope: DrawScope
@@ -61,7 +61,7 @@ class Merge:
     groups: int
 
     def start(self) -> MergeState:
-        """Nothing has been reported yet."""
+        """Return the state in which nothing has been reported yet."""
         return MergeState(self.mechanism.start(1))
 
     def restored(self, content: bytes, load: Callable[[str], OpenTicks]) -> MergeState:
@@ -78,14 +78,14 @@ class Merge:
         return MergeState(mechanism, Progress.of(header), load(header["sums"]))
 
     def __call__(self, state: MergeState, entry: Entry) -> Iterator[tuple[int, Releases]]:
-        """Ticks that are complete now, in order, and what is released for them."""
+        """Yield ticks that are complete now, in order, and what is released for them."""
         if isinstance(entry, PolicyChange):
             self._change(state, entry)
         else:
             yield from self._completed(state, entry)
 
     def _change(self, state: MergeState, change: PolicyChange) -> None:
-        """One that cannot be applied changes nothing: it stays in the log, and nobody waits."""
+        """Apply a change; one that cannot be applied stays in the log, and nobody waits."""
         assert isinstance(self.mechanism, ChangeableMechanism)
         try:
             told = self.mechanism.explained(state.mechanism, change.content)
@@ -95,7 +95,7 @@ class Merge:
         else:
             log.info("policies: %s", told)
 
-    def _completed(self, state: MergeState, partial: Partial) -> Iterator[tuple[int, Releases]]:
+    def _completed(self, state: MergeState, partial: PartialSums) -> Iterator[tuple[int, Releases]]:
         progress = state.progress
         if not progress.told(partial.partition, partial.tick, partial.skipped):
             return

@@ -1,4 +1,4 @@
-"""Partial sums of ticks that are not complete: what the merge waits with, however long that is.
+"""Keep partial sums of ticks that are not complete: what the merge waits with, however long.
 
 They are kept as they came, in groups that somebody contributed to, and written to a log of their
 own: each once, and not again with every snapshot while a partition is silent.
@@ -9,30 +9,30 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_block import read, written
 from fugu.operators.mechanism import Integers
 
 
 class OpenTicks:
-    """Partial sums by tick; those of ticks that were released are gone."""
+    """Keep partial sums by tick; those of ticks that were released are gone."""
 
     def __init__(self) -> None:
-        self._sums: dict[int, list[Partial]] = defaultdict(list)
-        self._added: list[Partial] = []
+        self._sums: dict[int, list[PartialSums]] = defaultdict(list)
+        self._added: list[PartialSums] = []
         self._released: list[int] = []
 
     def __len__(self) -> int:
         return len(self._sums)
 
-    def add(self, partial: Partial) -> None:
+    def add(self, partial: PartialSums) -> None:
         """Keep it, unless nobody contributed."""
         if len(partial.groups):
             self._sums[partial.tick].append(partial)
             self._added.append(partial)
 
     def release(self, tick: int, groups: int) -> Integers:
-        """The sum of all that there is about a tick, which is not kept any longer."""
+        """Return the sum of all that there is about a tick, which is not kept any longer."""
         total = np.zeros(groups, dtype=np.int64)
         for partial in self._sums.pop(tick, ()):
             total[partial.groups] += partial.sums
@@ -40,14 +40,15 @@ class OpenTicks:
         return total
 
     def take_changes(self) -> bytes:
-        """A block with what was added and is still there, and what is gone, since the last one."""
+        """Return a block with what was added and is still there, and what is gone, since the last
+        one."""
         added = [partial for partial in self._added if partial.tick in self._sums]
         block = _block(added, self._released)
         self._added, self._released = [], []
         return block
 
     def take_everything(self) -> bytes:
-        """A block that makes all of it when applied to nothing."""
+        """Return a block that makes all of it when applied to nothing."""
         self._added, self._released = [], []
         return _block((one for tick in sorted(self._sums) for one in self._sums[tick]), [])
 
@@ -57,10 +58,10 @@ class OpenTicks:
         for tick in header["released"]:
             self._sums.pop(tick, None)
         for content in body.take_each(header["added"]):
-            partial = Partial.of(*read(content))
+            partial = PartialSums.of(*read(content))
             self._sums[partial.tick].append(partial)
 
 
-def _block(added: Iterable[Partial], released: list[int]) -> bytes:
+def _block(added: Iterable[PartialSums], released: list[int]) -> bytes:
     parts = [partial.encoded() for partial in added]
     return written({"added": [len(part) for part in parts], "released": released}, parts)

@@ -1,4 +1,4 @@
-"""The records of a partition in the order in which they came, cut wherever ticks close.
+"""Pass the records of a partition in the order in which they came, cut wherever ticks close.
 
 Between two cuts nothing depends on the order in time: the same ticks are open for all records. How
 the input was cut into batches never shows.
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fugu.dataflows.base.batches import DeadLetters, Decoded, Reason
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, TIME, Clock, Passed, Ticks
 from fugu.dataflows.stages.silence import Silence
-from fugu.dataflows.stages.witnesses import digest, newest, store, stored
+from fugu.dataflows.stages.witnesses import digest, heard, newest, reached, store, stored
 from fugu.operators.mechanism import Integers
 
 _AHEAD = 1_000
@@ -24,8 +24,8 @@ _NOTHING = Passed(range(0), range(0))
 
 @dataclass(frozen=True)
 class Records:
-    """All records of a batch whose key and time can be read, as columns; `values` are places among
-    the accepted ones, -1 where a record is refused."""
+    """Hold all records of a batch whose key and time can be read, as columns by offset; `values`
+    are places among the accepted ones, -1 where a record is refused."""
 
     offsets: Sequence[int]
     times: Integers
@@ -35,7 +35,7 @@ class Records:
 
     @classmethod
     def of(cls, decoded: Decoded, heartbeats: frozenset[bytes]) -> "Records":
-        """By offset."""
+        """Return the records of a batch, accepted and refused ones together."""
         refused = decoded.refused
         offsets, times, keys = decoded.offsets, decoded.timestamps, decoded.keys
         values: Integers = np.arange(len(offsets))
@@ -62,7 +62,7 @@ class Records:
     def in_time(
         self, ticks: Ticks, clock: Clock, stretch: "Stretch", dead: DeadLetters
     ) -> Integers:
-        """Places of those of people that are in a tick which is open; others become dead letters.
+        """Return the places of people's records in ticks that are open; others become dead letters.
 
         Whether there is a value to them does not matter.
         """
@@ -95,7 +95,7 @@ class Records:
             dead.add(self.offsets[place], int(self.times[place]), reason)
 
     def without_heartbeats(self, dead: DeadLetters) -> DeadLetters:
-        """Refused records but for heartbeats, whose values nobody reads."""
+        """Return refused records but for heartbeats, whose values nobody reads."""
         if not len(self.heartbeats):
             return dead
         return dead.without({self.offsets[place] for place in self.heartbeats.tolist()})
@@ -103,7 +103,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Ticks that close, and the records `first` to before `end` that come after that."""
+    """Hold ticks that close, and the records `first` to before `end` that come after that."""
 
     passed: Passed
     first: int
@@ -112,7 +112,7 @@ class Stretch:
 
 @dataclass
 class Passage:
-    """One batch on its way through the ticks of a partition, whose clock it moves."""
+    """Pass one batch through the ticks of a partition, whose clock it moves."""
 
     ticks: Ticks
     clock: Clock
@@ -124,7 +124,7 @@ class Passage:
         self._silence = Silence.of(self.clock, self._people)
 
     def stretches(self) -> Iterator[Stretch]:
-        """All records, in order; while one is used, the clock stands where it does for it."""
+        """Yield all records, in order; while one is used, the clock stands where it does for it."""
         moving = self._moving_by_heartbeats if self.ticks.time.heartbeats else self._moving
         at, passed = 0, _NOTHING
         while at < len(self.records):
@@ -142,7 +142,7 @@ class Passage:
         self._silence.hold(self.clock)
 
     def _moving_by_heartbeats(self, first: int, end: int) -> tuple[int, int | None]:
-        """As `_moving`."""
+        """Return the same as `_moving`, where heartbeats alone move stream time."""
         clock, beats = self.clock, self.records.heartbeats
         for index in beats[(beats >= first) & (beats < end)].tolist():
             time = int(self.records.times[index])
@@ -152,13 +152,13 @@ class Passage:
         return end, None
 
     def _moving(self, first: int, end: int) -> tuple[int, int | None]:
-        """The record at which ticks close or time begins, and stream time from there on; or `end`,
-        and None. Records before it are taken in."""
+        """Return the record at which ticks close or time begins, and stream time from there on; or
+        `end`, and None. Records before it are taken in."""
         if TIME not in self.clock:
             return self._beginning(first, end)
-        reached = self._reached()
-        if reached is not None and reached >= self.ticks.closing(self.clock):
-            return first, reached
+        time = self._reached()
+        if time is not None and time >= self.ticks.closing(self.clock):
+            return first, time
         times, keys = self.records.times[first:end], self.records.keys[first:end]
         tick_after = self.ticks.last(self.clock) + 1
         beyond = times >= tick_after * self.ticks.width
@@ -170,15 +170,16 @@ class Passage:
             self._take_in(times[: over[0]], keys, beyond)
             return first + over[0], over[1]
         self._take_in(times[: stop + 1], keys, beyond)
-        reached = self._reached()
+        time = self._reached()
         if crossing is not None:
-            return first + crossing, reached
-        if reached is not None:
-            self.clock[TIME] = max(self.clock[TIME], reached)
+            return first + crossing, time
+        if time is not None:
+            self.clock[TIME] = max(self.clock[TIME], time)
         return end, None
 
     def _beginning(self, first: int, end: int) -> tuple[int, int | None]:
-        """As `_moving`: time begins in the middle of so many people who are near each other.
+        """Return the same as `_moving`: time begins in the middle of so many people near each
+        other.
 
         None of them chooses where, and fewer who are elsewhere change nothing.
         """
@@ -186,23 +187,20 @@ class Passage:
         late = times // self.ticks.width <= self.clock.get(CLOSED, NO_TICK)
         for index in (first + np.flatnonzero(~late)).tolist():
             key, time = digest(self.records.keys[index]), int(self.records.times[index])
-            later = {key: max(time, self._witnesses.get(key, time))}
-            self._witnesses = newest(self._witnesses | later, 2 * self._people - 1)
-            reached = sorted(self._witnesses.values(), reverse=True)
-            for place, low in enumerate(reached[self._people - 1 :]):
-                if self.ticks.of(reached[place]) - self.ticks.of(low) <= self.ticks.max_jump:
-                    return index, reached[place + self._people // 2]
+            self._witnesses = heard(self._witnesses, {key: time}, 2 * self._people - 1)
+            times_of = sorted(self._witnesses.values(), reverse=True)
+            for place, low in enumerate(times_of[self._people - 1 :]):
+                if self.ticks.of(times_of[place]) - self.ticks.of(low) <= self.ticks.max_jump:
+                    return index, times_of[place + self._people // 2]
         return end, None
 
     def _reached(self) -> int | None:
-        """The time that so many people have come to."""
-        reached = sorted(self._witnesses.values(), reverse=True)
-        return reached[self._people - 1] if len(reached) >= self._people else None
+        return reached(self._witnesses, self._people)
 
     def _crossing(
         self, times: Integers, keys: Sequence[bytes], beyond: NDArray[np.bool_]
     ) -> int | None:
-        """The first record with which so many people have come to where a tick closes."""
+        """Return the first record with which so many people have come to where a tick closes."""
         closing = self.ticks.closing(self.clock)
         there = {key for key, time in self._witnesses.items() if time >= closing}
         seen: set[bytes] = set()
@@ -218,9 +216,9 @@ class Passage:
     def _take_in(self, times: Integers, keys: Sequence[bytes], beyond: NDArray[np.bool_]) -> None:
         """Note the newest times of distinct people, among those that are not too far ahead."""
         news = ~beyond[: len(times)]
-        reached = self._reached()
-        if reached is not None:
-            news &= times > reached
+        time = self._reached()
+        if time is not None:
+            news &= times > time
         some = np.flatnonzero(news)
         later: dict[bytes, int] = {}
         for index in some[np.argsort(-times[some], kind="stable")].tolist():
@@ -229,6 +227,4 @@ class Passage:
             later.setdefault(keys[index], int(times[index]))
         if later:
             told = {digest(key): time for key, time in later.items()}
-            for key, time in told.items():
-                told[key] = max(time, self._witnesses.get(key, time))
-            self._witnesses = newest(self._witnesses | told, self._people)
+            self._witnesses = heard(self._witnesses, told, self._people)

@@ -1,4 +1,4 @@
-"""Lift a mechanism to batches: the one place that knows both the row table and `Mechanism.step`.
+"""Release record by record: the one place that knows both the row table and `Mechanism.step`.
 
 `step` wants distinct rows, so a batch is cut into rounds: the first occurrence of every key, then
 the second, and so on. Releases go back into input order. A mechanism that `runs` takes the whole
@@ -8,8 +8,9 @@ shows, because a draw depends on the record's position and a row on its own hist
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,6 @@ from fugu.dataflows.base.batches import DeadLetters, Decoded, Sanitized
 from fugu.dataflows.base.errors import BudgetExhausted
 from fugu.dataflows.base.ticks import TIME
 from fugu.dataflows.records.deduplication import Deduplication
-from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.batch_result import (
     NOTHING,
     Advanced,
@@ -27,10 +27,17 @@ from fugu.dataflows.stages.batch_result import (
     sanitized,
     without,
 )
-from fugu.dataflows.stages.epoch_end import ended, holding
-from fugu.dataflows.stages.tick_releases import TickReleases, sanitized_ticks
+from fugu.dataflows.stages.epoch_end import end_epochs, holding
+from fugu.dataflows.stages.stage import StreamStage, names_of
+from fugu.dataflows.stages.tick_releases import (
+    CONFIDENCE,
+    TEMPORAL,
+    TickReleases,
+    sanitized_ticks,
+)
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators import compiled
+from fugu.operators.columns import taken
 from fugu.operators.mechanism import (
     Array,
     ExhaustibleMechanism,
@@ -47,7 +54,6 @@ from fugu.operators.mechanism import (
 from fugu.operators.multi_step import rounds_of_distinct_rows, running
 from fugu.operators.randomness import (
     WORTH_COMPILING,
-    DrawScope,
     KeyedDraws,
     end_positions,
     record_positions,
@@ -60,32 +66,36 @@ Elapse = Callable[[State, Sequence[int]], State]
 
 
 @dataclass(frozen=True)
-class Lift:
-    """One mechanism over the streams of one partition of the topic identified by `source`."""
+class PerRecord(StreamStage):
+    """Release every accepted record of a partition, once."""
 
-    mechanism: Mechanism
-    scope: DrawScope
-    source: str
-    admission: Admission
     deduplication: Deduplication | None = None
-    _columns: tuple[str, ...] = field(init=False)
-    _elapse: Elapse | None = field(init=False)
-    _running: RunningMechanism | None = field(init=False)
-    ends: ExhaustibleMechanism | None = field(init=False)
-    """How rows come to an end, if they do."""
-    _holding: HoldingMechanism | None = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_columns", tuple(self.mechanism.start(0)))
-        object.__setattr__(self, "_elapse", passing_time(self.mechanism))
-        object.__setattr__(self, "ends", exhaustible(self.mechanism))
-        object.__setattr__(self, "_holding", holding(self.mechanism))
-        object.__setattr__(
-            self, "_running", running(self.mechanism) if self._elapse is None else None
-        )
+    in_ticks: ClassVar[bool] = False
+
+    @cached_property
+    def ends(self) -> ExhaustibleMechanism | None:
+        """Return how rows come to an end, if they do."""
+        return exhaustible(self.mechanism)
+
+    @cached_property
+    def _elapse(self) -> Elapse | None:
+        return passing_time(self.mechanism)
+
+    @cached_property
+    def _running(self) -> RunningMechanism | None:
+        return running(self.mechanism) if self._elapse is None else None
+
+    @cached_property
+    def _holding(self) -> HoldingMechanism | None:
+        return holding(self.mechanism)
+
+    @cached_property
+    def _holds_back(self) -> bool:
+        return self._holding is not None or isinstance(self.mechanism, TemporalPerturbation)
 
     def start(self, rows: int) -> State:
-        """The columns of fresh rows."""
+        """Return the columns of fresh rows."""
         return row_columns(self.mechanism, self.deduplication)(rows)
 
     def warm_up(self, values: Array) -> None:
@@ -104,82 +114,65 @@ class Lift:
             apart(Decoded(0, range(count), [0] * count, keys, values, None, DeadLetters()), table)
 
     def __call__(self, decoded: Decoded, table: RowTable) -> Sanitized:
-        """Release every accepted record, once."""
+        """Release every accepted record, in one call for the whole batch if that can be."""
         accepted, rows = decoded, table.known_rows(decoded.keys)
         if rows is None:
             refused = self.admission.refusals(table, decoded.partition, decoded.keys)
             accepted = without(decoded, refused)
             rows = table.rows_of(accepted.keys)
-        advanced = None if self._running is None else self._run(table, rows, accepted)
-        if advanced is None:
-            advanced = self._rounds(table, rows, accepted)
-        holds_back = self._temporal is not None or self._holding is not None
-        if holds_back and accepted.keys:
+        if self._holds_back and accepted.keys:
             latest = max(accepted.timestamps)
             table.clock = {TIME: max(latest, table.clock.get(TIME, latest))}
+        advanced = self._run(table, rows, accepted) or in_input_order(
+            [self._round(table, rows, accepted, one) for one in rounds_of_distinct_rows(rows)]
+        )
         return sanitized(accepted, advanced)
 
     def finish(self, partition: int, table: RowTable, end: End) -> Sanitized:
-        """Let out what streams hold back, and end their epochs; its time is the latest there was.
+        """Let out what streams hold back, at the latest time that there was.
 
-        The releases of a stream follow each other, as its ticks do.
+        Epochs end, and the releases of a stream follow each other as its ticks do. A batch that is
+        not full is released; what it lets out depends on the state alone, so a replay from the same
+        state lets out the same.
         """
-        released: list[TickReleases] = []
+        time, said, released = table.clock.get(TIME, 0), TEMPORAL, list[TickReleases]()
         if self._holding is not None:
-            return self._finish_batches(partition, table, self._holding)
-        if self._temporal is not None:
-            rows = np.flatnonzero(table.live("tick") > 0)
-            state, keys = table.gather(rows), table.keys
-            inner = {name: state[name] for name in self._columns}
-            names = [keys[row] for row in rows.tolist()]
-            draws = partial(self.scope.draws, names)
-            after, leaving = ended(self._temporal, inner, end, (self.source, partition), draws)
+            said, rows = CONFIDENCE, np.flatnonzero(self._holding.holding(self.own(table.columns)))
+            state, names = table.gather(rows), names_of(table, rows)
+            earlier = state["releases"].tolist()
+            draws = self.scope.draws(names, end_positions(self.source, partition, earlier))
+            after, releases = self._holding.finish(self.own(state), draws)
             table.scatter(rows, {**state, **after})
-            times = [table.clock.get(TIME, 0)] * len(names)
+            released = [TickReleases(names, earlier, [time] * len(names), releases)]
+        elif isinstance(self.mechanism, TemporalPerturbation):
+            rows = np.flatnonzero(table.live("tick") > 0)
+            state, names = table.gather(rows), names_of(table, rows)
+            after, leaving = end_epochs(self, self.mechanism, (partition, names), state, end)
+            table.scatter(rows, {**state, **after})
             released = [
-                TickReleases(names, releases.annotations["tick"].tolist(), times, releases)
-                for releases in leaving
+                TickReleases(names, one.annotations["tick"].tolist(), [time] * len(names), one)
+                for one in leaving
             ]
-        return sanitized_ticks(partition, released, DeadLetters())
-
-    def _finish_batches(
-        self, partition: int, table: RowTable, mechanism: HoldingMechanism
-    ) -> Sanitized:
-        """Release every batch that is not full; what it lets out depends on the state alone, so a
-        replay from the same state lets out the same."""
-        rows = np.flatnonzero(mechanism.holding({n: table.live(n) for n in self._columns}))
-        state, keys = table.gather(rows), table.keys
-        names = [keys[row] for row in rows.tolist()]
-        earlier = state["releases"].tolist()
-        draws = self.scope.draws(names, end_positions(self.source, partition, earlier))
-        inner = {name: state[name] for name in self._columns}
-        after, releases = mechanism.finish(inner, draws)
-        table.scatter(rows, {**state, **after})
-        times = [table.clock.get(TIME, 0)] * len(names)
-        finished = TickReleases(names, earlier, times, releases)
-        return sanitized_ticks(partition, [finished], DeadLetters(), said=("confidence",))
-
-    @property
-    def _temporal(self) -> TemporalPerturbation | None:
-        return self.mechanism if isinstance(self.mechanism, TemporalPerturbation) else None
+        return sanitized_ticks(partition, released, DeadLetters(), said)
 
     def _run(self, table: RowTable, rows: Integers, accepted: Decoded) -> Advanced | None:
-        """All positions in one call; None where rounds have to find out what is a duplicate.
+        """Take all records in one call; None where rounds have to find out what is a duplicate.
 
         A stream that is exhausted for good looks no more for duplicates. Where one has both, an end
         and a duplicate, in one batch, the one depends on the other.
         """
-        assert self._running is not None
+        if self._running is None:
+            return None
         distinct, row = np.unique(rows, return_inverse=True)
-        state = table.gather(distinct)
-        exhausted = self._exhausted(state)
+        state, remembered = table.gather(distinct), State()
         index: Integers = np.arange(len(rows))
-        remembered: State = {}
+        exhausted = self._exhausted(state)
         if self.deduplication is not None and accepted.events is not None:
             again, remembered = self.deduplication.sifted(state, row, accepted.events, exhausted)
             index = np.flatnonzero(~again)
-        inner, chosen = {name: state[name] for name in self._columns}, picked(accepted, index)
-        run = self._running.run(inner, row[index], Inputs(chosen.values), self._draws(chosen))
+        chosen = picked(accepted, index)
+        inputs, draws = Inputs(chosen.values), self._draws(chosen)
+        run = self._running.run(self.own(state), row[index], inputs, draws)
         for column in remembered.values():
             ended = self._exhausted(run.state)
             if (ended & ~exhausted)[row[again]].any():
@@ -189,7 +182,7 @@ class Lift:
         return Advanced(index, run.releases, *self._reached(state, row[index], run))
 
     def _reached(self, state: State, rows: Integers, run: Run) -> tuple[Integers, Integers]:
-        """Positions of a run at which a row reached a new level, and which."""
+        """Return the positions of a run at which a row reached a new level, and which."""
         ends = self.ends
         if ends is None:
             return NOTHING, NOTHING
@@ -197,66 +190,47 @@ class Lift:
         higher = np.flatnonzero((ends.level(run.state) > first)[rows])
         by_row = higher[np.argsort(rows[higher], kind="stable")]
         row = rows[by_row]
-        level = ends.level({name: column[by_row] for name, column in run.ledger.items()})
+        level = ends.level(taken(run.ledger, by_row))
         before = first[row]
         same = np.flatnonzero(row[1:] == row[:-1]) + 1
         before[same] = level[same - 1]
         new = np.flatnonzero(level > before)
         return by_row[new], level[new]
 
-    def _rounds(self, table: RowTable, rows: Integers, accepted: Decoded) -> Advanced:
-        """Round by round of distinct rows."""
-        rounds = []
-        for index in rounds_of_distinct_rows(rows):
-            row = rows[index]
-            state = table.gather(row)
-            fresh = ~self._duplicates(state, accepted, index)
-            if not fresh.all():
-                index, row = index[fresh], row[fresh]
-                state = {name: column[fresh] for name, column in state.items()}
-            stepped, releases = self._step(state, accepted, index)
-            remembered = self._remember(state, stepped, accepted, index)
-            table.scatter(row, {**stepped, **remembered})
-            level = self._new_level(state, stepped)
-            new = np.flatnonzero(level)
-            rounds.append(Advanced(index, releases, index[new], level[new]))
-        return in_input_order(rounds)
+    def _round(
+        self, table: RowTable, rows: Integers, accepted: Decoded, index: Integers
+    ) -> Advanced:
+        """Advance distinct rows by the records at `index`, but for events seen before.
 
-    def _duplicates(self, state: State, decoded: Decoded, index: Integers) -> NDArray[np.bool_]:
-        """Events seen before; in a stream that is exhausted for good nobody looks any more."""
-        if self.deduplication is None or decoded.events is None:
-            return np.zeros(len(index), dtype=bool)
-        seen = self.deduplication.seen(state, [decoded.events[i] for i in index])
-        return seen & ~self._exhausted(state)
-
-    def _remember(self, state: State, stepped: State, decoded: Decoded, index: Integers) -> State:
-        """What is remembered of events; a stream that is exhausted for good forgets them all."""
-        if self.deduplication is None or decoded.events is None:
-            return {}
-        return self.deduplication.remembered(
-            state, [decoded.events[i] for i in index], self._exhausted(stepped)
-        )
-
-    def _new_level(self, state: State, stepped: State) -> Integers:
-        """The level of rows that have just reached it, 0 elsewhere."""
-        ends = self.ends
-        if ends is None:
-            return np.zeros(len(next(iter(state.values()))), dtype=np.int64)
-        level = ends.level(stepped)
-        return np.where(level > ends.level(state), level, 0)
-
-    def _exhausted(self, state: State) -> NDArray[np.bool_]:
-        ends = self.ends
-        if ends is None:
-            return np.zeros(len(next(iter(state.values()))), dtype=bool)
-        return ends.exhausted(state)
+        A stream that is exhausted for good forgets all events, and looks for none any more.
+        """
+        state, remembered = table.gather(rows[index]), State()
+        deduplication, events = self.deduplication, accepted.events
+        if deduplication is not None and events is not None:
+            again = deduplication.seen(state, [events[i] for i in index])
+            fresh = ~again | self._exhausted(state)
+            index, state = index[fresh], taken(state, fresh)
+        stepped, releases = self._step(state, accepted, index)
+        if deduplication is not None and events is not None:
+            forgetting = self._exhausted(stepped)
+            remembered = deduplication.remembered(state, [events[i] for i in index], forgetting)
+        table.scatter(rows[index], {**stepped, **remembered})
+        if self.ends is None:
+            return Advanced(index, releases, NOTHING, NOTHING)
+        level = self.ends.level(stepped)
+        new = np.flatnonzero(level > self.ends.level(state))
+        return Advanced(index, releases, index[new], level[new])
 
     def _step(self, state: State, accepted: Decoded, index: Integers) -> tuple[State, Releases]:
-        chosen = picked(accepted, index)
-        inner = {name: state[name] for name in self._columns}
+        chosen, inner = picked(accepted, index), self.own(state)
         if self._elapse is not None:
             inner = self._elapse(inner, chosen.timestamps)
         return self.mechanism.step(inner, Inputs(chosen.values), self._draws(chosen))
+
+    def _exhausted(self, state: State) -> NDArray[np.bool_]:
+        if self.ends is None:
+            return np.zeros(len(next(iter(state.values()))), dtype=bool)
+        return self.ends.exhausted(state)
 
     def _draws(self, chosen: Decoded) -> KeyedDraws:
         positions = record_positions(self.source, chosen.partition, chosen.offsets)
@@ -266,7 +240,7 @@ class Lift:
 def row_columns(
     mechanism: Mechanism, deduplication: Deduplication | None
 ) -> Callable[[int], State]:
-    """The columns of a row: the mechanism's, and the events seen."""
+    """Return what makes the columns of fresh rows: the mechanism's, and the events seen."""
 
     def start(rows: int) -> State:
         remembered = {} if deduplication is None else deduplication.start(rows)
@@ -276,12 +250,12 @@ def row_columns(
 
 
 def exhaustible(mechanism: Mechanism) -> ExhaustibleMechanism | None:
-    """The mechanism, if its streams can come to an end."""
+    """Return the mechanism, if its streams can come to an end."""
     return mechanism if isinstance(mechanism, ExhaustibleMechanism) else None
 
 
 def passing_time(mechanism: Mechanism) -> Elapse | None:
-    """How rows are brought to event times, if the mechanism is one to which time matters."""
+    """Return how rows are brought to event times, if time matters to the mechanism."""
     if not isinstance(mechanism, TimedMechanism) or mechanism.tick_milliseconds is None:
         return None
     elapse, tick = mechanism.elapse, mechanism.tick_milliseconds

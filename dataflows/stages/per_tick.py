@@ -1,161 +1,123 @@
-"""Ticks of event time over streams: all of them in a partition go on when a tick closes.
+"""Release streams tick by tick: all of them in a partition go on when a tick of event time closes.
 
-Records only say what a stream holds in a tick. What a record does depends on the records before it
-in its partition, never on how they were cut into batches.
+A row has columns `values` and `present (rows, open ticks + 1)`, what a record has said, and
+`running`: whether the stream goes on without one. The last place belongs to a tick that stream time
+has not come to, which is `ahead`.
 """
 
 import logging
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fugu.dataflows.base.batches import DeadLetters, Decoded, Reason, Sanitized
-from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Ticks
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.passage import Passage, Records, Stretch
+from fugu.dataflows.base.batches import DeadLetters, Reason, Sanitized
+from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
+from fugu.dataflows.stages.arrivals import Arrivals
+from fugu.dataflows.stages.stage import StreamStage, names_of
 from fugu.dataflows.stages.tick_releases import TEMPORAL, TickReleases, sanitized_ticks
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.mechanism import (
-    Array,
-    ExhaustibleMechanism,
-    Integers,
-    Mechanism,
-    Releases,
-    State,
-)
-from fugu.operators.randomness import DrawScope
+from fugu.operators.mechanism import Array, Integers, Mechanism, Releases, State
+from fugu.operators.randomness import tick_position
 
 log = logging.getLogger(__name__)
 
-_TOO_FAR = Reason.TOO_FAR_AHEAD
-
 
 @dataclass(frozen=True)
-class TickStage(ABC):
-    """One mechanism over the streams of one partition of the topic identified by `source`.
+class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
+    """Note what records of streams say, and release whatever ticks they close."""
 
-    Rows have columns `values` and `present (rows, open ticks + 1)`, what a record has said, and
-    `running`: whether the stream goes on without one. The last place belongs to a tick that stream
-    time has not come to, which is `ahead`.
-    """
-
-    mechanism: Mechanism
-    scope: DrawScope
-    source: str
-    admission: Admission
     ticks: Ticks
 
+    in_ticks: ClassVar[bool] = True
     said: ClassVar[tuple[str, ...]] = TEMPORAL
     """The annotations that are published with releases."""
     nothing: ClassVar[object]
     """What `values` are where a row has said nothing."""
 
-    @property
-    def ends(self) -> ExhaustibleMechanism | None:
-        """No row comes to an end."""
-        return None
+    def start(self, rows: int) -> State:
+        """Return the columns of fresh rows."""
+        return tick_columns(self.mechanism, self.ticks, self.nothing)(rows)
 
-    def __call__(self, decoded: Decoded, table: RowTable) -> Sanitized:
-        """Note what records say, and release whatever ticks they close."""
-        released: list[TickReleases] = []
-        records = Records.of(decoded, self.ticks.time.heartbeats)
-        dead = records.without_heartbeats(decoded.dead)
-        for stretch in Passage(self.ticks, table.clock, records).stretches():
-            released += self._close(decoded.partition, table, stretch.passed.closed)
-            if stretch.passed.skipped:
-                self._forget(decoded.partition, table)
-            self._take_in(decoded, records, stretch, table, dead)
-        return sanitized_ticks(decoded.partition, released, dead, self.said)
+    def _refusals(
+        self, table: RowTable, partition: int, keys: list[bytes], ticks: Integers
+    ) -> dict[int, Reason]:
+        return self.admission.refusals(table, partition, keys)
 
-    def _take_in(
-        self,
-        decoded: Decoded,
-        records: Records,
-        stretch: Stretch,
-        table: RowTable,
-        dead: DeadLetters,
-    ) -> None:
-        """Give those rows whose records are in time, and note what these say."""
-        present = records.in_time(self.ticks, table.clock, stretch, dead)
-        if not len(present):
-            return
-        keys = records.keys_of(present)
-        refused = self.admission.refusals(table, decoded.partition, keys)
-        present = records.without(present, refused, dead)
-        rows = table.rows_of(records.keys_of(present) if refused else keys)
-        ticks = records.times[present] // self.ticks.width
-        has_place = self._ahead(table, rows, ticks)
-        records.without(present, dict.fromkeys(np.flatnonzero(~has_place).tolist(), _TOO_FAR), dead)
-        said = np.flatnonzero((records.values[present] >= 0) & has_place)
-        index, rows = present[said], rows[said]
-        values = decoded.values[records.values[index]]
-        for place, reason in self._note(table, rows, ticks[said], values).items():
-            records.refuse(int(index[place]), reason, dead)
-
-    def _ahead(self, table: RowTable, rows: Integers, ticks: Integers) -> NDArray[np.bool_]:
-        """Give every stream that is ahead its one place, for the tick of its first such record,
-        whatever that holds; return which records have a place."""
-        ahead, has_place = table.live("ahead"), np.ones(len(rows), dtype=bool)
+    def _cells(self, table: RowTable, rows: Integers, ticks: Integers) -> Integers:
+        ahead, cells = table.live("ahead"), ticks % self.ticks.open
         for number in np.flatnonzero(ticks > table.clock[CLOSED] + self.ticks.open).tolist():
             row, tick = int(rows[number]), int(ticks[number])
             if ahead[row] == NO_TICK:
                 ahead[row] = tick
                 table.touch(row)
-            has_place[number] = ahead[row] == tick
-        return has_place
+            cells[number] = self.ticks.open if ahead[row] == tick else -1
+        return cells
 
     def _note(
-        self, table: RowTable, rows: Integers, ticks: Integers, values: Array
-    ) -> dict[int, Reason]:
-        """What streams hold in ticks, by records that follow each other; those that are refused."""
-        refused: dict[int, Reason] = {}
-        one_by_one = np.arange(len(rows))
-        if self.ticks.several == "last":
-            open_now = ticks <= table.clock[CLOSED] + self.ticks.open
-            some, cells = rows[open_now], ticks[open_now] % self.ticks.open
-            table.live("values")[some, cells] = values[open_now]
-            table.live("present")[some, cells] = True
-            one_by_one = np.flatnonzero(~open_now)
-        for place in one_by_one.tolist():
-            row, value = int(rows[place]), values[place : place + 1].tolist()[0]
-            is_open = ticks[place] <= table.clock[CLOSED] + self.ticks.open
-            cell = int(ticks[place]) % self.ticks.open if is_open else self.ticks.open
-            reason = self._hold(table, row, cell, value)
-            if reason is not None:
-                refused[place] = reason
+        self, table: RowTable, rows: Integers, cells: Integers, ticks: Integers, values: Array
+    ) -> Mapping[int, Reason]:
         table.touch(rows)
+        held, present = table.live("values"), table.live("present")
+        if self.ticks.several == "last":
+            held[rows, cells], present[rows, cells] = values, True
+            return {}
+        refused: dict[int, Reason] = {}
+        places = zip(rows.tolist(), cells.tolist(), strict=True)
+        for number, (place, value) in enumerate(zip(places, values.tolist(), strict=True)):
+            kept = self._together(held[place], value) if present[place] else self._first(value)
+            if isinstance(kept, Reason):
+                refused[number] = kept
+            else:
+                held[place], present[place] = kept, True
         return refused
 
-    @abstractmethod
-    def _hold(self, table: RowTable, row: int, cell: int, value: object) -> Reason | None:
-        """Hold a value in the tick of this place, or return why not."""
+    def _first(self, value: object) -> object:
+        """Return what the first value of a tick is held as, or why it is not."""
+        return value
 
-    @abstractmethod
-    def _step(self, partition: int, table: RowTable, rows: Integers, tick: int) -> TickReleases:
-        """A tick that is closed now."""
+    def _together(self, held: object, value: object) -> object:
+        """Return what a tick holds with one value more, or why that is refused."""
+        return Reason.SECOND_IN_TICK if self.ticks.several == "error" else held
 
-    def _close(self, partition: int, table: RowTable, ticks: range) -> list[TickReleases]:
-        closed = []
-        for tick in ticks:
+    def _close(self, partition: int, table: RowTable, passed: Passed) -> list[TickReleases]:
+        released = []
+        for tick in passed.closed:
             present = table.live("present")[:, tick % self.ticks.open]
             rows = np.flatnonzero(table.live("running") | present)
             if len(rows):
-                closed.append(self._step(partition, table, rows, tick))
+                released.append(self._release(partition, table, rows, tick))
             self._come_to(table, tick + self.ticks.open)
-        return closed
+        if passed.skipped:
+            self._forget(partition, table)
+        return released
+
+    def _release(self, partition: int, table: RowTable, rows: Integers, tick: int) -> TickReleases:
+        """Advance streams by a tick that is closed now."""
+        state, names, cell = table.gather(rows), names_of(table, rows), tick % self.ticks.open
+        values, there = state["values"][:, cell].copy(), state["present"][:, cell].copy()
+        state["values"][:, cell], state["present"][:, cell] = self.nothing, False
+        position = tick_position(self.source, tick, partition=partition)
+        after, releases = self._step(state, values, there, names, position)
+        table.scatter(rows, {**state, **after})
+        return self._released(tick, names, releases)
+
+    @abstractmethod
+    def _step(
+        self, state: State, values: Array, there: Array, names: list[bytes], position: bytes
+    ) -> tuple[State, Releases]:
+        """Advance streams with these `values`, which are `there` or not."""
 
     def _come_to(self, table: RowTable, tick: int) -> None:
-        """What streams that are ahead hold in this tick gets the place of the one just closed."""
+        """Move what streams that are ahead hold in this tick to the place of the one closed."""
         ahead, before, after = table.live("ahead"), self.ticks.open, tick % self.ticks.open
         rows = np.flatnonzero(ahead == tick)
         if len(rows):
-            for name in ("values", "present"):
+            for name, nothing in (("values", self.nothing), ("present", False)):
                 column = table.live(name)
-                column[rows, after] = column[rows, before]
-                column[rows, before] = self.nothing if name == "values" else False
+                column[rows, after], column[rows, before] = column[rows, before], nothing
             ahead[rows] = NO_TICK
             table.touch(rows)
 
@@ -172,15 +134,29 @@ class TickStage(ABC):
         table.live("ahead")[rows] = NO_TICK
         table.touch(rows)
 
-    def _released(self, tick: int, keys: list[bytes], releases: Releases) -> TickReleases:
-        return TickReleases(keys, [tick] * len(keys), [self.ticks.end(tick)] * len(keys), releases)
+    def _released(self, tick: int, names: list[bytes], releases: Releases) -> TickReleases:
+        ends = [self.ticks.end(tick)] * len(names)
+        return TickReleases(names, [tick] * len(names), ends, releases)
+
+    def _made(self, partition: int, closed: list[TickReleases], dead: DeadLetters) -> Sanitized:
+        return sanitized_ticks(partition, closed, dead, self.said)
 
 
-def places(ticks: Ticks, rows: int) -> State:
-    """Columns of what fresh rows have said, but for `values`."""
-    return {
-        "present": np.zeros((rows, ticks.open + 1), dtype=bool),
-        "ahead": np.full(rows, NO_TICK),
-        "running": np.zeros(rows, dtype=bool),
-        "quiet": np.zeros(rows, dtype=np.int64),
-    }
+def tick_columns(mechanism: Mechanism, ticks: Ticks, nothing: object) -> Callable[[int], State]:
+    """Return what makes the columns of fresh rows.
+
+    They are the mechanism's, what a row has said in open ticks (`nothing`), whether the stream goes
+    on without a record, and for how many ticks it has been quiet.
+    """
+
+    def start(rows: int) -> State:
+        return {
+            **mechanism.start(rows),
+            "values": np.full((rows, ticks.open + 1), nothing),
+            "present": np.zeros((rows, ticks.open + 1), dtype=bool),
+            "ahead": np.full(rows, NO_TICK),
+            "running": np.zeros(rows, dtype=bool),
+            "quiet": np.zeros(rows, dtype=np.int64),
+        }
+
+    return start

@@ -1,4 +1,4 @@
-"""How far the partitions of an aggregate have told their ticks, and which tick is the next one.
+"""Follow how far the partitions of an aggregate have told their ticks, and which one is the next.
 
 Ticks are released in order once every partition has told them. A partition that has not begun when
 another one has counts as empty until its first tick. None is left out but those that every
@@ -13,9 +13,12 @@ _EVER = -(2**62)
 
 @dataclass
 class Progress:
-    """`last`: up to which tick every partition that has begun has told all; `beyond`: ticks that it
+    """Hold how far all partitions have told their ticks.
+
+    `last`: up to which tick every partition that has begun has told all; `beyond`: ticks that it
     has told further on, and the first of those that each stands for; `skipped`: partition, first
-    and last of ticks that were skipped; `following`: the tick to be released next."""
+    and last of ticks that were skipped; `following`: the tick to be released next.
+    """
 
     last: dict[int, int] = field(default_factory=dict)
     beyond: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -23,7 +26,8 @@ class Progress:
     following: int | None = None
 
     def told(self, partition: int, tick: int, skipped: int) -> bool:
-        """Take in that a partition told a tick, and skipped some before; whether that is new."""
+        """Take in that a partition told a tick, and skipped some before; return whether that is
+        new."""
         last, first = self.last, tick - skipped
         if (partition, tick) in self.beyond or tick <= last.get(partition, first - 1):
             return False
@@ -41,7 +45,7 @@ class Progress:
         return True
 
     def next_of(self, partitions: int) -> int | None:
-        """The tick that every one of these partitions has told, and not every one has skipped."""
+        """Return the tick that each of these partitions has told, and not every one has skipped."""
         if len(self.last) < partitions or self.following is None:
             return None
         while True:

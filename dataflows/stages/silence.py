@@ -1,6 +1,6 @@
-"""After a silence all records are too far ahead, and each of them alone could be a wrong clock.
+"""Find the end of a silence, when all records are too far ahead and each could be a wrong clock.
 
-So stream time moves to what k people (`distinct_keys`) have reached when `IN_A_ROW` such records
+Stream time then moves to what k people (`distinct_keys`) have reached when `IN_A_ROW` such records
 have come, of 2k - 1 people, and no two people were in time between them: k - 1 of them cannot
 choose where. Where there are not so many, 2k - 1 times as many records of k people do. In a
 partition that lives, wrong clocks get nowhere; and one person whose clock stands still holds nobody
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fugu.dataflows.base.stream_time import IN_A_ROW
 from fugu.dataflows.base.ticks import Clock
-from fugu.dataflows.stages.witnesses import Times, digest, drop, newest, store, stored
+from fugu.dataflows.stages.witnesses import Times, digest, heard, reached, store, stored
 from fugu.operators.mechanism import Integers
 
 _BEYOND, _IN_TIME, _COUNT = "beyond ", "in time ", "records beyond"
@@ -23,7 +23,7 @@ _BEYOND, _IN_TIME, _COUNT = "beyond ", "in time ", "records beyond"
 
 @dataclass
 class Silence:
-    """People whose records are too far ahead, how many such records came, and who was in time."""
+    """Count people whose records are too far ahead, such records, and people who were in time."""
 
     people: int
     beyond: Times = field(default_factory=dict)
@@ -37,10 +37,10 @@ class Silence:
         return cls(people, stored(clock, _BEYOND), in_time, clock.get(_COUNT, 0))
 
     def hold(self, clock: Clock) -> None:
-        """Into a clock."""
+        """Write it into a clock."""
         store(clock, _BEYOND, self.beyond)
         store(clock, _IN_TIME, dict.fromkeys(self.in_time, 0))
-        drop(clock, [_COUNT])
+        clock.pop(_COUNT, None)
         if self.records:
             clock[_COUNT] = self.records
 
@@ -51,8 +51,8 @@ class Silence:
         beyond: NDArray[np.bool_],
         in_time: NDArray[np.bool_],
     ) -> tuple[int, int] | None:
-        """Take in records, up to the one at which a silence is over; which one that is, and the
-        stream time that it shows."""
+        """Take in records, up to the one at which a silence is over; return which one that is, and
+        the stream time that it shows."""
         index = 0
         while index < len(times):
             if not self.records:
@@ -70,15 +70,14 @@ class Silence:
 
     def _further(self, key: str, time: int) -> int | None:
         self.records += 1
-        later = {key: max(time, self.beyond.get(key, time))}
         most = 2 * self.people - 1
-        self.beyond = newest(self.beyond | later, most)
+        self.beyond = heard(self.beyond, {key: time}, most)
         enough = IN_A_ROW if len(self.beyond) == most else IN_A_ROW * most
         if self.records < enough or len(self.beyond) < self.people:
             return None
-        reached = sorted(self.beyond.values())[-self.people]
+        time_reached = reached(self.beyond, self.people)
         self._forget()
-        return reached
+        return time_reached
 
     def _alive(self, key: str) -> None:
         self.in_time.add(key)

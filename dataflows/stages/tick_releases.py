@@ -1,4 +1,4 @@
-"""Releases that belong to ticks of streams, and not to records, on their way to the sink."""
+"""Publish releases that belong to ticks of streams, and not to records."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from fugu.dataflows.base.batches import DeadLetters, Sanitized
+from fugu.operators.columns import taken
 from fugu.operators.mechanism import Array, Kind, Releases
 
 
 @dataclass(frozen=True)
 class TickReleases:
-    """What streams released, each at a tick, and with the timestamp that it is published with."""
+    """Hold what streams released, each at a tick, with the timestamp that it is published with."""
 
     keys: list[bytes]
     ticks: list[int]
@@ -20,24 +21,24 @@ class TickReleases:
     releases: Releases
 
     def published(self) -> "TickReleases":
-        """Without the releases that are suppressed."""
+        """Return them without the releases that are suppressed."""
         releases = self.releases
         if releases.kinds is None:
             return self
-        shown = np.flatnonzero(releases.kinds != Kind.SUPPRESSED).tolist()
+        index = np.flatnonzero(releases.kinds != Kind.SUPPRESSED)
+        shown = index.tolist()
         return TickReleases(
             [self.keys[row] for row in shown],
             [self.ticks[row] for row in shown],
             [self.timestamps[row] for row in shown],
-            Releases(
-                releases.values[shown],
-                {name: note[shown] for name, note in releases.annotations.items()},
-            ),
+            Releases(releases.values[index], taken(releases.annotations, index)),
         )
 
 
-TEMPORAL = ("tick", "epoch", "phase")
-"""What is said about releases that are displaced in time."""
+TEMPORAL: tuple[str, ...] = ("tick", "epoch", "phase")
+"""The annotations that are published with releases which are displaced in time."""
+CONFIDENCE: tuple[str, ...] = ("confidence",)
+"""Those of a batch that is released before it is full."""
 
 
 def sanitized_ticks(
@@ -46,8 +47,8 @@ def sanitized_ticks(
     dead: DeadLetters,
     said: Sequence[str] = TEMPORAL,
 ) -> Sanitized:
-    """Everything that is published, in order, with these annotations; streams without epochs are
-    in epoch 0 for ever."""
+    """Return everything that is published, in order, with these annotations; streams without epochs
+    are in epoch 0 for ever."""
     parts = [part.published() for part in released]
     notes = {
         name: _joined([part.releases.annotations[name] for part in parts], np.int64)

@@ -1,11 +1,10 @@
-"""Whose records have come how far: the little that has to be kept of keys to know stream time.
+"""Remember whose records have come how far: the little that stream time needs of keys.
 
 Only the newest times of distinct keys are kept, as many as count, because a key that is not among
 them can only come in with a later time. Which of those with the same time is kept decides nothing.
 Keys are kept as digests, in the clock of the partition.
 """
 
-from collections.abc import Iterable
 from hashlib import blake2b
 
 from fugu.dataflows.base.ticks import Clock
@@ -17,33 +16,34 @@ Times = dict[str, int]
 
 
 def digest(key: bytes) -> str:
-    """Stands for the key."""
+    """Return what stands for the key."""
     return blake2b(key, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def newest(times: Times, count: int) -> Times:
-    """The `count` keys with the latest times."""
+    """Return the `count` keys with the latest times."""
     order = sorted(times.items(), key=lambda item: (-item[1], item[0]))
     return dict(order[:count])
 
 
+def heard(times: Times, told: Times, count: int) -> Times:
+    """Return the `count` keys with the latest times, once some more are told."""
+    later = {key: max(time, times.get(key, time)) for key, time in told.items()}
+    return newest(times | later, count)
+
+
+def reached(times: Times, people: int) -> int | None:
+    """Return the time that so many people have come to."""
+    return sorted(times.values())[-people] if len(times) >= people else None
+
+
 def stored(clock: Clock, about: str) -> Times:
     """Return what a clock holds about keys under this name."""
-    return {name.removeprefix(about): time for name, time in clock.items() if is_of(name, about)}
+    return {n.removeprefix(about): time for n, time in clock.items() if n.startswith(about)}
 
 
 def store(clock: Clock, about: str, times: Times) -> None:
-    """Hold these instead."""
-    drop(clock, [name for name in clock if is_of(name, about)])
+    """Hold these in a clock instead."""
+    for name in [name for name in clock if name.startswith(about)]:
+        del clock[name]
     clock.update({about + name: time for name, time in times.items()})
-
-
-def drop(clock: Clock, names: Iterable[str]) -> None:
-    """Hold these no more."""
-    for name in list(names):
-        clock.pop(name, None)
-
-
-def is_of(name: str, about: str) -> bool:
-    """Return whether an entry of a clock is about a key, under this name."""
-    return name.startswith(about)

@@ -1,1 +1,1 @@
-"""What a pipeline remembers: one table of rows per partition, and the files it lives in."""
+"""Remember what a pipeline must not forget: a table of rows per partition, and its files."""

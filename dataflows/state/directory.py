@@ -1,4 +1,4 @@
-"""The directory of one shard: fingerprint, recovery store, row logs, and the lock of its one owner.
+"""Own the directory of one shard: fingerprint, recovery store, row logs, and a lock.
 
 STATE/shard-0000/fingerprint.json   what the state belongs to
 STATE/shard-0000/recovery/          bytewax's store: offsets, and pointers into the row logs
@@ -31,40 +31,27 @@ _FINISHING = "finishing"
 
 
 class StateDirectory:
-    """One shard's directory, readable by its owner only."""
+    """Own one shard's directory, which only its owner can read."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
+        self.recovery = path / _RECOVERY
+        self.rows = path / _ROWS
         self._lock: int | None = None
 
     @property
-    def path(self) -> Path:
-        """Where it is."""
-        return self._path
-
-    @property
-    def recovery(self) -> Path:
-        """bytewax's recovery store."""
-        return self._path / _RECOVERY
-
-    @property
-    def rows(self) -> Path:
-        """The row logs."""
-        return self._path / _ROWS
-
-    @property
     def is_empty(self) -> bool:
-        """Whether no state was ever begun in it."""
-        return not (self._path / _FILE).exists()
+        """Return whether no state was ever begun in it."""
+        return not (self.path / _FILE).exists()
 
     def lock(self) -> None:
         """Become the only owner until `unlock` or the end of the process."""
         try:
-            self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock = os.open(self._path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
         except OSError as error:
             raise StartRefused(
-                f"state directory {self._path} cannot be used ({error.strerror}). Correct "
+                f"state directory {self.path} cannot be used ({error.strerror}). Correct "
                 "state.directory in the pipeline file, or the permissions of the directory."
             ) from None
         try:
@@ -72,7 +59,7 @@ class StateDirectory:
         except BlockingIOError:
             self.unlock()
             raise StateInUse(
-                f"state directory {self._path} is in use by another process. Stop it first: "
+                f"state directory {self.path} is in use by another process. Stop it first: "
                 "two owners would publish every release twice."
             ) from None
 
@@ -83,17 +70,17 @@ class StateDirectory:
             self._lock = None
 
     def stored(self) -> Fingerprint | None:
-        """The fingerprint of an existing state; None where there is no state yet."""
+        """Return the fingerprint of an existing state; None where there is no state yet."""
         try:
-            content = (self._path / _FILE).read_bytes()
+            content = (self.path / _FILE).read_bytes()
         except FileNotFoundError:
             if recovery_parts(self.recovery) and not self._unfinished.exists():
                 raise StartRefused(
-                    f"{self._path / _FILE} is missing although the pipeline ran before. Restore "
+                    f"{self.path / _FILE} is missing although the pipeline ran before. Restore "
                     f"the state directory from a backup, or {NEW_PIPELINE}."
                 ) from None
             return None
-        stored = _fingerprint(self._path / _FILE, content)
+        stored = _fingerprint(self.path / _FILE, content)
         if not recovery_parts(self.recovery):
             raise StartRefused(
                 f"{self.recovery} is missing although the pipeline ran before. Restore the state "
@@ -105,54 +92,55 @@ class StateDirectory:
         """Begin a state: an unfinished fingerprint, an empty recovery store, then, atomically, the
         fingerprint. A creation that was cut short left nothing of value and begins again."""
         self._write(self._unfinished, fingerprint.model_dump())
-        with _writing(self._path):
+        with _writing(self.path):
             for folder in (self.recovery, self.rows):
                 if folder.exists():
                     rmtree(folder)
                 folder.mkdir(mode=0o700)
         create_store(self.recovery)
-        self._unfinished.rename(self._path / _FILE)
+        self._unfinished.rename(self.path / _FILE)
 
     def replace(self, fingerprint: Fingerprint) -> None:
         """Exchange the fingerprint atomically."""
         self._write(self._unfinished, fingerprint.model_dump())
-        self._unfinished.rename(self._path / _FILE)
+        self._unfinished.rename(self.path / _FILE)
 
     def note_start(self, *, finishing: End | None) -> None:
-        """From now on the shard is not gracefully stopped; finishing begins at a graceful stop.
+        """Note that the shard is not stopped gracefully any more; finishing begins at a graceful
+        stop.
 
         What it lets out depends on where it began, so once begun it is repeated until it ends.
         """
-        mark = self._path / _FINISHING
+        mark = self.path / _FINISHING
         begun = mark.exists()
         if begun and finishing is None:
             raise StartRefused(
-                f"{self._path}: streams were being finished when the pipeline ended, and some of "
+                f"{self.path}: streams were being finished when the pipeline ended, and some of "
                 "what they held back may be published. Run it with --finish once more."
             )
         if begun and mark.read_bytes() not in (b"", orjson.dumps(finishing)):
             raise StartRefused(
-                f"{self._path}: streams were being finished with another operator.end when the "
+                f"{self.path}: streams were being finished with another operator.end when the "
                 "pipeline ended. Set it back, and run it with --finish once more."
             )
         if finishing is not None and not begun:
             if self.stopped_at() is None:
                 raise StartRefused(
-                    f"{self._path}: --finish needs a graceful stop before: start the pipeline, "
+                    f"{self.path}: --finish needs a graceful stop before: start the pipeline, "
                     "stop it with SIGTERM or Ctrl-C, and run it with --finish."
                 )
             self._write(mark, finishing)
-        (self._path / _STOPPED).unlink(missing_ok=True)
+        (self.path / _STOPPED).unlink(missing_ok=True)
 
     def note_stop(self, positions: dict[int, int]) -> None:
-        """The shard stopped gracefully with these source offsets to be read next."""
-        self._write(self._path / _STOPPED, {str(p): offset for p, offset in positions.items()})
-        (self._path / _FINISHING).unlink(missing_ok=True)
+        """Note that the shard stopped gracefully with these source offsets to be read next."""
+        self._write(self.path / _STOPPED, {str(p): offset for p, offset in positions.items()})
+        (self.path / _FINISHING).unlink(missing_ok=True)
 
     def stopped_at(self) -> dict[str, int] | None:
-        """The next source offset of every partition, if the last run stopped gracefully."""
+        """Return the next offset of every source partition, if the last run stopped gracefully."""
         try:
-            content: dict[str, int] = orjson.loads((self._path / _STOPPED).read_bytes())
+            content: dict[str, int] = orjson.loads((self.path / _STOPPED).read_bytes())
         except (FileNotFoundError, orjson.JSONDecodeError):
             return None
         return content
@@ -167,7 +155,7 @@ class StateDirectory:
 
     @property
     def _unfinished(self) -> Path:
-        return self._path / f"{_FILE}.new"
+        return self.path / f"{_FILE}.new"
 
 
 def _fingerprint(path: Path, content: bytes) -> Fingerprint:

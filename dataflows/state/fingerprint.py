@@ -1,4 +1,4 @@
-"""What a state directory belongs to: written before a first record is read, checked at each start.
+"""Name what a state belongs to: written before a first record is read, checked at each start.
 
 A mismatch would reset budgets or release one truth twice, so the program refuses and says what to
 do.
@@ -14,7 +14,7 @@ FORMAT: Final = 1
 
 
 class Fingerprint(BaseModel):
-    """Everything that must stay the same while a state is continued.
+    """Hold everything that must stay the same while a state is continued.
 
     Remembered, not compared: `source_begin`, `sink_begin`, `dead_letters_begin` and `ledger_begin`,
     where every partition began when the pipeline was created, and begins again until the first
@@ -59,7 +59,7 @@ class Fingerprint(BaseModel):
 
     @property
     def own_partitions(self) -> list[int]:
-        """The partitions of this shard: every `shards`-th one."""
+        """Return the partitions of this shard: every `shards`-th one."""
         return list(range(self.shard, self.partitions, self.shards))
 
 

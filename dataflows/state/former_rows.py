@@ -1,4 +1,4 @@
-"""Rows as the version of Fugu before wrote them, and the rows that go on from them.
+"""Read rows as the version of Fugu before wrote them, and go on from them.
 
 A log says itself which columns it holds. One of the version before is read with its own columns,
 and its rows are converted when they are loaded. The next write begins a new generation. Nothing is
@@ -18,7 +18,7 @@ Start = Callable[[int], State]
 
 @dataclass(frozen=True)
 class FormerRows:
-    """The columns of fresh rows in the version before, and the conversion of rows."""
+    """Hold what makes fresh rows of the version before, and what converts rows."""
 
     start: Start
     upgraded: Callable[[State, Mapping[str, int]], State]

@@ -1,4 +1,4 @@
-"""bytewax's recovery store, mended before it is used.
+"""Mend bytewax's recovery store before it is used.
 
 bytewax 0.21.1 writes the snapshots of an epoch one after the other, and a process that is killed in
 between leaves some of them behind. The next run repeats the epoch and overwrites them, except for a
@@ -29,7 +29,7 @@ _FORGET = """
 
 
 def create_store(store: Path) -> None:
-    """An empty store; on a full disk bytewax panics, and says so on stderr by itself."""
+    """Create an empty store; on a full disk bytewax panics, and says so on stderr by itself."""
     try:
         with native_stderr_hidden():
             init_db_dir(store, 1)
@@ -40,12 +40,12 @@ def create_store(store: Path) -> None:
 
 
 def recovery_parts(store: Path) -> list[Path]:
-    """The files of a recovery store; Fugu creates one."""
+    """Return the files of a recovery store; Fugu creates one."""
     return list(store.glob("part-*.sqlite3"))
 
 
 def forget_unfinished_epochs(store: Path) -> int:
-    """Delete snapshots at or after the epoch that bytewax resumes at; returns how many."""
+    """Delete snapshots at or after the epoch that bytewax resumes at; return how many."""
     try:
         [part] = recovery_parts(store)
         with closing(sqlite3.connect(part)) as database, database:
@@ -55,7 +55,7 @@ def forget_unfinished_epochs(store: Path) -> int:
 
 
 def unusable_store(store: Path) -> StartRefused:
-    """What to say when the recovery store cannot be read or written."""
+    """Return what is raised when the recovery store cannot be read or written."""
     return StartRefused(
         f"the recovery store {store} cannot be used: it is damaged, or the disk is full. Make room "
         "and start again; if it is damaged, restore the state directory from a backup, or "

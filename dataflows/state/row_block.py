@@ -1,4 +1,4 @@
-"""Blocks: how rows are written. Self-describing, checksummed, no pickle, equal on every platform.
+"""Write rows as blocks: self-describing, checksummed, no pickle, equal on every platform.
 
 magic, u32 header length, header (JSON), arrays and keys one after the other, digest
 
@@ -26,14 +26,14 @@ _NOTHING = np.array(None, dtype=object)
 
 
 def written(header: dict[str, Any], parts: Sequence[bytes]) -> bytes:
-    """A block of a header and the bytes that it describes."""
+    """Return a block of a header and the bytes that it describes."""
     described = orjson.dumps({"format": BLOCK_FORMAT, **header})
     content = b"".join([_MAGIC, len(described).to_bytes(4, "little"), described, *parts])
     return content + _digest(content)
 
 
 def read(block: bytes) -> tuple[dict[str, Any], "Body"]:
-    """Header and body of a sound block; `StartRefused` if it is damaged or of another format."""
+    """Return header and body of a sound block; refuse one that is damaged or of another format."""
     content, digest = memoryview(block)[:-_DIGEST_BYTES], block[-_DIGEST_BYTES:]
     if not block.startswith(_MAGIC) or _digest(content) != digest:
         raise StartRefused(
@@ -52,7 +52,7 @@ def read(block: bytes) -> tuple[dict[str, Any], "Body"]:
 
 
 def described(columns: State) -> dict[str, Any]:
-    """Types and shapes of columns, as a header holds them."""
+    """Return types and shapes of columns, as a header holds them."""
     return {
         name: {
             "dtype": _PAYLOADS if column.dtype == object else column.dtype.newbyteorder("<").str,
@@ -63,12 +63,13 @@ def described(columns: State) -> dict[str, Any]:
 
 
 def payloads_of(columns: State) -> State:
-    """Those whose cells are objects."""
+    """Return the columns whose cells are objects."""
     return {name: column for name, column in columns.items() if column.dtype == object}
 
 
 def column_bytes(columns: State, before: State | None = None) -> list[bytes]:
-    """The content of columns, little-endian; `before` are payloads as they were written before."""
+    """Return the content of columns, little-endian; `before` are payloads as they were last
+    written."""
     return [
         _payload_bytes(column, _NOTHING if before is None else before[name])
         if column.dtype == object
@@ -86,20 +87,20 @@ def _payload_bytes(column: Array, before: Array) -> bytes:
 
 
 class Body:
-    """Reads a block's arrays one after the other."""
+    """Read a block's arrays one after the other."""
 
     def __init__(self, content: memoryview, start: int) -> None:
         self._content = content
         self._at = start
 
     def take(self, count: int, dtype: str) -> Array:
-        """The next `count` items."""
+        """Return the next `count` items."""
         items = np.frombuffer(self._content, dtype=dtype, count=count, offset=self._at)
         self._at += items.nbytes
         return items
 
     def take_each(self, lengths: list[int]) -> list[bytes]:
-        """The next byte strings of the given lengths."""
+        """Return the next byte strings of the given lengths."""
         ends = np.cumsum(lengths, dtype=np.int64).tolist()
         starts = [0, *ends]
         content = bytes(self._content[self._at : self._at + starts[-1]])
@@ -107,7 +108,8 @@ class Body:
         return [content[start:end] for start, end in zip(starts, ends, strict=False)]
 
     def take_columns(self, like: State, rows: int, before: State | None = None) -> State:
-        """The next columns, of the types and shapes of `like`, and as `column_bytes` wrote them."""
+        """Return the next columns, as `column_bytes` wrote them; `like` has their types and
+        shapes."""
         columns = {}
         for name, column in like.items():
             shape = (rows, *column.shape[1:])

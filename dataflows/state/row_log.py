@@ -1,4 +1,4 @@
-"""The files of one partition's rows: an append-only log of blocks per generation.
+"""Keep one partition's rows in files: an append-only log of blocks per generation.
 
 `append` writes the rows that changed, makes them durable, and returns a pointer that bytewax stores
 with the epoch: partition, generation, length. `load` gives the table as of a pointer: the first
@@ -14,6 +14,7 @@ table of a partition that has no pointer yet.
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -33,7 +34,7 @@ _ROWS = "partition"
 
 
 class Kept(Protocol):
-    """What is written as blocks: all of it, or what changed since the last one."""
+    """Describe what is written as blocks: all of it, or what changed since the last one."""
 
     def take_changes(self) -> bytes: ...
 
@@ -46,7 +47,7 @@ Table = TypeVar("Table", bound=Kept)
 
 
 class BlockLog(Generic[Table]):
-    """Writes and reads what is kept of one partition in `directory`."""
+    """Write and read what is kept of one partition in `directory`."""
 
     def __init__(self, directory: Path, partition: int, empty: Table, of: str = _ROWS) -> None:
         self.directory = directory
@@ -81,7 +82,7 @@ class BlockLog(Generic[Table]):
         self._begin_generation()
 
     def begin(self) -> None:
-        """Without a pointer: the rows that were carried over, or none."""
+        """Begin without a pointer: with the rows that were carried over, or with none."""
         if self._path(0).exists():
             self._read(self._path(0), None)
 
@@ -101,13 +102,8 @@ class BlockLog(Generic[Table]):
                 f"{self.directory} ({error.strerror}). Make room or repair the disk and start "
                 "again: the pipeline continues from its last snapshot."
             ) from None
-        return orjson.dumps(
-            {
-                "partition": self.partition,
-                "generation": self._generation,
-                "length": self._length,
-            }
-        )
+        place = {"partition": self.partition, "generation": self._generation}
+        return orjson.dumps({**place, "length": self._length})
 
     def _read(self, path: Path, length: int | None) -> None:
         for block in blocks(path, length):
@@ -148,7 +144,7 @@ class BlockLog(Generic[Table]):
 
 
 class RowLog(BlockLog[RowTable]):
-    """Writes and reads a row table; one of the version of Fugu before is converted."""
+    """Write and read a row table; one of the version of Fugu before is converted."""
 
     def __init__(
         self,
@@ -184,29 +180,20 @@ def read_rows(
 ) -> RowTable:
     """Return the table that all blocks of a log make, converted where `former` wrote them."""
     first = next(content, b"")
-    if former is None or not wrote(former, first, start):
-        table = RowTable(start, exhaustible)
-        _apply(table, first, content)
-        return table
-    table = RowTable(former.start, exhaustible)
-    _apply(table, first, content)
-    return former.converted(table, start, exhaustible)
-
-
-def _apply(table: RowTable, first: bytes, others: Iterator[bytes]) -> None:
-    if first:
-        table.apply(first)
-    for block in others:
+    before = former if wrote(former, first, start) else None
+    table = RowTable(start if before is None else before.start, exhaustible)
+    for block in filter(None, chain([first], content)):
         table.apply(block)
+    return table if before is None else before.converted(table, start, exhaustible)
 
 
 def partition_of(pointer: bytes) -> int:
-    """The partition that a pointer belongs to."""
+    """Return the partition that a pointer belongs to."""
     return int(orjson.loads(pointer)["partition"])
 
 
 def blocks(path: Path, length: int | None = None) -> Iterator[bytes]:
-    """The blocks in the first `length` bytes of a log; one that is not complete is left out."""
+    """Yield the blocks in the first `length` bytes of a log, but for one that is not complete."""
     end = path.stat().st_size if length is None else length
     with path.open("rb") as file:
         while file.tell() + _LENGTH_BYTES <= end:
@@ -217,12 +204,12 @@ def blocks(path: Path, length: int | None = None) -> Iterator[bytes]:
 
 
 def log_files(directory: Path, partition: int, of: str = _ROWS) -> list[Path]:
-    """The logs of one partition, oldest generation first."""
+    """Return the logs of one partition, oldest generation first."""
     return sorted(directory.glob(f"{of}-{partition:06d}.*.rows"))
 
 
 def generation_of(path: Path) -> int:
-    """The generation that a log file's name says."""
+    """Return the generation that a log file's name says."""
     return int(path.name.split(".")[1])
 
 

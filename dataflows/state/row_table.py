@@ -1,4 +1,4 @@
-"""The state of one partition: a table from stream key to row, and the mechanism's columns.
+"""Keep the state of one partition: a table from stream key to row, and the mechanism's columns.
 
 A table is written as blocks: the rows that changed since the last block (of payloads only those
 that did) and the keys that are new.
@@ -17,6 +17,7 @@ import numpy as np
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.state.row_block import column_bytes, described, payloads_of, read, written
 from fugu.dataflows.state.spent_rows import DIGEST_BYTES, SpentRows
+from fugu.operators.columns import joined, put, taken
 from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, State
 
 _FIRST_CAPACITY = 64
@@ -26,12 +27,12 @@ BYTES_PER_PAYLOAD = 200
 
 
 class RowTable:
-    """Rows are handed out in order of first appearance; those of spent streams are negative."""
+    """Hand rows out in order of first appearance; those of spent streams are negative."""
 
     def __init__(
         self, start: Callable[[int], State], exhaustible: ExhaustibleMechanism | None = None
     ) -> None:
-        """`start` gives the columns of that many fresh rows; `exhaustible` says whose end came."""
+        """Take what makes the columns of fresh rows, and who knows whose end came."""
         self._start = start
         self._exhaustible = exhaustible
         self._keys: dict[bytes, int] = {}
@@ -52,18 +53,18 @@ class RowTable:
 
     @property
     def compacted(self) -> int:
-        """How many of the streams are kept as digests only."""
+        """Return how many of the streams are kept as digests only."""
         return len(self._spent)
 
     @property
     def bytes_per_row(self) -> int:
-        """Bytes that one row takes in a block; what its key and its payloads hold is not counted,
-        so that no length shows."""
+        """Return the bytes that one row takes in a block. What its key and its payloads hold is not
+        counted, so that no length shows."""
         columns = self._columns.values()
         return sum(int(np.prod(c.shape[1:])) * c.dtype.itemsize for c in columns)
 
     def unknown(self, keys: Sequence[bytes]) -> list[int]:
-        """Indices of the keys that have no row yet."""
+        """Return indices of the keys that have no row yet."""
         known = self._keys
         new = [index for index, key in enumerate(keys) if key not in known]
         if not len(self._spent):
@@ -72,14 +73,14 @@ class RowTable:
         return [index for index, row in zip(new, spent, strict=True) if row < 0]
 
     def known_rows(self, keys: Sequence[bytes]) -> Integers | None:
-        """The row of each key, if each of them has one."""
+        """Return the row of each key, if each of them has one."""
         try:
             return np.fromiter(map(self._keys.__getitem__, keys), np.int64, len(keys))
         except KeyError:
             return None
 
     def rows_of(self, keys: Sequence[bytes]) -> Integers:
-        """The row of each key; new keys get fresh rows."""
+        """Return the row of each key; new keys get fresh rows."""
         known = self._keys
         if len(self._spent):
             return self._rows_beside_spent(keys)
@@ -90,13 +91,13 @@ class RowTable:
         return rows
 
     def row_of(self, key: bytes) -> int:
-        """The row of one key."""
+        """Return the row of one key."""
         row = self._keys.get(key)
         return int(self.rows_of([key])[0]) if row is None else row
 
     @property
     def keys(self) -> list[bytes]:
-        """The key of each row."""
+        """Return the key of each row."""
         return list(self._named() if self._names else self._keys)
 
     def recycle(self, row: int, key: bytes) -> None:
@@ -112,7 +113,7 @@ class RowTable:
         self.touch(row)
 
     def _named(self) -> list[bytes]:
-        """The key of each row, to be looked up by row and changed."""
+        """Return the key of each row, to be looked up by row and changed."""
         if len(self._names) != len(self._keys):
             self._names = [b""] * len(self._keys)
             for key, row in self._keys.items():
@@ -121,41 +122,38 @@ class RowTable:
 
     @property
     def columns(self) -> State:
-        """All rows that are not spent, not copied."""
+        """Return all rows that are not spent, not copied."""
         return {name: self.live(name) for name in self._columns}
 
     def live(self, name: str) -> Array:
-        """One of them; rows that are written to must be `touch`ed."""
+        """Return one column, not copied; rows that are written to must be `touch`ed."""
         return self._columns[name][: len(self._keys)]
 
     def touch(self, rows: Integers | int) -> None:
-        """Rows that have changed and are to be written."""
+        """Note rows that have changed and are to be written."""
         self._changed[rows] = True
 
     def gather(self, rows: Integers) -> State:
-        """Copies of the given rows."""
+        """Return copies of the given rows."""
         spent = np.flatnonzero(rows < 0)
         if not len(spent):
-            return {name: column[rows] for name, column in self._columns.items()}
-        state = self._start(len(rows))
-        live = np.flatnonzero(rows >= 0)
-        for name, column in self._columns.items():
-            state[name][live] = column[rows[live]]
-        for name, column in self._spent.columns.items():
-            state[name][spent] = column[-1 - rows[spent]]
+            return taken(self._columns, rows)
+        state, live = self._start(len(rows)), np.flatnonzero(rows >= 0)
+        put(state, live, taken(self._columns, rows[live]))
+        put(state, spent, taken(self._spent.columns, -1 - rows[spent]))
         return state
 
     def scatter(self, rows: Integers, state: State) -> None:
         """Write rows back; `rows` are distinct. Spent streams never change."""
         live = rows >= 0
         if not live.all():
-            rows, state = rows[live], {name: column[live] for name, column in state.items()}
+            rows, state = rows[live], taken(state, live)
         for name, column in self._columns.items():
             column[rows] = state[name]
         self._changed[rows] = True
 
     def column(self, name: str) -> Array:
-        """One of the lasting columns, of every stream."""
+        """Return one of the lasting columns, of every stream."""
         lasting = self._columns[name][: len(self._keys)]
         if not len(self._spent):
             return lasting.copy()
@@ -167,24 +165,23 @@ class RowTable:
         exhaustible: ExhaustibleMechanism | None,
         convert: Callable[[list[bytes], State], State],
     ) -> "RowTable":
-        """The same streams in a table for another mechanism, with the same lasting columns.
+        """Return the same streams in a table for another mechanism, with the same lasting columns.
 
         `convert` makes the columns of the streams that have a key; spent ones stay as they are.
         """
         table, keys = RowTable(start, exhaustible), self.keys
-        columns = {name: column[: len(keys)] for name, column in self._columns.items()}
-        table.scatter(table.rows_of(keys), convert(keys, columns))
+        table.scatter(table.rows_of(keys), convert(keys, self.columns))
         if self.compacted:
             table._spent = self._spent
         table.clock = self.clock
         return table
 
     def take_changes(self) -> bytes:
-        """One block with everything that changed since the last one."""
+        """Return one block with everything that changed since the last one."""
         return self._take(SpentRows(self._lasting(self._start(0))))
 
     def take_everything(self) -> bytes:
-        """Compact, and give one block that makes the whole table when applied to an empty one."""
+        """Compact, and return one block that makes the whole table when applied to an empty one."""
         self._compact()
         self._changed[: len(self._keys)] = True
         self._written_keys = 0
@@ -211,12 +208,11 @@ class RowTable:
         lengths = body.take(len(renamed), "<u4")
         self._rename(renamed, body.take_each(lengths.tolist()), new_keys)
         self._grow()
-        before = {name: column[rows] for name, column in self._written_payloads.items()}
+        before = taken(self._written_payloads, rows)
         written_as = {name: self._columns[name] for name in header["columns"]}
         columns = body.take_columns(written_as, len(rows), before)
-        for name, values in columns.items():
-            self._columns[name][rows] = values
-        self._note_payloads(rows, columns)
+        put(self._columns, rows, columns)
+        put(self._written_payloads, rows, payloads_of(columns))
         self.clock = header.get("clock", {})
         if header["spent"]:
             columns = body.take_columns(self._spent.columns, header["spent"])
@@ -225,7 +221,7 @@ class RowTable:
         self._written_keys = len(self._keys)
 
     def _rename(self, rows: list[int], keys: list[bytes], new_keys: list[bytes]) -> None:
-        """Other keys of rows that had one before, and keys of rows that are new."""
+        """Give rows that had a key before other keys, and new rows theirs."""
         count = len(self._keys)
         if rows:
             names = self._named()
@@ -239,8 +235,7 @@ class RowTable:
 
     def _take(self, spent: SpentRows) -> bytes:
         rows = np.flatnonzero(self._changed[: len(self._keys)])
-        columns = {name: column[rows] for name, column in self._columns.items()}
-        before = {name: column[rows] for name, column in self._written_payloads.items()}
+        columns, before = taken(self._columns, rows), taken(self._written_payloads, rows)
         count = len(self._keys) - self._written_keys
         if self._names:
             new_keys = self._named()[self._written_keys :]
@@ -274,30 +269,24 @@ class RowTable:
         self._changed[:] = False
         self._renamed.clear()
         self._written_keys = len(self._keys)
-        self._note_payloads(rows, columns)
+        put(self._written_payloads, rows, payloads_of(columns))
         self.rows_taken += len(rows)
         return block
-
-    def _note_payloads(self, rows: Integers, columns: State) -> None:
-        for name, payloads in self._written_payloads.items():
-            payloads[rows] = columns[name]
 
     def _compact(self) -> None:
         if self._exhaustible is None:
             return
-        live = len(self._keys)
-        columns = {name: column[:live] for name, column in self._columns.items()}
+        columns = self.columns
         ended = self._exhaustible.exhausted(columns)
         if not ended.any():
             return
         keys = self.keys
         gone = [keys[row] for row in np.flatnonzero(ended)]
-        lasting = {name: column[ended] for name, column in self._lasting(columns).items()}
-        self._spent = self._spent.joined(gone, lasting)
+        self._spent = self._spent.joined(gone, taken(self._lasting(columns), ended))
         stay = np.flatnonzero(~ended)
         self._keys = {keys[old]: new for new, old in enumerate(stay)}
         self._names = []
-        self._columns = {name: column[stay] for name, column in columns.items()}
+        self._columns = taken(columns, stay)
         self._changed = np.zeros(len(stay), dtype=bool)
 
     def _rows_beside_spent(self, keys: Sequence[bytes]) -> Integers:
@@ -318,8 +307,7 @@ class RowTable:
         capacity = max(_FIRST_CAPACITY, 2 * before, rows)
         fresh = self._start(capacity - before)
         self._columns, self._written_payloads = (
-            {name: np.concatenate([column, fresh[name]]) for name, column in columns.items()}
-            for columns in (self._columns, self._written_payloads)
+            joined([columns, fresh]) for columns in (self._columns, self._written_payloads)
         )
         self._changed = np.concatenate([self._changed, np.zeros(capacity - before, dtype=bool)])
 
@@ -331,7 +319,8 @@ class RowTable:
 def estimated_megabytes(
     start: Callable[[int], State], rows: int, *, bytes_per_payload: int = BYTES_PER_PAYLOAD
 ) -> float:
-    """Memory of a table of so many rows: columns, payloads, keys, and what Python adds to keys."""
+    """Estimate the memory of so many rows: columns, payloads, keys, and what Python adds to
+    keys."""
     payloads = sum(column.size for column in start(1).values() if column.dtype == object)
     row = RowTable(start).bytes_per_row + payloads * bytes_per_payload + _BYTES_PER_KEY
     return rows * row / 1e6

@@ -1,4 +1,4 @@
-"""Streams that are exhausted for good, shrunk to what still counts: a digest of the key, and the
+"""Shrink streams that are exhausted for good to what still counts: a digest of the key, and the
 columns that say what was spent and what is repeated.
 
 About 16 bytes a stream instead of a row, its key and Python's overhead. Nothing here changes until
@@ -10,6 +10,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from fugu.operators.columns import joined, taken
 from fugu.operators.mechanism import Array, Integers, State
 
 DIGEST_BYTES = 16
@@ -18,10 +19,10 @@ _DIGESTS = f"S{DIGEST_BYTES}"
 
 
 class SpentRows:
-    """Digests in order, and columns beside them."""
+    """Keep digests in order, and columns beside them."""
 
     def __init__(self, columns: State, digests: Array | None = None) -> None:
-        """`columns` of the lasting state, one row for each digest (none: no rows)."""
+        """Take columns of the lasting state, one row for each digest (none: no rows)."""
         self.columns = columns
         self.digests = np.zeros(0, dtype=_DIGESTS) if digests is None else digests
 
@@ -29,7 +30,7 @@ class SpentRows:
         return len(self.digests)
 
     def find(self, keys: Sequence[bytes]) -> Integers:
-        """The row of each key, -1 where there is none."""
+        """Return the row of each key, -1 where there is none."""
         if not len(self):
             return np.full(len(keys), -1, dtype=np.int64)
         digests = _digests(keys)
@@ -38,24 +39,18 @@ class SpentRows:
         return np.where(self.digests[at] == digests, at, -1)
 
     def joined(self, keys: Sequence[bytes], columns: State) -> "SpentRows":
-        """These rows and those of other keys."""
+        """Return these rows and those of other keys."""
         digests = np.concatenate([self.digests, _digests(keys)])
         order = np.argsort(digests, kind="stable")
-        return SpentRows(
-            {
-                name: np.concatenate([column, columns[name]])[order]
-                for name, column in self.columns.items()
-            },
-            digests[order],
-        )
+        return SpentRows(taken(joined([self.columns, columns]), order), digests[order])
 
     @classmethod
     def from_bytes(cls, columns: State, digests: bytes) -> "SpentRows":
-        """What `to_bytes` gave, with its columns."""
+        """Return what `to_bytes` gave, with its columns."""
         return cls(columns, np.frombuffer(digests, dtype=_DIGESTS))
 
     def to_bytes(self) -> bytes:
-        """All digests."""
+        """Return all digests."""
         return self.digests.tobytes()
 
 

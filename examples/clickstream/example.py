@@ -16,7 +16,7 @@ from examples.clickstream.site import Click, Site
 from fugu.dataflows.commands.model_learn import Options, learn
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
-from fugu.dataflows.kinds import MarkovOperator
+from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
 from fugu.dataflows.offline.demo.raw_records import RawRecord
 from fugu.dataflows.offline.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
@@ -72,7 +72,7 @@ def sanitized_shares(
     produce(client, pipeline.source.topic, _raw(site, clicks), len(clicks), progress)
     sanitize(client, file, len(clicks), progress)
     model = file.path.with_name("pages.model.json")
-    assert isinstance(pipeline.operator, MarkovOperator)
+    assert isinstance(pipeline.operator, CrrOperator)
     pages, reader = reader_of(model, float(pipeline.operator.epsilon))
     number = {page: index for index, page in enumerate(pages)}
     topic = read_topic(pipeline.sink.topic, **settings_of(file.connection()))

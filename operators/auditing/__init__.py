@@ -1,1 +1,1 @@
-"""What a mechanism really gives away: exact where its law is small, observed where it is not."""
+"""Audits of what a mechanism gives away: exact where its law is small, else observed."""

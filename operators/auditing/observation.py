@@ -1,12 +1,4 @@
-"""What a reader sees of chosen streams: the real `step`, with keyed draws, nothing known about it.
-
->>> from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
->>> from fugu.operators.sip.markov_model import MarkovModel
->>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
->>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
->>> observe(crr, np.array([[0, 1], [1, 1]]), Secret(bytes(32))).round(2).tolist()
-[[0.0, 0.0, 0.82, 0.0, 1.0, 0.67], [0.0, 1.0, 0.82, 0.0, 0.0, 0.67]]
-"""
+"""Observation of chosen streams: the real `step`, with keyed draws, nothing known about it."""
 
 import numpy as np
 
@@ -16,10 +8,17 @@ from fugu.operators.secret import Secret
 
 
 def observe(mechanism: Mechanism, truths: Array, secret: Secret) -> Floats:
-    """Everything published about each stream of `truths (streams, steps, ...)`, as numbers.
+    """Return all that is published about each stream of `truths (streams, steps, ...)`, as numbers.
 
     One row per stream; step after step its kind, its value and its annotations, 0 and NaN where
     nothing is published.
+
+    >>> from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+    >>> from fugu.operators.sip.markov_model import MarkovModel
+    >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+    >>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
+    >>> observe(crr, np.array([[0, 1], [1, 1]]), Secret(bytes(32))).round(2).tolist()
+    [[0.0, 0.0, 0.82, 0.0, 1.0, 0.67], [0.0, 1.0, 0.82, 0.0, 0.0, 0.67]]
     """
     streams, steps = truths.shape[:2]
     scope = DrawScope(secret, "audit", mechanism.kind, 1, mechanism.law_digest())

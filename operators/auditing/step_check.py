@@ -1,28 +1,11 @@
-"""Does `step` do what an enumerable mechanism says about itself? Measured, not believed.
-
-The real `step` is driven with chosen words from all over the unit interval. Wherever two
-neighbouring words give different releases, the interval between them is halved down to two words,
-so the number of words that give a release, which is its probability, is exact. (A release is missed
-only if all its words lie between two neighbouring ones of the first `cells` words that both give
-one and the same other release.)
-
-A step may draw one word a row for each of two purposes. Then the first word is halved into pieces
-in which all words do the same to what some second words give, and in each piece the second word is.
-
->>> from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
->>> from fugu.operators.sip.markov_model import MarkovModel
->>> model = MarkovModel.smoothed([0.7, 0.2, 0.1], [[0, 1, 0], [0, 0, 1], [1, 0, 0]], smoothing=0.2)
->>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
->>> check = check_step(crr, crr.start(1))
->>> check.distance < 1e-14, check.follows, check.public
-(True, True, True)
-"""
+"""A check of `step` against the law that an enumerable mechanism states."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from fugu.operators.columns import taken
 from fugu.operators.mechanism import (
     Array,
     EnumerableMechanism,
@@ -37,15 +20,15 @@ from fugu.operators.mechanism import (
 
 _LAST_WORD = np.uint64(2**64 - 1)
 _FIRST_CELLS, _SECOND_WORDS = 16, 8
-"""How finely the first of two words is looked at, and with how many second words."""
+"""The cells in which the first of two words is looked at, and the number of second words."""
 
 Labels = Callable[[Integers, Words], Integers]
-"""What words give, `(words, labels)`, each in the case of its number."""
+"""A function from words to what they give, `(words, labels)`, each in the case of its number."""
 
 
 @dataclass(frozen=True)
 class ChosenWords:
-    """Draws that somebody chose, `(rows, purposes)`: a word for each purpose of a step in turn."""
+    """Give chosen words, `(rows, purposes)`, instead of draws: one for each purpose in turn."""
 
     chosen: Words
     purposes: list[str] = field(default_factory=list)
@@ -53,7 +36,7 @@ class ChosenWords:
     def words(
         self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
     ) -> Words:
-        """The chosen ones, whatever they are for."""
+        """Return the chosen words, whatever they are for; `ValueError` for more than two a row."""
         expected = (1, 1, len(self.chosen), False, True)
         drawn, left = purpose in self.purposes, len(self.purposes) < self.chosen.shape[1]
         if (coordinates, count, len(binding), drawn, left) != expected:
@@ -64,18 +47,38 @@ class ChosenWords:
 
 @dataclass(frozen=True)
 class StepCheck:
-    """How `step` compares with what is said about it, at the worst of the states looked at."""
+    """Tell how `step` compares with what is said about it, at the worst of the states."""
 
     distance: float
-    """Total variation between the law that `step` draws and `release_law`."""
+    """The total variation between the law that `step` draws and `release_law`."""
     follows: bool
-    """Whether state and release alone give the next state, and it is the one that `follow` says."""
+    """True if state and release alone give the next state, and it is that of `follow`."""
     public: bool
-    """Whether state and release alone give the annotations and the kind."""
+    """True if state and release alone give the annotations and the kind."""
 
 
 def check_step(mechanism: EnumerableMechanism, state: State, *, cells: int = 256) -> StepCheck:
-    """Drive `step` from every row of `state`, with every input."""
+    """Measure whether `step` does what an enumerable mechanism says about itself.
+
+    The real `step` is driven from every row of `state`, with every input and with chosen words from
+    all over the unit interval. Wherever two neighbouring words give different releases, the
+    interval between them is halved down to two words, so the number of words that give a release,
+    which is its probability, is exact. (A release is missed only if all its words lie between two
+    neighbouring ones of the first `cells` words that both give one and the same other release.)
+
+    A step may draw one word a row for each of two purposes. Then the first word is halved into
+    pieces in which all words do the same to what some second words give, and in each piece the
+    second word is.
+
+    >>> from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+    >>> from fugu.operators.sip.markov_model import MarkovModel
+    >>> rows = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    >>> model = MarkovModel.smoothed([0.7, 0.2, 0.1], rows, smoothing=0.2)
+    >>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
+    >>> check = check_step(crr, crr.start(1))
+    >>> check.distance < 1e-14, check.follows, check.public
+    (True, True, True)
+    """
     driver = _Driver(mechanism, state)
     inputs, outputs = mechanism.outcomes
     law = mechanism.release_law(state).reshape(-1, outputs)
@@ -110,27 +113,26 @@ def check_step(mechanism: EnumerableMechanism, state: State, *, cells: int = 256
 
 @dataclass(frozen=True)
 class _Driver:
-    """Steps with chosen words. A case is a row of the state together with an input."""
+    """Step with chosen words. A case is a row of the state together with an input."""
 
     mechanism: EnumerableMechanism
     state: State
 
     def at(self, case: Integers) -> State:
-        row = case // self.mechanism.outcomes[0]
-        return {name: column[row] for name, column in self.state.items()}
+        return taken(self.state, case // self.mechanism.outcomes[0])
 
     def step(self, case: Integers, words: Words) -> tuple[State, Releases]:
         given = case % self.mechanism.outcomes[0]
         return self.mechanism.step(self.at(case), Inputs(given), ChosenWords(words))
 
     def purposes(self) -> int:
-        """How many words a step draws for each row."""
+        """Return how many words a step draws for each row."""
         draws = ChosenWords(np.zeros((1, 2), dtype=np.uint64))
         self.mechanism.step(self.at(np.zeros(1, dtype=np.int64)), Inputs(np.zeros(1, int)), draws)
         return len(draws.purposes)
 
     def indices(self, releases: Releases) -> Integers:
-        """The numbers of the releases; whatever is none of the law counts as one more."""
+        """Return the numbers of the releases; what is none of the law counts as one more."""
         outputs, outcomes = self.mechanism.outcomes[1], releases.values
         if isinstance(self.mechanism, RepeatingMechanism):
             outcomes = self.mechanism.outcome_of(releases)
@@ -139,7 +141,7 @@ class _Driver:
 
 @dataclass(frozen=True)
 class _Intervals:
-    """Of words that give the same, case by case: the first one, the share of all, and the label."""
+    """Hold intervals of words that give the same: case, first word, share of all, and label."""
 
     case: Integers
     word: Words
@@ -149,14 +151,14 @@ class _Intervals:
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Where all first words do the same: one of them `(pieces, 1)`, or none `(pieces, 0)`."""
+    """Hold pieces in which all first words do the same: one of each, or none `(pieces, 0)`."""
 
     case: Integers
     first: Words
     share: Floats
 
     def words(self, piece: Integers, last: Words) -> Words:
-        """First and last words, `(words, purposes)`."""
+        """Return first and last words, `(words, purposes)`."""
         return np.concatenate([self.first[piece], last[:, None]], axis=1)
 
 
@@ -182,14 +184,14 @@ def _pieces(driver: _Driver, cases: int) -> _Pieces:
 
 
 def _spread(cells: int) -> Words:
-    """The ends of so many equal intervals of words."""
+    """Return the ends of so many equal intervals of words."""
     words = np.arange(cells + 1, dtype=np.uint64) * np.uint64(2**64 // cells)
     words[-1] = _LAST_WORD
     return words
 
 
 def _towards_the_end(words: Words) -> Words:
-    """The same, and the ends of ever shorter intervals: what is unlikely tends to be last."""
+    """Add the ends of ever shorter intervals: what is unlikely tends to be last."""
     quarters = np.array([4, 5, 6, 7], dtype=np.uint64)
     ends = _LAST_WORD - (quarters[:, None] << np.arange(55, dtype=np.uint64)).ravel()
     return np.unique(np.concatenate([words, ends]))
@@ -222,7 +224,7 @@ def _intervals(words: Words, given: Integers, labels: Labels) -> _Intervals:
 
 
 def _function_of(same: Integers, column: Array) -> bool:
-    """Whether entries that are the `same` are equal."""
+    """Return whether entries that are the `same` are equal."""
     first = np.unique(same, return_index=True)[1]
     return _equal(column, column[first][same])
 

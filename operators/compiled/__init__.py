@@ -1,4 +1,4 @@
-"""Steps compiled by numba, where it is installed (extra `fast`): the same bytes, faster.
+"""Compile steps by numba, where it is installed (extra `fast`): the same bytes, faster.
 
 Everything here exists in numpy or `hashlib` too, and equals it bit for bit: the order of additions
 is the same, nothing is fused or reordered (no fast-math), and words are words. Tests compare the
@@ -14,12 +14,12 @@ from importlib.util import find_spec
 
 
 def available() -> bool:
-    """Whether there is numba, on a machine whose integers begin with their lowest byte."""
+    """Return whether there is numba, on a machine whose integers begin with their lowest byte."""
     return sys.byteorder == "little" and _numba_is_there()
 
 
 def described() -> str:
-    """What is compiled here, in words for people."""
+    """Describe what is compiled here, in words for people."""
     if not available():
         return "none; the extra fast has them"
     steps = "keyed words, crr, adaptive_crr, batched_crr, cold_start_crr"

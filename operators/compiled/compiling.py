@@ -1,13 +1,12 @@
-"""How functions are compiled: without the interpreter's lock or memory of their own, and kept for
-the next start.
+"""Compile functions without the interpreter's lock or memory of their own, and keep the code.
 
 What they need is made by their callers, in numpy. So no array has to be counted: numba counts each
 view, such as a row of a table, with an atomic operation where it is made and where it ends, which
 was a third of the time of a step.
 
 Numba keeps compiled code beside the file of a function, and takes no notice of changes in other
-files that it calls. So code is kept in a folder that is named after the text of all of them.
-Where no folder can be written to, every start compiles again.
+files that it calls. So code is kept in a folder that is named after the text of all of them. Where
+no folder can be written to, every start compiles again.
 """
 
 from collections.abc import Callable
@@ -48,7 +47,7 @@ _OPTIONS: dict[str, Any] = {
 
 
 def entry_point(function: Function) -> Function:
-    """Compiled at the first call, or read from the cache; called from Python."""
+    """Compile a function that Python calls, at its first call, or read it from the cache."""
     elsewhere = config.CACHE_DIR
     for folder in _folders(elsewhere):
         config.CACHE_DIR = str(folder)
@@ -62,12 +61,12 @@ def entry_point(function: Function) -> Function:
 
 
 def part(function: Function) -> Function:
-    """Compiled into the entry points that call it."""
+    """Compile a function into the entry points that call it."""
     return _compiled(function)
 
 
 def inlined(function: Function) -> Function:
-    """The same in place of the call: faster, and too slow to compile for what is long."""
+    """Compile a function in place of its calls: faster, and too slow to compile for a long one."""
     return _compiled(function, inline="always")
 
 

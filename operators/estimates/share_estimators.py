@@ -1,4 +1,4 @@
-"""What a reader makes of releases of symbols, with public parameters alone: the truth's shares.
+"""Estimate shares of the truth from releases of symbols, with public parameters alone.
 
 A `ShareReader` turns every release that says something new into one estimate per symbol of whether
 it was the truth, for each record that the release is about. The mean of these estimates over many
@@ -26,6 +26,7 @@ import numpy as np
 from fugu.operators.budget import Budgeted
 from fugu.operators.columns import copied, put, taken
 from fugu.operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases, State
+from fugu.operators.responses.frequency_estimates import ReportingLaw
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
@@ -34,21 +35,19 @@ from fugu.operators.sip.conditional_randomized_response import ConditionalRandom
 
 
 class ShareReader(Protocol):
-    """Reads one release of each of several distinct streams at a time."""
+    """Estimate shares from one release of each of several distinct streams at a time."""
 
     def start(self, rows: int) -> State:
-        """What is known of `rows` streams before their first release."""
-        ...
+        """Return the state of `rows` streams before their first release."""
 
     def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
-        """One row per release: `(symbols,)`, or `(records, symbols)` where a release is a list;
-        NaN where it says nothing new. `kinds` must be set."""
-        ...
+        """Return one estimate per release: `(symbols,)`, or `(records, symbols)` where a release is
+        a list; NaN where it says nothing new. `kinds` must be set."""
 
 
 @runtime_checkable
 class Observable(Protocol):
-    """A mechanism whose releases give posterior probabilities of the truth."""
+    """Release values that give posterior probabilities of the truth."""
 
     def start(self, rows: int) -> State: ...
 
@@ -58,28 +57,20 @@ class Observable(Protocol):
 
 
 @runtime_checkable
-class SymbolReporter(Protocol):
-    """A mechanism that reports a symbol with one probability if it is the truth, and with another
-    one if it is not."""
+class SymbolReporter(ReportingLaw, Protocol):
+    """Report each of `symbols` as a `ReportingLaw` says."""
 
     @property
     def symbols(self) -> int: ...
 
-    @property
-    def reported_if_true(self) -> float: ...
-
-    @property
-    def reported_if_other(self) -> float: ...
-
 
 @dataclass(frozen=True)
 class PosteriorReader:
-    """Posteriors given all releases so far: unbiased if the model is right."""
+    """Estimate by posteriors given all releases so far: unbiased if the model is right."""
 
     mechanism: Observable
 
     def start(self, rows: int) -> State:
-        """That of the mechanism."""
         return self.mechanism.start(rows)
 
     def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
@@ -97,7 +88,7 @@ class PosteriorReader:
 
 @dataclass(frozen=True)
 class BatchReader:
-    """Posteriors of every record of a list.
+    """Estimate by posteriors of every record of a list.
 
     A record without output is held back, or skipped for want of budget. Which of the two it was
     shows later: a list holds its last records, and what came before them was skipped.
@@ -106,7 +97,7 @@ class BatchReader:
     mechanism: BatchedRelease
 
     def start(self, rows: int) -> State:
-        """That of the mechanism, of which `pending` stays empty: true symbols are not public."""
+        """Start the mechanism; `pending` stays empty, since true symbols are not public."""
         return self.mechanism.start(rows)
 
     def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
@@ -129,7 +120,8 @@ class BatchReader:
 
 @dataclass(frozen=True)
 class DecisionReader:
-    """Posteriors of a mechanism that repeats by its own decision, which says something.
+    """Estimate by posteriors of a mechanism that repeats by its own decision, which is
+    informative.
 
     Where it repeats for want of `budget` it says nothing; the ledger tells, and it is public.
     """
@@ -138,7 +130,6 @@ class DecisionReader:
     budget: Budgeted | None
 
     def start(self, rows: int) -> State:
-        """That of the mechanism, with the ledger of its budget."""
         return (self.budget or self.mechanism).start(rows)
 
     def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
@@ -154,7 +145,7 @@ class DecisionReader:
 
 @dataclass(frozen=True)
 class DifferenceReader:
-    """The belief before each release, and how far the release departs from what it made likely.
+    """Add to the belief before a release how far the release departs from what it made likely.
 
     The difference estimator of survey sampling, with the model as auxiliary information: unbiased
     for symbols that the release law keeps apart, whatever the model is. For what it does not keep
@@ -165,7 +156,6 @@ class DifferenceReader:
     mechanism: ConditionalRandomizedResponse
 
     def start(self, rows: int) -> State:
-        """The prior."""
         belief = np.tile(self.mechanism.model.start, (rows, 1))
         return {"belief": belief, **self.mechanism.radius.start(rows)}
 
@@ -186,16 +176,15 @@ class DifferenceReader:
 
 @dataclass(frozen=True)
 class CountReader:
-    """(reported - q) / (p - q): unbiased whatever the truth is; no stream needs a memory."""
+    """Estimate by (reported - q) / (p - q): unbiased whatever the truth is, and without a state."""
 
     law: SymbolReporter
 
     def start(self, rows: int) -> State:
-        """Nothing."""
         return {}
 
     def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
-        """From the symbol, or the set of symbols, that each fresh release reports."""
+        """Read the symbol, or the set of symbols, that each fresh release reports."""
         fresh = np.asarray(releases.kinds == Kind.FRESH)
         released = releases.values[fresh]
         if released.ndim == 1:
@@ -206,24 +195,23 @@ class CountReader:
 
 @dataclass(frozen=True)
 class LearningReader:
-    """Counts of a stream that has no model yet, and posteriors from then on."""
+    """Count while a stream has no model yet, and take posteriors from then on."""
 
     early: CountReader
     late: PosteriorReader
 
     def start(self, rows: int) -> State:
-        """That of the mechanism."""
         return self.late.start(rows)
 
     def read(self, state: State, releases: Releases) -> tuple[State, Floats]:
-        """Without a model there is no posterior."""
+        """Count where there is no posterior."""
         after, posterior = self.late.read(state, releases)
         _, counted = self.early.read({}, releases)
         return after, np.where(np.isnan(posterior), counted, posterior)
 
 
 def share_reader(mechanism: Mechanism) -> ShareReader | None:
-    """How to read the releases of this mechanism, with its budget or without, if anybody knows."""
+    """Return a reader for the releases of a mechanism, if there is one, or None."""
     budget = mechanism if isinstance(mechanism, Budgeted) else None
     match mechanism if budget is None else budget.mechanism:
         case BatchedRelease() as batched:
@@ -241,7 +229,7 @@ def share_reader(mechanism: Mechanism) -> ShareReader | None:
 
 
 def _aligned(told: Array, estimates: Floats) -> Floats:
-    """One row per release, NaN where it told nothing."""
+    """Return one row per release, NaN where it said nothing."""
     aligned = np.full((len(told), *estimates.shape[1:]), nan)
     aligned[told] = estimates
     return aligned

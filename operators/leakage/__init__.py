@@ -1,2 +1,1 @@
-"""Temporal privacy leakage: what releases over time tell somebody who knows how values follow each
-other."""
+"""Temporal privacy leakage: bounds on what an adversary with a Markov model learns over time."""

@@ -1,23 +1,4 @@
-"""A local and a central release about the same people: what both let out over time.
-
-How they are wired decides, and not which of them is correlated:
-
-- `parallel`: both read the same values of the same user. Budgets of a tick add up, and there is
-  *one* recursion over the sums. Two recursions that are added afterwards are not a bound.
-- `serial`: the central one reads what the local one released, and nothing else. A tick costs at
-  most the smaller of the two.
-- `disjoint_users`: nobody is in both. The larger of the two leakages holds for everybody.
-- `independent_attributes`: two attributes of one user that tell nothing about each other. Leakages
-  add up, each with a correlation of its own.
-
->>> rows = [[0.8, 0.2], [0.0, 1.0]]
->>> absorbing = TemporalCorrelation.of(rows, rows)
->>> ones = [1.0] * 5
->>> round(parallel(absorbing, ones, ones).total[-1], 6)
-9.147309
->>> alone = absorbing.over(ones)
->>> round(independent_attributes(alone, alone).total[-1], 6)
-8.516261
+"""A local and a central release about the same people: how they are wired decides what leaks.
 
 Source: budget allocation specification, section 7.
 """
@@ -32,19 +13,31 @@ from fugu.operators.leakage.leakage_function import ROUNDING
 def parallel(
     correlation: TemporalCorrelation, local: Sequence[float], central: Sequence[float]
 ) -> LeakageOverTime:
-    """Both read the same values: `local[t]` and `central[t]` nats are spent on tick t."""
+    """Return the leakage where both read the same values of the same user.
+
+    Budgets of a tick add up, `local[t]` and `central[t]` nats, and there is *one* recursion over
+    the sums. Two recursions that are added afterwards are not a bound.
+
+    >>> rows = [[0.8, 0.2], [0.0, 1.0]]
+    >>> round(parallel(TemporalCorrelation.of(rows, rows), [1.0] * 5, [1.0] * 5).total[-1], 6)
+    9.147309
+    """
     return correlation.over([up(*both) for both in zip(local, central, strict=True)])
 
 
 def serial(
     correlation: TemporalCorrelation, local: Sequence[float], central: Sequence[float]
 ) -> LeakageOverTime:
-    """The central release reads local ones, and costs `central[t]` per change of one of them."""
+    """Return the leakage where the central release reads local ones, and nothing else.
+
+    It costs `central[t]` per change of one of them, so that a tick costs at most the smaller of the
+    two.
+    """
     return correlation.over([min(both) for both in zip(local, central, strict=True)])
 
 
 def serial_bit(local: float, central: float) -> float:
-    """What a tick costs in `serial` where the local release is one bit, in nats, rounded up.
+    """Return what a tick costs in `serial` where the local release is one bit, rounded up.
 
     ln[(e^(local + central) + 1) / (e^local + e^central)], without large exponentials.
 
@@ -57,12 +50,23 @@ def serial_bit(local: float, central: float) -> float:
 
 
 def disjoint_users(local: LeakageOverTime, central: LeakageOverTime) -> LeakageOverTime:
-    """Each user is in one of them only."""
+    """Return the leakage where each user is in one of them only.
+
+    The larger of the two leakages holds for everybody.
+    """
     return _tick_by_tick(max, local, central)
 
 
 def independent_attributes(local: LeakageOverTime, central: LeakageOverTime) -> LeakageOverTime:
-    """The same users, with attributes that are independent of each other at all times."""
+    """Return the leakage about attributes that tell nothing about each other at any time.
+
+    Leakages add up, each with a correlation of its own.
+
+    >>> rows = [[0.8, 0.2], [0.0, 1.0]]
+    >>> alone = TemporalCorrelation.of(rows, rows).over([1.0] * 5)
+    >>> round(independent_attributes(alone, alone).total[-1], 6)
+    8.516261
+    """
     return _tick_by_tick(up, local, central)
 
 

@@ -1,34 +1,4 @@
-"""Temporal privacy leakage: what all releases tell about one value, or about a window of them.
-
-Somebody knows everything about everybody else, and how the victim's values follow each other: P_F
-forwards and P_B backwards in time. Tick t tells at most epsilon_t nats about the value of tick t by
-itself. Then all releases up to tick t tell at most alpha_B(t) about it, and those from t on
-alpha_F(t):
-
-    alpha_B(t) = L_{P_B}(alpha_B(t-1)) + epsilon_t
-    alpha_F(t) = L_{P_F}(alpha_F(t+1)) + epsilon_t
-
-and all together alpha_B(t) + alpha_F(t) - epsilon_t. About the values of `window` ticks, t to u,
-they tell at most alpha_B(t) + alpha_F(u) + what the ticks between t and u cost. This is no w-event
-guarantee and no differential privacy for everybody: it is relative to these two matrices.
-
-Claim. Every figure is an upper bound: sums are rounded up, as L is. Leakages grow with every spent
-epsilon, so what holds for the largest spend of a tick holds for all smaller ones; and what is known
-about a past tick grows as more is released. P_B depends on the law of the value before. It is the
-same at all ticks for a chain in its long run, and the claim is relative to that, or to a given P_B.
-
-Parameters: epsilons in nats under a *change* of the value. A mechanism whose sensitivity 1 is that
-of adding or removing a user leaks twice its epsilon under a change.
-
->>> often = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
->>> over_time = often.over([1.0, 1.0, 1.0])
->>> [round(nats, 4) for nats in over_time.backward], [round(nats, 4) for nats in over_time.total]
-([1.0, 1.2928, 1.3662], [1.3662, 1.5856, 1.3662])
->>> round(often.limit(1.0), 6), round(often.limit(1.0, window=10), 6)
-(1.776388, 10.776388)
-
-Source: budget allocation specification, section 5; Cao et al. 2017 and 2019.
-"""
+"""Temporal privacy leakage: what all releases tell about one value, or about a window of them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -42,7 +12,10 @@ from fugu.operators.leakage.matrices import Matrix, read_backwards, transition_m
 
 @dataclass(frozen=True)
 class LeakageOverTime:
-    """Nats about the value of each tick: by what came before and at it, at it and after, in all."""
+    """State the leakage about the value of each tick, in nats.
+
+    It is by releases before and at the tick, by those at it and after it, and by all.
+    """
 
     backward: tuple[float, ...]
     forward: tuple[float, ...]
@@ -51,14 +24,46 @@ class LeakageOverTime:
 
 @dataclass(frozen=True)
 class TemporalCorrelation:
-    """What is publicly known about how one user's values follow each other."""
+    """Bound what an adversary with a Markov model learns from all releases over time.
+
+    The adversary knows everything about everybody else, and how the victim's values follow each
+    other: P_F forwards and P_B backwards in time. Tick t tells at most epsilon_t nats about the
+    value of tick t by itself. Then all releases up to tick t tell at most alpha_B(t) about it, and
+    those from t on alpha_F(t):
+
+        alpha_B(t) = L_{P_B}(alpha_B(t-1)) + epsilon_t
+        alpha_F(t) = L_{P_F}(alpha_F(t+1)) + epsilon_t
+
+    and all together alpha_B(t) + alpha_F(t) - epsilon_t. About the values of `window` ticks, t to
+    u, they tell at most alpha_B(t) + alpha_F(u) + what the ticks between t and u cost. This is no
+    w-event guarantee and no differential privacy for everybody: it is relative to these two
+    matrices.
+
+    Claim. Every figure is an upper bound: sums are rounded up, as L is. Leakages grow with every
+    spent epsilon, so what holds for the largest spend of a tick holds for all smaller ones; and
+    what is known about a past tick grows as more is released. P_B depends on the law of the value
+    before. It is the same at all ticks for a chain in its long run, and the claim is relative to
+    that, or to a given P_B.
+
+    Epsilons are in nats under a *change* of the value. A mechanism whose sensitivity 1 is that of
+    adding or removing a user leaks twice its epsilon under a change.
+
+    >>> often = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
+    >>> over_time = often.over([1.0, 1.0, 1.0])
+    >>> [[round(nats, 4) for nats in side] for side in (over_time.backward, over_time.total)]
+    [[1.0, 1.2928, 1.3662], [1.3662, 1.5856, 1.3662]]
+    >>> round(often.limit(1.0), 6), round(often.limit(1.0, window=10), 6)
+    (1.776388, 10.776388)
+
+    Source: budget allocation specification, section 5; Cao et al. 2017 and 2019.
+    """
 
     backward: LeakageFunction
     forward: LeakageFunction
 
     @classmethod
     def of(cls, forward: Matrix, backward: Matrix | None = None) -> "TemporalCorrelation":
-        """From square matrices; without `backward` the chain is read backwards in its long run.
+        """Take square matrices; without `backward` the chain is read backwards in its long run.
 
         Where a value is left for good there is none that says what came before. What has been
         learned about earlier values is then taken to be known about later ones, which bounds every
@@ -72,7 +77,7 @@ class TemporalCorrelation:
         return cls(LeakageFunction.of(np.eye(len(matrix)) if turned is None else turned), ahead)
 
     def over(self, spends: Sequence[float]) -> LeakageOverTime:
-        """Leakage about single ticks, event level, when tick t spends `spends[t]`."""
+        """Return the leakage about single ticks, event level, when tick t spends `spends[t]`."""
         backward = recursion(self.backward, spends)
         forward = recursion(self.forward, spends[::-1])[::-1]
         sums = zip(backward, forward, spends, strict=True)
@@ -81,11 +86,11 @@ class TemporalCorrelation:
         )
 
     def windows(self, spends: Sequence[float], window: int) -> tuple[float, ...]:
-        """Leakage about every `window` consecutive ticks; a stream that is shorter is one window.
+        """Return the leakage about every `window` consecutive ticks, or about a shorter stream.
 
         With as many ticks as the stream has, this is at most `user_level`.
         """
-        require_window(window)
+        _require_window(window)
         single = self.over(spends)
         if window == 1:
             return single.total
@@ -102,23 +107,24 @@ class TemporalCorrelation:
         )
 
     def limit(self, epsilon: float, window: int = 1) -> float:
-        """No tick, or window of ticks, leaks more, however long the stream, if no tick spends more.
+        """Return the supremum of the leakage about a tick, or a window, if no tick spends more.
 
-        It is the supremum for a constant epsilon; infinite without a bound.
+        It holds however long the stream is, and is infinite without a bound.
         """
-        require_window(window)
-        require_epsilon(epsilon)
+        _require_window(window)
+        if not isfinite(epsilon) or epsilon <= 0.0:
+            raise ValueError(f"epsilon: must be a number of nats above 0, not {epsilon}")
         ends = (self.backward.supremum(epsilon), self.forward.supremum(epsilon))
         return up(*ends, (window - 2) * epsilon)
 
 
 def user_level(spends: Sequence[float]) -> float:
-    """About all values of a stream together: what was spent, whatever the correlation."""
+    """Return the leakage about all values of a stream together, whatever the correlation."""
     return up(*spends)
 
 
 def recursion(function: LeakageFunction, spends: Iterable[float]) -> list[float]:
-    """alpha(t) = L(alpha(t-1)) + spends[t], rounded up."""
+    """Return alpha(t) = L(alpha(t-1)) + spends[t], rounded up."""
     leaked: list[float] = []
     for spent in spends:
         if not isfinite(spent) or spent < 0.0:
@@ -128,19 +134,13 @@ def recursion(function: LeakageFunction, spends: Iterable[float]) -> list[float]
 
 
 def up(*terms: float) -> float:
-    """The sum, rounded up."""
+    """Return the sum, rounded up."""
     total = fsum(terms)
     short = isfinite(total) and fsum((*terms, -total)) > 0.0
     return nextafter(total, inf) if short else total
 
 
-def require_epsilon(epsilon: float) -> None:
-    """Raise `ValueError` unless it is a positive number."""
-    if not isfinite(epsilon) or epsilon <= 0.0:
-        raise ValueError(f"epsilon: must be a number of nats above 0, not {epsilon}")
-
-
-def require_window(window: int) -> None:
+def _require_window(window: int) -> None:
     """Raise `ValueError` unless it is a number of ticks."""
     if window < 1:
         raise ValueError(f"window: must be at least 1 tick, not {window}")

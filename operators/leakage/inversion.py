@@ -1,27 +1,4 @@
-"""How much every tick may spend so that the leakage never exceeds alpha.
-
-Claim. A stream whose ticks spend at most `largest_epsilon` each leaks at most alpha about every
-tick (or `window` consecutive ticks), however long it is. `epsilons_for` spends more, on a stream of
-known length, and leaks at most alpha about every single tick. Both hold for the exact leakage,
-since they are found with an upper bound of it.
-
-Where two values never lead to the same one, or never come from the same one (q0 = 1: the identity,
-permutations), what leaks about one tick adds up without a limit, and no budget of each tick
-suffices.
-
->>> often = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
->>> round(largest_epsilon(often, alpha=1.0), 8)
-0.54059239
->>> [round(epsilon, 6) for epsilon in epsilons_for(often, alpha=1.0, ticks=4)]
-[0.770296, 0.540592, 0.540592, 0.770296]
->>> largest_epsilon(TemporalCorrelation.of([[1.0, 0.0], [0.0, 1.0]]), alpha=1.0)
-Traceback (most recent call last):
-fugu.operators.leakage.inversion.UnboundedLeakage: no budget above 0 keeps the leakage of an \
-endless stream below a limit: two values never lead to the same one. End the stream after T ticks \
-and spend alpha/T on each
-
-Source: budget allocation specification, section 6 (inversion, finite horizon, guard).
-"""
+"""Inversion: the budgets with which the leakage never exceeds alpha."""
 
 from math import isfinite, nextafter
 
@@ -31,13 +8,30 @@ _HALVINGS = 200
 
 
 class UnboundedLeakage(ValueError):
-    """Whatever is spent on every tick, the leakage about one of them has no limit."""
+    """Say that whatever is spent on every tick, the leakage about one of them has no limit.
+
+    This is so where two values never lead to the same one, or never come from the same one (q0 = 1:
+    the identity, permutations): what leaks about one tick then adds up without a limit.
+    """
 
 
 def largest_epsilon(correlation: TemporalCorrelation, alpha: float, window: int = 1) -> float:
-    """The most that every tick may spend, in nats, for the leakage to stay at or below alpha.
+    """Find the most that every tick may spend, in nats, for the leakage to stay within alpha.
 
-    Raises `UnboundedLeakage` where nothing above 0 suffices.
+    Claim. A stream whose ticks spend at most this much each leaks at most alpha about every tick
+    (or `window` consecutive ticks), however long it is. It holds for the exact leakage, since it is
+    found with an upper bound. Raises `UnboundedLeakage` where nothing above 0 suffices.
+
+    >>> often = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
+    >>> round(largest_epsilon(often, alpha=1.0), 8)
+    0.54059239
+    >>> largest_epsilon(TemporalCorrelation.of([[1.0, 0.0], [0.0, 1.0]]), alpha=1.0)
+    Traceback (most recent call last):
+    fugu.operators.leakage.inversion.UnboundedLeakage: no budget above 0 keeps the leakage of an \
+endless stream below a limit: two values never lead to the same one. End the stream after T ticks \
+and spend alpha/T on each
+
+    Source: budget allocation specification, section 6 (inversion, guard).
     """
     _require_alpha(alpha)
     low, high = 0.0, alpha
@@ -65,8 +59,16 @@ def _why_none(correlation: TemporalCorrelation) -> str:
 
 
 def epsilons_for(correlation: TemporalCorrelation, alpha: float, ticks: int) -> tuple[float, ...]:
-    """What each of `ticks` ticks may spend for the leakage about every one to stay at or below
-    alpha."""
+    """Find what each of `ticks` ticks may spend for the leakage about each to stay within alpha.
+
+    On a stream of known length this is more than `largest_epsilon`.
+
+    >>> often = TemporalCorrelation.of([[0.7, 0.3], [0.4, 0.6]])
+    >>> [round(epsilon, 6) for epsilon in epsilons_for(often, alpha=1.0, ticks=4)]
+    [0.770296, 0.540592, 0.540592, 0.770296]
+
+    Source: budget allocation specification, section 6 (finite horizon).
+    """
     _require_alpha(alpha)
     if ticks < 1:
         raise ValueError(f"ticks: must be at least 1, not {ticks}")

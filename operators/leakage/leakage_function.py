@@ -1,24 +1,4 @@
-"""How much of what one tick has leaked is known about the next one: L_P(alpha).
-
-Whoever knows that values follow each other by the rows of P, and has learned alpha nats about one
-value, has learned at most L_P(alpha) about its neighbour: the maximum, over two rows q and d and
-sets S of columns, of ln[(q_S (e^alpha - 1) + 1) / (d_S (e^alpha - 1) + 1)], where q_S is the sum of
-q over S. The best S takes columns in the order of q_j / d_j, so that the first so many of them are
-the only candidates; and of all candidates (q_S, d_S) only those matter for which no other has more
-of q and less of d. They are computed once.
-
-Claim. What is returned is never below the exact value of the given matrix: q_S is rounded up and
-d_S down by more than the rounding of their sums, and results by 2^-48 (1 + alpha) nats.
-
->>> sticky = LeakageFunction.of([[0.9, 0.1], [0.1, 0.9]])
->>> round(sticky(1.0), 6), round(sticky.supremum(1.0), 6)
-(0.776137, 2.749727)
->>> absorbing = LeakageFunction.of([[0.8, 0.2], [0.0, 1.0]])
->>> round(absorbing.bounded_below, 6), absorbing.supremum(1.0)
-(0.223144, inf)
-
-Source: budget allocation specification, section 5; Cao et al. 2017 and 2019.
-"""
+"""The leakage function: how much of what one tick has leaked is known about the next one."""
 
 from dataclasses import dataclass
 from math import exp, inf, log, nextafter
@@ -38,15 +18,35 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class LeakageFunction:
-    """The candidates (q_S, d_S) that can be best: `more` and `less`, both ascending."""
+    """Bound what is known about one tick by what has leaked about its neighbour: L_P(alpha).
+
+    An adversary who knows that values follow each other by the rows of P, and has learned alpha
+    nats about one value, has learned at most L_P(alpha) about its neighbour: the maximum, over two
+    rows q and d and sets S of columns, of ln[(q_S (e^alpha - 1) + 1) / (d_S (e^alpha - 1) + 1)],
+    where q_S is the sum of q over S. The best S takes columns in the order of q_j / d_j, so that
+    the first so many of them are the only candidates; and of all candidates (q_S, d_S) only those
+    matter for which no other has more of q and less of d. They are computed once: `more` and
+    `less`, both ascending.
+
+    Claim. What is returned is never below the exact value of the given matrix: q_S is rounded up
+    and d_S down by more than the rounding of their sums, and results by 2^-48 (1 + alpha) nats.
+
+    >>> sticky = LeakageFunction.of([[0.9, 0.1], [0.1, 0.9]])
+    >>> round(sticky(1.0), 6), round(sticky.supremum(1.0), 6)
+    (0.776137, 2.749727)
+    >>> absorbing = LeakageFunction.of([[0.8, 0.2], [0.0, 1.0]])
+    >>> round(absorbing.bounded_below, 6), absorbing.supremum(1.0)
+    (0.223144, inf)
+
+    Source: budget allocation specification, section 5; Cao et al. 2017 and 2019.
+    """
 
     more: Floats
     less: Floats
 
     @classmethod
     def of(cls, rows: Matrix) -> "LeakageFunction":
-        """From rows that are distributions; `ValueError` names the row and column of one that is
-        none."""
+        """Take rows that are distributions; `ValueError` names the row and column otherwise."""
         matrix = distributions(rows)
         more = less = np.empty(0)
         for row in matrix:
@@ -57,7 +57,7 @@ class LeakageFunction:
         return cls(np.clip(more * (1.0 + room), _TINY, 1.0), np.where(less < _TINY, 0.0, less))
 
     def __call__(self, alpha: float) -> float:
-        """L(alpha), at most alpha."""
+        """Return L(alpha), at most alpha."""
         if len(self.more) == 0:
             return 0.0
         vanishing = exp(-alpha)
@@ -68,9 +68,9 @@ class LeakageFunction:
         return min(alpha, float((gained - lost).max()) + ROUNDING * (1.0 + alpha))
 
     def supremum(self, epsilon: float) -> float:
-        """What alpha_t = L(alpha_{t-1}) + epsilon tends to from below; infinite without a bound.
+        """Return the limit of alpha_t = L(alpha_{t-1}) + epsilon; infinite without a bound.
 
-        The largest fixed point of a single candidate, x = e^alpha, in units of e^epsilon.
+        It is the largest fixed point of a single candidate, x = e^alpha, in units of e^epsilon.
         """
         vanishing = exp(-epsilon)
         slope = self.more - (1.0 - self.less) * vanishing
@@ -85,17 +85,17 @@ class LeakageFunction:
 
     @property
     def certain(self) -> float:
-        """q0: the largest mass that one row has where another has none."""
+        """Return q0: the largest mass that one row has where another has none."""
         return float(self.more[self.less == 0.0].max(initial=0.0))
 
     @property
     def bounded_below(self) -> float:
-        """There is a bound for every epsilon below this one, which is infinite or -ln q0."""
+        """Return below which epsilon there is a bound: infinite, or -ln q0."""
         return max(0.0, nextafter(-log(self.certain), 0.0)) if self.certain > 0.0 else inf
 
 
 def _prefixes(row: Floats, others: Floats) -> tuple[Floats, Floats]:
-    """All sums of `row` and of one of `others` over the first so many columns in the best order."""
+    """Return all sums of `row` and of one of `others` over first columns in the best order."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         ratios = np.where(row > others, row / others, 0.0)
     order = np.argsort(-ratios, axis=1, kind="stable")
@@ -106,7 +106,7 @@ def _prefixes(row: Floats, others: Floats) -> tuple[Floats, Floats]:
 
 
 def _undominated(more: Floats, less: Floats) -> tuple[Floats, Floats]:
-    """Those for which no other has more of the one and not more of the other."""
+    """Keep those for which no other has more of the one and not more of the other."""
     order = np.lexsort((-more, less))
     more, less = more[order], less[order]
     before = np.concatenate([[0.0], np.maximum.accumulate(more)[:-1]])[: len(more)]

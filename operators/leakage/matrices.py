@@ -1,16 +1,4 @@
-"""Checked transition matrices, and the same chain read backwards in time.
-
-A forward matrix has P(next = j | now = i) in row i and column j, a backward one
-P(previous = j | now = i).
-
->>> forward = transition_matrix([[0.9, 0.1, 0.0], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]])
->>> law = long_run_law(forward)
->>> law.round(4).tolist(), backward_rows(forward, law).round(4).tolist()
-([0.7692, 0.1538, 0.0769], [[0.9, 0.0, 0.1], [0.5, 0.5, 0.0], [0.0, 1.0, 0.0]])
-
-Source: budget allocation specification, sections 1 and 5; Grassmann, Taksar and Heyman 1985
-(`long_run_law` subtracts nothing, so that small shares keep their digits).
-"""
+"""Checked transition matrices, and the same chain read backwards in time."""
 
 from collections.abc import Sequence
 from math import fsum, isfinite
@@ -28,7 +16,11 @@ Matrix = Sequence[Sequence[float]] | Floats
 
 
 def transition_matrix(rows: Matrix, name: str = "matrix") -> Floats:
-    """A square matrix whose rows are distributions; `ValueError` names the row and the column."""
+    """Check a square matrix whose rows are distributions; `ValueError` names row and column.
+
+    A forward matrix has P(next = j | now = i) in row i and column j, a backward one
+    P(previous = j | now = i).
+    """
     size = len(rows)
     if size == 0:
         raise ValueError(f"{name}: needs at least one row")
@@ -42,7 +34,7 @@ def transition_matrix(rows: Matrix, name: str = "matrix") -> Floats:
 
 
 def distributions(rows: Matrix, name: str = "matrix") -> Floats:
-    """Rows that sum to 1 within 1e-9, made to sum to 1; `ValueError` names the row and column."""
+    """Make rows that sum to 1 within 1e-9 sum to 1; `ValueError` names the row and column."""
     checked = [_distribution(f"{name} row {number}", row) for number, row in enumerate(rows)]
     matrix = np.array(checked)
     matrix.setflags(write=False)
@@ -63,9 +55,15 @@ def _distribution(name: str, row: Sequence[float] | Floats) -> Floats:
 
 
 def backward_rows(forward: Matrix, law: Sequence[float] | Floats) -> Floats:
-    """P(previous | now), where `law` is that of the previous value.
+    """Return P(previous | now), where `law` is that of the previous value.
 
     There is a row for each value that can be now, and a column for each that can have been before.
+
+    >>> forward = transition_matrix([[0.9, 0.1, 0.0], [0.0, 0.5, 0.5], [1.0, 0.0, 0.0]])
+    >>> backward_rows(forward, long_run_law(forward)).round(4).tolist()
+    [[0.9, 0.0, 0.1], [0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]
+
+    Source: budget allocation specification, sections 1 and 5.
     """
     matrix = transition_matrix(forward)
     if len(law) != len(matrix):
@@ -76,8 +74,10 @@ def backward_rows(forward: Matrix, law: Sequence[float] | Floats) -> Floats:
 
 
 def read_backwards(forward: Matrix) -> Floats | None:
-    """P(previous | now) of a chain in its long run; None where some value is left for good, or
-    where a probability is so small that doubles lose its digits.
+    """Return P(previous | now) of a chain in its long run, or None.
+
+    It is None where some value is left for good, or where a probability is so small that doubles
+    lose its digits.
 
     Values that lead to each other share a long run, and where no others are reached from it, it
     alone says what came before. Whoever leaves a value for good has a past that depends on when and
@@ -117,7 +117,15 @@ def _leads(matrix: Floats) -> NDArray[np.bool_]:
 
 
 def long_run_law(forward: Floats) -> Floats | None:
-    """How often each value occurs in the long run; None unless every value leads to every other."""
+    """Return how often each value occurs in the long run; None unless each leads to every other.
+
+    Nothing is subtracted, so that small shares keep their digits.
+
+    >>> long_run_law(transition_matrix([[0.9, 0.1], [0.2, 0.8]])).round(4).tolist()
+    [0.6667, 0.3333]
+
+    Source: Grassmann, Taksar and Heyman 1985.
+    """
     left = np.array(forward)
     size = len(left)
     law = np.ones(size)

@@ -1,17 +1,4 @@
-"""What temporal privacy leakage means, in the only words in which it may be promised.
-
-Differential privacy says nothing about somebody who knows how values follow each other, so no text
-may claim it for them, whatever is spent.
-
->>> print(in_words(window=3, epsilon=3.0, about_one=1.7763881, about_window=float("inf")))
-Within any 3 consecutive ticks the releases are 3-differentially private for one user's data \
-(w-event; change-one), for an attacker with no knowledge of how that person's ticks depend on each \
-other. For an attacker who knows the transition matrix P the leakage about one tick is at most \
-TPL=1.7764, and about 3 ticks it has no upper bound (TPL_w=∞); these may exceed ε and, for some P, \
-have no upper bound. Setting the correlation flag improves accuracy, not privacy.
-
-Source: budget allocation specification, section 6.
-"""
+"""The only words in which temporal privacy leakage may be promised."""
 
 from decimal import ROUND_CEILING, Decimal
 from math import inf
@@ -32,9 +19,20 @@ def in_words(
     about_window: float,
     neighbours: Neighbours = "change-one",
 ) -> str:
-    """What `epsilon` nats per `window` ticks promise, and to whom they do not.
+    """Tell what `epsilon` nats per `window` ticks promise, and to whom they do not.
 
     `about_one` and `about_window` are the leakage about one tick and about `window` of them.
+    Differential privacy says nothing about an adversary with a Markov model, so no text may claim
+    it for them, whatever is spent.
+
+    >>> print(in_words(window=3, epsilon=3.0, about_one=1.7763881, about_window=float("inf")))
+    Within any 3 consecutive ticks the releases are 3-differentially private for one user's data \
+(w-event; change-one), for an attacker with no knowledge of how that person's ticks depend on each \
+other. For an attacker who knows the transition matrix P the leakage about one tick is at most \
+TPL=1.7764, and about 3 ticks it has no upper bound (TPL_w=∞); these may exceed ε and, for some P, \
+have no upper bound. Setting the correlation flag improves accuracy, not privacy.
+
+    Source: budget allocation specification, section 6.
     """
     ticks = f"any {window} consecutive ticks" if window > 1 else "any one tick"
     leakage = f"the leakage about one tick {_at_most('TPL', about_one)}"
@@ -50,7 +48,7 @@ def in_words(
 
 
 def backward_in_words(matrix: Matrix, given: str | None) -> str:
-    """What the figures take to have come before a value; `given` says where its matrix is from."""
+    """Tell what the figures take to have come before a value; `given` names the matrix."""
     if given is not None:
         return f"as given by {given}"
     if read_backwards(matrix) is None:
@@ -65,7 +63,7 @@ def backward_in_words(matrix: Matrix, given: str | None) -> str:
 
 
 def rounded_up(nats: float) -> str:
-    """Four decimals, never below the figure by more than a billionth."""
+    """Write four decimals, never below the figure by more than a billionth."""
     if nats == inf:
         return "∞"
     return str(max(Decimal(0), Decimal(nats) - _UNSEEN).quantize(_SHOWN, ROUND_CEILING))

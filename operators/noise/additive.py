@@ -25,7 +25,7 @@ _LARGEST_SENSITIVITY = 2**63
 
 
 class BudgetBelowResolution(ValueError):
-    """The noise that was asked for is so large that the grid has no step left for the data."""
+    """Refuse noise so large that the grid has no step left for the data."""
 
     def __init__(self, what_to_do: str) -> None:
         super().__init__(f"budget_below_resolution: {what_to_do}")
@@ -94,7 +94,7 @@ class AdditiveNoise(ABC):
 
 
 def _digests(vectors: Integers, bound_to: bytes) -> list[bytes]:
-    """`binding_digest` of the integers of each vector and of `bound_to`."""
+    """Return the `binding_digest` of the integers of each vector and of `bound_to`."""
     fields = encode_each(vectors.ravel()).table
     size = vectors.shape[1] * fields.shape[1]
     content, rest = fields.tobytes(), encode_fields(bound_to)
@@ -107,11 +107,11 @@ def _digests(vectors: Integers, bound_to: bytes) -> list[bytes]:
 def finite_precision_delta(
     epsilon: float, total_variation: float, draws: int, largest: float | None = None
 ) -> float:
-    """The delta that `draws` draws, each off by e = `total_variation`, add to a proof of `epsilon`,
-    which is what they lose together; one loses `largest` at most, or all of it.
+    """Return the delta that `draws` draws, each off by e = `total_variation`, add to a proof of
+    `epsilon`, which they lose together; one draw loses `largest` at most, or all of it.
 
-    A draw that loses x nats adds (1 + e^x) e (continual release specification, Theorem 4, with
-    tau <= e^x e). e^x is convex, so that the sum is largest if few lose as much as they can:
+    A draw that loses x nats adds (1 + e^x) e (continual release specification, Theorem 4, with tau
+    <= e^x e). e^x is convex, so that the sum is largest if few lose as much as they can:
 
         e (2 draws + (e^m - 1) epsilon / m),    m = min(epsilon, largest)
 

@@ -38,14 +38,14 @@ _BITS = 208
 
 
 def sample(words: Words) -> Integers:
-    """One draw for each two words, which are the last axis."""
+    """Draw once for each two words, which are the last axis."""
     magnitude = np.searchsorted(table(), words[..., 0], side="right").astype(np.int64)
     return np.where(words[..., 1] >> np.uint64(63), -magnitude, magnitude)
 
 
 @cache
 def table() -> Words:
-    """C_k for k = 0..10 sigma; computed at first use, and checked."""
+    """Return C_k for k = 0..10 sigma, computed at first use and checked."""
     sums = list(_sums())
     total = sums[-1]
     entries = [min(2**64 - 1, ((part << 65) + total) // (2 * total)) for part in sums[:LARGEST]]
@@ -57,7 +57,7 @@ def table() -> Words:
 
 
 def _sums() -> Iterator[int]:
-    """Sums of w(-k) to w(k) for k = 0, 1, 2, ... until w is below 2^-208."""
+    """Yield the sums of w(-k) to w(k) for k = 0, 1, 2, ... until w is below 2^-208."""
     ratio = _exponential()
     square = ratio * ratio >> _BITS
     weight = total = 1 << _BITS
@@ -69,7 +69,7 @@ def _sums() -> Iterator[int]:
 
 
 def _exponential() -> int:
-    """e^(-2^-29) in multiples of 2^-208, by its power series."""
+    """Return e^(-2^-29) in multiples of 2^-208, by its power series."""
     term, number, total = 1 << _BITS, 0, 0
     while term:
         total += -term if number % 2 else term

@@ -1,16 +1,4 @@
-"""Gaussian noise for a query with a known L2 sensitivity: zero-concentrated DP.
-
-Claim. With s = floor(2^14 sensitivity / standard_deviation) and a grid step of g = sensitivity / s,
-or sensitivity / (s - r) with r = ceil(sqrt(c)) where one individual changes c > 1 coordinates, the
-indices of neighbours differ by at most s in L2. Noise with a deviation of 2^14 steps is then
-rho-zCDP with rho = s^2 / 2^29. The deviation is never below what was asked for.
-
->>> noise = GaussianNoise(sensitivity=1000, deviation=500.0, lower=0, upper=1000)
->>> noise.index_sensitivity, noise.rho, float(noise.standard_deviation), noise.warning
-(32768, Fraction(2, 1), 500.0, None)
-
-Source: noise specification, sections 2 and 4; Canonne, Kamath and Steinke 2020, Theorem 4.
-"""
+"""Gaussian noise on a grid."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -31,11 +19,24 @@ _LARGEST_RATIO = 10
 
 @dataclass(frozen=True)
 class GaussianNoise(AdditiveNoise):
-    """See the module. `sensitivity`, `deviation`, `lower` and `upper` count units.
+    """Add Gaussian noise to a query with a known L2 sensitivity: zero-concentrated DP.
+
+    `sensitivity`, `deviation`, `lower` and `upper` count units.
+
+    Claim. With s = floor(2^14 sensitivity / standard_deviation) and a grid step of g = sensitivity
+    / s, or sensitivity / (s - r) with r = ceil(sqrt(c)) where one individual changes c > 1
+    coordinates, the indices of neighbours differ by at most s in L2. Noise with a deviation of 2^14
+    steps is then rho-zCDP with rho = s^2 / 2^29. The deviation is never below what was asked for.
 
     `lower` and `upper` bound the value of every coordinate; `coordinates` is how many of them one
     individual can change. Raises `ValueError`, and `BudgetBelowResolution` for a deviation so large
     that no step is left within the sensitivity.
+
+    >>> noise = GaussianNoise(sensitivity=1000, deviation=500.0, lower=0, upper=1000)
+    >>> noise.index_sensitivity, noise.rho, float(noise.standard_deviation), noise.warning
+    (32768, Fraction(2, 1), 500.0, None)
+
+    Source: noise specification, sections 2 and 4; Canonne, Kamath and Steinke 2020, Theorem 4.
     """
 
     sensitivity: int
@@ -65,22 +66,22 @@ class GaussianNoise(AdditiveNoise):
 
     @cached_property
     def index_sensitivity(self) -> int:
-        """s: by how many grid steps, in L2, neighbours differ at most."""
+        """Return s, the most grid steps by which neighbours differ, in L2."""
         return floor(_DEVIATION * self.sensitivity / Fraction(self.deviation))
 
     @property
     def rho(self) -> Fraction:
-        """The zero-concentrated DP of one release."""
+        """Return the zero-concentrated DP of one release."""
         return Fraction(self.index_sensitivity**2, 2 * _DEVIATION**2)
 
     @property
     def standard_deviation(self) -> Fraction:
-        """Of the noise, in units; at least `deviation`."""
+        """Return the deviation of the noise in units, at least `deviation`."""
         return _DEVIATION * self.grid.step
 
     @property
     def warning(self) -> str | None:
-        """What to know about a deviation close to the resolution."""
+        """Return what to know about a deviation close to the resolution."""
         allowance = max(1, self._rounding)
         if self.index_sensitivity >= COMFORTABLE * allowance:
             return None
@@ -90,7 +91,7 @@ class GaussianNoise(AdditiveNoise):
         )
 
     def finite_precision_delta(self, epsilon: float) -> float:
-        """Per release, for a claim made at `epsilon`."""
+        """Return the delta per release, for a claim made at `epsilon`."""
         each = delta_of_draw(self.index_sensitivity, epsilon)
         return min(1.0, nextafter(float(self.coordinates * each), inf))
 
@@ -99,5 +100,5 @@ class GaussianNoise(AdditiveNoise):
 
     @property
     def _rounding(self) -> int:
-        """r: what rounding several coordinates may add, in L2; one coordinate rounds exactly."""
+        """Return r, what rounding several coordinates may add in L2; one rounds exactly."""
         return 0 if self.coordinates == 1 else 1 + isqrt(self.coordinates - 1)

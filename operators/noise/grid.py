@@ -1,18 +1,4 @@
-"""A public grid of exact rationals: fixed-point integers go onto it, noisy points leave it.
-
-No floating-point number that depends on data ever meets noise. A value is an integer number of
-declared units; its index on the grid is rounded in exact arithmetic; noise is an integer number of
-grid steps; and only the sum of the two becomes a double, as a function of that integer alone.
-
->>> from fractions import Fraction
->>> grid = Grid(step=Fraction(10, 3), lower=-5, upper=100, largest_noise=2**30)
->>> grid.index(np.array([-5, 0, 5, 10])).tolist()
-[-1, 0, 2, 3]
->>> grid.value(np.array([-1, 3]), units_per_one=10).tolist()
-[-0.3333333333333333, 1.0]
-
-Source: noise specification, sections 1 and 2; Mironov 2012 on what doubles give away.
-"""
+"""A public grid of exact rationals."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,9 +19,26 @@ EXACT_DOUBLE = 2**53
 
 @dataclass(frozen=True)
 class Grid:
-    """Multiples of `step`, for values in `lower..upper`; all three count units.
+    """Put fixed-point integers on a public grid of exact rationals, and take noisy points
+    off it.
+
+    Points are multiples of `step`, for values in `lower..upper`; all three count units.
+
+    No floating-point number that depends on data ever meets noise. A value is an integer number of
+    declared units; its index on the grid is rounded in exact arithmetic; noise is an integer number
+    of grid steps; and only the sum of the two becomes a double, as a function of that integer
+    alone.
 
     Raises `ValueError` where index plus `largest_noise` would not fit 64 bits with room to spare.
+
+    >>> from fractions import Fraction
+    >>> grid = Grid(step=Fraction(10, 3), lower=-5, upper=100, largest_noise=2**30)
+    >>> grid.index(np.array([-5, 0, 5, 10])).tolist()
+    [-1, 0, 2, 3]
+    >>> grid.value(np.array([-1, 3]), units_per_one=10).tolist()
+    [-0.3333333333333333, 1.0]
+
+    Source: noise specification, sections 1 and 2; Mironov 2012 on what doubles give away.
     """
 
     step: Fraction
@@ -60,7 +63,7 @@ class Grid:
             )
 
     def index(self, values: Array) -> Integers:
-        """floor(value / step + 1/2), exactly, for integers of any shape."""
+        """Return floor(value / step + 1/2), exactly, for integers of any shape."""
         units = counted(values)
         if ((units < self.lower) | (units > self.upper)).any():
             raise ValueError("a value is outside the declared range; clamp before adding noise")
@@ -68,7 +71,7 @@ class Grid:
         return points + (rest >= self.step.numerator - rest)
 
     def value(self, points: Integers, units_per_one: int = 1) -> Floats:
-        """points * step / units_per_one, correctly rounded, and so the same on every machine.
+        """Return points * step / units_per_one, correctly rounded: the same on every machine.
 
         Where numerator and denominator are exact doubles, their quotient has a single rounding,
         which IEEE 754 fixes; elsewhere Python divides integers, which it rounds correctly too.
@@ -83,18 +86,19 @@ class Grid:
 
 
 def counted(values: Array) -> Integers:
-    """Values that count units, as 64-bit integers; anything but integers is refused."""
+    """Return values that count units as 64-bit integers; anything but integers is refused."""
     if not np.can_cast(values.dtype, np.int64):
         raise ValueError(f"values must be integers that count units, not {values.dtype}")
     return values.astype(np.int64, copy=False)
 
 
 def multiplied(values: Integers, factor: int | Integers, divisor: int) -> tuple[Integers, Integers]:
-    """Quotient (rounded down) and remainder of values * factor / divisor, without overflow.
+    """Return quotient (rounded down) and remainder of values * factor / divisor, without
+    overflow.
 
-    Long multiplication of the part below `divisor`, in digits of the factor that are as wide as
-    the divisor leaves room for: with remainder < divisor and digit < 2^width,
-    remainder * 2^width + rest * digit < divisor * 2^(width + 1) <= 2^63.
+    Long multiplication of the part below `divisor`, in digits of the factor that are as wide as the
+    divisor leaves room for: with remainder < divisor and digit < 2^width, remainder * 2^width +
+    rest * digit < divisor * 2^(width + 1) <= 2^63.
     """
     width, factors = 62 - divisor.bit_length(), np.asarray(factor, dtype=np.int64)
     whole, rest = np.divmod(values, divisor)
@@ -106,6 +110,6 @@ def multiplied(values: Integers, factor: int | Integers, divisor: int) -> tuple[
 
 
 def _digits(numbers: Integers, width: int) -> Iterator[Integers]:
-    """The digits of numbers in base 2^width, most significant first; all have as many."""
+    """Return the digits of numbers in base 2^width, most significant first; all have as many."""
     count = -(-int(numbers.max()).bit_length() // width)
     return (numbers >> width * place & (1 << width) - 1 for place in reversed(range(count)))

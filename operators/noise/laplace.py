@@ -1,18 +1,4 @@
-"""Laplace noise for a query with a known L1 sensitivity: pure epsilon-DP, up to sampling precision.
-
-Claim. With s = floor(2^24 epsilon) and a grid step of g = sensitivity / (s - c + 1), where one
-individual changes at most c coordinates, the indices of neighbours differ by at most s in L1. Noise
-with a scale of 2^24 steps then loses at most s / 2^24 <= epsilon: rounding to the grid costs
-nothing. Sampling in finite precision adds a delta, which is stated.
-
->>> noise = LaplaceNoise(sensitivity=1000, epsilon=0.5, lower=0, upper=1000)
->>> noise.index_sensitivity, noise.grid.step, noise.warning
-(8388608, Fraction(125, 1048576), None)
->>> round(noise.standard_deviation, 3), noise.finite_precision_delta < 1e-18
-(2828.427, True)
-
-Source: noise specification, sections 2 and 3; Ghosh, Roughgarden and Sundararajan 2009.
-"""
+"""Laplace noise on a grid."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,11 +9,7 @@ from typing import ClassVar
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import Integers, Words
 from fugu.operators.noise import discrete_laplace as sampler
-from fugu.operators.noise.additive import (
-    COMFORTABLE,
-    AdditiveNoise,
-    finite_precision_delta,
-)
+from fugu.operators.noise.additive import COMFORTABLE, AdditiveNoise, finite_precision_delta
 from fugu.operators.noise.grid import Grid
 
 LARGEST_EPSILON = 20.0
@@ -37,11 +19,26 @@ _SCALE = 1 << sampler.PRECISION
 
 @dataclass(frozen=True)
 class LaplaceNoise(AdditiveNoise):
-    """See the module. `sensitivity`, `lower` and `upper` count units; `epsilon` is in nats.
+    """Add Laplace noise to a query with a known L1 sensitivity: pure epsilon-DP.
+
+    `sensitivity`, `lower` and `upper` count units; `epsilon` is in nats.
+
+    Claim. With s = floor(2^24 epsilon) and a grid step of g = sensitivity / (s - c + 1), where one
+    individual changes at most c coordinates, the indices of neighbours differ by at most s in L1.
+    Noise with a scale of 2^24 steps then loses at most s / 2^24 <= epsilon: rounding to the grid
+    costs nothing. Sampling in finite precision adds a delta, which is stated.
 
     `lower` and `upper` bound the value of every coordinate; `coordinates` is how many of them one
     individual can change. Raises `ValueError`, and `BudgetBelowResolution` for an epsilon below
     `coordinates` times 2^-24.
+
+    >>> noise = LaplaceNoise(sensitivity=1000, epsilon=0.5, lower=0, upper=1000)
+    >>> noise.index_sensitivity, noise.grid.step, noise.warning
+    (8388608, Fraction(125, 1048576), None)
+    >>> round(noise.standard_deviation, 3), noise.finite_precision_delta < 1e-18
+    (2828.427, True)
+
+    Source: noise specification, sections 2 and 3; Ghosh, Roughgarden and Sundararajan 2009.
     """
 
     sensitivity: int
@@ -69,17 +66,17 @@ class LaplaceNoise(AdditiveNoise):
 
     @cached_property
     def index_sensitivity(self) -> int:
-        """s: by how many grid steps, in L1, neighbours differ at most."""
+        """Return s, the most grid steps by which neighbours differ, in L1."""
         return floor(_SCALE * Fraction(self.epsilon))
 
     @property
     def charge(self) -> int:
-        """s / 2^24 nats in units of 2^-40 nat: what a release costs, exactly."""
+        """Return s / 2^24 nats in units of 2^-40 nat: the exact cost of a release."""
         return self.index_sensitivity * (UNITS_PER_NAT // _SCALE)
 
     @property
     def warning(self) -> str | None:
-        """What to know about a budget close to the resolution."""
+        """Return what to know about a budget close to the resolution."""
         if self.index_sensitivity >= COMFORTABLE * self.coordinates:
             return None
         asked = self.sensitivity / Fraction(self.epsilon)
@@ -90,17 +87,17 @@ class LaplaceNoise(AdditiveNoise):
 
     @property
     def scale(self) -> Fraction:
-        """b = 2^24 g, in units; the variance is 2 b^2, within a relative 2^-51."""
+        """Return b = 2^24 g, in units; the variance is 2 b^2, within a relative 2^-51."""
         return _SCALE * self.grid.step
 
     @property
     def standard_deviation(self) -> float:
-        """Of the noise, in units."""
+        """Return the deviation of the noise in units."""
         return float(self.scale) * sqrt(2.0)
 
     @cached_property
     def finite_precision_delta(self) -> float:
-        """Per release, at `epsilon`."""
+        """Return the delta per release, at `epsilon`."""
         return finite_precision_delta(self.epsilon, sampler.TOTAL_VARIATION, self.coordinates)
 
     def _sample(self, words: Words) -> Integers:

@@ -1,25 +1,4 @@
-"""The local-model baseline: one clamped number in, the number with Laplace noise out, per stream.
-
-Claim. Every release is epsilon-LDP: no output is more than e^epsilon times as likely under one true
-value as under another, for any prior and any correlation, up to the delta of sampling in finite
-precision. Releases of one stream add up.
-
-Parameters: `lower` and `upper`, the declared range as integers in fixed-point units; `epsilon` in
-nats, at most 20; `units_per_one`, how many units make 1 in what is published.
-Input: integers `(rows,)` that count units; those outside the range are clamped to it. Release:
-doubles `(rows,)`, unbounded and unbiased for the clamped value. State: `spent (rows,)`.
-
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> release = LaplaceRelease(lower=400, upper=2000, epsilon=1.0, units_per_one=10)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "laplace", 1, release.law_digest())
->>> draws = scope.draws([b"alice", b"bob"], record_positions("vitals", 0, [0, 1]))
->>> state, releases = release.step(release.start(2), Inputs(np.array([725, 9999])), draws)
->>> releases.values.round(1).tolist(), state["spent"].tolist()
-([297.7, 142.8], [1099511627776, 1099511627776])
-
-Source: noise specification, sections 1 to 3, with the width of the range as the sensitivity.
-"""
+"""Laplace noise on one number per record."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -41,10 +20,28 @@ LARGEST_UNITS_PER_ONE = 10**12
 
 @dataclass(frozen=True, eq=False)
 class LaplaceRelease(IndependentReleases):
-    """One noisy number per position; see the module for claim, parameters, shapes and source.
+    """Release one clamped number per record with Laplace noise: the baseline of the local model.
+
+    Claim. Every release is epsilon-LDP: no output is more than e^epsilon times as likely under one
+    true value as under another, for any prior and any correlation, up to the delta of sampling in
+    finite precision. Releases of one stream add up.
+
+    Parameters: `lower` and `upper`, the declared range as integers in fixed-point units; `epsilon`
+    in nats, at most 20; `units_per_one`, how many units make 1 in what is published.
+
+    Input: integers `(rows,)` that count units; those outside the range are clamped to it. Release:
+    doubles `(rows,)`, unbounded and unbiased for the clamped value.
+
+    State: `spent (rows,)`.
 
     Raises `ValueError` for an empty range, an epsilon or `units_per_one` out of bounds, and, in
     `step`, for values that are not integers.
+
+    >>> release = LaplaceRelease(lower=400, upper=2000, epsilon=1.0, units_per_one=10)
+    >>> release.constant, round(release.standard_deviation, 1), release.largest_charge == 2**40
+    (120.0, 226.3, True)
+
+    Source: noise specification, sections 1 to 3, with the width of the range as the sensitivity.
     """
 
     lower: int
@@ -66,24 +63,22 @@ class LaplaceRelease(IndependentReleases):
         object.__setattr__(self, "noise", noise)
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Clamp, put on the grid, add noise, and only then turn into a double."""
         clamped = np.clip(counted(inputs.values), self.lower, self.upper)
         points = self.noise.add(clamped, draws)
         return self._spent_after(state), Releases(self.noise.grid.value(points, self.units_per_one))
 
     @property
     def largest_charge(self) -> int:
-        """epsilon, rounded down to the resolution of the sampler."""
+        """Return epsilon, rounded down to the resolution of the sampler."""
         return self.noise.charge
 
     @property
     def constant(self) -> float:
-        """The middle of the declared range."""
         return (self.lower + self.upper) / (2 * self.units_per_one)
 
     @property
     def standard_deviation(self) -> float:
-        """That of the noise in what is published, where the mean of the noise is 0."""
+        """Return the deviation of the noise in what is published; its mean is 0."""
         return self.noise.standard_deviation / self.units_per_one
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -98,7 +93,6 @@ class LaplaceRelease(IndependentReleases):
         return (promised,)
 
     def audit(self) -> Mapping[str, object]:
-        """The grid, the noise in what is published, and what a release costs."""
         step = self.noise.grid.step / self.units_per_one
         return {
             "grid step": str(step),
@@ -111,7 +105,6 @@ class LaplaceRelease(IndependentReleases):
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, range, measure and the sensitivity in grid steps."""
         return binding_digest(
             self.kind,
             self.implementation,

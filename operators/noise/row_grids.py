@@ -1,16 +1,4 @@
-"""Grids of one sensitivity, a step for each row: what `Grid` does for one, for all at once.
-
-Row by row the step is sensitivity / steps, and `Grid(Fraction(sensitivity, steps), ...)` gives the
-same index and the same doubles.
-
->>> grids = RowGrids(sensitivity=10, steps=np.array([3, 3, 1]))
->>> grids.index(np.array([[-5], [5], [14]])).tolist()
-[[-1], [2], [1]]
->>> grids.value(np.array([[-1], [3], [3]])).round(3).tolist()
-[[-3.333], [10.0], [30.0]]
-
-Source: noise specification, sections 1 and 2.
-"""
+"""Grids with a step for each row."""
 
 from dataclasses import dataclass
 
@@ -22,7 +10,21 @@ from fugu.operators.noise.grid import EXACT_DOUBLE, multiplied
 
 @dataclass(frozen=True, eq=False)
 class RowGrids:
-    """`steps (rows,)`, of at least 1, are how many the sensitivity has; values count units."""
+    """Round values of one sensitivity on grids with a step for each row, as `Grid` does for one.
+
+    `steps (rows,)`, of at least 1, are how many the sensitivity has; values count units.
+
+    Row by row the step is sensitivity / steps, and `Grid(Fraction(sensitivity, steps), ...)` gives
+    the same index and the same doubles.
+
+    >>> grids = RowGrids(sensitivity=10, steps=np.array([3, 3, 1]))
+    >>> grids.index(np.array([[-5], [5], [14]])).tolist()
+    [[-1], [2], [1]]
+    >>> grids.value(np.array([[-1], [3], [3]])).round(3).tolist()
+    [[-3.333], [10.0], [30.0]]
+
+    Source: noise specification, sections 1 and 2.
+    """
 
     sensitivity: int
     steps: Integers

@@ -29,25 +29,13 @@ LARGEST = 2**46
 """No draw is farther from zero, at any price."""
 TOTAL_VARIATION = 7.44e-19
 """Between a draw from uniform words and P, at most: thresholds and tails of two numbers."""
-_DIGITS = (
-    9223372036850581504,
-    9223372036846387200,
-    9223372036837998592,
-    9223372036821221376,
-    9223372036787666944,
-    9223372036720558080,
-    9223372036586340352,
-    9223372036317904896,
-    9223372035781033984,
-    9223372034707292160,
-    9223372032559808512,
-    9223372028264841216,
-    9223372019674906624,
-    9223372002495037440,
-    9223371968135299072,
-    9223371899415822336,
-    *SAMPLER.digits,
-)
+_SMALL_DIGITS = """
+9223372036850581504 9223372036846387200 9223372036837998592 9223372036821221376 9223372036787666944
+9223372036720558080 9223372036586340352 9223372036317904896 9223372035781033984 9223372034707292160
+9223372032559808512 9223372028264841216 9223372019674906624 9223372002495037440 9223371968135299072
+9223371899415822336
+"""
+_DIGITS = (*map(int, _SMALL_DIGITS.split()), *SAMPLER.digits)
 """round(2^64 p) for digits 0, 1, 2, ...; `tests/operators/noise/derivation.py` derives them. Those
 from 2^16 on are the digits of noise with M = 24, on a grid that is as much coarser."""
 _OF_WORDS: Words = np.array(_DIGITS, dtype=np.uint64)
@@ -55,8 +43,7 @@ WORDS_PER_DRAW = 2 * len(_DIGITS)
 
 
 def sample(words: Words, price: Integers) -> Integers:
-    """One draw for each 92 words, which are the last axis; `price` has the shape of the draws,
-    or one that goes with it."""
+    """Draw once for each 92 words, which are the last axis; `price` broadcasts with the draws."""
     digits = words.reshape(*words.shape[:-1], 2, len(_DIGITS)) < _OF_WORDS
     as_bytes = np.zeros((*digits.shape[:-1], 8), dtype=np.uint8)
     as_bytes[..., :6] = np.packbits(digits, axis=-1, bitorder="little")

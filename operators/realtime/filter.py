@@ -15,7 +15,7 @@ LARGEST_CORRELATION = 0.995
 GATE = 5.0
 """Standard deviations."""
 LEAST_SHARE = 0.7
-"""Of its own error, what the mean squared surprise is taken to leave unseen, at least."""
+"""The least share of its own error that the mean squared surprise is taken to leave unseen."""
 SPREAD_OF_WALKS = 27.0
 """Times its variance per step, a walk of n steps has n times that, in 19 of 20 cases."""
 _MOMENTS = ("shift", "total", "squares", "products", "last")

@@ -17,7 +17,7 @@ LARGEST_HORIZON = 10**7
 LARGEST_DECAY = 0.999
 LARGEST_SHARED = 100_000
 RHO_OF_STEP = UNITS_PER_NAT >> 2 * PRECISION + 1
-"""What a sensitivity of one step costs."""
+"""The cost of a sensitivity of one step."""
 _FIXED_POINT = 62
 
 

@@ -8,7 +8,7 @@ from fugu.operators.budget_units import UNITS_PER_NAT
 _DIGITS = 50
 _HALVINGS = 90
 _SMALLEST, _LARGEST = Decimal("1e-12"), Decimal("1e15")
-"""What alpha may be, less 1."""
+"""The range of alpha, less 1."""
 _ROUNDING = Decimal("1e-25")
 """Far above the error of the arithmetic, far below a unit."""
 

@@ -1,27 +1,4 @@
-"""Generalized randomized response (GRR): the true symbol, or by chance any other one.
-
-Claim. Every release is epsilon-LDP: no symbol is more than e^epsilon times as likely under one true
-symbol as under another, for any prior and any correlation. The epsilon claimed is the exact one of
-the law that is drawn (`randomized_response`). Releases of one stream add up.
-
-Parameters: `symbols`, n >= 2; `epsilon` in nats, 0 < epsilon <= 50.
-Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, without annotations.
-State: `spent (rows,)`.
-
-The truth is released with probability e^epsilon / (e^epsilon + n - 1), any other symbol with
-1 / (e^epsilon + n - 1), up to n 2^-64. `frequency_estimates` undoes the bias of counts.
-
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> grr = GeneralizedRandomizedResponse(symbols=4, epsilon=1.0)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "grr", 1, grr.law_digest())
->>> draws = scope.draws([b"alice", b"bob"], record_positions("vitals", 0, [0, 1]))
->>> state, releases = grr.step(grr.start(2), Inputs(np.array([0, 1])), draws)
->>> releases.values.tolist(), state["spent"].tolist()
-([0, 1], [1099511627776, 1099511627776])
-
-Source: SIP specification, section 9 (GRR); Kairouz, Bonawitz and Ramage 2016.
-"""
+"""Generalized randomized response."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -29,19 +6,47 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.operators.byte_fields import binding_digest
-from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Releases, State
+from fugu.operators.mechanism import (
+    Draws,
+    EnumerableMechanism,
+    Floats,
+    Inputs,
+    Integers,
+    Releases,
+    State,
+)
 from fugu.operators.responses.randomized_response import RandomizedResponse
 
 
 @dataclass(frozen=True, eq=False)
-class GeneralizedRandomizedResponse(RandomizedResponse):
-    """GRR; see the module for claim, parameters, shapes and source."""
+class GeneralizedRandomizedResponse(RandomizedResponse, EnumerableMechanism):
+    """Release the true symbol, or by chance any other one (GRR).
+
+    Claim. Every release is epsilon-LDP: no symbol is more than e^epsilon times as likely under one
+    true symbol as under another, for any prior and any correlation. The epsilon claimed is the
+    exact one of the law that is drawn (`randomized_response`). Releases of one stream add up.
+
+    Parameters: `symbols`, n >= 2; `epsilon` in nats, 0 < epsilon <= 50.
+
+    Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, without annotations.
+
+    State: `spent (rows,)`.
+
+    The truth is released with probability e^epsilon / (e^epsilon + n - 1), any other symbol with 1
+    / (e^epsilon + n - 1), up to n 2^-64. `frequency_estimates` undoes the bias of counts.
+
+    >>> from fugu.operators.trial import released
+    >>> grr = GeneralizedRandomizedResponse(symbols=4, epsilon=1.0)
+    >>> [int(release.values[0]) for release in released(grr, [0, 1, 2, 3])]
+    [1, 1, 1, 3]
+
+    Source: SIP specification, section 9 (GRR); Kairouz, Bonawitz and Ramage 2016.
+    """
 
     kind: ClassVar[str] = "grr"
     implementation: ClassVar[int] = 1
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """One word per row: the first ones keep the symbol, each other one gets as many."""
         symbols = self._checked_symbols(inputs)
         word = draws.words("release", self._bound_to(symbols))[:, 0, 0]
         return self._spent_after(state), Releases(self.odds.answer(symbols, word))
@@ -52,34 +57,27 @@ class GeneralizedRandomizedResponse(RandomizedResponse):
 
     @property
     def constant(self) -> int:
-        """The first symbol."""
         return 0
 
     @property
     def reported_if_true(self) -> float:
-        """p: the truth is released."""
         return self.odds.likely
 
     @property
     def reported_if_other(self) -> float:
-        """q: a given other symbol is released."""
         return self.odds.unlikely
 
     @property
     def outcomes(self) -> tuple[int, int]:
-        """Symbols in, symbols out."""
         return self.symbols, self.symbols
 
     def release_law(self, state: State) -> Floats:
-        """p on the diagonal, q elsewhere, whatever happened before."""
         truth = np.eye(self.symbols, dtype=bool)
         law = np.where(truth, self.reported_if_true, self.reported_if_other)
         return np.tile(law, (len(state["spent"]), 1, 1))
 
     def follow(self, state: State, released: Integers) -> State:
-        """The ledger goes up, whatever was released."""
         return self._spent_after(state)
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, and the exact law."""
         return binding_digest(self.kind, self.implementation, self.symbols, self.odds.each)

@@ -1,30 +1,4 @@
-"""Optimized unary encoding (OUE): a set of symbols that holds the true one half of the time.
-
-Claim. Every release is epsilon-LDP: no set is more than e^epsilon times as likely under one true
-symbol as under another, for any prior and any correlation. The epsilon claimed is the exact one of
-the law that is drawn (`randomized_response`). Releases of one stream add up.
-
-Parameters: `symbols`, n >= 2; `epsilon` in nats, 0 < epsilon <= 50; `output`: `bits`, or `symbol`.
-Input: symbol indices `(rows,)`, 0..n-1. Release: with `bits`, one bit per symbol `(rows, n)`, the
-true symbol's set with probability 1/2, any other with 1 / (e^epsilon + 1), up to 2^-64; with
-`symbol`, symbol indices `(rows,)`, a uniform choice among the set bits, or among all if none is.
-State: `spent (rows,)`.
-
-The choice looks at the bits alone, and so costs nothing; it also gives much of the epsilon away:
-where one symbol is wanted, GRR says more for the same. For counting, bits are better than GRR from
-3 e^epsilon + 2 symbols on. `frequency_estimates` undoes the bias of counts of either.
-
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> oue = OptimizedUnaryEncoding(symbols=4, epsilon=1.0)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "oue", 1, oue.law_digest())
->>> draws = scope.draws([b"alice", b"bob"], record_positions("vitals", 0, [0, 1]))
->>> state, releases = oue.step(oue.start(2), Inputs(np.array([0, 1])), draws)
->>> releases.values.astype(int).tolist(), state["spent"].tolist()
-([[0, 1, 0, 0], [0, 1, 0, 1]], [1099511627776, 1099511627776])
-
-Source: SIP specification, section 9 (OUE); Wang, Blocki, Li and Jha 2017.
-"""
+"""Optimized unary encoding."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,7 +17,32 @@ Output = Literal["bits", "symbol"]
 
 @dataclass(frozen=True, eq=False)
 class OptimizedUnaryEncoding(RandomizedResponse):
-    """OUE; see the module for claim, parameters, shapes and source."""
+    """Release a set of symbols that holds the true one half of the time (OUE).
+
+    Claim. Every release is epsilon-LDP: no set is more than e^epsilon times as likely under one
+    true symbol as under another, for any prior and any correlation. The epsilon claimed is the
+    exact one of the law that is drawn (`randomized_response`). Releases of one stream add up.
+
+    Parameters: `symbols`, n >= 2; `epsilon` in nats, 0 < epsilon <= 50; `output`: `bits`, or
+    `symbol`.
+
+    Input: symbol indices `(rows,)`, 0..n-1. Release: with `bits`, one bit per symbol `(rows, n)`,
+    the true symbol's set with probability 1/2, any other with 1 / (e^epsilon + 1), up to 2^-64;
+    with `symbol`, symbol indices `(rows,)`, a uniform choice among the set bits, or among all if
+    none is.
+
+    State: `spent (rows,)`.
+
+    The choice looks at the bits alone, and so costs nothing; it also gives much of the epsilon
+    away: where one symbol is wanted, GRR says more for the same. For counting, bits are better than
+    GRR from 3 e^epsilon + 2 symbols on. `frequency_estimates` undoes the bias of counts of either.
+
+    >>> oue = OptimizedUnaryEncoding(symbols=4, epsilon=1.0)
+    >>> oue.reported_if_true, round(oue.reported_if_other, 3)
+    (0.5, 0.269)
+
+    Source: SIP specification, section 9 (OUE); Wang, Blocki, Li and Jha 2017.
+    """
 
     output: Output = "bits"
 
@@ -51,7 +50,6 @@ class OptimizedUnaryEncoding(RandomizedResponse):
     implementation: ClassVar[int] = 1
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """One word per row and bit, and one more per row where a symbol is to be chosen."""
         symbols = self._checked_symbols(inputs)
         words = draws.words("release", self._bound_to(symbols), count=self.symbols)[:, 0]
         is_true = symbols[:, None] == np.arange(self.symbols)
@@ -65,12 +63,13 @@ class OptimizedUnaryEncoding(RandomizedResponse):
 
     @property
     def constant(self) -> int | Array:
-        """No symbol at all, or the first one."""
+        """Return no symbol at all, or the first one."""
         return np.zeros(self.symbols, dtype=bool) if self.output == "bits" else 0
 
     @cached_property
     def reported_if_true(self) -> float:
-        """1/2 with bits; as a symbol, the mean of 1 / (bits set) and 1/n, as the bit is or not.
+        """Return 1/2 with bits; as a symbol, the mean of 1 / (bits set) and 1/n, as the bit
+        is or not.
 
         E[1 / (1 + B)] = (1 - (1-q)^n) / (n q) for the number B of n - 1 other bits that are set.
         """
@@ -83,13 +82,12 @@ class OptimizedUnaryEncoding(RandomizedResponse):
 
     @property
     def reported_if_other(self) -> float:
-        """q with bits; as a symbol, an equal part of what the truth leaves."""
+        """Return q with bits; as a symbol, an equal part of what the truth leaves."""
         if self.output == "bits":
             return self._other_bit
         return (1.0 - self.reported_if_true) / (self.symbols - 1)
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, the exact law and what is released of it."""
         return binding_digest(
             self.kind, self.implementation, self.symbols, self.odds.each, self.output
         )
@@ -100,7 +98,7 @@ class OptimizedUnaryEncoding(RandomizedResponse):
 
 
 def _chosen(bits: Array, draws: Draws) -> Integers:
-    """One symbol of each set, of all where the set is empty: a draw of its own, for this set."""
+    """Draw one symbol of each set, and of all symbols where it is empty, for this set."""
     bindings = [binding_digest(row.tobytes()) for row in np.packbits(bits, axis=1)]
     candidates = bits | ~bits.any(axis=1, keepdims=True)
     rank = np.cumsum(candidates, axis=1, dtype=np.int64)

@@ -1,16 +1,4 @@
-"""What mechanisms share that answer about one symbol at random: exact odds and constant charges.
-
-A release is drawn by comparing 64-bit words with integers, so every probability of its law is a
-whole number of words out of 2^64, and the law's epsilon is the logarithm of a ratio of integers.
-*That* epsilon is claimed and charged, rounded up to 2^-40 nat; it is never more than the declared
-one, rounded up in the same way, and no delta is added for finite precision.
-
->>> odds = Odds.of(others=3, epsilon=1.0)
->>> round(odds.favoured / WORDS, 6), round(odds.each / WORDS, 6), odds.charge
-(0.475367, 0.174878, 1099511627776)
-
-Source: SIP specification, section 9; noise specification, section 3, for what is compared with.
-"""
+"""Exact odds and constant charges of mechanisms that answer about one symbol at random."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -38,14 +26,27 @@ _EXAMPLE_RELEASES = 10_000
 
 @dataclass(frozen=True)
 class Odds:
-    """One favoured outcome against equally likely `others`, `each` of which so many words give."""
+    """Draw one favoured outcome against equally likely `others`, exactly.
+
+    A release is drawn by comparing 64-bit words with integers, so every probability of its law is a
+    whole number of words out of 2^64, and the law's epsilon is the logarithm of a ratio of
+    integers. *That* epsilon is claimed and charged, rounded up to 2^-40 nat; it is never more than
+    the declared one, rounded up in the same way, and no delta is added for finite precision.
+
+    >>> odds = Odds.of(others=3, epsilon=1.0)
+    >>> round(odds.favoured / WORDS, 6), round(odds.each / WORDS, 6), odds.charge
+    (0.475367, 0.174878, 1099511627776)
+
+    Source: SIP specification, section 9; noise specification, section 3, for what is compared with.
+    """
 
     others: int
     each: int
 
     @classmethod
     def of(cls, others: int, epsilon: float) -> "Odds":
-        """The favoured one e^epsilon times as likely as each other one, or a little less.
+        """Make the favoured outcome e^epsilon times as likely as each other one, or a little
+        less.
 
         Rounding up what the others get rounds epsilon down.
         """
@@ -62,7 +63,7 @@ class Odds:
 
     @cached_property
     def favoured(self) -> int:
-        """How many words give the favoured outcome."""
+        """Return how many words give the favoured outcome."""
         return WORDS - self.others * self.each
 
     @cached_property
@@ -88,7 +89,7 @@ class Odds:
 
     @cached_property
     def charge(self) -> int:
-        """ln(favoured / each) in units of 2^-40 nat, rounded up."""
+        """Return ln(favoured / each) in units of 2^-40 nat, rounded up."""
         return charge_of_exact_ratio(Fraction(self.favoured, self.each))
 
 
@@ -113,21 +114,21 @@ class RandomizedResponse(IndependentReleases):
     @property
     @abstractmethod
     def _others(self) -> int:
-        """How many outcomes the favoured one has against it, in the odds of a release."""
+        """Return the number of outcomes that the favoured one has against it."""
 
     @property
     @abstractmethod
     def reported_if_true(self) -> float:
-        """P(a release reports v given that v is the truth)."""
+        """Return P(a release reports v given that v is the truth)."""
 
     @property
     @abstractmethod
     def reported_if_other(self) -> float:
-        """P(a release reports v given that another symbol is the truth)."""
+        """Return P(a release reports v given that another symbol is the truth)."""
 
     @cached_property
     def largest_charge(self) -> int:
-        """The epsilon of the law that is drawn."""
+        """Return the epsilon of the law that is drawn."""
         return self.odds.charge
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -141,7 +142,7 @@ class RandomizedResponse(IndependentReleases):
         return (promised,)
 
     def audit(self) -> Mapping[str, object]:
-        """The law of one release, what it costs, and how exactly shares can be estimated."""
+        """Return the law of one release, its cost, and how exactly shares can be estimated."""
         error = standard_errors(np.zeros(1), _EXAMPLE_RELEASES, self)
         return {
             "probability that the true symbol is reported": self.reported_if_true,

@@ -1,52 +1,8 @@
-"""Adaptive release: publish anew where the last release has become wrong, else repeat it.
-
-Every position has one bit, by randomized response with `decision_epsilon`: is the last release
-still good enough (`repeat_decision`)? The bit corrects the belief. If it says no, a symbol is
-released by bounded conditional randomized response with `release_epsilon`, under the corrected
-belief; if it says yes, the last release is published again, which costs nothing more.
-
-Claim. The bit and the release are two releases of one position. Each leaks at most its epsilon
-relative to the declared model, whatever was released before, and all leakages add up (Theorem 1),
-so a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E relative to the
-model, and 2 E for *any* prior or correlation. One position alone is then (decision_epsilon + 2
-release_epsilon)-private. Charged is what the bit really leaks, and what the
-release really leaks where there is one. **The bit is visible**: a repeated release says that the
-answer was yes, a fresh one that it was no. That is why it is noisy, charged, and part of the
-belief: a belief that leaves it out is not the posterior, and Theorem 1 breaks.
-
-Parameters: `model`, a chain over n symbols that gives every one of them a chance at any time;
-`decision_epsilon` and `release_epsilon` in nats, both above 0 and at most 50; `distance`: `symbol`
-(right or wrong) or `steps` (how far apart in the alphabet). Both epsilons are fixed, so what a
-position may cost is a function of public data; a `Budgeted` total or window bounds the sum.
-Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)` of kind FRESH or
-REPEATED, annotated with `confidence`, the probability that the published symbol is the true one
-given everything published. Before anything was released, the last release is the most likely first
-symbol. State: `belief (rows, states of the chain)`, `previous (rows,)`, `spent (rows,)`, and
-`history (rows,)`, a digest of what was published, to which draws are bound; `predictions (rows,)`
-where they are counted (`belief_radius`). In audits release y is
-number y if it is fresh and n + y if it is repeated. No private value is in the state.
-
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> from fugu.operators.sip.markov_model import MarkovModel
->>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
->>> adaptive = AdaptiveRelease(model, decision_epsilon=2.0, release_epsilon=1.0)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "adaptive_crr", 1, adaptive.law_digest())
->>> draws = scope.draws([b"alice", b"bob"], record_positions("vitals", 0, [0, 1]))
->>> state, releases = adaptive.step(adaptive.start(2), Inputs(np.array([0, 1])), draws)
->>> releases.values.tolist(), [Kind(kind).name for kind in releases.kinds]
-([0, 1], ['REPEATED', 'FRESH'])
->>> releases.annotations["confidence"].round(3).tolist()
-[0.881, 0.881]
-
-Source: SIP specification, section 9 ("Adaptive SIP", from Jiang, Li, Tandon 2024, VI-B1) and
-section 7 (budgets that follow past releases).
-"""
+"""Adaptive release of symbols."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
@@ -63,11 +19,11 @@ from fugu.operators.mechanism import (
     Integers,
     Kind,
     Releases,
+    RepeatingMechanism,
     State,
 )
 from fugu.operators.release_digest import extended
 from fugu.operators.responses.randomized_response import Odds
-from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.compiled_release import has_compiled_prediction
@@ -77,26 +33,61 @@ from fugu.operators.sip.conditional_randomized_response import (
 )
 from fugu.operators.sip.guarantees import adaptive_guarantees
 from fugu.operators.sip.integer_law import FORMAT
-from fugu.operators.sip.privacy_bound import LARGEST_EPSILON
+from fugu.operators.sip.private_law import SymbolLaw
 from fugu.operators.sip.proposal import Mask
 from fugu.operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
 from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
-from fugu.operators.sip.symbol_law import SymbolLaw
 from fugu.operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:
     from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep
 
-_ANSWER_ROUNDINGS = 8
-"""What correcting a belief by an answer, too, adds to the roundings of a step."""
-
 
 @dataclass(frozen=True, eq=False)
-class AdaptiveRelease(SymbolReleases):
-    """Publish or repeat; see the module for claim, parameters, shapes and source.
+class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
+    """Publish a symbol anew where the last release has become wrong, else repeat it.
+
+    Every position has one bit, by randomized response with `decision_epsilon`: is the last release
+    still good enough (`repeat_decision`)? The bit corrects the belief. If it says no, a symbol is
+    released by bounded conditional randomized response with `release_epsilon`, under the corrected
+    belief; if it says yes, the last release is published again, which costs nothing more.
+
+    Claim. The bit and the release are two releases of one position. Each leaks at most its epsilon
+    relative to the declared model, whatever was released before, and all leakages add up (Theorem
+    1), so a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E relative
+    to the model, and 2 E for *any* prior or correlation. One position alone is then
+    (decision_epsilon + 2 release_epsilon)-private. Charged is what the bit really leaks, and what
+    the release really leaks where there is one. **The bit is visible**: a repeated release says
+    that the answer was yes, a fresh one that it was no. That is why it is noisy, charged, and part
+    of the belief: a belief that leaves it out is not the posterior, and Theorem 1 breaks.
+
+    Parameters: `model`, a chain over n symbols that gives every one of them a chance at any time;
+    `decision_epsilon` and `release_epsilon` in nats, both above 0 and at most 50; `distance`:
+    `symbol` (right or wrong) or `steps` (how far apart in the alphabet). Both epsilons are fixed,
+    so what a position may cost is a function of public data; a `Budgeted` total or window bounds
+    the sum.
+
+    Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)` of kind FRESH or
+    REPEATED, annotated with `confidence`, the probability that the published symbol is the true one
+    given everything published. Before anything was released, the last release is the most likely
+    first symbol.
+
+    State: `belief (rows, states of the chain)`, `previous (rows,)`, `spent (rows,)`, and `history
+    (rows,)`, a digest of what was published, to which draws are bound; `predictions (rows,)` where
+    they are counted (`belief_radius`). In audits release y is number y if it is fresh and n + y if
+    it is repeated. No private value is in the state.
 
     Raises `ValueError` for an epsilon that is not finite, not positive or above 50, and, in `step`,
     for a symbol outside 0..n-1 or a belief that is not a distribution.
+
+    >>> from fugu.operators.sip.markov_model import MarkovModel
+    >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+    >>> adaptive = AdaptiveRelease(model, decision_epsilon=2.0, release_epsilon=1.0)
+    >>> adaptive.release_law(adaptive.start(1))[0].round(3).tolist()
+    [[0.0, 0.119, 0.881, 0.0], [0.0, 0.881, 0.119, 0.0]]
+
+    Source: SIP specification, section 9 ("Adaptive SIP", from Jiang, Li, Tandon 2024, VI-B1) and
+    section 7 (budgets that follow past releases).
     """
 
     model: Chain
@@ -106,15 +97,11 @@ class AdaptiveRelease(SymbolReleases):
 
     kind: ClassVar[str] = "adaptive_crr"
     implementation: ClassVar[int] = 2
+    extra_roundings: ClassVar[int] = 8
+    """Roundings of correcting a belief by an answer, too."""
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)
-        for name in ("decision_epsilon", "release_epsilon"):
-            epsilon = getattr(self, name)
-            if not isfinite(epsilon) or not 0.0 < epsilon <= LARGEST_EPSILON:
-                raise ValueError(
-                    f"{name}: must be above 0 and at most {LARGEST_EPSILON:g} nats, not {epsilon}"
-                )
         try:
             Odds.of(others=1, epsilon=self.decision_epsilon)
         except ValueError as error:
@@ -127,7 +114,6 @@ class AdaptiveRelease(SymbolReleases):
             raise ValueError(f"distance: must be one of {', '.join(get_args(Distance))}")
 
     def start(self, rows: int) -> State:
-        """Every stream begins with the prior as its belief and an empty ledger."""
         return {
             "belief": np.tile(self.model.start, (rows, 1)),
             **self.radius.start(rows),
@@ -137,7 +123,6 @@ class AdaptiveRelease(SymbolReleases):
         }
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Decide, release where that is the decision, and update the state from both alone."""
         symbols = checked_symbols(inputs, self.model.symbols)
         decision = self._decision(state)
         is_near = decision.near[symbols, np.arange(len(symbols))].astype(np.int64)
@@ -153,7 +138,7 @@ class AdaptiveRelease(SymbolReleases):
         return after, Releases(released, {"confidence": confidence}, kinds)
 
     def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
-        """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
+        """Return P(truth | releases so far), `(rows, n)`, after one release per row.
 
         `released` are numbers of releases: y of a fresh one, n + y of a repeated one. It needs the
         model and the releases, nothing else; its state is the state of `step`.
@@ -167,22 +152,20 @@ class AdaptiveRelease(SymbolReleases):
 
     @property
     def outcomes(self) -> tuple[int, int]:
-        """Symbols in; symbols out, fresh or repeated."""
         return self.model.symbols, 2 * self.model.symbols
 
     def outcome_of(self, releases: Releases) -> Integers:
-        """y of a fresh release, n + y of a repeated one."""
+        """Return y for a fresh release, and n + y for a repeated one."""
         values = releases.values
         again = Kind.FRESH if releases.kinds is None else releases.kinds
         return np.where(np.equal(again, Kind.FRESH), values, values + self.model.symbols)
 
     def published(self, outcomes: Integers) -> Releases:
-        """Value and kind of a numbered release."""
         repeats, values = np.divmod(outcomes, self.model.symbols)
         return Releases(values, kinds=np.where(repeats > 0, Kind.REPEATED, Kind.FRESH))
 
     def release_law(self, state: State) -> Floats:
-        """P(bit given x), times a(y|x) for what is fresh, `(rows, x, 2 n)`."""
+        """Return P(bit given x), times a(y|x) for a fresh release, `(rows, x, 2 n)`."""
         decision = self._decision(state)
         n, rows = decision.belief.shape
         law = self._law_after(state, decision, np.zeros(rows, dtype=bool))
@@ -201,7 +184,6 @@ class AdaptiveRelease(SymbolReleases):
         return {**after, "previous": instead.astype(np.int64)}, releases
 
     def next_charge(self, state: State) -> Integers:
-        """What the next position costs at most: that is, if the bit asks for a fresh release."""
         decision = self._decision(state)
         publishes = np.zeros(len(state["spent"]), dtype=bool)
         law = self._law_after(state, decision, publishes)
@@ -209,20 +191,17 @@ class AdaptiveRelease(SymbolReleases):
 
     @property
     def largest_charge(self) -> int:
-        """Both epsilons."""
         return self._odds.charge + self._fresh.largest_charge
 
     @property
     def constant(self) -> int:
-        """The most likely first symbol."""
         return self._fresh.constant
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """SIP relative to the model, and LDP for every prior, of a position with all it shows."""
         return adaptive_guarantees(self.decision_epsilon, self.release_epsilon)
 
     def audit(self) -> Mapping[str, object]:
-        """The first position: how likely a fresh release is, and what bit and release leak.
+        """Return the law of the first position, and what its bit and its release leak.
 
         The whole law is there for alphabets of up to 32 symbols.
         """
@@ -249,7 +228,6 @@ class AdaptiveRelease(SymbolReleases):
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, epsilons, distance and the exact smoothed model."""
         return binding_digest(
             self.kind,
             self.implementation,
@@ -260,26 +238,12 @@ class AdaptiveRelease(SymbolReleases):
             *FORMAT,
         )
 
-    @cached_property
-    def radius(self) -> Radius:
-        """Return how far beliefs may be from the exact ones, before an answer and after it."""
-        roundings = self.model.roundings + _ANSWER_ROUNDINGS
-        return Radius.of(roundings, self.model.excess, self.model.memory)
-
-    @cached_property
-    def _doubts(self) -> Floats:
-        return self.radius.doubts(self.model.symbols)
-
     def _law_after(self, state: State, decision: RepeatDecision, repeats: Mask) -> SymbolLaw:
-        """That of a fresh release, at the belief after the answer."""
-        return self._fresh.law(self._after_decision(decision, repeats), self._doubt(state))
-
-    def _after_decision(self, decision: RepeatDecision, repeats: Mask) -> Floats:
-        """The belief that what follows depends on."""
-        return decision.posterior(repeats)
+        """Return the law of a fresh release, at the belief after the answer."""
+        return self._fresh.law(decision.posterior(repeats), self._doubt(state))
 
     def _doubt(self, state: State) -> Floats:
-        return self.radius.doubt(state, self._doubts)
+        return self.radius.doubt(state, self.doubts)
 
     @cached_property
     def _fresh(self) -> ConditionalRandomizedResponse:
@@ -294,7 +258,7 @@ class AdaptiveRelease(SymbolReleases):
         bound, counts_steps = self._fresh.bound, self.distance == "steps"
         digests = self._answers, self._bindings
         return CompiledAdaptiveStep.of(
-            self.model, self._odds, bound, self._doubts, counts_steps, *digests
+            self.model, self._odds, bound, self.doubts, counts_steps, *digests
         )
 
     @cached_property

@@ -1,4 +1,5 @@
-"""The state of conditional randomized response (CRR) for streams that began with randomized ones.
+"""Continue streams that began with randomized responses by conditional randomized response
+(CRR).
 
 Every stream was released by generalized randomized response (GRR) first, all under one law. What
 CRR believes at its own first position is then the exact posterior given these releases under its
@@ -34,7 +35,7 @@ def after_responses(
     grr: GeneralizedRandomizedResponse,
     released: Sequence[Integers],
 ) -> State:
-    """One row per stream; `released` holds the symbols of each, oldest first, without gaps."""
+    """Return a state with one row per stream; `released` holds its symbols, oldest first."""
     if grr.symbols != crr.model.symbols:
         raise ValueError(
             f"{grr.symbols} symbols were released, but the model has {crr.model.symbols}"

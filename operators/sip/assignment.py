@@ -1,9 +1,4 @@
-"""A proposal that sends each symbol to a few representatives: deterministically, or by weights.
-
-Memory is O(n) per stream. `targets` and `weights` are `(slots, n, rows)`, everything else is
-`(n, rows)`. Sums run in symbol order within a slot, slot after slot, so a row alone and in a batch
-has the same bits.
-"""
+"""A proposal that sends each symbol to a few representatives."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,12 +8,16 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.integer_shares import FewShares, added
-from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.proposal import Mask, SharedProposal
 
 
 @dataclass(frozen=True, eq=False)
-class Assignment:
-    """x goes to `targets[slot, x]` with probability `weights[slot, x]`.
+class Assignment(SharedProposal):
+    """Send x to `targets[slot, x]` with probability `weights[slot, x]`.
+
+    Memory is O(n) per stream. `targets` and `weights` are `(slots, n, rows)`, everything else is
+    `(n, rows)`. Sums run in symbol order within a slot, slot after slot, so a row alone and in a
+    batch has the same bits.
 
     No two slots of a symbol that have weight have the same target; `Assignment.merged` sees to it.
     """
@@ -28,12 +27,12 @@ class Assignment:
 
     @classmethod
     def to(cls, targets: Integers) -> "Assignment":
-        """Every symbol goes to its one target, `(n, rows)`."""
+        """Send every symbol to its one target, `(n, rows)`."""
         return cls(targets[None], np.ones((1, *targets.shape)))
 
     @classmethod
     def merged(cls, targets: Integers, weights: Floats) -> "Assignment":
-        """Weights of one symbol for one and the same target are added up in its first slot.
+        """Add up the weights of one symbol for one and the same target, in its first slot.
 
         Where that leaves a symbol a single target, its weight is exactly 1.
         """
@@ -48,11 +47,9 @@ class Assignment:
 
     @cached_property
     def support(self) -> Mask:
-        """Every symbol that another one, or it itself, goes to."""
         return self._senders > 0
 
     def marginal(self, belief: Floats) -> Floats:
-        """b(y) = sum_x beta(x) pi(y|x)."""
         spread = np.zeros_like(belief)
         for targets, weights in zip(self.targets, self.weights, strict=True):
             spread = spread + added(targets, belief * weights)
@@ -60,13 +57,12 @@ class Assignment:
         return np.where(constant, 1.0, spread)
 
     def largest(self) -> Floats:
-        """kappa(y) = max over all x of pi(y|x)."""
         if self._is_certain:
             return np.where(self.support, 1.0, 0.0)
         return self._extreme(np.maximum, np.zeros(self.targets.shape[1:]))
 
     def smallest(self) -> Floats:
-        """min over all x of pi(y|x), which is 0 unless all symbols may go to y."""
+        """Return min over all x of pi(y|x), which is 0 unless all symbols may go to y."""
         everybody = self._senders == len(self._senders)
         if self._is_certain:
             return np.where(everybody, 1.0, 0.0)
@@ -74,7 +70,6 @@ class Assignment:
         return np.where(everybody, least, 0.0)
 
     def row(self, symbols: Integers) -> Floats:
-        """pi(y|x) over y, for the one x of each column."""
         columns = np.arange(len(symbols))
         row = np.zeros(self.targets.shape[1:])
         for targets, weights in zip(self.targets, self.weights, strict=True):
@@ -82,7 +77,6 @@ class Assignment:
         return row
 
     def column(self, symbols: Integers) -> Floats:
-        """pi(y|x) over x, for the one y of each column."""
         column = np.zeros(self.targets.shape[1:])
         for targets, weights in zip(self.targets, self.weights, strict=True):
             column = column + np.where(targets == symbols, weights, 0.0)
@@ -90,28 +84,26 @@ class Assignment:
 
     @property
     def most_targets(self) -> int:
-        """Return how many representatives a symbol may have."""
         return len(self.targets)
 
     def shares(self, total: Words) -> FewShares:
-        """V(y|x), of `total` words for each x."""
         return FewShares.of(self.targets, self.weights, total)
 
     @cached_property
     def _is_certain(self) -> bool:
-        """Every symbol has one target, as with `Assignment.to`."""
+        """Return whether every symbol has one target, as with `Assignment.to`."""
         return len(self.weights) == 1 and bool((self.weights == 1.0).all())
 
     @cached_property
     def _senders(self) -> Integers:
-        """How many symbols may go to each."""
+        """Return how many symbols may go to each."""
         count = np.zeros(self.targets.shape[1:])
         for targets, weights in zip(self.targets, self.weights, strict=True):
             count = count + added(targets, np.where(weights > 0.0, 1.0, 0.0))
         return count.astype(np.int64)
 
     def _extreme(self, extreme: Any, start: Floats) -> Floats:
-        """The largest or smallest weight that arrives anywhere."""
+        """Return the largest or smallest weight that arrives anywhere."""
         columns = np.broadcast_to(np.arange(start.shape[1]), start.shape)
         for targets, weights in zip(self.targets, self.weights, strict=True):
             sent = weights > 0.0

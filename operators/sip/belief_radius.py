@@ -1,16 +1,4 @@
-"""How far a belief computed in doubles may be from the exact one, and what that makes of a law.
-
-Distances are Hilbert's, ln max(b/b*) - ln min(b/b*), which is relative in every entry: correcting
-both beliefs by one release leaves it alone, predicting contracts it, and a step adds at most `step`
-for its roundings. After k predictions it is at most step * min(2^bitlen(k), memory), however the
-path went. A law pays for it with a little accuracy (`privacy_bound.doubt`), and nothing is charged.
-
->>> radius = Radius.of(roundings=2, excess=0.0, memory=1e12)
->>> radius.counted, (radius.distances([0, 1, 1000]) / radius.step).tolist()
-(True, [1.0, 2.0, 1024.0])
-
-Source: symbol sampling specification, section 6.
-"""
+"""The distance of beliefs in doubles from the exact ones."""
 
 from dataclasses import dataclass
 from math import inf
@@ -31,7 +19,22 @@ _CONSTANT_BELOW = 2.0**-20
 
 @dataclass(frozen=True)
 class Radius:
-    """`step` is what one step adds, and `most` what is never exceeded."""
+    """Bound how far a belief computed in doubles may be from the exact one.
+
+    `step` is what one step adds, and `most` what is never exceeded.
+
+    Distances are Hilbert's, ln max(b/b*) - ln min(b/b*), which is relative in every entry:
+    correcting both beliefs by one release leaves it alone, predicting contracts it, and a step adds
+    at most `step` for its roundings. After k predictions it is at most step * min(2^bitlen(k),
+    memory), however the path went. A law pays for it with a little accuracy
+    (`privacy_bound.doubt`), and nothing is charged.
+
+    >>> radius = Radius.of(roundings=2, excess=0.0, memory=1e12)
+    >>> radius.counted, (radius.distances([0, 1, 1000]) / radius.step).tolist()
+    (True, [1.0, 2.0, 1024.0])
+
+    Source: symbol sampling specification, section 6.
+    """
 
     step: float
     most: float
@@ -44,15 +47,16 @@ class Radius:
 
     @property
     def counted(self) -> bool:
-        """Whether states count predictions, since the bound depends on how many there were."""
+        """Return whether states count predictions, since the bound depends on them."""
         return self.most > _CONSTANT_BELOW
 
     def distances(self, predictions: ArrayLike) -> Floats:
-        """The bound after so many predictions."""
+        """Return the bound after so many predictions."""
         return self._by_bit_length[bit_lengths(np.asarray(predictions, dtype=np.int64))]
 
     def doubts(self, symbols: int) -> Floats:
-        """What laws over so many symbols pay, by the bit length of the number of predictions.
+        """Return what laws over so many symbols pay, by the bit length of the number of
+        predictions.
 
         Infinity: the belief may be anywhere, and only a constant can be released.
         """
@@ -63,15 +67,15 @@ class Radius:
         return np.array(paid)
 
     def start(self, rows: int) -> State:
-        """No predictions yet, if they are counted."""
+        """Start to count predictions, if they are counted."""
         return {PREDICTIONS: np.zeros(rows, dtype=np.int64)} if self.counted else {}
 
     def after(self, state: State, steps: Integers | int = 1) -> State:
-        """So many more predictions, of releases, gaps and skips alike."""
+        """Count so many more predictions, of releases, gaps and skips alike."""
         return {PREDICTIONS: state[PREDICTIONS] + steps} if self.counted else {}
 
     def counted_from(self, state: State, at_most: Integers | int) -> State:
-        """A state from before predictions were counted, if its streams had `at_most` so many.
+        """Add the count to a state from before predictions were counted, with `at_most` so many.
 
         Their beliefs were computed with as few roundings, so the bound holds for them, too.
         """

@@ -1,4 +1,4 @@
-"""Beliefs that come from a stored state: are they sound?"""
+"""Check beliefs that come from a stored state."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from fugu.operators.sip.markov_model import SUM_TOLERANCE, ordered_sum
 
 
 def checked_belief(rows: Floats) -> Floats:
-    """The beliefs as `(states, rows)`; a belief that is not a distribution is a damaged state."""
+    """Return the beliefs as `(states, rows)`; `ValueError` for one that is no distribution."""
     belief = np.ascontiguousarray(rows.T)
     total = ordered_sum(belief)
     sound = (np.abs(total - 1.0) <= SUM_TOLERANCE) & (belief >= 0.0).all(axis=0)

@@ -1,47 +1,4 @@
-"""Conditional randomized response for streams without a model: each learns its own, and freezes it.
-
-The first `positions` of a stream are released by generalized randomized response (GRR), which needs
-no model. From these releases, and nothing else, a Markov chain is then learned (`stream_model`);
-the belief is what the chain says about the next position after all of them; and from there on the
-stream is released by bounded conditional randomized response (CRR) under that chain, which never
-changes again.
-
-Claim. It has two parts. (1) *Relative to the learned model*, every release leaks at most `epsilon`
-nats, and all leakages add up: GRR leaks no more under any prior, and the belief of CRR is the exact
-posterior under one model. Nobody can hold that model before the stream begins, so this is a
-statement about a reader who comes to believe in it. (2) *For any prior or correlation*, every one
-of the first releases leaks at most epsilon, and every later one at most 2 epsilon. A model that
-went on learning would leave only the second part, which is why it is frozen.
-
-Parameters: `symbols`, n from 2 to 16, because n^2 probabilities are learned and kept per stream;
-`epsilon` in nats, 0 < epsilon <= 50; `alpha`, above 0, added to the counts as n^2 equal parts;
-`positions`, by default `enough_positions`, 50 n^2 / (p - q)^4. Fewer learn mostly noise, and are
-refused unless `when_short` is "accept". Positions that a budget skips are counted, and learned from
-as gaps.
-Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
-`confidence`, the probability that the released symbol is the true one given all releases; NaN while
-there is no model. State: `begun (rows,)` counts positions up to the switch; `responses (rows,
-positions)`, one byte for each of the first positions, 0 after the switch; `transition (rows, n, n)`
-and `belief (rows, n)`, 0 before it; `spent (rows,)`; and `history (rows,)`, a digest of what was
-released, to which draws are bound; `predictions (rows,)` counts all positions where what a belief
-may be off by depends on it (`belief_radius`). No private value is in it. A row takes
-8 n^2 + 8 n + 32 bytes at most, and one byte for each of the first positions, which the belief under
-a model that is known only afterwards cannot do without: it depends on the order of all of them.
-
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> cold = ColdStart(symbols=2, epsilon=1.0, positions=3, when_short="accept")
->>> scope = DrawScope(Secret(bytes(32)), "demo", "cold_start_crr", 1, cold.law_digest())
->>> state, confidences = cold.start(1), []
->>> for position in record_positions("vitals", 0, range(4)):
-...     draws = scope.draws([b"alice"], [position])
-...     state, releases = cold.step(state, Inputs(np.array([1])), draws)
-...     confidences += releases.annotations["confidence"].round(3).tolist()
->>> confidences[:3], cold.enough_positions, ColdStart(symbols=2, epsilon=1.0).positions
-([nan, nan, nan], 4386, 4386)
-
-Source: SIP specification, section 6 (cold start; Jiang, Li, Tandon 2024, VIII) and section 9 (GRR).
-"""
+"""Conditional randomized response for streams without a model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -58,7 +15,9 @@ from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Array,
+    ChargingMechanism,
     Draws,
+    EnumerableMechanism,
     Floats,
     Guarantee,
     Inputs,
@@ -73,9 +32,9 @@ from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.guarantees import cold_start_guarantees
 from fugu.operators.sip.hamming_kernel import HammingKernel
 from fugu.operators.sip.integer_law import FORMAT, IntegerLaw
-from fugu.operators.sip.privacy_bound import UNIT_ROUNDOFF, PrivacyBound
+from fugu.operators.sip.privacy_bound import PrivacyBound
 from fugu.operators.sip.proposal import Mask
-from fugu.operators.sip.stream_model import StreamModels
+from fugu.operators.sip.stream_model import StreamModels, predicted_by_row, worst_radius
 from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
 
 if TYPE_CHECKING:
@@ -87,11 +46,50 @@ WhenShort = Literal["refuse", "accept"]
 
 
 @dataclass(frozen=True, eq=False)
-class ColdStart:
-    """GRR, then CRR under a learned model; see the module for claim, parameters, shapes and source.
+class ColdStart(ChargingMechanism, EnumerableMechanism):
+    """Release without a model at first, learn one for each stream from releases, and freeze it.
+
+    The first `positions` of a stream are released by generalized randomized response (GRR), which
+    needs no model. From these releases, and nothing else, a Markov chain is then learned
+    (`stream_model`); the belief is what the chain says about the next position after all of them;
+    and from there on the stream is released by bounded conditional randomized response (CRR) under
+    that chain, which never changes again.
+
+    Claim. It has two parts. (1) *Relative to the learned model*, every release leaks at most
+    `epsilon` nats, and all leakages add up: GRR leaks no more under any prior, and the belief of
+    CRR is the exact posterior under one model. Nobody can hold that model before the stream begins,
+    so this is a statement about a reader who comes to believe in it. (2) *For any prior or
+    correlation*, every one of the first releases leaks at most epsilon, and every later one at most
+    2 epsilon. A model that went on learning would leave only the second part, which is why it is
+    frozen.
+
+    Parameters: `symbols`, n from 2 to 16, because n^2 probabilities are learned and kept per
+    stream; `epsilon` in nats, 0 < epsilon <= 50; `alpha`, above 0, added to the counts as n^2 equal
+    parts; `positions`, by default `enough_positions`, 50 n^2 / (p - q)^4. Fewer learn mostly noise,
+    and are refused unless `when_short` is "accept". Positions that a budget skips are counted, and
+    learned from as gaps.
+
+    Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
+    `confidence`, the probability that the released symbol is the true one given all releases; NaN
+    while there is no model.
+
+    State: `begun (rows,)` counts positions up to the switch; `responses (rows, positions)`, one
+    byte for each of the first positions, 0 after the switch; `transition (rows, n, n)` and `belief
+    (rows, n)`, 0 before it; `spent (rows,)`; and `history (rows,)`, a digest of what was released,
+    to which draws are bound; `predictions (rows,)` counts all positions where what a belief may be
+    off by depends on it (`belief_radius`). No private value is in it. A row takes 8 n^2 + 8 n + 32
+    bytes at most, and one byte for each of the first positions, which the belief under a model that
+    is known only afterwards cannot do without: it depends on the order of all of them.
 
     Raises `ValueError` for parameters out of bounds, and, in `step`, for a symbol outside 0..n-1 or
     a belief that is not a distribution.
+
+    >>> cold = ColdStart(symbols=2, epsilon=1.0, positions=3, when_short="accept")
+    >>> cold.release_law(cold.start(1))[0].round(3).tolist(), cold.enough_positions
+    ([[0.731, 0.269], [0.269, 0.731]], 4386)
+
+    Source: SIP specification, section 6 (cold start; Jiang, Li, Tandon 2024, VIII) and section 9
+    (GRR).
     """
 
     symbols: int
@@ -136,12 +134,11 @@ class ColdStart:
 
     @cached_property
     def enough_positions(self) -> int:
-        """50 n^2 / (p - q)^4, rounded up."""
+        """Return 50 n^2 / (p - q)^4, rounded up."""
         gap = Fraction(self.odds.favoured - self.odds.each, WORDS)
         return ceil(50 * self.symbols**2 / gap**4)
 
     def start(self, rows: int) -> State:
-        """Nothing is known and nothing is spent."""
         n = self.symbols
         return {
             "begun": np.zeros(rows, dtype=np.int64),
@@ -154,7 +151,6 @@ class ColdStart:
         }
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Release one symbol per row, then update the state from the release alone."""
         symbols = checked_symbols(inputs, self.symbols)
         word = draws.words("release", bound_to(self._bindings, symbols, state["history"]))[:, 0, 0]
         released = self.odds.answer(symbols, word)
@@ -166,7 +162,7 @@ class ColdStart:
         return after, Releases(released, {"confidence": confidence})
 
     def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
-        """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
+        """Return P(truth | releases so far), `(rows, n)`, after one release per row.
 
         NaN while there is no model. It needs the releases, nothing else.
         """
@@ -176,11 +172,10 @@ class ColdStart:
 
     @property
     def outcomes(self) -> tuple[int, int]:
-        """Symbols in, symbols out."""
         return self.symbols, self.symbols
 
     def release_law(self, state: State) -> Floats:
-        """p and q at first, then a(y|x), `(rows, x, y)`."""
+        """Return p and q at first, then a(y|x), `(rows, x, y)`."""
         warm = self._warm(state)
         law = self._law(state, warm)
         truth = np.eye(self.symbols, dtype=bool)
@@ -191,11 +186,10 @@ class ColdStart:
         return laws
 
     def follow(self, state: State, released: Integers) -> State:
-        """The state depends on releases alone."""
         return self.observe(state, released)[0]
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
-        """A gap in what is learned from; later, predict only."""
+        """Leave a gap in what is learned from; later, predict only."""
         warm = self._warm(state)
         belief = np.full((self.symbols, len(warm)), np.nan)
         belief[:, warm] = checked_belief(state["belief"][warm])
@@ -206,26 +200,21 @@ class ColdStart:
         return after, Releases(instead, {"confidence": confidence})
 
     def next_charge(self, state: State) -> Integers:
-        """epsilon at first, then what covers the leakage of the next release."""
         warm = self._warm(state)
         return self._charge(warm, self._law_to_step(state, warm))
 
     @property
     def largest_charge(self) -> int:
-        """epsilon."""
         return self.bound.charge
 
     @property
     def constant(self) -> int:
-        """The first symbol."""
         return 0
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """SIP relative to the learned model, and LDP for every prior."""
         return cold_start_guarantees(self.epsilon, self.positions)
 
     def audit(self) -> Mapping[str, object]:
-        """The first phase, and how well it can be expected to learn."""
         return {
             "positions before a model is learned": self.positions,
             "positions that are enough to learn from": self.enough_positions,
@@ -236,7 +225,6 @@ class ColdStart:
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation and everything the laws and the learning depend on."""
         return binding_digest(
             self.kind,
             self.implementation,
@@ -262,17 +250,7 @@ class ColdStart:
 
     @cached_property
     def radius(self) -> Radius:
-        """How far beliefs may be from the exact ones, under the worst model that can be learned.
-
-        An entry of J_x is at most N / (p - q)^2 for N pairs, and none of the pairs is below
-        alpha / n^2, which bounds the ratio of two entries of the transition matrix. Its rows are
-        divided by sums in doubles, so they miss the sum 1 by as many roundings.
-        """
-        n = self.symbols
-        gap = (self.odds.favoured - self.odds.each) / WORDS
-        most = n * self.positions / (gap * gap) + self.alpha / n
-        forgetting = most * n * n / self.alpha
-        return Radius.of(n, 2 * (n + 2) * UNIT_ROUNDOFF, (forgetting + 1.0) / 2.0)
+        return worst_radius(self.symbols, self.positions, self.odds, self.alpha)
 
     @cached_property
     def _doubts(self) -> Floats:
@@ -287,14 +265,14 @@ class ColdStart:
         return warm
 
     def _law(self, state: State, warm: Mask) -> IntegerLaw:
-        """Of the streams that have a model, one column each."""
+        """Return the law of the streams that have a model, one column each."""
         belief = checked_belief(state["belief"][warm])
         doubt = self.radius.doubt(state, self._doubts)[warm]
         proposal = self._kernel.propose(belief)
         return IntegerLaw.of(belief, proposal, self.bound, self._reserve, doubt)
 
     def _law_to_step(self, state: State, warm: Mask) -> "IntegerLaw | CompiledLaw":
-        """The same, compiled where that is possible."""
+        """Return the same law, compiled where that is possible."""
         if not compiled.available():
             return self._law(state, warm)
         from fugu.operators.sip.compiled_law import CompiledLaw
@@ -315,12 +293,12 @@ class ColdStart:
         return after, posterior
 
     def _moved_on(self, state: State, warm: Mask, posterior: Floats, event: Integers) -> State:
-        """One position later: predict, or remember the response and perhaps switch."""
+        """Move on by one position: predict, or remember the response and perhaps switch."""
         begun, responses = state["begun"] + ~warm, state["responses"].copy()
         cold = np.flatnonzero(~warm)
         responses[cold, state["begun"][cold]] = event[cold]
         transition, belief = state["transition"].copy(), state["belief"].copy()
-        belief[warm] = _predicted(posterior[:, warm], transition[warm])
+        belief[warm] = predicted_by_row(posterior[:, warm], transition[warm])
         switching = cold[begun[cold] == self.positions]
         if len(switching):
             told = responses[switching]
@@ -340,13 +318,3 @@ class ColdStart:
         charge = np.full(len(warm), self.odds.charge, dtype=np.int64)
         charge[warm] = law.charge
         return charge
-
-
-def _predicted(posterior: Floats, transitions: Floats) -> Floats:
-    """`(rows, n)`, from posteriors `(n, rows)` and a chain for each row `(rows, n, n)`."""
-    if compiled.available():
-        from fugu.operators.sip.compiled_law import predicted
-
-        return predicted(posterior, transitions)
-    frozen = StreamModels(np.empty(0), np.moveaxis(transitions, 0, -1))
-    return frozen.predict(posterior).T

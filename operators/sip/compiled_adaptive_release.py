@@ -76,12 +76,7 @@ class CompiledAdaptiveStep(NamedTuple):
         return cls(chain, limits, doubts, *answer, counts_steps, *purposes, *digests)
 
     def run(
-        self,
-        state: State,
-        rows: Integers,
-        symbols: Integers,
-        draws: KeyedDraws,
-        total: int | None,
+        self, state: State, rows: Integers, symbols: Integers, draws: KeyedDraws, total: int | None
     ) -> Run:
         """Run as `RunningMechanism` says.
 

@@ -54,12 +54,7 @@ class CompiledStep(NamedTuple):
         return cls(CompiledChain.of(model), limits, doubts, *columns)
 
     def run(
-        self,
-        state: State,
-        rows: Integers,
-        symbols: Integers,
-        draws: KeyedDraws,
-        total: int | None,
+        self, state: State, rows: Integers, symbols: Integers, draws: KeyedDraws, total: int | None
     ) -> Run:
         """Run as `RunningMechanism` says; `ValueError` for a belief that is no distribution."""
         state, n = copied(state), state["belief"].shape[1]

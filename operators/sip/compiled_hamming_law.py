@@ -25,7 +25,7 @@ _SORTED_BY_INSERTION = 64
 
 
 class Room(NamedTuple):
-    """What proposing writes to on its way."""
+    """Hold what proposing writes to on its way."""
 
     scratch: Floats
     order: Integers
@@ -33,19 +33,14 @@ class Room(NamedTuple):
 
     @classmethod
     def of(cls, symbols: int) -> "Room":
-        """For laws over so many symbols."""
+        """Make room for laws over so many symbols."""
         order, rank = np.empty(symbols, dtype=np.int64), np.empty(symbols, dtype=np.int64)
         return cls(np.empty((_SCRATCH_ROWS, symbols)), order, rank)
 
 
 @inlined
 def propose(
-    belief: Floats,
-    gain: float,
-    growth: float,
-    full_support: bool,
-    law: Floats,
-    room: Room,
+    belief: Floats, gain: float, growth: float, full_support: bool, law: Floats, room: Room
 ) -> tuple[int, bool]:
     """Write the repaired law for a belief; its partial symbol, and whether it is constant."""
     partial, constant = choose(belief, gain, growth, full_support, law, room)
@@ -55,12 +50,7 @@ def propose(
 
 @inlined
 def choose(
-    belief: Floats,
-    gain: float,
-    growth: float,
-    full_support: bool,
-    law: Floats,
-    room: Room,
+    belief: Floats, gain: float, growth: float, full_support: bool, law: Floats, room: Room
 ) -> tuple[int, bool]:
     """Write the proposal for a belief; its partial symbol, and whether it is constant."""
     symbols = len(belief)
@@ -106,7 +96,7 @@ def choose(
 
 @inlined
 def _repair(belief: Floats, growth: float, law: Floats, partial: int, constant: bool) -> None:
-    """Marginal, largest entries and repaired mass of a proposal."""
+    """Write marginal, largest entries and repaired mass of a proposal."""
     symbols = len(belief)
     from_partial = from_others = moved = 0.0
     for y in range(symbols):
@@ -133,7 +123,7 @@ def _repair(belief: Floats, growth: float, law: Floats, partial: int, constant: 
 def correct(
     belief: Floats, law: Floats, gain: float, partial: int, released: int, posterior: Floats
 ) -> None:
-    """The posterior after a release."""
+    """Write the posterior after a release."""
     mass = law[MASS, released]
     divisor = mass + gain * law[MARGINAL, released]
     total = 0.0
@@ -169,7 +159,7 @@ def _rank(belief: Floats, floor: float, scratch: Floats, order: Integers, rank: 
 
 @inlined
 def _insert(belief: Floats, scratch: Floats, order: Integers) -> None:
-    """Symbols by falling share; among equals the first one first."""
+    """Order symbols by falling share; among equals the first one comes first."""
     for y in range(len(belief)):
         share, place = belief[y], y
         while place > 0 and scratch[RANKED, place - 1] < share:
@@ -182,7 +172,7 @@ def _insert(belief: Floats, scratch: Floats, order: Integers) -> None:
 
 @inlined
 def _merge(belief: Floats, order: Integers, spare: Integers) -> None:
-    """The same, in longer and longer runs that are in order."""
+    """Order symbols the same way, in longer and longer runs that are in order."""
     symbols, run = len(belief), 1
     for y in range(symbols):
         order[y] = y
@@ -206,7 +196,7 @@ def _merge(belief: Floats, order: Integers, spare: Integers) -> None:
 def _best_whole(
     symbols: int, gain: float, growth: float, floor: float, scratch: Floats
 ) -> tuple[float, int]:
-    """The best accuracy of keeping the first so many symbols, and how many those are."""
+    """Return the best accuracy of keeping the first so many symbols, and how many those are."""
     big_squares = small_squares = small_mass = small_count = 0.0
     first = scratch[RANKED, 0]
     best = -np.inf

@@ -35,8 +35,8 @@ _MEAN, _MOST, _NEEDED = MARGINAL, LARGEST, MASS
 
 
 class Limits(NamedTuple):
-    """The constants of laws: those that proposals are chosen with, and E, g, the reserve of words
-    and what the largest ratio E costs, which is never exceeded."""
+    """Hold the constants of laws: those that proposals are chosen with, and E, g, the reserve of
+    words and the charge of the largest ratio E, which is never exceeded."""
 
     chosen_gain: float
     chosen_growth: float
@@ -48,7 +48,7 @@ class Limits(NamedTuple):
 
     @classmethod
     def of(cls, bound: PrivacyBound, symbols: int, full_support: bool) -> "Limits":
-        """For an alphabet."""
+        """Return the constants for an alphabet."""
         return _limits(bound, symbols, full_support)
 
 
@@ -130,7 +130,7 @@ def weigh(
 def _proposed_mass(
     belief: Floats, limits: Limits, less: float, more: float, partial: int, law: Floats
 ) -> float:
-    """T."""
+    """Return T."""
     from_partial = from_others = mass = 0.0
     for y in range(len(belief)):
         moved = belief[y] * (1.0 - law[OWN, y])
@@ -207,7 +207,7 @@ def _cut(law: Floats, row: int, left: np.uint64, top: int, words: Words, into: i
 
 @inlined
 def _ratio(limits: Limits, less: float, more: float, law: Floats) -> float:
-    """e to the power of what a release leaks at most; mostly E, which is soon known."""
+    """Return e to the power of the largest leakage of a release; mostly E, which is soon known."""
     worst = 1.0
     for y in range(law.shape[1]):
         if law[SUPPORT, y] > 0.0:
@@ -243,7 +243,7 @@ def draw(
 
 @inlined
 def words_of(law: Floats, words: Words, partial: int, symbol: int, released: int) -> np.uint64:
-    """W(y|x)."""
+    """Return W(y|x)."""
     weight: np.uint64 = words[REPAIR, released]
     if symbol == partial:
         weight += words[PARTLY, released]

@@ -62,7 +62,7 @@ def predicted(posterior: Floats, transitions: Floats) -> Floats:
 
 
 class _Laws(NamedTuple):
-    """The results of `compiled_integer_law.make`, one row for each belief."""
+    """Hold the results of `compiled_integer_law.make`, one row for each belief."""
 
     laws: Floats
     words: Words

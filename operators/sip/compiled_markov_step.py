@@ -1,4 +1,4 @@
-"""What a first-order chain predicts from one posterior, dense or sparse, in the order of numpy."""
+"""Predict from one posterior by a first-order chain, dense or sparse, in the order of numpy."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
 
 
 class CompiledChain(NamedTuple):
-    """A first-order chain: a transition matrix, or sparse rows (and an empty matrix)."""
+    """Hold a first-order chain: a transition matrix, or sparse rows (and an empty matrix)."""
 
     transition: Floats
     sources: Integers
@@ -33,7 +33,7 @@ class CompiledChain(NamedTuple):
 
 
 def constant(column: Array) -> Array:
-    """A copy that can be written to, as all other columns: one type, one compiled function."""
+    """Copy a column that can be written to, as all others: one type, one compiled function."""
     return np.array(column, order="C")
 
 
@@ -48,7 +48,7 @@ def predict(posterior: Floats, chain: CompiledChain, belief: Floats) -> None:
 
 @inlined
 def predict_dense(posterior: Floats, transition: Floats, belief: Floats) -> None:
-    """As `MarkovModel.predict`."""
+    """Predict like `MarkovModel.predict`."""
     symbols = len(posterior)
     for following in range(symbols):
         belief[following] = 0.0
@@ -60,7 +60,7 @@ def predict_dense(posterior: Floats, transition: Floats, belief: Floats) -> None
 
 @inlined
 def _predict_sparse(posterior: Floats, chain: CompiledChain, belief: Floats) -> None:
-    """As `SparseMarkovModel.skip`."""
+    """Predict like `SparseMarkovModel.skip`."""
     symbols, restart = len(posterior), chain.restart
     for following in range(symbols):
         belief[following] = 0.0
@@ -87,7 +87,7 @@ def normalise(shares: Floats) -> None:
 
 @inlined
 def is_distribution(belief: Floats) -> bool:
-    """As `checked_belief` has it."""
+    """Return whether a belief is a distribution, like `checked_belief`."""
     total = belief[0]
     for symbol in range(1, len(belief)):
         total += belief[symbol]

@@ -1,4 +1,4 @@
-"""Is the last release still good enough? As `operators.sip.repeat_decision`, one stream at a time.
+"""Decide whether the last release is still good enough, one stream at a time.
 
 Good enough for a truth is what is at most `within` steps away from it. `likely` is the probability
 of an answer that is true, and `unlikely` that of one that is not.
@@ -15,7 +15,7 @@ from fugu.operators.sip.privacy_bound import WORDS
 
 @inlined
 def is_near(symbol: int, last: int, within: float) -> bool:
-    """Whether the last release is good enough for a symbol."""
+    """Return whether the last release is good enough for a symbol."""
     return bool(abs(symbol - last) <= within)
 
 
@@ -43,7 +43,7 @@ def answered(
 def answer_ratio(
     belief: Floats, last: int, within: float, likely: float, unlikely: float, doubt: float
 ) -> float:
-    """e to the power of what the answer leaks at most, for every exact belief in doubt."""
+    """Return e to the largest leakage of the answer, for every exact belief in doubt."""
     symbols, good_enough = len(belief), 0
     for x in range(symbols):
         if is_near(x, last, within):
@@ -67,7 +67,7 @@ def answer_ratio(
 
 @part
 def expected_steps(belief: Floats, law: Floats, words: Words, partial: int, constant: int) -> float:
-    """E|x - y| of a release by the law."""
+    """Return E|x - y| of a release by the law."""
     symbols, expected = len(belief), 0.0
     for x in range(symbols):
         apart = 0.0

@@ -15,7 +15,7 @@ _NO_LIMIT = 2**63 - 1
 
 
 class Streams(NamedTuple):
-    """The columns of a state that a run writes to, one row for each stream."""
+    """Hold the columns of a state that a run writes to, one row for each stream."""
 
     beliefs: Floats
     spent: Integers
@@ -32,7 +32,7 @@ class Streams(NamedTuple):
 
 
 class Positions(NamedTuple):
-    """The row and the symbol of each position, and room for what becomes of it."""
+    """Hold the row and the symbol of each position, and room for what becomes of it."""
 
     rows: Integers
     symbols: Integers
@@ -52,7 +52,7 @@ class Positions(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Room for the law at one position, and for what follows from it."""
+    """Hold room for the law at one position, and for what follows from it."""
 
     law: Floats
     words: Words

@@ -1,45 +1,4 @@
-"""Bounded conditional randomized response (CRR): one symbol in, one symbol out, per stream.
-
-Claim. Every release has instantaneous information leakage of at most `epsilon` nats relative to the
-declared Markov model, whatever was released before: |ln a(y|x)/q(y)| <= epsilon for every input x
-and output y. Leakages of successive releases add up (Theorem 1), so a stream that spent E nats
-satisfies Sequence Information Privacy (SIP) with E relative to the model, and 2 E for *any* prior
-or correlation, because every release is 2 epsilon-LDP. What was really spent is often less than
-`epsilon` per release; the state counts it as an integer of 2^-40 nats, rounded up.
-
-Parameters: `model`, a chain over n symbols that gives every one of them a chance at any time;
-`epsilon` in nats, 0 < epsilon <= 50. How useful releases are, never how private, is up to
-`distance` (what an error costs: `Hamming()`, `Ordered()` or `Points(coordinates)`), `mode`
-("optimal", or "full_support": every symbol stays releasable) and `kernel` ("heuristic", or
-"linear_program" for at most 32 symbols). With `gaps`, steps of the chain take time, and `elapse`
-brings streams to the time of their next record.
-Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
-`confidence`, the probability that the released symbol is the true one given all releases.
-State: `belief (rows, states of the chain)`, `releases (rows,)`, `spent (rows,)`, and
-`history (rows,)`, a digest of what was released, to which draws are bound: the same truth at the
-same place after other releases meets another law, and must not meet it with the same word. With
-`gaps`, `tick (rows,)` is when the last record came. Where the chain forgets so slowly that what a
-belief in doubles may be off by depends on it, `predictions (rows,)` counts releases, gaps and skips
-(`belief_radius`). No private value is in the state.
-
-The claim is about what is drawn: laws are whole numbers of 64-bit words (`integer_law`), made for
-every belief that the exact one may be, so there is no delta and no charge for rounding.
-
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> from fugu.operators.sip.markov_model import MarkovModel
->>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
->>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "crr", 1, crr.law_digest())
->>> draws = scope.draws([b"alice", b"bob"], record_positions("vitals", 0, [0, 1]))
->>> state, releases = crr.step(crr.start(2), Inputs(np.array([0, 1])), draws)
->>> releases.values.tolist(), releases.annotations["confidence"].round(3).tolist()
-([0, 1], [0.816, 0.816])
-
-Source: Jiang, Li, Tandon 2024, Definitions 1-2, Theorem 1, Algorithm 1 and equation 13. The paper's
-Theorem 4 is not private for beliefs below 1/(e^eps + 1); it is replaced by the repair theorem of
-`release_law` with the kernels of `kernels` (SIP specification sections 2 to 5).
-"""
+"""Bounded conditional randomized response: one symbol in, one symbol out, per stream."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -54,15 +13,16 @@ from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Draws,
+    EnumerableMechanism,
     Floats,
     Guarantee,
     Inputs,
     Integers,
     Releases,
     State,
+    TimedMechanism,
 )
 from fugu.operators.release_digest import extended
-from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.compiled_release import has_compiled_law, has_compiled_prediction
@@ -72,10 +32,9 @@ from fugu.operators.sip.guarantees import crr_guarantees, with_gaps
 from fugu.operators.sip.integer_law import FORMAT
 from fugu.operators.sip.kernels import Mode, Search, choose_kernel
 from fugu.operators.sip.privacy_bound import PrivacyBound
-from fugu.operators.sip.private_law import check_words, private_law
+from fugu.operators.sip.private_law import SymbolLaw, check_words, private_law
 from fugu.operators.sip.proposal import Kernel
 from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
-from fugu.operators.sip.symbol_law import SymbolLaw
 from fugu.operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:
@@ -87,12 +46,50 @@ LARGEST_SHOWN = 32
 
 
 @dataclass(frozen=True, eq=False)
-class ConditionalRandomizedResponse(SymbolReleases):
-    """Bounded CRR; see the module for claim, parameters, shapes and source.
+class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMechanism):
+    """Release one symbol per record by bounded conditional randomized response (CRR).
+
+    Claim. Every release has instantaneous information leakage of at most `epsilon` nats relative to
+    the declared Markov model, whatever was released before: |ln a(y|x)/q(y)| <= epsilon for every
+    input x and output y. Leakages of successive releases add up (Theorem 1), so a stream that spent
+    E nats satisfies Sequence Information Privacy (SIP) with E relative to the model, and 2 E for
+    *any* prior or correlation, because every release is 2 epsilon-LDP. What was really spent is
+    often less than `epsilon` per release; the state counts it as an integer of 2^-40 nats, rounded
+    up.
+
+    Parameters: `model`, a chain over n symbols that gives every one of them a chance at any time;
+    `epsilon` in nats, 0 < epsilon <= 50. How useful releases are, never how private, is up to
+    `distance` (what an error costs: `Hamming()`, `Ordered()` or `Points(coordinates)`), `mode`
+    ("optimal", or "full_support": every symbol stays releasable) and `kernel` ("heuristic", or
+    "linear_program" for at most 32 symbols). With `gaps`, steps of the chain take time, and
+    `elapse` brings streams to the time of their next record.
+
+    Input: symbol indices `(rows,)`, 0..n-1. Release: symbol indices `(rows,)`, annotated with
+    `confidence`, the probability that the released symbol is the true one given all releases.
+
+    State: `belief (rows, states of the chain)`, `releases (rows,)`, `spent (rows,)`, and `history
+    (rows,)`, a digest of what was released, to which draws are bound: the same truth at the same
+    place after other releases meets another law, and must not meet it with the same word. With
+    `gaps`, `tick (rows,)` is when the last record came. Where the chain forgets so slowly that what
+    a belief in doubles may be off by depends on it, `predictions (rows,)` counts releases, gaps and
+    skips (`belief_radius`). No private value is in the state.
+
+    The claim is about what is drawn: laws are whole numbers of 64-bit words (`integer_law`), made
+    for every belief that the exact one may be, so there is no delta and no charge for rounding.
 
     Raises `ValueError` for an epsilon that is not finite, not positive, above 50 or too small for
     words of 64 bits, for a distance, mode or kernel that do not go together, and, in `step`, for a
     symbol outside 0..n-1 or a belief that is not a distribution.
+
+    >>> from fugu.operators.sip.markov_model import MarkovModel
+    >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+    >>> crr = ConditionalRandomizedResponse(model, epsilon=1.0)
+    >>> crr.release_law(crr.start(1))[0].round(3).tolist()
+    [[0.816, 0.184], [0.184, 0.816]]
+
+    Source: Jiang, Li, Tandon 2024, Definitions 1-2, Theorem 1, Algorithm 1 and equation 13. The
+    paper's Theorem 4 is not private for beliefs below 1/(e^eps + 1); it is replaced by the repair
+    theorem of `release_law` with the kernels of `kernels` (SIP specification sections 2 to 5).
     """
 
     model: Chain
@@ -112,7 +109,6 @@ class ConditionalRandomizedResponse(SymbolReleases):
         check_words(self.bound, self._chosen, self.model.symbols)
 
     def start(self, rows: int) -> State:
-        """Every stream begins with the prior as its belief and an empty ledger."""
         return {
             **({} if self.gaps is None else self.gaps.start(rows)),
             "belief": np.tile(self.model.start, (rows, 1)),
@@ -123,7 +119,6 @@ class ConditionalRandomizedResponse(SymbolReleases):
         }
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Release one symbol per row, then update belief and ledger from the release alone."""
         symbols = checked_symbols(inputs, self.model.symbols)
         law = self._law_to_step(state)
         words = draws.words("release", bound_to(self._bindings, symbols, state["history"]))
@@ -133,53 +128,41 @@ class ConditionalRandomizedResponse(SymbolReleases):
         return after, Releases(released, {"confidence": confidence})
 
     def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
-        """What a reader learns from one release per row: P(truth | releases so far), `(rows, n)`.
-
-        It needs the model and the releases, nothing else; its state is the state of `step`. The
-        mean over many records estimates the true shares of the symbols.
-        """
         law = self._law_at(state)
         after, posterior = self._after_release(state, law, released)
         return after, posterior.T
 
     @property
     def tick_milliseconds(self) -> int | None:
-        """A step of the chain, if it takes time."""
         return None if self.gaps is None else self.gaps.step_milliseconds
 
     def elapse(self, state: State, ticks: Integers) -> State:
-        """Predict what happened in steps without a record, from their number alone."""
         if self.gaps is None:
             return state
         return self.gaps.elapse(self.model, self.radius, state, ticks)
 
     @property
     def outcomes(self) -> tuple[int, int]:
-        """Symbols in, symbols out."""
         return self.model.symbols, self.model.symbols
 
     def release_law(self, state: State) -> Floats:
-        """a(y|x), `(rows, x, y)`."""
         law = self._law_at(state)
         truths = np.indices((self.model.symbols, len(state["belief"])))[0]
         return np.stack([law.probabilities(truth).T for truth in truths], axis=1)
 
     def next_charge(self, state: State) -> Integers:
-        """Return what covers the leakage of the next release: a function of the belief."""
         return self._law_at(state).charge
 
     @property
     def largest_charge(self) -> int:
-        """epsilon."""
         return self.bound.charge
 
     @cached_property
     def constant(self) -> int:
-        """The most likely first symbol."""
         return int(np.argmax(self.model.prior))
 
     def law(self, belief: Floats, doubt: Floats | None = None) -> SymbolLaw:
-        """The release law a(y|x) for beliefs `(n, rows)`: public, since beliefs are.
+        """Return the release law a(y|x) for beliefs `(n, rows)`: public, since beliefs are.
 
         `doubt` is what each of them may be off by (`belief_radius`), at first if it is left out.
         """
@@ -192,23 +175,12 @@ class ConditionalRandomizedResponse(SymbolReleases):
         """Return what epsilon allows."""
         return PrivacyBound.of(self.epsilon)
 
-    @cached_property
-    def radius(self) -> Radius:
-        """Return how far beliefs may be from the exact ones."""
-        return Radius.of(self.model.roundings, self.model.excess, self.model.memory)
-
-    @cached_property
-    def doubts(self) -> Floats:
-        """Return what laws pay for that, by the bit length of the number of predictions."""
-        return self.radius.doubts(self.model.symbols)
-
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """SIP relative to the model, and LDP of a single release for every prior."""
         promised = crr_guarantees(epsilon=self.epsilon)
         return promised if self.gaps is None else with_gaps(promised, str(self.gaps))
 
     def audit(self) -> Mapping[str, object]:
-        """The law of the first release, and how far a belief may be from the exact one.
+        """Return the law of the first release, and how far a belief may be from the exact one.
 
         The whole law is there for alphabets of up to 32 symbols.
         """
@@ -234,7 +206,6 @@ class ConditionalRandomizedResponse(SymbolReleases):
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, epsilon, the exact smoothed model, kernel and gaps."""
         return binding_digest(
             self.kind,
             self.implementation,
@@ -274,7 +245,7 @@ class ConditionalRandomizedResponse(SymbolReleases):
         return self.law(self._believed(state), self.radius.doubt(state, self.doubts))
 
     def _law_to_step(self, state: State) -> "SymbolLaw | CompiledLaw":
-        """The same bits, compiled where the law is and the step is not (gaps, second order)."""
+        """Return the same bits, compiled where the law is and the step is not."""
         own = type(self) is ConditionalRandomizedResponse
         if self.runs or not own or not has_compiled_law(self._chosen):
             return self._law_at(state)

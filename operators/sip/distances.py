@@ -1,4 +1,4 @@
-"""How far a release is from the truth: what a mechanism is to keep small, as data.
+"""Distances of a release from the truth, which a mechanism is to keep small, as data.
 
 A distance chooses the kernel that proposes releases; it never touches privacy. Source: SIP
 specification sections 1 and 3.1 to 3.3. Arithmetic is + - x and the square root, elementwise.
@@ -16,42 +16,42 @@ from fugu.operators.mechanism import Floats, Integers
 
 @dataclass(frozen=True)
 class Hamming:
-    """0 for the true symbol and 1 for every other one."""
+    """Count 0 for the true symbol and 1 for every other one."""
 
     def table(self, symbols: int) -> Floats:
-        """D(x, y), `(n, n)`."""
+        """Return D(x, y), `(n, n)`."""
         return 1.0 - np.eye(symbols)
 
     def between(self, truths: Integers, released: Integers) -> Floats:
-        """D(x, y) of pairs."""
+        """Return D(x, y) of pairs."""
         return np.asarray(truths != released, dtype=np.float64)
 
     def identity(self) -> tuple[str | bytes, ...]:
-        """What tells it apart in a law digest."""
+        """Return the fields that tell it apart in a law digest."""
         return ("hamming",)
 
 
 @dataclass(frozen=True)
 class Ordered:
-    """|x - y|: how many places apart two symbols are in the order of the alphabet."""
+    """Count how many places apart two symbols are in the order of the alphabet, |x - y|."""
 
     def table(self, symbols: int) -> Floats:
-        """D(x, y), `(n, n)`."""
+        """Return D(x, y), `(n, n)`."""
         place = np.arange(symbols, dtype=np.float64)
         return np.abs(place[:, None] - place)
 
     def between(self, truths: Integers, released: Integers) -> Floats:
-        """D(x, y) of pairs."""
+        """Return D(x, y) of pairs."""
         return np.asarray(np.abs(truths - released), dtype=np.float64)
 
     def identity(self) -> tuple[str | bytes, ...]:
-        """What tells it apart in a law digest."""
+        """Return the fields that tell it apart in a law digest."""
         return ("ordered",)
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The Euclidean distance between `coordinates (n, axes)`, such as cells of a grid.
+    """Measure the Euclidean distance between `coordinates (n, axes)`, such as cells of a grid.
 
     Coordinates are copied. Raises `ValueError` where they are not finite numbers of one shape.
     """
@@ -68,16 +68,16 @@ class Points:
         object.__setattr__(self, "coordinates", coordinates)
 
     def table(self, symbols: int) -> Floats:
-        """D(x, y), `(n, n)`."""
+        """Return D(x, y), `(n, n)`."""
         return np.stack([self.to(point) for point in self.coordinates], axis=1)
 
     def between(self, truths: Integers, released: Integers) -> Floats:
-        """D(x, y) of pairs."""
+        """Return D(x, y) of pairs."""
         gaps = self.coordinates[truths] - self.coordinates[released]
         return np.asarray(np.sqrt((gaps * gaps).sum(axis=1)))
 
     def to(self, point: Floats) -> Floats:
-        """How far every symbol is from one point `(axes,)`, or from a point of its own."""
+        """Return how far every symbol is from one point `(axes,)`, or from a point of its own."""
         square = np.zeros(len(self.coordinates))
         for axis, along in enumerate(self.coordinates.T):
             gap = along - point[..., axis]
@@ -85,7 +85,7 @@ class Points:
         return np.sqrt(square)
 
     def identity(self) -> tuple[str | bytes, ...]:
-        """What tells it apart in a law digest."""
+        """Return the fields that tell it apart in a law digest."""
         shape = str(self.coordinates.shape)
         return ("points", shape, self.coordinates.astype("<f8").tobytes())
 

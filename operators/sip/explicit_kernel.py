@@ -8,18 +8,18 @@ import numpy as np
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.integer_shares import MatrixShares
 from fugu.operators.sip.markov_model import ordered_sum
-from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.proposal import Mask, SharedProposal
 
 
 @dataclass(frozen=True, eq=False)
-class ExplicitKernel:
-    """pi(y|x) as `(n, n, rows)`: x first, then y."""
+class ExplicitKernel(SharedProposal):
+    """Propose pi(y|x) as a matrix `(n, n, rows)`: x first, then y."""
 
     matrix: Floats
 
     @classmethod
     def stacked(cls, matrices: Sequence[Floats], symbols: int) -> "ExplicitKernel":
-        """One matrix `(x, y)` for each row."""
+        """Stack one matrix `(x, y)` for each row."""
         stacked = np.zeros((symbols, symbols, len(matrices)))
         for row, matrix in enumerate(matrices):
             stacked[:, :, row] = matrix
@@ -27,36 +27,28 @@ class ExplicitKernel:
 
     @property
     def support(self) -> Mask:
-        """Every symbol that some x goes to."""
         return np.asarray(self.largest() > 0.0)
 
     def marginal(self, belief: Floats) -> Floats:
-        """b(y) = sum_x beta(x) pi(y|x)."""
         spread = ordered_sum(belief[:, None] * self.matrix)
         support = self.support
         return np.where(support & (support.sum(axis=0) == 1), 1.0, spread)
 
     def largest(self) -> Floats:
-        """kappa(y) = max over all x of pi(y|x)."""
         return np.asarray(self.matrix.max(axis=0))
 
     def smallest(self) -> Floats:
-        """min over all x of pi(y|x)."""
         return np.asarray(self.matrix.min(axis=0))
 
     def row(self, symbols: Integers) -> Floats:
-        """pi(y|x) over y, for the one x of each column."""
         return np.ascontiguousarray(self.matrix[symbols, :, np.arange(len(symbols))].T)
 
     def column(self, symbols: Integers) -> Floats:
-        """pi(y|x) over x, for the one y of each column."""
         return np.ascontiguousarray(self.matrix[:, symbols, np.arange(len(symbols))])
 
     @property
     def most_targets(self) -> int:
-        """All symbols."""
         return len(self.matrix)
 
     def shares(self, total: Words) -> MatrixShares:
-        """V(y|x), of `total` words for each x."""
         return MatrixShares.of(self.matrix, total)

@@ -1,22 +1,4 @@
-"""Gaps in event time: a chain whose steps take time goes on where nothing is recorded.
-
-A model may declare how long one of its steps lasts. The *tick* of a record is the number of whole
-steps from 1970 to its time. From one record of a stream to the next the chain makes as many steps
-as there are ticks between this one and the latest before it: at least one, also within one tick or
-if time goes backwards, and at most `longest`, however long the gap is. That is the declared model,
-and what is promised relative to it is exact.
-
-A prediction is a step of the chain in which nothing is released: it is free, and errs by no more
-roundings, and contracts earlier ones as much, as a step with a release (see `belief_radius`).
-
->>> gaps = Gaps(step_milliseconds=60_000, longest=100)
->>> gaps.missed(np.array([NEVER, 7, 7, 7, 7, 7]), np.array([7, 5, 7, 8, 10, 5000])).tolist()
-[0, 0, 0, 0, 2, 99]
->>> str(gaps)
-'in steps of 1 min: between two records at least one, and at most 100 however long the gap is'
-
-Source: SIP specification, section 4 (steps without a release, non-unit time gaps).
-"""
+"""Gaps in event time, for chains whose steps take time."""
 
 from dataclasses import dataclass
 
@@ -37,7 +19,28 @@ _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("
 
 @dataclass(frozen=True)
 class Gaps:
-    """How long a step of a chain lasts, and how many steps a gap may count as; see the module."""
+    """Count the steps of a chain in gaps of event time.
+
+    A step lasts `step_milliseconds`, and a gap counts as at most `longest` steps.
+
+    A model may declare how long one of its steps lasts. The *tick* of a record is the number of
+    whole steps from 1970 to its time. From one record of a stream to the next the chain makes as
+    many steps as there are ticks between this one and the latest before it: at least one, also
+    within one tick or if time goes backwards, and at most `longest`, however long the gap is. That
+    is the declared model, and what is promised relative to it is exact.
+
+    A prediction is a step of the chain in which nothing is released: it is free, and errs by no
+    more roundings, and contracts earlier ones as much, as a step with a release (see
+    `belief_radius`).
+
+    >>> gaps = Gaps(step_milliseconds=60_000, longest=100)
+    >>> gaps.missed(np.array([NEVER, 7, 7, 7, 7, 7]), np.array([7, 5, 7, 8, 10, 5000])).tolist()
+    [0, 0, 0, 0, 2, 99]
+    >>> str(gaps)
+    'in steps of 1 min: between two records at least one, and at most 100 however long the gap is'
+
+    Source: SIP specification, section 4 (steps without a release, non-unit time gaps).
+    """
 
     step_milliseconds: int
     longest: int
@@ -58,15 +61,15 @@ class Gaps:
         )
 
     def start(self, rows: int) -> State:
-        """The latest tick of each stream."""
+        """Return the latest tick of each stream."""
         return {_TICK: np.full(rows, NEVER)}
 
     def kept(self, state: State) -> State:
-        """A copy of the same: no release changes it."""
+        """Return a copy of the latest ticks: no release changes them."""
         return {_TICK: state[_TICK].copy()}
 
     def missed(self, last: Integers, ticks: Integers) -> Integers:
-        """How many steps without a record come before the one at `ticks`."""
+        """Return how many steps without a record come before the one at `ticks`."""
         passed = ticks - np.where(last == NEVER, ticks, last)
         return np.clip(passed, 1, self.longest) - 1
 
@@ -85,12 +88,12 @@ class Gaps:
         return after
 
     def identity(self) -> tuple[str | int, ...]:
-        """For digests."""
+        """Return the fields for digests."""
         return "gaps", self.step_milliseconds, self.longest
 
 
 def _predicted(model: Chain, rows: Floats, steps: Integers) -> Floats:
-    """The beliefs after so many steps, row by row."""
+    """Return the beliefs after so many steps, row by row."""
     belief = checked_belief(rows).copy()
     for passed in range(int(steps.max())):
         waiting = np.flatnonzero(steps > passed)

@@ -1,4 +1,4 @@
-"""What conditional randomized response promises, in data: SIP specification sections 3 to 7."""
+"""Promises of conditional randomized response, as data: SIP specification sections 3 to 7."""
 
 from dataclasses import replace
 
@@ -56,7 +56,7 @@ def crr_guarantees(*, epsilon: float) -> tuple[Guarantee, ...]:
 
 
 def with_gaps(promised: tuple[Guarantee, ...], gaps: str) -> tuple[Guarantee, ...]:
-    """As promised, if steps of the model take time; `gaps` says how they are counted."""
+    """Return the promises if steps of the model take time; `gaps` says how they are counted."""
     sip, ldp = promised
     in_time = replace(
         sip,
@@ -70,7 +70,7 @@ def with_gaps(promised: tuple[Guarantee, ...], gaps: str) -> tuple[Guarantee, ..
 
 
 def adaptive_guarantees(decision_epsilon: float, release_epsilon: float) -> tuple[Guarantee, ...]:
-    """As `crr_guarantees`, of a decision and a release together.
+    """Return the promises of a decision and a release together.
 
     Without a model the decision costs its epsilon once, as randomized response does.
     """
@@ -90,7 +90,7 @@ def adaptive_guarantees(decision_epsilon: float, release_epsilon: float) -> tupl
 
 
 def cold_start_guarantees(epsilon: float, positions: int) -> tuple[Guarantee, ...]:
-    """As `crr_guarantees`, relative to a model learned from the first `positions` releases."""
+    """Return the promises relative to a model learned from the first `positions` releases."""
     sip, ldp = crr_guarantees(epsilon=epsilon)
     not_covered = tuple(line for line in _NOT_COVERED if "learned" not in line)
     learned = (

@@ -1,13 +1,4 @@
-"""The proposal kernel for 0/1 (Hamming) distance: keep the most likely symbols, spread the rest.
-
-Sort the belief in descending order. For k = 1..n keep the first k symbols and let every other one
-take a common fill row that lifts the kept symbols towards 1/c, c = e^eps + 1, where the repair is
-free; k = 1 is the constant output. One more candidate keeps a further symbol partially. The
-candidate with the largest accuracy wins; within 1e-12 the larger k (uniform beliefs tie).
-
-Utility only: whatever is chosen, `ReleaseLaw.repaired` makes it private. Source: SIP specification
-section 3.1. All arrays are `(n, rows)`; O(n log n) per row, all rows at once.
-"""
+"""The proposal kernel for 0/1 (Hamming) distance."""
 
 from dataclasses import dataclass
 
@@ -15,21 +6,32 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.markov_model import ordered_sum
-from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.proposal import Kernel, Mask
 from fugu.operators.sip.stay_or_fill import StayOrFill
 
 TIE = 1e-12
 
 
 @dataclass(frozen=True)
-class HammingKernel:
-    """The kernel's constants: `gain` = e^eps - 1 and `growth` = e^eps."""
+class HammingKernel(Kernel):
+    """Propose for 0/1 distance: keep the most likely symbols, spread the rest.
+
+    Constants: `gain` = e^eps - 1 and `growth` = e^eps.
+
+    Sort the belief in descending order. For k = 1..n keep the first k symbols and let every other
+    one take a common fill row that lifts the kept symbols towards 1/c, c = e^eps + 1, where the
+    repair is free; k = 1 is the constant output. One more candidate keeps a further symbol
+    partially. The candidate with the largest accuracy wins; within 1e-12 the larger k (uniform
+    beliefs tie).
+
+    Utility only: whatever is chosen, `ReleaseLaw.repaired` makes it private. Source: SIP
+    specification section 3.1. All arrays are `(n, rows)`; O(n log n) per row, all rows at once.
+    """
 
     gain: float
     growth: float
 
     def propose(self, belief: Floats) -> StayOrFill:
-        """The best candidate for each column of `belief`."""
         ranked = _Ranked.of(belief, self.growth + 1.0)
         accuracy = self._accuracies(ranked)
         best = accuracy.max(axis=0)
@@ -39,11 +41,10 @@ class HammingKernel:
         return whole if partial is None else whole.with_columns(*partial)
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """Nothing: it is the default."""
         return ()
 
     def _accuracies(self, ranked: "_Ranked") -> Floats:
-        """P(released = true) for k = 1..n (first axis), closed forms of section 3.1."""
+        """Return P(released = true) for k = 1..n (first axis), closed forms of section 3.1."""
         beliefs, growth, gain = ranked.beliefs, self.growth, self.gain
         small = beliefs < ranked.floor
         squares = beliefs * beliefs
@@ -119,7 +120,7 @@ class HammingKernel:
 
 @dataclass(frozen=True)
 class _Ranked:
-    """Beliefs in descending order and their running sums (B_k, R_k, D_k of the specification)."""
+    """Hold beliefs in descending order and their running sums (B_k, R_k, D_k of section 3.1)."""
 
     beliefs: Floats
     rank: Integers

@@ -1,24 +1,4 @@
-"""A release law in whole words: how many of the 2^64 words release y where x is the truth.
-
-    W(y|x) = U(y) + V(y|x)        sum_y V(y|x) = G for every x        sum_y U(y) = 2^64 - G
-
-V is a proposal in integers, rounded in any way. Let v(y) be its mean under the exact belief. The
-law is epsilon-private for every x, and 2 epsilon-LDP, if for every y
-
-    U(y) (E - 1) >= max( max_x V(y|x) - E v(y),  v(y) - E min_x V(y|x) )
-
-(integer repair theorem). These are lower bounds, so doubles may decide as long as they err upwards,
-and the words that are left may go anywhere: to the most likely symbol. Every releasable symbol has
-a word of its own for every truth, one word draws a release with all its bits, and what the belief
-may be off by is paid in U. So the promise is pure: no delta, and no charge for rounding.
-
-Here V is a proposal that stays or fills (`stay_or_fill`): I words stay, F is the row that the
-others share, and P that of the one that is kept partially. Everything is `(n, rows)`: symbol first,
-one column per stream. Where nothing else is safe, or there is one symbol to release, the column's
-release is constant.
-
-Source: symbol sampling specification, sections 2 to 5.
-"""
+"""A release law in whole words, for proposals that stay or fill."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,24 +8,43 @@ import numpy as np
 from fugu.operators.budget_units import charge_of_ratio
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.sip.markov_model import normalised, ordered_sum
-from fugu.operators.sip.privacy_bound import UP, WORDS, PrivacyBound
+from fugu.operators.sip.privacy_bound import PART_DOWN, UP, WORDS, PrivacyBound
 from fugu.operators.sip.stay_or_fill import StayOrFill
 
 FORMAT = ("integer", 1)
 """What law digests say of this way to make and draw laws."""
 MASS_UP = 1.0 + 2.0**-40
 RATIO_UP = 1.0 + 2.0**-48
-PART_DOWN = 1.0 - 2.0**-50
 LEAST_ROOM = 2.0**32
 MOST_WORDS = WORDS * (1.0 - 2.0**-52)
 
 
 @dataclass(frozen=True, eq=False)
 class IntegerLaw:
-    """W(y|x) for one belief per column: G, I, F, P, U and v of the module.
+    """Release by whole words: of the 2^64 words, W(y|x) release y where x is the truth.
+
+        W(y|x) = U(y) + V(y|x)        sum_y V(y|x) = G for every x        sum_y U(y) = 2^64 - G
+
+    V is a proposal in integers, rounded in any way. Let v(y) be its mean under the exact belief.
+    The law is epsilon-private for every x, and 2 epsilon-LDP, if for every y
+
+        U(y) (E - 1) >= max( max_x V(y|x) - E v(y),  v(y) - E min_x V(y|x) )
+
+    (integer repair theorem). These are lower bounds, so doubles may decide as long as they err
+    upwards, and the words that are left may go anywhere: to the most likely symbol. Every
+    releasable symbol has a word of its own for every truth, one word draws a release with all its
+    bits, and what the belief may be off by is paid in U. So the promise is pure: no delta, and no
+    charge for rounding.
+
+    Here V is a proposal that stays or fills (`stay_or_fill`): I words stay, F is the row that the
+    others share, and P that of the one that is kept partially. Everything is `(n, rows)`: symbol
+    first, one column per stream. Where nothing else is safe, or there is one symbol to release, the
+    column's release is constant.
 
     `ratio` is e to the power of what a release leaks at most, for every exact belief in doubt;
     `constant` is the symbol of a column that releases nothing else, or -1.
+
+    Source: symbol sampling specification, sections 2 to 5.
     """
 
     belief: Floats
@@ -105,7 +104,7 @@ class IntegerLaw:
         return cls(belief, proposal, bound, total, *rows, mean, ratio, constant)
 
     def weights(self, symbols: Integers) -> Words:
-        """W(y|x) over y, for the one x of each column; 0, for 2^64, where it is constant."""
+        """Return W(y|x) over y, for the one x of each column; 0, for 2^64, where it is constant."""
         columns = np.arange(len(symbols))
         weights = self.repair + self._moved(symbols)
         weights[symbols, columns] += self.own[symbols, columns]
@@ -114,7 +113,7 @@ class IntegerLaw:
         return weights
 
     def probabilities(self, symbols: Integers) -> Floats:
-        """W(y|x) / 2^64 over y, for the one x of each column."""
+        """Return W(y|x) / 2^64 over y, for the one x of each column."""
         probabilities = self.weights(symbols).astype(np.float64) / WORDS
         is_constant = np.flatnonzero(self.constant >= 0)
         probabilities[self.constant[is_constant], is_constant] = 1.0
@@ -132,7 +131,7 @@ class IntegerLaw:
         return np.where(self.constant >= 0, self.constant, drawn)
 
     def likelihood(self, released: Integers) -> Floats:
-        """W(y|x) over x, as doubles, for the one y of each column."""
+        """Return W(y|x) over x, as doubles, for the one y of each column."""
         columns, proposal = np.arange(len(released)), self.proposal
         moved = np.where(proposal.own < 1.0, self.fill[released, columns], np.uint64(0))
         moved = np.where(proposal.partial, self.partial[released, columns], moved)
@@ -141,15 +140,15 @@ class IntegerLaw:
         return np.where(self.constant >= 0, 1.0, words.astype(np.float64))
 
     def posterior(self, released: Integers) -> Floats:
-        """P(x | y and everything released before), paper equation 13 (correction step)."""
+        """Return P(x | y and everything released before), paper equation 13 (correction step)."""
         return normalised(self.belief * self.likelihood(released))
 
     def report(self, released: Integers) -> Floats:
-        """beta(x) + [1(x = y) - q(x)] 2^64 / G: what a release says of each x, without beta.
+        """Report beta(x) + [1(x = y) - q(x)] 2^64 / G, which does not lean on beta.
 
-        Its mean given the truth t is beta(x) + (V(x|t) - v(x)) / G, whatever led to t: that is
-        1(x = t) for every x that the proposal keeps, and moves no other symbol to. A posterior's
-        mean is 1(x = t) only on average over a belief that is right.
+        Its mean given the truth t is beta(x) + (V(x|t) - v(x)) / G, whatever led to t: that is 1(x
+        = t) for every x that the proposal keeps, and moves no other symbol to. A posterior's mean
+        is 1(x = t) only on average over a belief that is right.
         """
         columns, total = np.arange(len(released)), self.total.astype(np.float64)
         surplus = -(self.repair.astype(np.float64) + self.mean) / total
@@ -158,12 +157,12 @@ class IntegerLaw:
 
     @cached_property
     def charge(self) -> Integers:
-        """Units that cover the leakage of the release relative to every belief in doubt."""
+        """Return units that cover the leakage of the release relative to every belief in doubt."""
         return np.minimum(charge_of_ratio(self.ratio), self.bound.charge)
 
     @cached_property
     def leakage(self) -> Floats:
-        """IIL of the step in nats, relative to the belief as it stands; for people."""
+        """Return the leakage of the step in nats, relative to the belief as it stands."""
         proposal, support = self.proposal, self.proposal.support
         stays = proposal.own == 1.0
         most = _kept(proposal, self.own, self.fill, self.partial)
@@ -180,7 +179,7 @@ class IntegerLaw:
         return np.where(self.constant >= 0, 0.0, worst)
 
     def _moved(self, symbols: Integers) -> Words:
-        """The words that move each column's x to y: those of the row that it shares, or none."""
+        """Return the words of the row that each column's x shares, or none."""
         columns, proposal = np.arange(len(symbols)), self.proposal
         moves = proposal.own[symbols, columns] < 1.0
         moved = np.where(moves, self.fill, np.uint64(0))
@@ -188,7 +187,7 @@ class IntegerLaw:
 
 
 def _largest(proposal: StayOrFill) -> Floats:
-    """kappa(y), or more."""
+    """Return kappa(y), or more."""
     into = np.where(proposal.partial, proposal.partial_fill, proposal.fill)
     stays = proposal.own + np.where(proposal.own < 1.0, into, 0.0)
     largest: Floats = np.maximum(np.maximum(stays, proposal.fill), proposal.partial_fill)
@@ -196,7 +195,7 @@ def _largest(proposal: StayOrFill) -> Floats:
 
 
 def _spread(belief: Floats, proposal: StayOrFill) -> Floats:
-    """b(y)."""
+    """Return b(y)."""
     moved = belief * (1.0 - proposal.own)
     from_others = ordered_sum(np.where(proposal.partial, 0.0, moved))
     from_partial = ordered_sum(np.where(proposal.partial, moved, 0.0))
@@ -205,7 +204,7 @@ def _spread(belief: Floats, proposal: StayOrFill) -> Floats:
 
 
 def _rows(proposal: StayOrFill, total: Words, top: Integers) -> tuple[Words, Words, Words]:
-    """I, F and P."""
+    """Return I, F and P."""
     nothing, moves = np.uint64(0), proposal.own < 1.0
     share = (proposal.own * total.astype(np.float64)).astype(np.uint64)
     kept = np.where(moves, nothing, total)
@@ -216,7 +215,7 @@ def _rows(proposal: StayOrFill, total: Words, top: Integers) -> tuple[Words, Wor
 
 
 def _mean(belief: Floats, proposal: StayOrFill, own: Words, fill: Words, partial: Words) -> Floats:
-    """v(y)."""
+    """Return v(y)."""
     moves = (proposal.own < 1.0) & ~proposal.partial
     others = ordered_sum(np.where(moves, belief, 0.0))
     kept_partially = ordered_sum(np.where(proposal.partial, belief, 0.0))
@@ -225,13 +224,13 @@ def _mean(belief: Floats, proposal: StayOrFill, own: Words, fill: Words, partial
 
 
 def _kept(proposal: StayOrFill, own: Words, fill: Words, partial: Words) -> Words:
-    """V(y|y)."""
+    """Return V(y|y)."""
     moved = np.where(proposal.own < 1.0, fill, np.uint64(0))
     return np.asarray(own + np.where(proposal.partial, partial, moved))
 
 
 def _shares(row: Floats, available: Words, top: Integers) -> Words:
-    """The row in whole words, rounded down; the column's top takes what is left of `available`."""
+    """Return the row in whole words, rounded down; the top takes what is left of `available`."""
     columns = np.arange(len(top))
     parts = np.floor(row * available.astype(np.float64) * PART_DOWN)
     parts[top, columns] = 0.0

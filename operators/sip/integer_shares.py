@@ -27,56 +27,48 @@ from fugu.operators.sip.privacy_bound import PART_DOWN
 
 
 class Shares(Protocol):
-    """V(y|x); everything is `(n, rows)` unless said."""
+    """Share out words V(y|x); everything is `(n, rows)` unless said."""
 
     def expected(self, belief: Floats) -> Floats:
-        """v(y) = sum over x of belief(x) V(y|x), added in the order of x."""
-        ...
+        """Return v(y) = sum over x of belief(x) V(y|x), added in the order of x."""
 
     def largest(self) -> Words:
-        """max over all x of V(y|x)."""
-        ...
+        """Return max over all x of V(y|x)."""
 
     def smallest(self) -> Words:
-        """min over all x of V(y|x)."""
-        ...
+        """Return min over all x of V(y|x)."""
 
     def row(self, symbols: Integers) -> Words:
-        """V(y|x) over y, for the one x of each column."""
-        ...
+        """Return V(y|x) over y, for the one x of each column."""
 
     def column(self, released: Integers) -> Words:
-        """V(y|x) over x, for the one y of each column."""
-        ...
+        """Return V(y|x) over x, for the one y of each column."""
 
     def drawn(self, symbols: Integers, words: Words) -> Integers:
-        """The y that a word below G falls to, for the one x of each column; any y for others."""
-        ...
+        """Return the y that a word below G falls to, for the one x of each column."""
 
 
 @dataclass(frozen=True, eq=False)
-class FewShares:
-    """x gives `words[slot, x]` to `targets[slot, x]`; no two slots with words have one target."""
+class FewShares(Shares):
+    """Give `words[slot, x]` to `targets[slot, x]`; no two slots with words have one target."""
 
     targets: Integers
     words: Words
 
     @classmethod
     def of(cls, targets: Integers, weights: Floats, total: Words) -> "FewShares":
-        """From the weights of each x, `(slots, n, rows)`, whose sums are about 1."""
+        """Share out by the weights of each x, `(slots, n, rows)`, whose sums are about 1."""
         if len(weights) == 1:
             return cls(targets, np.broadcast_to(total, weights.shape))
         return cls(targets, shared_out(weights, total))
 
     def expected(self, belief: Floats) -> Floats:
-        """v(y), slot after slot."""
         total = np.zeros(belief.shape)
         for targets, words in zip(self.targets, self.words, strict=True):
             total = total + added(targets, belief * words)
         return total
 
     def largest(self) -> Words:
-        """The most words that arrive from one x."""
         most = np.zeros(self.targets.shape[1:], dtype=np.uint64)
         columns = self._columns
         for targets, words in zip(self.targets, self.words, strict=True):
@@ -84,7 +76,6 @@ class FewShares:
         return most
 
     def smallest(self) -> Words:
-        """0 unless every x sends words to y."""
         least = np.full(self.targets.shape[1:], 2**64 - 1, dtype=np.uint64)
         senders = np.zeros(least.shape)
         for targets, words in zip(self.targets, self.words, strict=True):
@@ -94,7 +85,6 @@ class FewShares:
         return np.where(senders == len(least), least, np.uint64(0))
 
     def row(self, symbols: Integers) -> Words:
-        """V(y|x) over y."""
         columns = np.arange(len(symbols))
         row = np.zeros(self.targets.shape[1:], dtype=np.uint64)
         for targets, words in zip(self.targets, self.words, strict=True):
@@ -102,14 +92,12 @@ class FewShares:
         return row
 
     def column(self, released: Integers) -> Words:
-        """V(y|x) over x."""
         column = np.zeros(self.targets.shape[1:], dtype=np.uint64)
         for targets, words in zip(self.targets, self.words, strict=True):
             column += np.where(targets == released, words, np.uint64(0))
         return column
 
     def drawn(self, symbols: Integers, words: Words) -> Integers:
-        """Slot after slot."""
         columns = np.arange(len(symbols))
         reached = np.cumsum(self.words[:, symbols, columns], axis=0, dtype=np.uint64)
         slot = np.minimum((reached <= words).sum(axis=0), len(reached) - 1)
@@ -122,46 +110,40 @@ class FewShares:
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixShares:
-    """x gives `words[x, y]` to y."""
+class MatrixShares(Shares):
+    """Give `words[x, y]` of x to y."""
 
     words: Words
 
     @classmethod
     def of(cls, matrix: Floats, total: Words) -> "MatrixShares":
-        """From pi(y|x) as `(n, n, rows)`, x first."""
+        """Share out by pi(y|x) as `(n, n, rows)`, x first."""
         by_target = np.ascontiguousarray(matrix.transpose(1, 0, 2))
         return cls(np.ascontiguousarray(shared_out(by_target, total).transpose(1, 0, 2)))
 
     def expected(self, belief: Floats) -> Floats:
-        """v(y)."""
         return ordered_sum(belief[:, None] * self.words)
 
     def largest(self) -> Words:
-        """The largest of each column."""
         return np.asarray(self.words.max(axis=0))
 
     def smallest(self) -> Words:
-        """The smallest of each column."""
         return np.asarray(self.words.min(axis=0))
 
     def row(self, symbols: Integers) -> Words:
-        """One row for each stream."""
         return np.ascontiguousarray(self.words[symbols, :, np.arange(len(symbols))].T)
 
     def column(self, released: Integers) -> Words:
-        """One column for each stream."""
         return np.ascontiguousarray(self.words[:, released, np.arange(len(released))])
 
     def drawn(self, symbols: Integers, words: Words) -> Integers:
-        """Symbol after symbol."""
         reached = np.cumsum(self.row(symbols), axis=0, dtype=np.uint64)
         drawn: Integers = np.minimum((reached <= words).sum(axis=0), len(reached) - 1)
         return drawn
 
 
 def shared_out(weights: Floats, total: Words) -> Words:
-    """How many of `total` words go to each place, `(places, n, rows)`: all of them go somewhere.
+    """Share out all of `total` words among places, by weights `(places, n, rows)`.
 
     The place of the largest weight, the first of equals, takes what the others leave.
     """
@@ -178,7 +160,7 @@ def shared_out(weights: Floats, total: Words) -> Words:
 
 
 def added(targets: Integers, values: Floats) -> Floats:
-    """Each value added to its target, in symbol order: both `(n, rows)`."""
+    """Add each value to its target, in symbol order: both `(n, rows)`."""
     symbols, rows = targets.shape
     place: Array = (targets * rows + np.arange(rows)).ravel()
     total = np.bincount(place, weights=values.ravel(), minlength=symbols * rows)

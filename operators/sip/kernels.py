@@ -1,4 +1,4 @@
-"""Which kernel proposes releases: chosen by mode, distance and how much work may be done."""
+"""Choose the kernel that proposes releases, by mode, distance and how much work may be done."""
 
 from typing import Literal, get_args
 
@@ -20,7 +20,7 @@ Search = Literal["heuristic", "linear_program"]
 def choose_kernel(
     distance: Distance, mode: Mode, search: Search, symbols: int, gain: float, growth: float
 ) -> Kernel:
-    """The kernel for an alphabet; `gain` is e^eps - 1 and `growth` is e^eps.
+    """Return the kernel for an alphabet; `gain` is e^eps - 1 and `growth` is e^eps.
 
     Raises `ValueError` naming the parameter, for choices that do not exist or exclude each other.
     """

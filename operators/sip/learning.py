@@ -1,10 +1,10 @@
-"""Chains from history: counts of what followed what, smoothed as the specification says.
+"""Learn chains from history: counts of followers, smoothed as the specification says.
 
     C[u, v] = (N(u, v) + alpha) / (N(u) + alpha n)        and P1 likewise, from first symbols
 
 which is a sparse row: N(u, v) / (N(u) + alpha n) for what was seen, and the rest spread over all n
-symbols. Of second order, a pair has a row of its own where it was followed often enough that
-what was seen outweighs what is spread, N(u, v) >= alpha n; other pairs behave as their last symbol.
+symbols. Of second order, a pair has a row of its own where it was followed often enough that what
+was seen outweighs what is spread, N(u, v) >= alpha n; other pairs behave as their last symbol.
 
 Safe are public data, and history whose release is itself accounted for. A model learned from the
 streams that it is to protect leaks them: no guarantee covers that.
@@ -36,14 +36,14 @@ Followers = Mapping[int, int]
 
 @dataclass(frozen=True)
 class Counts:
-    """`first (n,)` counts first symbols; `followers` what came after a symbol, or after two."""
+    """Count first symbols, `first (n,)`, and the `followers` of each symbol, or of each two."""
 
     first: Integers
     followers: Mapping[Memory, Followers]
 
     @classmethod
     def of(cls, streams: Integers, values: Integers, symbols: int, order: int = 1) -> "Counts":
-        """Record i says that stream `streams[i]` came to symbol `values[i]`, in order of time."""
+        """Count records: record i says that `streams[i]` came to `values[i]`, in order."""
         by_stream = np.argsort(streams, kind="stable")
         stream, value = streams[by_stream], values[by_stream]
         goes_on = stream[1:] == stream[:-1]
@@ -60,7 +60,7 @@ class Counts:
         return cls(np.bincount(first, minlength=symbols), followers)
 
     def pairs(self) -> Integers:
-        """How often v came right after u, `(n, n)`."""
+        """Return how often v came right after u, `(n, n)`."""
         n = len(self.first)
         pairs = np.zeros((n, n), dtype=np.int64)
         for symbol in range(n):
@@ -71,13 +71,13 @@ class Counts:
 
 @dataclass(frozen=True)
 class Learned:
-    """First-symbol probabilities, and for each memory what follows and what is spread."""
+    """Hold first-symbol probabilities, and for each memory what follows and what is spread."""
 
     prior: Floats
     rows: Mapping[Memory, tuple[Mapping[int, float], float]]
 
     def matrix(self) -> Floats:
-        """The rows of symbols, dense."""
+        """Return the rows of symbols, dense."""
         n = len(self.prior)
         matrix = np.zeros((n, n))
         for symbol in range(n):
@@ -87,11 +87,11 @@ class Learned:
         return matrix
 
     def dense(self) -> MarkovModel:
-        """As a matrix; of first order only."""
+        """Return the model as a matrix; of first order only."""
         return MarkovModel.smoothed(self.prior, self.matrix(), smoothing=0.0)
 
     def sparse(self) -> SparseMarkovModel | SecondOrderModel:
-        """As sparse rows, of second order if any pair has one."""
+        """Return the model as sparse rows, of second order if any pair has one."""
         prior = np.asarray(self.prior / np.sum(self.prior))
         rows = SparseRows.smoothed(self.rows.values(), len(prior), smoothing=0.0)
         pairs = [memory for memory in self.rows if len(memory) == 2]
@@ -101,7 +101,7 @@ class Learned:
 
 
 def learned(counts: Counts, alpha: float = 1.0) -> Learned:
-    """The smoothed chain, one row for each symbol in order, then those of pairs."""
+    """Return the smoothed chain, one row for each symbol in order, then those of pairs."""
     n = len(counts.first)
     rows: dict[Memory, tuple[Mapping[int, float], float]] = {}
     for symbol in range(n):
@@ -116,11 +116,12 @@ def learned(counts: Counts, alpha: float = 1.0) -> Learned:
 def learned_from_responses(
     first: Integers, pairs: Integers, epsilon: float, alpha: float = 1.0
 ) -> Learned:
-    """The chain of the truths, from `first (n,)` symbols and `pairs (n, n)` counted in releases.
+    """Estimate the chain of the truths, from `first (n,)` and `pairs (n, n)` counted in
+    releases.
 
     Every release is a generalized randomized response: the truth with probability p, any other
-    symbol with q each. So the counts of releases are those of truths seen through G = (p - q) I +
-    q 11^T, on both sides of a pair, which is undone: J_x = G^-T J_y G^-1. What comes out below 0 is
+    symbol with q each. So the counts of releases are those of truths seen through G = (p - q) I + q
+    11^T, on both sides of a pair, which is undone: J_x = G^-T J_y G^-1. What comes out below 0 is
     set to 0, and `alpha / n^2` is added to each pair. A function of releases, hence free.
     """
     if alpha <= 0.0:
@@ -144,7 +145,7 @@ def _row(followers: Followers, smoothing: float) -> tuple[Mapping[int, float], f
 
 
 def _undone(counts: Floats, epsilon: float) -> Floats:
-    """G^-1 along the first axis: (I - q 11^T) / (p - q), since the rows of G sum to 1."""
+    """Apply G^-1 along the first axis: (I - q 11^T) / (p - q), since the rows of G sum to 1."""
     growth = exact_exp(epsilon)
     scale = growth + len(counts) - 1.0
     return np.asarray((counts * scale - ordered_sum(counts)) / (growth - 1.0))

@@ -1,26 +1,4 @@
-"""The best proposal there is, found by a linear program: for small alphabets and any distance.
-
-Every eps-private law is a = e^-eps q + (1 - e^-eps) G with G row-stochastic, q = beta G and
-G(x,y) <= (e^eps + 1) q(y). So the cheapest law is the proposal G that minimises
-
-    sum_x beta(x) sum_y [ e^-eps q(y) + (1 - e^-eps) G(x,y) ] D(x,y)
-
-under these linear constraints, with n^2 + n variables. What the solver returns is repaired like
-any proposal, with the exact belief: its slack costs accuracy, never privacy. The heuristic kernel
-of the same distance stays a candidate, so that the law is never worse than the heuristic's, also
-where the solver gives up.
-
-Replay needs the same bytes again, and a solver promises no bits. Three things stand in for that:
-the program is solved for a belief rounded to multiples of 1/1024, so that its data are a few
-integers; the solution is rounded to multiples of 2^-20 whose rows add up to 1 exactly, so that the
-last bits of the solver do not show; and the versions of SciPy, system and processor are part of
-the law digest, so that a pipeline that comes back elsewhere is refused instead of releasing other
-bytes. What remains: among several optima, or next to a border of the rounding, the same version
-must choose alike. HiGHS is deterministic (one thread, dual simplex, no time limit), but a SciPy
-that was built differently under the same version is outside of what can be checked here.
-
-Source: SIP specification section 3.4; the equivalent form above is from sections 2 and 3.
-"""
+"""The proposal kernel for small alphabets and any distance."""
 
 import platform
 from collections.abc import Callable
@@ -47,10 +25,34 @@ _REMEMBERED = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class LinearProgramKernel:
-    """The kernel's constants: D and n, the other candidate, `gain` = e^eps - 1, `growth` = e^eps.
+class LinearProgramKernel(Kernel):
+    """Propose the best law there is, found by a linear program.
+
+    Constants: D and n, the other candidate, `gain` = e^eps - 1, `growth` = e^eps.
+
+    Every eps-private law is a = e^-eps q + (1 - e^-eps) G with G row-stochastic, q = beta G and
+    G(x,y) <= (e^eps + 1) q(y). So the cheapest law is the proposal G that minimises
+
+        sum_x beta(x) sum_y [ e^-eps q(y) + (1 - e^-eps) G(x,y) ] D(x,y)
+
+    under these linear constraints, with n^2 + n variables. What the solver returns is repaired like
+    any proposal, with the exact belief: its slack costs accuracy, never privacy. The heuristic
+    kernel of the same distance stays a candidate, so that the law is never worse than the
+    heuristic's, also where the solver gives up.
+
+    Replay needs the same bytes again, and a solver promises no bits. Three things stand in for
+    that: the program is solved for a belief rounded to multiples of 1/1024, so that its data are a
+    few integers; the solution is rounded to multiples of 2^-20 whose rows add up to 1 exactly, so
+    that the last bits of the solver do not show; and the versions of SciPy, system and processor
+    are part of the law digest, so that a pipeline that comes back elsewhere is refused instead of
+    releasing other bytes. What remains: among several optima, or next to a border of the rounding,
+    the same version must choose alike. HiGHS is deterministic (one thread, dual simplex, no time
+    limit), but a SciPy that was built differently under the same version is outside of what can be
+    checked here.
 
     Raises `ValueError` for more than 32 symbols, or where SciPy is not installed.
+
+    Source: SIP specification section 3.4; the equivalent form above is from sections 2 and 3.
     """
 
     distance: Distance
@@ -68,12 +70,11 @@ class LinearProgramKernel:
         solver_version()
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """Its name and version, the distance, and everything that its bits depend on."""
+        """Return name, version and distance, and everything that its bits depend on."""
         place = (solver_version(), platform.system(), platform.machine())
         return ("linear_program", 1, *place, *self.distance.identity(), *self.heuristic.identity())
 
     def propose(self, belief: Floats) -> ExplicitKernel:
-        """The cheaper of solution and heuristic for each column of `belief`."""
         count = np.floor(belief * _BELIEF_GRID + 0.5).astype(np.int64)
         keys = np.ascontiguousarray(count.T)
         solved = ExplicitKernel.stacked(
@@ -101,7 +102,7 @@ class LinearProgramKernel:
 
     @cached_property
     def _solution(self) -> Callable[[bytes], Floats]:
-        """Remembered by the rounded belief: a function of it, so forgetting changes nothing."""
+        """Remember solutions by the rounded belief, of which they are a function."""
         return lru_cache(_REMEMBERED)(self._solved)
 
     def _solved(self, content: bytes) -> Floats:
@@ -111,13 +112,13 @@ class LinearProgramKernel:
 
 
 def solved_proposal(belief: Floats, table: Floats, growth: float) -> Floats | None:
-    """The cheapest G(x,y) for costs `table` (x, y), rounded; None where the solver gives up."""
+    """Return the cheapest G(x,y) for costs `table`, rounded; None where there is no solution."""
     solution = _minimum(belief, table, growth)
     return None if solution is None else _rounded(solution)
 
 
 def _minimum(belief: Floats, table: Floats, growth: float) -> Floats | None:
-    """G(x,y) as the solver leaves it."""
+    """Return G(x,y) as the solver leaves it."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
 
@@ -145,7 +146,7 @@ def _minimum(belief: Floats, table: Floats, growth: float) -> Floats | None:
 
 
 def solver_version() -> str:
-    """The installed version of SciPy, which brings HiGHS with it."""
+    """Return the installed version of SciPy, which brings HiGHS with it."""
     try:
         return version("scipy")
     except PackageNotFoundError:
@@ -155,7 +156,7 @@ def solver_version() -> str:
 
 
 def _rounded(kernel: Floats) -> Floats:
-    """Multiples of 2^-20 with rows of exactly 1: the largest entry takes what rounding left."""
+    """Round to multiples of 2^-20; the largest entry makes the sum of its row exactly 1."""
     positive = np.maximum(kernel, 0.0)
     share = positive / np.cumsum(positive, axis=1)[:, -1:]
     units: Integers = np.floor(share * _KERNEL_GRID + 0.5).astype(np.int64)

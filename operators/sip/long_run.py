@@ -1,5 +1,6 @@
-"""What a model says before any data are seen: how it behaves in the long run, and what CRR makes
-of it. For people who judge a model; nothing here is on the way of a release.
+"""Judge a model before any data are seen: its long run, and what CRR makes of it.
+
+Nothing here is on the way of a release.
 
 >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.3, 0.7]], smoothing=0.0)
 >>> law = stationary(model)
@@ -28,7 +29,7 @@ _MOST_STEPS = 20_000
 
 
 def stationary(model: Chain) -> Floats:
-    """The share of time in each state, as far as it is reached within 20,000 steps."""
+    """Return the share of time in each state, as far as it is reached within 20,000 steps."""
     law = model.start[:, None]
     for _ in range(_MOST_STEPS):
         before, law = law, model.skip(law)
@@ -38,7 +39,7 @@ def stationary(model: Chain) -> Floats:
 
 
 def rows_of(model: Model) -> SparseRows:
-    """P(next symbol given the state), one row per state."""
+    """Return P(next symbol given the state), one row per state."""
     if not isinstance(model, MarkovModel):
         return model.rows
     n = model.symbols
@@ -48,8 +49,8 @@ def rows_of(model: Model) -> SparseRows:
 
 
 def entropy_rate(model: Model, law: Floats) -> float:
-    """Nats per record that are new to somebody who knows the state: sum over states of law times
-    the entropy of what follows."""
+    """Return the nats per record that are new to somebody who knows the state: the sum over states
+    of law times the entropy of what follows."""
     rows = rows_of(model)
     unlisted = rows.symbols - np.diff(rows.starts)
     spread = rows.restart / rows.symbols
@@ -59,7 +60,7 @@ def entropy_rate(model: Model, law: Floats) -> float:
 
 
 def strongest(model: Model, law: Floats, most: int) -> list[tuple[int, int, float, float]]:
-    """(state, next symbol, its probability, share of all records) of the most frequent moves."""
+    """Return (state, next symbol, its probability, share of records) of frequent moves."""
     rows = rows_of(model)
     shares = law[rows.sources] * rows.probabilities
     chosen = np.argsort(-shares, kind="stable")[:most]
@@ -71,7 +72,7 @@ def strongest(model: Model, law: Floats, most: int) -> list[tuple[int, int, floa
 
 @dataclass(frozen=True)
 class LongRun:
-    """Means over all simulated releases but those of the first quarter, and how many they are."""
+    """Hold means over all simulated releases but those of the first quarter, and their number."""
 
     accuracy: float
     nats_per_release: float
@@ -79,7 +80,7 @@ class LongRun:
 
 
 def simulate(mechanism: ConditionalRandomizedResponse, streams: int, steps: int) -> LongRun:
-    """Streams drawn from the model, released by the mechanism, with a fixed seed.
+    """Draw streams from the model and release them by the mechanism, with a fixed seed.
 
     The accuracy is the mean confidence, which is exact given the releases.
     """
@@ -113,6 +114,6 @@ def _drawn(law: Floats, uniforms: Floats) -> Integers:
 
 
 def _surprise(probabilities: Floats) -> Floats:
-    """-p ln p, nothing for 0."""
+    """Return -p ln p, and 0 for 0."""
     some = np.where(probabilities > 0.0, probabilities, 1.0)
     return np.asarray(-some * np.log(some))

@@ -1,15 +1,4 @@
-"""What is publicly assumed about a stream of symbols: a first-order Markov chain.
-
-The guarantee of a SIP mechanism is relative to this model, so it is smoothed to be strictly
-positive (otherwise a single impossible observation would never be forgotten) and then frozen.
-
->>> model = MarkovModel.smoothed([0.5, 0.5], [[1.0, 0.0], [0.2, 0.8]], smoothing=0.01)
->>> model.symbols, model.transition[0].tolist()
-(2, [0.995, 0.005])
-
-Source: SIP specification sections 1, 4 and 5; paper section II-B, equation 13. Arithmetic: sums
-over symbols are written out in symbol order, so one row alone and in a batch has the same bits.
-"""
+"""A first-order Markov chain of symbols."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,10 +20,22 @@ _FEW_COLUMNS = 64
 
 @dataclass(frozen=True, eq=False)
 class MarkovModel(FirstOrder):
-    """Strictly positive first-symbol probabilities `(n,)` and transition matrix `(n, n)`.
+    """Hold a first-order Markov chain, publicly assumed about a stream of symbols.
+
+    `prior (n,)` and `transition (n, n)` are strictly positive.
+
+    The guarantee of a SIP mechanism is relative to this model, so it is smoothed to be strictly
+    positive (otherwise a single impossible observation would never be forgotten) and then frozen.
 
     `transition[u, v]` is P(next = v given now = u). Both are copied. Raises `ValueError` naming the
     row that is not a probability distribution.
+
+    >>> model = MarkovModel.smoothed([0.5, 0.5], [[1.0, 0.0], [0.2, 0.8]], smoothing=0.01)
+    >>> model.symbols, model.transition[0].tolist()
+    (2, [0.995, 0.005])
+
+    Source: SIP specification sections 1, 4 and 5; paper section II-B, equation 13. Arithmetic: sums
+    over symbols are written out in symbol order, so one row alone and in a batch has the same bits.
     """
 
     prior: Floats
@@ -85,7 +86,7 @@ class MarkovModel(FirstOrder):
         return self.predict(belief)
 
     def predict(self, posterior: Floats) -> Floats:
-        """P(next symbol) from P(current symbol), both `(n, rows)`."""
+        """Return P(next symbol) from P(current symbol), both `(n, rows)`."""
         predicted = np.zeros_like(posterior)
         for symbol in range(self.symbols):
             predicted = predicted + posterior[symbol] * self.transition[symbol][:, None]
@@ -97,16 +98,14 @@ class MarkovModel(FirstOrder):
 
     @property
     def roundings(self) -> int:
-        """A prediction adds n products."""
+        """Return n: a prediction adds n products."""
         return self.symbols
 
     @cached_property
     def excess(self) -> float:
-        """Of the prior and all rows."""
         return max(excess(self.prior), *map(excess, self.transition))
 
     def identity(self) -> tuple[bytes, ...]:
-        """Prior and transition matrix."""
         return self.prior.astype("<f8").tobytes(), self.transition.astype("<f8").tobytes()
 
 
@@ -116,7 +115,7 @@ def normalised(columns: Floats) -> Floats:
 
 
 def excess(probabilities: Floats) -> float:
-    """|sum - 1|, added exactly and rounded once."""
+    """Return |sum - 1|, added exactly and rounded once."""
     return abs(fsum([*probabilities.tolist(), -1.0]))
 
 
@@ -134,7 +133,7 @@ def ordered_sum(columns: Floats) -> Floats:
 def smoothed_row(
     name: str, probabilities: Sequence[float] | Floats, smoothing: float
 ) -> list[float]:
-    """The probabilities, normalised and mixed with uniform ones; `name` is for errors."""
+    """Return the probabilities, normalised and mixed with uniform ones; `name` is for errors."""
     values = [float(value) for value in probabilities]
     check_entries(name, values)
     total = fsum(values)

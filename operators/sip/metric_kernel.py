@@ -1,13 +1,4 @@
-"""The proposal kernel for symbols that are points: neighbourhoods of enough mass share a symbol.
-
-The belief is split again and again along its widest axis, at its median (where the lighter half is
-heaviest), as long as both halves keep theta / (e^eps + 1). Each part goes to the symbol nearest its
-coordinate-wise median. Of theta = 1, 0.6, 0.3 and no split at all (the constant output), the
-cheapest after the repair wins, an earlier one within 1e-12.
-
-Utility only: whatever is chosen, `ReleaseLaw.repaired` makes it private. Source: SIP specification
-section 3.3. One stream at a time, O(n log n) per level; beliefs seen lately are remembered.
-"""
+"""The proposal kernel for symbols that are points."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -19,6 +10,7 @@ import numpy as np
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.assignment import Assignment
 from fugu.operators.sip.distances import Points
+from fugu.operators.sip.proposal import Kernel
 
 TIE = 1e-12
 _SHARES = (inf, 1.0, 0.6, 0.3)
@@ -26,19 +18,29 @@ _REMEMBERED_NUMBERS = 2**22
 
 
 @dataclass(frozen=True, eq=False)
-class MetricKernel:
-    """The kernel's constants: where symbols are, `gain` = e^eps - 1 and `growth` = e^eps."""
+class MetricKernel(Kernel):
+    """Propose for symbols that are points: neighbourhoods of enough mass share a symbol.
+
+    Constants: where symbols are, `gain` = e^eps - 1 and `growth` = e^eps.
+
+    The belief is split again and again along its widest axis, at its median (where the lighter half
+    is heaviest), as long as both halves keep theta / (e^eps + 1). Each part goes to the symbol
+    nearest its coordinate-wise median. Of theta = 1, 0.6, 0.3 and no split at all (the constant
+    output), the cheapest after the repair wins, an earlier one within 1e-12.
+
+    Utility only: whatever is chosen, `ReleaseLaw.repaired` makes it private. Source: SIP
+    specification section 3.3. One stream at a time, O(n log n) per level; beliefs seen lately are
+    remembered.
+    """
 
     points: Points
     gain: float
     growth: float
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """Its name and version, and where the symbols are."""
         return ("metric", 1, *self.points.identity())
 
     def propose(self, belief: Floats) -> Assignment:
-        """The cheapest candidate for each column of `belief`."""
         targets = np.empty(belief.shape, dtype=np.int64)
         for row, column in enumerate(np.ascontiguousarray(belief.T)):
             targets[:, row] = self._remembered(column.tobytes())
@@ -61,7 +63,7 @@ class MetricKernel:
         return self._targets(belief, best)
 
     def _cost(self, parts: Iterable["_Part"]) -> float:
-        """The expected distance after the repair."""
+        """Return the expected distance after the repair."""
         marginal: dict[int, float] = {}
         apart: dict[int, float] = {}
         cost, total = 0.0, self.gain
@@ -77,7 +79,7 @@ class MetricKernel:
         return cost / total
 
     def _targets(self, belief: Floats, parts: Iterable["_Part"]) -> Integers:
-        """Which symbol each one goes to; those of belief zero go to the nearest of them."""
+        """Send each symbol to its representative; those of belief zero go to the nearest one."""
         targets = np.zeros(len(belief), dtype=np.int64)
         impossible = belief == 0.0
         least = np.where(impossible, inf, 0.0)
@@ -93,14 +95,14 @@ class MetricKernel:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Some of the symbols that are possible, in ascending order."""
+    """Hold some of the symbols that are possible, in ascending order."""
 
     points: Points
     belief: Floats
     members: Integers
 
     def parts(self, threshold: float) -> Iterator["_Part"]:
-        """The parts that it falls into while both halves keep the threshold."""
+        """Yield the parts that it falls into while both halves keep the threshold."""
         waiting = [self]
         while waiting:
             part = waiting.pop()
@@ -111,12 +113,12 @@ class _Part:
 
     @cached_property
     def mass(self) -> float:
-        """What is believed of all members together."""
+        """Return what is believed of all members together."""
         return _sum(self.belief[self.members])
 
     @cached_property
     def lighter(self) -> float:
-        """The mass of the lighter half."""
+        """Return the mass of the lighter half."""
         _, balance = self._widest
         return float(balance.max())
 
@@ -130,7 +132,7 @@ class _Part:
 
     @cached_property
     def representative(self) -> int:
-        """The symbol nearest the coordinate-wise median."""
+        """Return the symbol nearest the coordinate-wise median."""
         median = np.empty(self.points.coordinates.shape[1])
         for axis in range(len(median)):
             ordered, reached = self._along(axis)
@@ -139,29 +141,29 @@ class _Part:
         return int(np.argmin(self.points.to(median)))
 
     def distances(self) -> Floats:
-        """How far every symbol is from the representative."""
+        """Return how far every symbol is from the representative."""
         return self.points.to(self.points.coordinates[self.representative])
 
     @cached_property
     def costs(self) -> tuple[float, float]:
-        """How far members move to the representative, and how far from it the truth is at all."""
+        """Return how far members move to the representative, and the truth from it."""
         weighted = self.belief * self.distances()
         return _sum(weighted[self.members]), _sum(weighted)
 
     @cached_property
     def _widest(self) -> tuple[Integers, Floats]:
-        """Members along the widest axis, and the mass of the lighter side of a cut behind each."""
+        """Return members along the widest axis, and the lighter mass of a cut behind each."""
         placed = self.points.coordinates[self.members]
         ordered, reached = self._along(int(np.argmax(placed.max(axis=0) - placed.min(axis=0))))
         return ordered, np.minimum(reached, reached[-1] - reached)
 
     def _along(self, axis: int) -> tuple[Integers, Floats]:
-        """Members in the order of an axis, and the running sum of what is believed of them."""
+        """Return members in the order of an axis, and the running sum of their belief."""
         order = np.argsort(self.points.coordinates[self.members, axis], kind="stable")
         ordered = self.members[order]
         return ordered, np.cumsum(self.belief[ordered])
 
 
 def _sum(numbers: Floats) -> float:
-    """One addition after the other."""
+    """Add one number after the other."""
     return float(np.cumsum(numbers)[-1])

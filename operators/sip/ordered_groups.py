@@ -19,8 +19,9 @@ from fugu.operators.sip.running_sums import RunningSums, at
 
 
 def grouped(sums: RunningSums, gain: float, growth: float, shares: Sequence[float]) -> Integers:
-    """The target of every symbol, `(n, candidates, rows)`: for each tau = share / (e^eps + 1)
-    everybody in their group, and then for each of them everybody at the nearest representative."""
+    """Return the target of every symbol, `(n, candidates, rows)`: for each tau = share / (e^eps +
+    1) everybody in their group, and then for each of them everybody at the nearest representative.
+    """
     symbols, rows = sums.belief.shape
     every = np.tile(np.arange(rows), len(shares))
     many = RunningSums(sums.belief[:, every])
@@ -47,8 +48,8 @@ def grouped(sums: RunningSums, gain: float, growth: float, shares: Sequence[floa
 
 
 def median_level(below: Floats, share: Floats, gain: float, growth: float) -> Floats:
-    """Where the running sum of the belief passes the best representative of what is between the
-    levels `below` and `below + share`.
+    """Return where the running sum of the belief passes the best representative of what is between
+    the levels `below` and `below + share`.
 
     It is the median of (1 - e^-eps) times that and e^-eps share times the whole belief.
     """
@@ -60,7 +61,7 @@ def median_level(below: Floats, share: Floats, gain: float, growth: float) -> Fl
 
 
 def _ends(belief: Floats, large: Mask, threshold: Floats) -> tuple[Integers, Mask]:
-    """The last symbol of the group that each symbol would begin, and which ones begin one."""
+    """Return the last symbol of the group that each symbol would begin, and which begin one."""
     symbols, columns = belief.shape
     small = RunningSums(np.where(large, 0.0, belief))
     ends = small.first_reaching(small.mass[:-1] + threshold)
@@ -80,7 +81,7 @@ def _ends(belief: Floats, large: Mask, threshold: Floats) -> tuple[Integers, Mas
 
 
 def nearest(marked: Mask) -> Integers:
-    """The nearest marked symbol, the lower one of two; at least one is marked."""
+    """Return the nearest marked symbol, the lower one of two; at least one is marked."""
     place = np.arange(len(marked))[:, None]
     lower = np.maximum.accumulate(np.where(marked, place, -1), axis=0)
     upper = np.minimum.accumulate(np.where(marked, place, len(marked))[::-1], axis=0)[::-1]

@@ -1,19 +1,4 @@
-"""The proposal kernel for ordered symbols, distance |x - y|: neighbours share a representative.
-
-Candidates, all repaired and costed; the first that is within 1e-12 of the cheapest wins:
-
-1. contiguous clusters of equal mass 1/K, the symbols at their borders split between neighbours;
-2. symbols of at least tau keep themselves, smaller neighbours are grouped from left to right;
-3. the k most likely symbols, everybody else goes to the nearest of them;
-4. every symbol keeps itself.
-
-A cluster or group w has the median of (1 - e^-eps) w + e^-eps |w| belief as its representative: it
-is released for others, too. Only the candidate that wins is written out; what one costs is told by
-running sums, so that a stream takes O(n log n), and all streams are done at once.
-
-Utility only: whatever is chosen, an integer law makes it private. Source: SIP specification section
-3.2. All arrays are `(n, rows)`.
-"""
+"""The proposal kernel for ordered symbols."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +10,7 @@ from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.assignment import Assignment
 from fugu.operators.sip.markov_model import ordered_sum
 from fugu.operators.sip.ordered_groups import grouped, median_level, nearest
-from fugu.operators.sip.proposal import Mask
+from fugu.operators.sip.proposal import Kernel, Mask
 from fugu.operators.sip.release_law import ReleaseLaw
 from fugu.operators.sip.running_sums import RunningSums, at
 
@@ -39,18 +24,33 @@ _LARGEST_TABLE = 2**18
 
 
 @dataclass(frozen=True)
-class OrderedKernel:
-    """The kernel's constants: `gain` = e^eps - 1 and `growth` = e^eps."""
+class OrderedKernel(Kernel):
+    """Propose for ordered symbols, distance |x - y|: neighbours share a representative.
+
+    Constants: `gain` = e^eps - 1 and `growth` = e^eps.
+
+    Candidates, all repaired and costed; the first that is within 1e-12 of the cheapest wins:
+
+    1. contiguous clusters of equal mass 1/K, the symbols at their borders split between neighbours;
+    2. symbols of at least tau keep themselves, smaller neighbours are grouped from left to right;
+    3. the k most likely symbols, everybody else goes to the nearest of them;
+    4. every symbol keeps itself.
+
+    A cluster or group w has the median of (1 - e^-eps) w + e^-eps |w| belief as its representative:
+    it is released for others, too. Only the candidate that wins is written out; what one costs is
+    told by running sums, so that a stream takes O(n log n), and all streams are done at once.
+
+    Utility only: whatever is chosen, an integer law makes it private. Source: SIP specification
+    section 3.2. All arrays are `(n, rows)`.
+    """
 
     gain: float
     growth: float
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """Its name and version."""
         return ("ordered", 2)
 
     def propose(self, belief: Floats) -> Assignment:
-        """The cheapest candidate for each column of `belief`; a few columns at a time."""
         symbols, rows = belief.shape
         if rows == 0:
             return _only(np.zeros(belief.shape, dtype=np.int64))
@@ -95,7 +95,7 @@ class OrderedKernel:
         return Assignment(targets, weights)
 
     def _costs_of_clusters(self, sums: RunningSums) -> Floats:
-        """Candidate 1, with 1, 2, ... clusters: `(number of the cluster, clusters, rows)`."""
+        """Cost candidate 1, with 1, 2, ... clusters: `(number of the cluster, clusters, rows)`."""
         most, rows = self._most_clusters, sums.belief.shape[1]
         if len(sums.belief) < most:
             counts = np.repeat(np.arange(1, most + 1), rows)
@@ -120,7 +120,7 @@ class OrderedKernel:
         return self._cost(sums, to, end - begin, largest, np.where(there, moved, 0.0), is_last)
 
     def _costs_of_likely(self, sums: RunningSums, likely: Integers) -> Floats:
-        """Candidate 3, with the first 1, 2, ... of `likely`: `(place, how many, rows)`."""
+        """Cost candidate 3, with the first 1, 2, ... of `likely`: `(place, how many, rows)`."""
         symbols, most = len(sums.belief), len(likely)
         by_place = np.argsort(likely, axis=0)
         to = at(likely, by_place)[:, None] + np.zeros((1, most, 1), dtype=np.int64)
@@ -134,7 +134,7 @@ class OrderedKernel:
         return self._cost(sums, to, sums.between(begin, end), 1.0, moved, kept)
 
     def _costs_written_out(self, sums: RunningSums, proposals: Assignment) -> Floats:
-        """Of several candidates, each for all rows: where that takes no longer."""
+        """Cost several candidates for all rows, where writing them out takes no longer."""
         symbols, rows = sums.belief.shape
         every = np.tile(np.arange(rows), proposals.targets.shape[2] // rows)
         law = ReleaseLaw.repaired(sums.belief[:, every], proposals, self.gain, self.growth)
@@ -145,7 +145,7 @@ class OrderedKernel:
         return np.asarray(cost.reshape(-1, rows))
 
     def _cost_of_all(self, sums: RunningSums) -> Floats:
-        """Candidate 4."""
+        """Cost candidate 4."""
         place = np.broadcast_to(np.arange(len(sums.belief))[:, None], sums.belief.shape)
         return self._cost(sums, place, sums.belief, 1.0, np.zeros(1), place >= 0)
 
@@ -158,7 +158,7 @@ class OrderedKernel:
         moved: Floats,
         used: Mask,
     ) -> Floats:
-        """The expected distance after the repair; sums are over the first axis."""
+        """Return the expected distance after the repair; sums are over the first axis."""
         mass = np.maximum(gathered, largest - self.growth * gathered)
         mass = np.where(used, mass, 0.0)
         apart = self.gain * ordered_sum(moved) + ordered_sum(mass * at(sums.spread, to))
@@ -166,7 +166,7 @@ class OrderedKernel:
         return cost
 
     def _equal_clusters(self, belief: Floats, clusters: Integers) -> Assignment:
-        """Candidate 1, with as many clusters as said for each column."""
+        """Make candidate 1, with as many clusters as said for each column."""
         sums = RunningSums(belief)
         reached, before = sums.mass[1:], sums.mass[:-1]
         representatives = sums.first_reaching(self._medians[:, clusters - 1])
@@ -193,15 +193,15 @@ class OrderedKernel:
 
     @cached_property
     def _medians(self) -> Floats:
-        """Up to which mass the representative of each cluster (first axis) out of 1, 2, ... comes;
-        after the last one, its own."""
+        """Return up to which mass the representative of each cluster (first axis) out of 1, 2, ...
+        comes; after the last one, its own."""
         clusters = np.arange(1, self._most_clusters + 1)
         number = np.minimum(np.arange(self._most_clusters)[:, None], clusters - 1)
         return median_level(number / clusters, 1.0 / clusters, self.gain, self.growth)
 
 
 def _largest_share(sums: RunningSums, begin: Floats, end: Floats) -> Floats:
-    """The largest share of a symbol that is between two levels of mass."""
+    """Return the largest share of a symbol that is between two levels of mass."""
     first, last = sums.first_reaching(begin, beyond=True), sums.first_reaching(end)
     shares = []
     for symbol in (first, last):
@@ -225,7 +225,7 @@ def _nearest_of_impossible(sums: RunningSums, to: Integers, is_first: Mask) -> M
 
 
 def _only(targets: Integers) -> Assignment:
-    """One target for each symbol, with room for as many slots as clusters need."""
+    """Give each symbol one target, with room for as many slots as clusters need."""
     weights = np.zeros((MOST_TARGETS, *targets.shape))
     weights[0] = 1.0
     return Assignment(np.stack([targets] * MOST_TARGETS), weights)

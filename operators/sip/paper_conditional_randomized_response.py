@@ -1,24 +1,4 @@
-"""The paper's own conditional randomized response: a labelled baseline that breaks its promise.
-
-    a(y|x) = beta(y) e^-eps for y != x        a(x|x) = 1 - (1 - beta(x)) e^-eps
-
-Claim. None that holds. It is epsilon-private only if the smallest belief is at least
-1/(e^eps + 1); otherwise its leakage is max(eps, ln[(1 - e^-eps)/beta_min + e^-eps]), without bound.
-It is here to be compared with, reports the leakage it really has, and is refused unless a pipeline
-says `accept_unsound: true`.
-
-Parameters: `model` and `epsilon` of `conditional_randomized_response`, and the same input, release
-and state.
-
->>> import numpy as np
->>> uniform = MarkovModel.smoothed([0.1] * 10, [[0.1] * 10] * 10, smoothing=0.0)
->>> baseline = PaperConditionalRandomizedResponse(uniform, epsilon=1.0)
->>> round(float(np.log(baseline.law(uniform.prior[:, None]).leakage_ratio[0])), 3)
-1.9
-
-Source: Jiang, Li, Tandon 2024, Theorem 4 and Algorithm 1; SIP specification section 2. (The printed
-Theorem 4 has beta(x) off the diagonal, and its rows do not sum to 1; Algorithm 1 has beta(y).)
-"""
+"""The paper's own conditional randomized response."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -38,7 +18,30 @@ __all__ = ["MarkovModel", "PaperConditionalRandomizedResponse"]
 
 @dataclass(frozen=True, eq=False)
 class PaperConditionalRandomizedResponse(ConditionalRandomizedResponse):
-    """Identity proposal without repair: m = b = beta."""
+    """Release as the paper says: a labelled baseline that breaks its promise.
+
+    It is the identity proposal without repair: m = b = beta.
+
+        a(y|x) = beta(y) e^-eps for y != x        a(x|x) = 1 - (1 - beta(x)) e^-eps
+
+    Claim. None that holds. It is epsilon-private only if the smallest belief is at least 1/(e^eps +
+    1); otherwise its leakage is max(eps, ln[(1 - e^-eps)/beta_min + e^-eps]), without bound. It is
+    here to be compared with, reports the leakage it really has, and is refused unless a pipeline
+    says `accept_unsound: true`.
+
+    Parameters: `model` and `epsilon` of `conditional_randomized_response`, and the same input,
+    release and state.
+
+    >>> import numpy as np
+    >>> uniform = MarkovModel.smoothed([0.1] * 10, [[0.1] * 10] * 10, smoothing=0.0)
+    >>> baseline = PaperConditionalRandomizedResponse(uniform, epsilon=1.0)
+    >>> round(float(np.log(baseline.law(uniform.prior[:, None]).leakage_ratio[0])), 3)
+    1.9
+
+    Source: Jiang, Li, Tandon 2024, Theorem 4 and Algorithm 1; SIP specification section 2. (The
+    printed Theorem 4 has beta(x) off the diagonal, and its rows do not sum to 1; Algorithm 1 has
+    beta(y).)
+    """
 
     kind: ClassVar[str] = "paper_crr"
     sampling: ClassVar[tuple[str | int, ...]] = ()
@@ -49,7 +52,7 @@ class PaperConditionalRandomizedResponse(ConditionalRandomizedResponse):
             raise ValueError("paper_crr: has no distance, mode or kernel to choose; leave them out")
 
     def law(self, belief: Floats, doubt: Floats | None = None) -> ReleaseLaw:
-        """a(y|x) of the paper, in doubles; it is the unrepaired member of the family."""
+        """Return a(y|x) of the paper, in doubles: the unrepaired member of the family."""
         identity = IdentityKernel().propose(belief)
         marginal = identity.marginal(belief)
         largest = identity.largest()
@@ -57,11 +60,11 @@ class PaperConditionalRandomizedResponse(ConditionalRandomizedResponse):
 
     @cached_property
     def largest_charge(self) -> int:
-        """Nothing bounds it."""
+        """Return a charge above every budget: nothing bounds it."""
         return 2 * LARGEST_CHARGE
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Nothing is promised."""
+        """Promise nothing."""
         claimed = super().guarantees()[0]
         return (
             replace(

@@ -1,18 +1,4 @@
-"""The constants of an integer release law: what epsilon allows, in doubles on the safe side.
-
-A law gives every pair of a truth and a release a whole number of the 2^64 words. Its proof (symbol
-sampling specification, section 2) asks for lower bounds only, so doubles may decide as long as they
-err upwards: E is at most e^epsilon, g at most E - 1, and `UP` covers the last roundings.
-
->>> bound = PrivacyBound.of(1.0)
->>> bound.growth.hex(), bound.gain.hex(), bound.charge
-('0x1.5bf0a8b145769p+1', '0x1.b7e151628aed2p+0', 1099511627776)
->>> PrivacyBound.of(1e-18)
-Traceback (most recent call last):
-ValueError: epsilon: 1e-18 nats is too small for words of 64 bits; raise it
-
-Source: symbol sampling specification, sections 1, 3 and 4.
-"""
+"""The bounds that an epsilon sets to integer release laws."""
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
@@ -37,7 +23,24 @@ _LARGEST_RESERVE = 2.0**62
 
 @dataclass(frozen=True)
 class PrivacyBound:
-    """`growth` is E, the largest double up to e^epsilon; `gain` is g, the largest up to E - 1."""
+    """Hold the constants of an integer release law, in doubles on the safe side.
+
+    `growth` is E, the largest double up to e^epsilon; `gain` is g, the largest up to E - 1.
+
+    A law gives every pair of a truth and a release a whole number of the 2^64 words. Its proof
+    (symbol sampling specification, section 2) asks for lower bounds only, so doubles may decide as
+    long as they err upwards: E is at most e^epsilon, g at most E - 1, and `UP` covers the last
+    roundings.
+
+    >>> bound = PrivacyBound.of(1.0)
+    >>> bound.growth.hex(), bound.gain.hex(), bound.charge
+    ('0x1.5bf0a8b145769p+1', '0x1.b7e151628aed2p+0', 1099511627776)
+    >>> PrivacyBound.of(1e-18)
+    Traceback (most recent call last):
+    ValueError: epsilon: 1e-18 nats is too small for words of 64 bits; raise it
+
+    Source: symbol sampling specification, sections 1, 3 and 4.
+    """
 
     epsilon: float
     growth: float
@@ -59,19 +62,19 @@ class PrivacyBound:
 
     @cached_property
     def charge(self) -> int:
-        """epsilon in units of 2^-40 nat, rounded up: no release by the law costs more."""
+        """Return epsilon in units of 2^-40 nat, rounded up: no release by the law costs more."""
         return units_of(self.epsilon)
 
     def reserve(self, symbols: int) -> float:
-        """How many words are kept for rounding, where a law has two shared rows (stay or fill)."""
+        """Return the words kept for rounding, where a law has two shared rows (stay or fill)."""
         return self.checked_reserve((symbols + 4) * _ROUNDING_WORDS)
 
     def reserve_of_rows(self, support: int, largest_row: int) -> float:
-        """The same where every truth has a row of its own, of at most `largest_row` targets."""
+        """Return the words kept where every truth has a row, of at most `largest_row`."""
         return self.checked_reserve(support * ((largest_row + 4) * _ROUNDING_WORDS))
 
     def checked_reserve(self, words: int) -> float:
-        """So many words and what each may add to U; `ValueError` where that leaves too few."""
+        """Return so many words and what each may add to U; `ValueError` for too many."""
         reserve = words * ((self.growth + 1.0) / self.gain)
         if reserve >= _LARGEST_RESERVE:
             raise ValueError(_too_small(self.epsilon))
@@ -79,7 +82,7 @@ class PrivacyBound:
 
 
 def doubt(distance: float, symbols: int) -> float:
-    """rho: what a law pays, relatively, for a belief within `distance` (Hilbert) of the exact one.
+    """Return rho, the relative price of a belief within `distance` (Hilbert) of the exact one.
 
     It covers the law's own arithmetic, too. `distance` is at most `LARGEST_DISTANCE`.
     """

@@ -10,10 +10,13 @@ from fugu.operators.sip.linear_program_kernel import LinearProgramKernel
 from fugu.operators.sip.ordered_kernel import MOST_TARGETS
 from fugu.operators.sip.privacy_bound import PrivacyBound
 from fugu.operators.sip.proposal import Kernel, Proposal, SharedProposal
+from fugu.operators.sip.release_law import ReleaseLaw
 from fugu.operators.sip.shares_law import SharesLaw
 from fugu.operators.sip.stay_or_fill import StayOrFill
 
 PrivateLaw = IntegerLaw | SharesLaw
+SymbolLaw = PrivateLaw | ReleaseLaw
+"""A law that a step can draw from, however it is made; one column per stream."""
 
 
 def private_law(

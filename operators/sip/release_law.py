@@ -1,19 +1,4 @@
-"""A release law a(y|x) that is epsilon-private for every belief, and the repair that makes it so.
-
-Repair theorem (SIP specification section 3, in place of the paper's Theorem 4). For *any*
-row-stochastic proposal pi over a support S that depends on public data only, with g = e^eps - 1,
-
-    b(y) = sum_x beta(x) pi(y|x)             kappa(y) = max over all x of pi(y|x)
-    m(y) = max( b(y), kappa(y) - e^eps b(y) )       Z = g + sum_S m
-    a(y|x) = [ m(y) + g pi(y|x) ] / Z
-
-satisfies e^-eps q(y) <= a(y|x) <= e^eps q(y) with q(y) = [m(y) + g b(y)] / Z, for every x, also one
-with belief zero, and is 2 eps-LDP between any two inputs. The proposal affects utility only.
-
-Everything is `(n, rows)`: symbol first, one column per stream. How a proposal is written down is
-its own affair (`operators.sip.proposal`): as two shared rows, as a few representatives per symbol,
-or as a matrix.
-"""
+"""A release law in doubles, and the repair that makes it private."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +14,24 @@ from fugu.operators.sip.proposal import Proposal
 
 @dataclass(frozen=True, eq=False)
 class ReleaseLaw:
-    """a(y|x) = [m(y) + g pi(y|x)] / Z for one belief per column."""
+    """Release by a(y|x) = [m(y) + g pi(y|x)] / Z, which is epsilon-private for every belief.
+
+    Repair theorem (SIP specification section 3, in place of the paper's Theorem 4). For *any*
+    row-stochastic proposal pi over a support S that depends on public data only, with g = e^eps -
+    1,
+
+        b(y) = sum_x beta(x) pi(y|x)             kappa(y) = max over all x of pi(y|x)
+        m(y) = max( b(y), kappa(y) - e^eps b(y) )       Z = g + sum_S m
+        a(y|x) = [ m(y) + g pi(y|x) ] / Z
+
+    satisfies e^-eps q(y) <= a(y|x) <= e^eps q(y) with q(y) = [m(y) + g b(y)] / Z, for every x, also
+    one with belief zero, and is 2 eps-LDP between any two inputs. The proposal affects utility
+    only.
+
+    Everything is `(n, rows)`: symbol first, one column per stream. How a proposal is written down
+    is its own affair (`operators.sip.proposal`): as two shared rows, as a few representatives per
+    symbol, or as a matrix.
+    """
 
     belief: Floats
     proposal: Proposal
@@ -50,7 +52,7 @@ class ReleaseLaw:
         return cls(belief, proposal, gain, marginal, largest, mass)
 
     def probabilities(self, symbols: Integers) -> Floats:
-        """a(y|x) over y, for the one x of each column."""
+        """Return a(y|x) over y, for the one x of each column."""
         weights = self.mass + self.gain * self.proposal.row(symbols)
         return weights / ordered_sum(weights)
 
@@ -62,11 +64,11 @@ class ReleaseLaw:
         return drawn
 
     def draw(self, symbols: Integers, words: Words) -> Integers:
-        """The same with the first 53 bits of a word."""
+        """Draw with the first 53 bits of a word."""
         return self.sample(symbols, unit_interval(words))
 
     def posterior(self, released: Integers) -> Floats:
-        """P(x | y and everything released before), paper equation 13 (correction step)."""
+        """Return P(x | y and everything released before), paper equation 13 (correction step)."""
         columns = np.arange(len(released))
         mass = self.mass[released, columns]
         ratio = (mass + self.gain * self.proposal.column(released)) / (
@@ -75,11 +77,11 @@ class ReleaseLaw:
         return normalised(self.belief * ratio)
 
     def report(self, released: Integers) -> Floats:
-        """beta(x) + [1(x = y) - q(x)] Z / g: what a release says of each x, not leaning on beta.
+        """Report beta(x) + [1(x = y) - q(x)] Z / g, which does not lean on beta.
 
         Its mean given the truth t is beta(x) + pi(x|t) - b(x), whatever led to t: that is 1(x = t)
-        for every x that the proposal keeps, and moves no other symbol to. A posterior's mean is
-        1(x = t) only on average over a belief that is right.
+        for every x that the proposal keeps, and moves no other symbol to. A posterior's mean is 1(x
+        = t) only on average over a belief that is right.
         """
         columns = np.arange(len(released))
         total = self.gain + ordered_sum(self.mass)
@@ -95,12 +97,12 @@ class ReleaseLaw:
 
     @property
     def leakage(self) -> Floats:
-        """The same in nats."""
+        """Return what a release leaks, in nats."""
         return np.asarray(np.log(self.leakage_ratio))
 
     @cached_property
     def leakage_ratio(self) -> Floats:
-        """e^IIL of the step: the largest of a(y|x)/q(y) and q(y)/a(y|x), over all x and all y."""
+        """Return e^leakage: the largest of a(y|x)/q(y) and q(y)/a(y|x), over all x and all y."""
         proposal, support = self.proposal, self.proposal.support
         largest = np.where(support, self.mass + self.gain * self.largest, 1.0)
         released = np.where(support, self.mass + self.gain * self.marginal, 1.0)

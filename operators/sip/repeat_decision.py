@@ -1,16 +1,4 @@
-"""The decision to publish anew or to repeat, itself a release: one bit by randomized response.
-
-The bit asks whether the last release is still good enough: is its distance from the truth at most
-the error to be expected of a fresh one? It is answered truthfully with odds of e^epsilon to 1,
-whatever the truth, so it is epsilon-private for every belief; relative to the belief it often leaks
-less, and nothing where the last release is good enough for every symbol.
-
-Distances are 0 or 1 (`symbol`), of which an expected error is never 1, so that only the last symbol
-itself is good enough for it; or how far apart two symbols are in the alphabet (`steps`).
-
-Everything is `(n, rows)`: symbol first, one column per stream. Source: SIP specification, section 9
-("Adaptive SIP").
-"""
+"""The decision to publish anew or to repeat."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,15 +11,29 @@ from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.responses.randomized_response import Odds
 from fugu.operators.sip.integer_law import RATIO_UP
 from fugu.operators.sip.markov_model import normalised, ordered_sum
+from fugu.operators.sip.private_law import SymbolLaw
 from fugu.operators.sip.proposal import Mask
-from fugu.operators.sip.symbol_law import SymbolLaw
 
 Distance = Literal["symbol", "steps"]
 
 
 @dataclass(frozen=True, eq=False)
 class RepeatDecision:
-    """One question per column of `belief`: is the truth one of the symbols that are `near`?"""
+    """Decide to publish anew or to repeat, itself a release: one bit by randomized response.
+
+    One question per column of `belief`: is the truth one of the symbols that are `near`?
+
+    The bit asks whether the last release is still good enough: is its distance from the truth at
+    most the error to be expected of a fresh one? It is answered truthfully with odds of e^epsilon
+    to 1, whatever the truth, so it is epsilon-private for every belief; relative to the belief it
+    often leaks less, and nothing where the last release is good enough for every symbol.
+
+    Distances are 0 or 1 (`symbol`), of which an expected error is never 1, so that only the last
+    symbol itself is good enough for it; or how far apart two symbols are in the alphabet (`steps`).
+
+    Everything is `(n, rows)`: symbol first, one column per stream. Source: SIP specification,
+    section 9 ("Adaptive SIP").
+    """
 
     belief: Floats
     near: Mask
@@ -39,32 +41,32 @@ class RepeatDecision:
 
     @cached_property
     def repeat_chance(self) -> Floats:
-        """P(repeat given x)."""
+        """Return P(repeat given x)."""
         return np.where(self.near, self.odds.likely, self.odds.unlikely)
 
     def repeats(self, symbols: Integers, words: Words) -> Mask:
-        """The answer for the one x of each column: the first words are those of the truth."""
+        """Answer for the one x of each column: the first words are those of the truth."""
         truthful = words < np.uint64(self.odds.favoured)
         repeats: Mask = truthful == self.near[symbols, np.arange(len(symbols))]
         return repeats
 
     def posterior(self, repeats: Mask) -> Floats:
-        """P(x given the answer and everything released before)."""
+        """Return P(x given the answer and everything released before)."""
         return normalised(self.belief * self._likelihood(repeats))
 
     @property
     def leakage(self) -> Floats:
-        """IIL of the answer in nats, relative to the belief as it stands; for people."""
+        """Return the leakage of the answer in nats, relative to the belief as it stands."""
         return np.asarray(np.log(self._ratio(np.zeros(self.belief.shape[1]))))
 
     def charge(self, doubt: Floats) -> Integers:
-        """Units that cover the leakage of the answer relative to every belief in doubt (rho), and
-        not more than its odds, which cover it relative to any belief."""
+        """Return units that cover the leakage of the answer relative to every belief in doubt
+        (rho), and not more than its odds, which cover it relative to any belief."""
         ratio = np.where(self.near.all(axis=0), 1.0, self._ratio(doubt) * RATIO_UP)
         return np.minimum(charge_of_ratio(ratio), self.odds.charge)
 
     def _ratio(self, doubt: Floats) -> Floats:
-        """The largest ratio of P(answer given x) and P(answer), either way."""
+        """Return the largest ratio of P(answer given x) and P(answer), either way."""
         worst, known = np.ones(self.belief.shape[1]), np.isfinite(doubt)
         rho = np.where(known, doubt, 0.0)
         for answer in (True, False):
@@ -80,14 +82,14 @@ class RepeatDecision:
 
 
 def near(symbols: int, previous: Integers, within: Floats | int) -> Mask:
-    """Which symbols are at most so many steps from the last release."""
+    """Return which symbols are at most so many steps from the last release."""
     apart = np.abs(np.arange(symbols)[:, None] - previous)
     close: Mask = apart <= within
     return close
 
 
 def expected_steps(law: SymbolLaw) -> Floats:
-    """E|x - y| of a fresh release, per column: n rows of the law, one after the other."""
+    """Return E|x - y| of a fresh release, per column: n rows of the law, one after the other."""
     symbols = np.arange(len(law.belief))
     expected = np.zeros(law.belief.shape[1])
     for symbol in symbols:

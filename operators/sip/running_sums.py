@@ -1,14 +1,4 @@
-"""Running sums of beliefs over ordered symbols: what any interval holds, in one step each.
-
-Everything is `(n, rows)`, or `(n + 1, rows)` for sums over what comes before each symbol; places,
-levels and what is made of them are `(..., rows)`. Sums run in symbol order.
-
->>> sums = RunningSums(np.array([[0.2], [0.3], [0.5]]))
->>> sums.first_reaching(np.array([[0.0], [0.2], [0.21], [1.0]])).ravel().tolist()
-[0, 0, 1, 2]
->>> sums.moved(np.array([[0]]), np.array([[3]]), np.array([[1]])).ravel().tolist()
-[0.7]
-"""
+"""Running sums of beliefs over ordered symbols."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +13,17 @@ _FEW_SYMBOLS = 24
 
 @dataclass(frozen=True, eq=False)
 class RunningSums:
-    """The sums of one belief per column."""
+    """Sum beliefs over ordered symbols, so that any interval takes one step.
+
+    Everything is `(n, rows)`, or `(n + 1, rows)` for sums over what comes before each symbol;
+    places, levels and what is made of them are `(..., rows)`. Sums run in symbol order.
+
+    >>> sums = RunningSums(np.array([[0.2], [0.3], [0.5]]))
+    >>> sums.first_reaching(np.array([[0.0], [0.2], [0.21], [1.0]])).ravel().tolist()
+    [0, 0, 1, 2]
+    >>> sums.moved(np.array([[0]]), np.array([[3]]), np.array([[1]])).ravel().tolist()
+    [0.7]
+    """
 
     belief: Floats
 
@@ -34,7 +34,7 @@ class RunningSums:
 
     @cached_property
     def moment(self) -> Floats:
-        """The same, times the places of these symbols."""
+        """Return the same, times the places of these symbols."""
         return _before(self.belief * self._place)
 
     @cached_property
@@ -44,14 +44,14 @@ class RunningSums:
 
     @cached_property
     def spread(self) -> Floats:
-        """E|X - y| of each y."""
+        """Return E|X - y| of each y."""
         mass, moment, place = self.mass, self.moment, self._place
         right = (moment[-1] - moment[1:]) - place * (mass[-1] - mass[1:])
         spread: Floats = place * mass[:-1] - moment[:-1] + right
         return spread
 
     def first_reaching(self, levels: Floats, *, beyond: bool = False) -> Integers:
-        """The first symbol up to which so much is believed, or more; `beyond`: more than that."""
+        """Return the first symbol up to which so much is believed; `beyond`: more."""
         symbols, rows = self.belief.shape
         place = np.zeros((*levels.shape[:-1], rows), dtype=np.int64)
         if symbols <= _FEW_SYMBOLS:
@@ -80,7 +80,7 @@ class RunningSums:
         return left + right
 
     def moment_up_to(self, levels: Floats) -> Floats:
-        """The same up to a level of mass, which may be within a symbol."""
+        """Return the same up to a level of mass, which may be within a symbol."""
         place = self.first_reaching(levels)
         return at(self.moment, place) + place * (levels - at(self.mass, place))
 
@@ -90,7 +90,7 @@ class RunningSums:
 
 
 def at(table: Array, places: Integers) -> Array:
-    """Entries of each column's own places."""
+    """Return the entries of each column's own places."""
     flat = places.reshape(-1, places.shape[-1])
     return np.take_along_axis(table, flat, axis=0).reshape(places.shape)
 

@@ -1,25 +1,4 @@
-"""A Markov chain of second order: what follows depends on the last two symbols.
-
-The chain's states are the n symbols and some pairs (u, v). After v, with u before it, the chain is
-in state (u, v) if that is one of the pairs, and in state v otherwise: a pair that the model does
-not list behaves as its last symbol. A restart (see `sparse_rows`) forgets what came before, too, so
-it leads to state v. The first symbol has nothing before it. With all n^2 pairs listed and no
-restarts this is P(next given the last two) = T[u, v, next], dense.
-
->>> rows = SparseRows.smoothed(
-...     [({0: 0.5, 1: 0.5}, 0.0), ({0: 0.5, 1: 0.5}, 0.0), ({1: 1.0}, 0.0)], 2, smoothing=0.1
-... )
->>> model = SecondOrderModel(np.array([0.5, 0.5]), np.array([[0, 1]]), rows)
->>> belief = model.advance(model.start[:, None], np.array([[1.0], [0.0]]))
->>> model.advance(belief, np.array([[0.0], [1.0]]))[:, 0].round(4).tolist()
-[0.095, 0.905, 0.0]
-
-A belief over states is exact: B(u, v) = P(x_(k-1) = u, x_k = v given the releases), for listed
-pairs; a release corrects all states by their last symbol, B a(y|v), and the prediction moves them
-along the entries of the rows: O(entries + states).
-
-Source: SIP specification, section 4 (second order), section 5 (smoothing).
-"""
+"""A Markov chain of second order."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,14 +7,38 @@ from math import inf, sqrt
 import numpy as np
 
 from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.markov_model import check_distribution, excess, normalised
 from fugu.operators.sip.sparse_rows import SparseRows, gathered
 
 
 @dataclass(frozen=True, eq=False)
-class SecondOrderModel:
-    """First-symbol probabilities `(n,)`; distinct `pairs (p, 2)` of symbols; one row for each
-    symbol, then one for each pair, strictly positive."""
+class SecondOrderModel(Chain):
+    """Hold a Markov chain of second order: the next symbol depends on the last two.
+
+    Fields: first-symbol probabilities `(n,)`; distinct `pairs (p, 2)` of symbols; one row for each
+    symbol, then one for each pair, strictly positive.
+
+    The chain's states are the n symbols and some pairs (u, v). After v, with u before it, the chain
+    is in state (u, v) if that is one of the pairs, and in state v otherwise: a pair that the model
+    does not list behaves as its last symbol. A restart (see `sparse_rows`) forgets what came
+    before, too, so it leads to state v. The first symbol has nothing before it. With all n^2 pairs
+    listed and no restarts this is P(next given the last two) = T[u, v, next], dense.
+
+    >>> rows = SparseRows.smoothed(
+    ...     [({0: 0.5, 1: 0.5}, 0.0), ({0: 0.5, 1: 0.5}, 0.0), ({1: 1.0}, 0.0)], 2, smoothing=0.1
+    ... )
+    >>> model = SecondOrderModel(np.array([0.5, 0.5]), np.array([[0, 1]]), rows)
+    >>> belief = model.advance(model.start[:, None], np.array([[1.0], [0.0]]))
+    >>> model.advance(belief, np.array([[0.0], [1.0]]))[:, 0].round(4).tolist()
+    [0.095, 0.905, 0.0]
+
+    A belief over states is exact: B(u, v) = P(x_(k-1) = u, x_k = v given the releases), for listed
+    pairs; a release corrects all states by their last symbol, B a(y|v), and the prediction moves
+    them along the entries of the rows: O(entries + states).
+
+    Source: SIP specification, section 4 (second order), section 5 (smoothing).
+    """
 
     prior: Floats
     pairs: Integers
@@ -58,18 +61,11 @@ class SecondOrderModel:
         self.prior.setflags(write=False)
         self.pairs.setflags(write=False)
 
-    @property
-    def symbols(self) -> int:
-        """n, the size of the alphabet."""
-        return len(self.prior)
-
     @cached_property
     def start(self) -> Floats:
-        """No state is a pair before the second symbol."""
         return np.concatenate([self.prior, np.zeros(len(self.pairs))])
 
     def marginal(self, belief: Floats) -> Floats:
-        """The sum over all states with the same last symbol."""
         return gathered(belief, self._every_state, None, self._last, self.symbols)
 
     def advance(self, belief: Floats, posterior: Floats) -> Floats:
@@ -79,12 +75,11 @@ class SecondOrderModel:
         return self.skip(belief * ratio[self._last])
 
     def skip(self, belief: Floats) -> Floats:
-        """P(next state) from P(current state)."""
         return normalised(self.rows.flow(belief, self._targets, len(self.rows)))
 
     @cached_property
     def forgetting_ratio(self) -> float:
-        """Two predictions, and any correction between them, as one positive matrix.
+        """Bound two predictions, and any correction between them, as one positive matrix.
 
         With M[c, z] = sum_v D_v N_v[c, z], where N_v goes from state c through last symbol v to
         state z and D_v > 0 is any correction: if z is a pair (v, w), M has one term, and its ratio
@@ -100,21 +95,19 @@ class SecondOrderModel:
 
     @property
     def memory(self) -> float:
-        """Two predictions contract; the errors of one more come on top."""
+        """Return R + 2: two predictions contract, and the errors of one more come on top."""
         return self.forgetting_ratio + 2.0
 
     @cached_property
     def excess(self) -> float:
-        """Of the prior and all rows."""
         return max(excess(self.prior), self.rows.excess)
 
     @property
     def roundings(self) -> int:
-        """A marginal and a prediction add at most all states, and correct in between."""
+        """Count at most all states for a marginal and a prediction, and the correction."""
         return 2 * len(self.rows) + 8
 
     def identity(self) -> tuple[bytes, ...]:
-        """Prior, pairs and rows, told apart from those of other chains."""
         numbers = self.prior.astype("<f8").tobytes(), self.pairs.astype("<i8").tobytes()
         return (b"second order", *numbers, *self.rows.identity())
 
@@ -132,7 +125,7 @@ class SecondOrderModel:
 
     @cached_property
     def _targets(self) -> Integers:
-        """The state that each entry leads to: the pair, where it is listed."""
+        """Return the state that each entry leads to: the pair, where it is listed."""
         pair = self._last[self.rows.sources] * self.symbols + self.rows.columns
         order = np.argsort(self._codes)
         codes = np.append(self._codes[order], -1)
@@ -142,7 +135,7 @@ class SecondOrderModel:
         return np.where(listed, states, self.rows.columns)
 
     def _single_ratio(self) -> float:
-        """Over the columns of single symbols that anything leads to."""
+        """Return the ratio over the columns of single symbols that anything leads to."""
         to_single = self._targets < self.symbols
         restart = self.rows.restart / self.symbols
         largest = np.full(self.symbols, restart.max())
@@ -153,7 +146,7 @@ class SecondOrderModel:
         return float(largest.max() / restart.min()) if restart.min() > 0.0 else inf
 
     def _pair_ratio(self, largest: Floats, smallest: Floats) -> float:
-        """Over pairs z = (v, w): N_v goes to v with P(v given c), and on from there to z.
+        """Return the ratio over pairs z = (v, w): N_v goes to v with P(v given c), and on to z.
 
         From v itself, which a restart leads to; or from every state with last symbol v, if each of
         them has an entry that leads to z.

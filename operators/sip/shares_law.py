@@ -1,25 +1,4 @@
-"""The integer law of a proposal that gives each truth a row of its own: a few targets, or a matrix.
-
-Of the 2^64 words, W(y|x) = U(y) + V(y|x) release y for x: V are the shares of the proposal, which
-depend on x, and U >= 1 on the support S makes them private. With the bounds E, g and UP and the
-doubt rho of `privacy_bound`, v(y) = sum beta(x) V(y|x) and k(y) = max over x of V(y|x) UP,
-
-    U(y) = ceil( max( k(y) - E v(y) (1 - rho), v(y) (1 + rho) ) / g UP ) + 1
-
-is enough (theorem of section 2), and the first of the largest b(y) = sum beta(x) pi(y|x) takes the
-words that are left over. Where they do not fit, or the belief is too uncertain, that y is always
-released: what is constant is a function of public data.
-
-A release takes one word, all of it: exactly W(y|x) words give y. Everything is `(n, rows)`: one
-column per stream. Source: symbol sampling specification, sections 2 to 5 ("Any other proposal").
-
->>> from fugu.operators.sip.assignment import Assignment
->>> belief, itself = np.array([[0.9], [0.1]]), Assignment.to(np.array([[0], [1]]))
->>> law = SharesLaw.of(belief, itself, PrivacyBound.of(1.0), np.zeros(1))
->>> weights = law.weights(np.array([0]))[:, 0].tolist()
->>> sum(weights) == 2**64, round(weights[0] / 2**64, 4), law.charge.tolist() <= [2**40]
-(True, 0.7824, True)
-"""
+"""A release law in whole words, for proposals with rows of their own."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,9 +16,31 @@ from fugu.operators.sip.proposal import Mask, SharedProposal
 
 @dataclass(frozen=True, eq=False)
 class SharesLaw:
-    """W(y|x) = `common`(y) + V(y|x), of which `total` words each depend on x.
+    """Release by whole words, for a proposal that gives each truth a row of its own.
+
+    Of the 2^64 words, W(y|x) = U(y) + V(y|x) release y for x: V are the shares of the proposal,
+    which depend on x, and U >= 1 on the support S makes them private. With the bounds E, g and UP
+    and the doubt rho of `privacy_bound`, v(y) = sum beta(x) V(y|x) and k(y) = max over x of V(y|x)
+    UP,
+
+        U(y) = ceil( max( k(y) - E v(y) (1 - rho), v(y) (1 + rho) ) / g UP ) + 1
+
+    is enough (theorem of section 2), and the first of the largest b(y) = sum beta(x) pi(y|x) takes
+    the words that are left over. Where they do not fit, or the belief is too uncertain, that y is
+    always released: what is constant is a function of public data.
+
+    A release takes one word, all of it: exactly W(y|x) words give y. Everything is `(n, rows)`: one
+    column per stream. Source: symbol sampling specification, sections 2 to 5 ("Any other
+    proposal").
 
     Where `constant`, the symbol `top` is always released. `ratio` is e to the actual leakage.
+
+    >>> from fugu.operators.sip.assignment import Assignment
+    >>> belief, itself = np.array([[0.9], [0.1]]), Assignment.to(np.array([[0], [1]]))
+    >>> law = SharesLaw.of(belief, itself, PrivacyBound.of(1.0), np.zeros(1))
+    >>> weights = law.weights(np.array([0]))[:, 0].tolist()
+    >>> sum(weights) == 2**64, round(weights[0] / 2**64, 4), law.charge.tolist() <= [2**40]
+    (True, 0.7824, True)
     """
 
     belief: Floats
@@ -99,29 +100,29 @@ class SharesLaw:
         return np.where(self.constant, self.top, drawn)
 
     def weights(self, symbols: Integers) -> Words:
-        """W(y|x) over y, for the one x of each column; without sense where the law is constant."""
+        """Return W(y|x) over y, for the one x of each column; not for constant ones."""
         return self.common + self.shares.row(symbols)
 
     def probabilities(self, symbols: Integers) -> Floats:
-        """W(y|x) / 2^64 over y, for the one x of each column."""
+        """Return W(y|x) / 2^64 over y, for the one x of each column."""
         always = np.arange(len(self.common))[:, None] == self.top
         return np.where(self.constant, always, self.weights(symbols) / WORDS)
 
     def likelihood(self, released: Integers) -> Floats:
-        """W(y|x) over x, as doubles, for the one y of each column."""
+        """Return W(y|x) over x, as doubles, for the one y of each column."""
         common = self.common[released, np.arange(len(released))]
         words = (common + self.shares.column(released)).astype(np.float64)
         return np.where(self.constant, 1.0, words)
 
     def posterior(self, released: Integers) -> Floats:
-        """P(x | y and everything released before), paper equation 13 (correction step)."""
+        """Return P(x | y and everything released before), paper equation 13 (correction step)."""
         return normalised(self.belief * self.likelihood(released))
 
     def report(self, released: Integers) -> Floats:
-        """beta(x) + [1(x = y) - q(x)] 2^64 / G: what a release says of x, not leaning on beta.
+        """Report beta(x) + [1(x = y) - q(x)] 2^64 / G, which does not lean on beta.
 
-        Its mean given the truth t is beta(x) + [V(x|t) - v(x)] / G, whatever led to t: 1(x = t)
-        for every x that the proposal keeps, and moves no other symbol to.
+        Its mean given the truth t is beta(x) + [V(x|t) - v(x)] / G, whatever led to t: 1(x = t) for
+        every x that the proposal keeps, and moves no other symbol to.
         """
         columns = np.arange(len(released))
         total = np.where(self.constant, 1.0, self.total.astype(np.float64))
@@ -131,13 +132,13 @@ class SharesLaw:
 
     @cached_property
     def charge(self) -> Integers:
-        """Units of 2^-40 nat that cover the release, whichever it is: never above epsilon."""
+        """Return units of 2^-40 nat that cover the release, never above epsilon."""
         charged = np.minimum(charge_of_ratio(self.ratio), self.bound.charge)
         return charged
 
     @cached_property
     def leakage(self) -> Floats:
-        """IIL of the step in nats, relative to the belief as it stands; for people."""
+        """Return the leakage of the step in nats, relative to the belief as it stands."""
         varies = self.support & ~self.constant
         released = np.where(varies, self.common + self.expected, 1.0)
         most = np.where(varies, self.common + self.shares.largest(), 1.0)
@@ -146,5 +147,5 @@ class SharesLaw:
 
     @cached_property
     def _reached(self) -> Words:
-        """U(0) + .. + U(y); the last sum is 2^64 - G."""
+        """Return U(0) + .. + U(y); the last sum is 2^64 - G."""
         return np.cumsum(self.common, axis=0, dtype=np.uint64)

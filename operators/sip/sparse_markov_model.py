@@ -1,15 +1,4 @@
-"""A first-order Markov chain over a large alphabet, where few symbols follow each symbol often.
-
-The same law as `MarkovModel`, kept as sparse rows: a prediction costs O(entries + n) instead of
-O(n^2), and smoothing costs nothing.
-
->>> rows = SparseRows.smoothed([({0: 0.75, 1: 0.25}, 0.0), ({1: 1.0}, 0.0)], 2, smoothing=0.1)
->>> model = SparseMarkovModel(np.array([0.5, 0.5]), rows)
->>> model.skip(model.start[:, None])[:, 0].round(4).tolist()
-[0.3875, 0.6125]
-
-Source: SIP specification, section 4.
-"""
+"""A first-order Markov chain over a large alphabet."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +13,18 @@ from fugu.operators.sip.sparse_rows import SparseRows
 
 @dataclass(frozen=True, eq=False)
 class SparseMarkovModel(FirstOrder):
-    """First-symbol probabilities `(n,)` and one row per symbol, strictly positive."""
+    """Hold a first-order Markov chain over a large alphabet as sparse rows, strictly positive.
+
+    The same law as `MarkovModel`, kept as sparse rows: a prediction costs O(entries + n) instead of
+    O(n^2), and smoothing costs nothing.
+
+    >>> rows = SparseRows.smoothed([({0: 0.75, 1: 0.25}, 0.0), ({1: 1.0}, 0.0)], 2, smoothing=0.1)
+    >>> model = SparseMarkovModel(np.array([0.5, 0.5]), rows)
+    >>> model.skip(model.start[:, None])[:, 0].round(4).tolist()
+    [0.3875, 0.6125]
+
+    Source: SIP specification, section 4.
+    """
 
     prior: Floats
     rows: SparseRows
@@ -48,14 +48,12 @@ class SparseMarkovModel(FirstOrder):
 
     @property
     def roundings(self) -> int:
-        """A prediction adds at most n products, twice."""
+        """Return n + 4: a prediction adds at most n products, twice."""
         return self.symbols + 4
 
     @cached_property
     def excess(self) -> float:
-        """Of the prior and all rows."""
         return max(excess(self.prior), self.rows.excess)
 
     def identity(self) -> tuple[bytes, ...]:
-        """Prior and rows, told apart from those of other chains."""
         return (b"sparse", self.prior.astype("<f8").tobytes(), *self.rows.identity())

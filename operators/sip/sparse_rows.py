@@ -1,16 +1,4 @@
-"""Sparse rows of transition probabilities, smoothed without becoming dense.
-
-Row r gives symbol v the probability `kept(r, v) + restart(r) / n`. With probability `restart` the
-next symbol is any of the n, all alike: C' = diag(w) C + (1 - w) u^T with u uniform, w = 1 - restart
-and `kept` = w C, which is stored as CSR arrays (`starts`, `columns`, `kept`).
-
->>> rows = SparseRows.smoothed([({1: 1.0}, 0.0), ({0: 0.5, 1: 0.25}, 0.25)], 2, smoothing=0.1)
->>> rows.dense().round(4).tolist()
-[[0.05, 0.95], [0.6125, 0.3875]]
-
-Source: SIP specification, sections 4 (sparse chains) and 5 (smoothing). Arithmetic: `np.bincount`
-adds entries one after the other in their order, so a sum does not depend on what else is computed.
-"""
+"""Sparse rows of transition probabilities."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -35,9 +23,21 @@ _ENTRIES_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """Strictly positive rows over `symbols` symbols; see the module.
+    """Hold sparse rows of transition probabilities, smoothed without becoming dense.
+
+    Row r gives symbol v the probability `kept(r, v) + restart(r) / n`. With probability `restart`
+    the next symbol is any of the n, all alike: C' = diag(w) C + (1 - w) u^T with u uniform, w = 1 -
+    restart and `kept` = w C, which is stored as CSR arrays (`starts`, `columns`, `kept`).
 
     All arrays are copied. Raises `ValueError` naming the row that is not a distribution.
+
+    >>> rows = SparseRows.smoothed([({1: 1.0}, 0.0), ({0: 0.5, 1: 0.25}, 0.25)], 2, smoothing=0.1)
+    >>> rows.dense().round(4).tolist()
+    [[0.05, 0.95], [0.6125, 0.3875]]
+
+    Source: SIP specification, sections 4 (sparse chains) and 5 (smoothing). Arithmetic:
+    `np.bincount` adds entries one after the other in their order, so a sum does not depend on what
+    else is computed.
     """
 
     symbols: int
@@ -57,7 +57,7 @@ class SparseRows:
     def smoothed(
         cls, rows: Iterable[tuple[Mapping[int, float], float]], symbols: int, smoothing: float
     ) -> "SparseRows":
-        """Rows of (probabilities, what is spread over all symbols), mixed with the uniform one.
+        """Mix rows of (probabilities, what is spread over all symbols) with the uniform one.
 
         Each row sums to 1 together with what it spreads; `smoothing` of all of it is spread, too.
         """
@@ -82,17 +82,17 @@ class SparseRows:
 
     @cached_property
     def sources(self) -> Integers:
-        """The row of each entry."""
+        """Return the row of each entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     @cached_property
     def probabilities(self) -> Floats:
-        """Of each entry, with what restarting adds to it."""
+        """Return the probability of each entry, with what restarting adds to it."""
         return np.asarray(self.kept + self.restart[self.sources] / self.symbols)
 
     @cached_property
     def excess(self) -> float:
-        """By how much a row, with what it spreads, misses the sum 1, at most."""
+        """Return the most by which a row, with what it spreads, misses the sum 1."""
         parts = zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
         return max(
             excess(np.append(self.kept[start:end], spread))
@@ -100,14 +100,15 @@ class SparseRows:
         )
 
     def flow(self, masses: Floats, targets: Integers, states: int) -> Floats:
-        """Where `masses (rows of this, columns)` go: entry e leads to `targets[e]`, out of `states`
+        """Move `masses (rows of this, columns)`: entry e leads to `targets[e]`, out of `states`
         states, of which the first n are what a restart leads to."""
         arrived = gathered(masses, self.sources, self.kept, targets, states)
         arrived[: self.symbols] += ordered_sum(masses * self.restart[:, None]) / self.symbols
         return arrived
 
     def column_range(self) -> tuple[Floats, Floats]:
-        """The largest probability of each symbol over all rows, or more; the smallest, or less.
+        """Return the largest probability of each symbol over all rows, or more; the
+        smallest, or less.
 
         A row that does not list a symbol restarts.
         """
@@ -119,13 +120,13 @@ class SparseRows:
         return largest, np.minimum(smallest, spread[spread > 0.0].min(initial=np.inf))
 
     def dense(self) -> Floats:
-        """The rows as a matrix."""
+        """Return the rows as a matrix."""
         matrix = np.tile(self.restart[:, None] / self.symbols, (1, self.symbols))
         matrix[self.sources, self.columns] += self.kept
         return matrix
 
     def identity(self) -> tuple[bytes, ...]:
-        """Every number, for digests."""
+        """Return every number, for digests."""
         return tuple(
             getattr(self, name).astype(dtype.replace("=", "<")).tobytes()
             for name, dtype in _DTYPES.items()
@@ -174,7 +175,8 @@ _DTYPES = {"starts": "=i8", "columns": "=i8", "kept": "=f8", "restart": "=f8"}
 def gathered(
     masses: Floats, sources: Integers, weights: Floats | None, targets: Integers, size: int
 ) -> Floats:
-    """`result[t]` is the sum of `weights[e] masses[sources[e]]` over the entries e with target t.
+    """Return sums: `result[t]` adds `weights[e] masses[sources[e]]` over the entries e with
+    target t.
 
     Entries are added in their order, each column of `masses` by itself.
     """

@@ -1,7 +1,4 @@
-"""A proposal that keeps a symbol with some probability and otherwise draws from a shared fill row.
-
-It has rank two, so memory is O(n) per stream. All arrays are `(n, rows)`.
-"""
+"""A proposal of rank two."""
 
 from dataclasses import dataclass
 
@@ -14,7 +11,9 @@ from fugu.operators.sip.proposal import Mask
 
 @dataclass(frozen=True, eq=False)
 class StayOrFill:
-    """x stays with probability `own[x]`, else it moves to a symbol drawn from a fill.
+    """Keep x with probability `own[x]`, else move it to a symbol drawn from a shared fill row.
+
+    It has rank two, so memory is O(n) per stream. All arrays are `(n, rows)`.
 
     The fill is `partial_fill` for the symbol marked in `partial`, and `fill` for every other one.
     `own` is 1 on at least two symbols, or on one while another has a `partial` of its own, or
@@ -29,18 +28,18 @@ class StayOrFill:
     constant: Mask
 
     def columns(self, columns: Integers) -> "StayOrFill":
-        """Some of its columns."""
+        """Return some of its columns."""
         return StayOrFill(*(getattr(self, name)[:, columns] for name in self.__dataclass_fields__))
 
     def with_columns(self, columns: Integers, other: "StayOrFill") -> "StayOrFill":
-        """Itself, with the given columns replaced by those of `other`."""
+        """Return itself, with the given columns replaced by those of `other`."""
         replaced = {name: getattr(self, name).copy() for name in self.__dataclass_fields__}
         for name, column in replaced.items():
             column[:, columns] = getattr(other, name)
         return StayOrFill(**replaced)
 
     def marginal(self, belief: Floats) -> Floats:
-        """b(y) = sum_x beta(x) pi(y|x)."""
+        """Return b(y) = sum_x beta(x) pi(y|x)."""
         moved = belief * (1.0 - self.own)
         from_partial = ordered_sum(np.where(self.partial, moved, 0.0))
         from_others = ordered_sum(np.where(self.partial, 0.0, moved))
@@ -48,17 +47,17 @@ class StayOrFill:
         return np.where(self.constant, self.own, spread)
 
     def largest(self) -> Floats:
-        """kappa(y) = max over all x of pi(y|x), as if one symbol surely moved by `fill`."""
+        """Return kappa(y) = max over all x of pi(y|x), as if one symbol surely moved by `fill`."""
         stays = self.own + (1.0 - self.own) * np.where(self.partial, self.partial_fill, self.fill)
         moved = ordered_sum(np.where(self.partial, 1.0 - self.own, 0.0))
         return np.maximum(np.maximum(stays, self.fill), moved * self.partial_fill)
 
     def smallest(self) -> Floats:
-        """0, unless the output is constant: a symbol that stays moves to none of the others."""
+        """Return 0 unless the output is constant: a symbol that stays moves nowhere."""
         return np.where(self.constant, self.own, 0.0)
 
     def row(self, symbols: Integers) -> Floats:
-        """pi(y|x) over y, for the one x of each column."""
+        """Return pi(y|x) over y, for the one x of each column."""
         columns = np.arange(len(symbols))
         own = self.own[symbols, columns]
         fill = np.where(self.partial[symbols, columns], self.partial_fill, self.fill)
@@ -67,7 +66,7 @@ class StayOrFill:
         return row
 
     def column(self, symbols: Integers) -> Floats:
-        """pi(y|x) over x, for the one y of each column."""
+        """Return pi(y|x) over x, for the one y of each column."""
         columns = np.arange(len(symbols))
         into = np.where(
             self.partial, self.partial_fill[symbols, columns], self.fill[symbols, columns]

@@ -1,4 +1,4 @@
-"""Symbols that come in: are they of the alphabet, and what are the draws for them bound to?"""
+"""Check symbols that come in, and bind the draws for them."""
 
 from fugu.operators.mechanism import Inputs, Integers, Words
 
@@ -12,7 +12,7 @@ def checked_symbols(inputs: Inputs, symbols: int) -> Integers:
 
 
 def bound_to(digests: tuple[bytes, ...], data: Integers, histories: Words) -> list[bytes]:
-    """What draws are applied to: the data, and through the belief what was published before."""
+    """Bind draws to the data and, through the belief, to what was published before."""
     releases = histories.astype("<u8").tobytes()
     return [
         digests[item] + releases[8 * row : 8 * row + 8] for row, item in enumerate(data.tolist())

@@ -1,13 +1,23 @@
-"""What mechanisms share that release one symbol at a time, by a law that depends on a belief."""
+"""Releases of one symbol at a time, by a law that depends on a belief."""
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from fugu.operators.byte_fields import binding_digest
-from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, Run, State
+from fugu.operators.mechanism import (
+    Array,
+    ChargingRunningMechanism,
+    Draws,
+    Floats,
+    Inputs,
+    Integers,
+    Releases,
+    Run,
+    State,
+)
 from fugu.operators.multi_step import run_in_rounds
 from fugu.operators.randomness import KeyedDraws
 from fugu.operators.release_digest import extended
@@ -16,58 +26,47 @@ from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.symbol_inputs import checked_symbols
 
-
-class CompiledRun(Protocol):
-    """What `fugu.operators.compiled` makes of a mechanism."""
-
-    def run(
-        self, state: State, rows: Integers, symbols: Integers, draws: KeyedDraws, total: int | None
-    ) -> Run:
-        """See `RunningMechanism`."""
-        ...
+if TYPE_CHECKING:
+    from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep
+    from fugu.operators.sip.compiled_conditional_randomized_response import CompiledStep
 
 
-class SymbolReleases(ABC):
-    """A chain predicts the belief; what was released corrects it, and nothing else does."""
+class SymbolReleases(ChargingRunningMechanism, ABC):
+    """Release by a law at a belief: a chain predicts it, and releases alone correct it."""
 
     model: Chain
 
-    @property
-    @abstractmethod
+    extra_roundings: ClassVar[int] = 0
+    """Roundings of one step besides those of the chain."""
+
+    @cached_property
     def radius(self) -> Radius:
         """Return how far beliefs may be from the exact ones."""
+        roundings = self.model.roundings + self.extra_roundings
+        return Radius.of(roundings, self.model.excess, self.model.memory)
+
+    @cached_property
+    def doubts(self) -> Floats:
+        """Return what laws pay for that, by the bit length of the number of predictions."""
+        return self.radius.doubts(self.model.symbols)
 
     @property
     @abstractmethod
-    def _compiled(self) -> CompiledRun | None:
-        """Several positions in one call, where that is compiled."""
-
-    @abstractmethod
-    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Advance every row by one position."""
-
-    @abstractmethod
-    def next_charge(self, state: State) -> Integers:
-        """What the next position costs, at most."""
+    def _compiled(self) -> "CompiledStep | CompiledAdaptiveStep | None":
+        """Return compiled code for several positions in one call, where there is any."""
 
     @abstractmethod
     def observe(self, state: State, released: Integers) -> tuple[State, Floats]:
-        """What a reader learns from one release per row."""
+        """Return P(truth | releases so far), `(rows, n)`, after one release per row."""
 
     @property
     def runs(self) -> bool:
-        """Where its step is compiled."""
         return self._compiled is not None
 
     def run(
-        self,
-        state: State,
-        rows: Integers,
-        inputs: Inputs,
-        draws: Draws,
-        total: int | None = None,
+        self, state: State, rows: Integers, inputs: Inputs, draws: Draws, total: int | None = None
     ) -> Run:
-        """One position after the other, compiled; rounds of `step` for draws of another kind."""
+        """Run one position after the other, compiled; in rounds for draws of another kind."""
         if self._compiled is None or type(draws) is not KeyedDraws:
             return run_in_rounds(self, state, rows, inputs, draws, total)
         symbols = checked_symbols(inputs, self.model.symbols)

@@ -15,8 +15,6 @@ class Improvement:
     """The share of ticks of which nothing can change: they are released as they are."""
     longest: int
     """max |J|, the window w that a mechanism needs that knows no policies."""
-    most_affected: int
-    """max delta(J)."""
     mean_affected: float
     """The mean of max delta(J) over the open intervals."""
     mean_both: float
@@ -57,7 +55,7 @@ def improvement(timeline: Timeline, first: int, last: int, changes: bytes = b"")
     Source: Swellfish specification, section 6.
     """
     ticks = last - first + 1
-    sensitivity = affected = both = exact = longest = most_affected = 0
+    sensitivity = affected = both = exact = longest = 0
     for tick in range(first, last + 1):
         relevance = timeline.relevance(tick, changes)
         most = max((interval.affected for interval in relevance.intervals), default=0)
@@ -65,12 +63,9 @@ def improvement(timeline: Timeline, first: int, last: int, changes: bytes = b"")
         affected += most
         both += relevance.sensitivity * most
         exact += relevance.sensitivity == 0
-        most_affected = max(most_affected, most)
         for interval in relevance.intervals:
             longest = max(longest, interval.end - interval.start + 1)
     if not longest:
         raise ValueError("first, last: no policy is relevant at any of these ticks")
     whole = timeline.largest_sensitivity * ticks
-    return Improvement(
-        sensitivity / whole, exact / ticks, longest, most_affected, affected / ticks, both / whole
-    )
+    return Improvement(sensitivity / whole, exact / ticks, longest, affected / ticks, both / whole)

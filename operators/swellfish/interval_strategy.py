@@ -38,7 +38,6 @@ class IntervalStrategy(PolicyStrategy[Books]):
         return self.units
 
     def start(self, rows: int) -> State:
-        """Return the state at tick 0: no interval is open."""
         return {**super().start(rows), "ledgers": np.full(rows, b"", dtype=object)}
 
     @abstractmethod

@@ -9,6 +9,7 @@ from types import UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
 _LIKE = {date: "a date like 2024-05-01", datetime: "a local time like 2024-05-01T06:00:00"}
+_KNOWN: dict[type[Any], dict[str, Any]] = {}
 
 
 class PlainData:
@@ -51,8 +52,11 @@ def plain_json(data: object) -> bytes:
 
 
 def _hints(kind: type[Any]) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind) if field.init}
+    """Return the types of the fields of a dataclass, which takes long to find out."""
+    if kind not in _KNOWN:
+        hints = get_type_hints(kind)
+        _KNOWN[kind] = {field.name: hints[field.name] for field in fields(kind) if field.init}
+    return _KNOWN[kind]
 
 
 def _plain(value: Any) -> object:

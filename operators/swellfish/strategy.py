@@ -53,7 +53,7 @@ class Status(IntEnum):
 _KINDS = np.array(
     [Kind.FRESH, Kind.REPEATED, Kind.FRESH, Kind.FRESH, Kind.SUPPRESSED], dtype=np.int64
 )
-"""By status."""
+"""The kind of a release, by its status."""
 
 
 @dataclass(frozen=True, eq=False)

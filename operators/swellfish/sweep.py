@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
 
-from fugu.operators.swellfish.affected_ticks import affected_ticks
-from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.occurrence import Occurrence, affected_ticks
 from fugu.operators.swellfish.occurrences import FOR_EVER, SINCE_EVER, Admitted, Span
 from fugu.operators.swellfish.relevance import Interval, Relevance
 from fugu.operators.swellfish.temporal_sensitivity import Query

@@ -45,7 +45,6 @@ class Unicorn(UnicornPS):
 
     @property
     def decides(self) -> bool:
-        """Return that the data decide on a publication."""
         return True
 
     @property

@@ -52,7 +52,6 @@ class WindowStrategy(PolicyStrategy[State]):
 
     @property
     def decides(self) -> bool:
-        """Return whether the rule decides."""
         return self.rule_class.decides
 
     @property
@@ -60,7 +59,6 @@ class WindowStrategy(PolicyStrategy[State]):
         return 2 * self.window
 
     def start(self, rows: int) -> State:
-        """Return the state at tick 0, with that of a rule that has seen no tick."""
         return {**super().start(rows), **_prefixed(self.rule.start(rows))}
 
     def _open(self, state: State, relevances: list[Relevance]) -> State:
@@ -87,7 +85,6 @@ class WindowStrategy(PolicyStrategy[State]):
         return min(self.window, super()._longest)
 
     def audit(self) -> Mapping[str, object]:
-        """Return also how long relevance intervals may be."""
         return {
             **super().audit(),
             "longest relevance interval in which anything is published, in ticks": self.window,

@@ -1,30 +1,4 @@
-"""Backward perturbation mechanism (BPM): at every tick, one of the last k values is published.
-
-Claim. In steady state, no lag (how many ticks ago a released value came) is more than
-e^(epsilon / 2) times as likely as another one. That bounds what one release tick alone says; it is
-not a bound on what all releases together say. Values may be published twice, or never, and a value
-that is published k-1 ticks apart has told its tick.
-
-Parameters: `k`, 2 to 1000 ticks; `epsilon` in nats, 0 < epsilon <= 50; `warm_up`: suppress or emit
-ticks 1..k-1 of an epoch.
-Input, release and state: `temporal_perturbation`. Nothing is ever pending, so an epoch ends without
-a cool-down.
-
->>> from fugu.operators.mechanism import Inputs
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> backward = BackwardPerturbation(k=3, epsilon=2.0)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "bpm", 1, backward.law_digest())
->>> state, published = backward.start(1), []
->>> for tick, position in enumerate(record_positions("vitals", 0, range(8))):
-...     values = Inputs(np.array([b"%d" % tick], dtype=object))
-...     state, releases = backward.step(state, values, scope.draws([b"alice"], [position]))
-...     published.append(releases.values[0])
->>> published
-[None, None, b'2', b'3', b'4', b'3', b'5', b'7']
-
-Source: TLDP specification, sections 2 and 6; Ye et al. 2021, section III-A.
-"""
+"""Backward perturbation mechanism (BPM): at every tick, one of the last k values is published."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,21 +9,37 @@ import numpy as np
 
 from fugu.operators.mechanism import Array, Floats, Guarantee, Integers, State, Words
 from fugu.operators.temporal import costs
-from fugu.operators.temporal.audit import by_distance
 from fugu.operators.temporal.costs import Expected
+from fugu.operators.temporal.exchanges import by_distance
 from fugu.operators.temporal.guarantees import REPEATS, delay_guarantee
 from fugu.operators.temporal.random_lag import RandomLag
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BackwardPerturbation(RandomLag):
-    """BPM; see the module for claim, parameters and source."""
+    """Publish at every tick one of the last k values.
+
+    Claim. In steady state, no lag (how many ticks ago a released value came) is more than
+    e^(epsilon / 2) times as likely as another one. That bounds what one release tick alone says; it
+    is not a bound on what all releases together say. Values may be published twice, or never, and a
+    value that is published k-1 ticks apart has told its tick.
+
+    Parameters: those of `TemporalPerturbation`, as are input, release, state and errors; `epsilon`
+    in nats, 0 < epsilon <= 50. Nothing is ever pending, so an epoch ends without a cool-down.
+
+    >>> from fugu.operators.trial import released
+    >>> backward = BackwardPerturbation(k=3, epsilon=2.0)
+    >>> [tick.values[0] for tick in released(backward, [b"%d" % tick for tick in range(8)])]
+    [None, None, b'2', b'3', b'4', b'4', b'6', b'6']
+
+    Source: TLDP specification, sections 2 and 6; Ye et al. 2021, section III-A.
+    """
 
     kind: ClassVar[str] = "backward_perturbation"
 
     @property
     def cool_down_ticks(self) -> int:
-        """None: what was not published by its last tick is gone."""
+        """Return 0: what was not published by its last tick is gone."""
         return 0
 
     @property
@@ -58,22 +48,19 @@ class BackwardPerturbation(RandomLag):
 
     @property
     def delay_law(self) -> Floats:
-        """The law of the lag."""
         return np.array([self.none, *[self.each] * (self.k - 1)])
 
     @property
     def delay_law_epsilon(self) -> float:
-        """That of the words drawn, which is not above the one declared."""
+        """Return the budget of the words drawn, which is not above the one declared."""
         return min(self.epsilon, 2.0 * log(self.none / self.each))
 
     @property
     def expected(self) -> Expected:
-        """Missing and repeated values, and the delay of first copies."""
         return costs.backward(self.k, self.none, self.each)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Repetitions."""
         lost = self.expected.missing
         return (
             f"{self.kind} loses {lost:.1%} of all values and publishes as many twice, and whoever "
@@ -81,7 +68,6 @@ class BackwardPerturbation(RandomLag):
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """The lag of one release."""
         return (
             delay_guarantee(
                 k=self.k,
@@ -100,7 +86,7 @@ class BackwardPerturbation(RandomLag):
         return {
             **super()._audited(),
             "joint_bound_distinct": self.epsilon / 2.0,
-            "impossible_share": by_distance(shares),
+            "impossible_share": by_distance(np.asarray(shares, dtype=np.float64)),
             "cooldown": {"ticks": 0},
         }
 
@@ -111,7 +97,7 @@ class BackwardPerturbation(RandomLag):
         return released
 
     def _leave(self, after: State) -> Array:
-        """Nothing: what the slot of this tick holds came k ticks ago."""
+        """Let out nothing: what the slot of this tick holds came k ticks ago."""
         return np.full(len(after["tick"]), None, dtype=object)
 
     def _pending(self, state: State) -> Integers:

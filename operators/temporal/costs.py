@@ -1,10 +1,4 @@
-"""What temporal perturbation does to a stream: missing, repeated, empty and late values, and costs.
-
-Source: TLDP specification, section 2; Ye et al. 2021, Table I.
-
->>> round(Costs(missing=20, repeated=20, empty=20).of(backward(20, 0.390684, 0.0320693)), 2)
-15.66
-"""
+"""Missing, repeated, empty and late values of temporal perturbation, and what they cost."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -12,7 +6,7 @@ from math import isfinite
 
 @dataclass(frozen=True)
 class Expected:
-    """How many of each there are per value, and the mean delay in ticks of values that leave."""
+    """Tell how many of each there are per value, and the mean delay in ticks."""
 
     missing: float
     repeated: float
@@ -22,7 +16,15 @@ class Expected:
 
 @dataclass(frozen=True)
 class Costs:
-    """What one missing, one repeated, one empty and one delayed tick cost."""
+    """Price one missing, one repeated, one empty and one delayed tick.
+
+    Raises `ValueError` naming the price.
+
+    >>> round(Costs(missing=20, repeated=20, empty=20).of(backward(20, 0.390684, 0.0320693)), 2)
+    15.66
+
+    Source: TLDP specification, section 2; Ye et al. 2021, Table I.
+    """
 
     missing: float = 1.0
     repeated: float = 1.0
@@ -37,7 +39,7 @@ class Costs:
             raise ValueError("delay: the cost of a tick must be a number above 0")
 
     def of(self, expected: Expected) -> float:
-        """The expected cost of a value."""
+        """Return the expected cost of a value."""
         return (
             expected.missing * self.missing
             + expected.repeated * self.repeated
@@ -47,19 +49,19 @@ class Costs:
 
 
 def backward(k: int, none: float, each: float) -> Expected:
-    """BPM, whose lag is 0 with probability `none` and each of 1..k-1 with `each`."""
+    """Return that of BPM, whose lag is 0 with probability `none`, and each other with `each`."""
     lost, delay = _lost(k, none, each), _delay(k, none, each)
     return Expected(missing=lost, repeated=lost, empty=0.0, delay=delay)
 
 
 def forward(k: int, none: float, each: float) -> Expected:
-    """FPM: what is lost left an empty tick instead of a repetition."""
+    """Return that of FPM: what is lost left an empty tick instead of a repetition."""
     lost, delay = _lost(k, none, each), _delay(k, none, each)
     return Expected(missing=lost, repeated=0.0, empty=lost, delay=delay)
 
 
 def threshold(k: int, c0: int, undelayed: float, acceptance: float) -> Expected:
-    """TM and ETM, where a value need not wait with probability `undelayed`."""
+    """Return that of TM and ETM, where a value need not wait with probability `undelayed`."""
     lost = undelayed * (1.0 - acceptance)
     return Expected(missing=lost, repeated=0.0, empty=lost, delay=float(k - c0))
 

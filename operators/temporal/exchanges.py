@@ -1,35 +1,35 @@
-"""For how many outputs two values cannot have come in the other order: exactly, for TM and ETM.
-
-Values of ticks i and j = i + D change places. Where both are published, an output is possible in
-both orders if and only if the first one leaves at tick j or later, and the second one within k - 1
-ticks of i. Where both are dropped, it is. Where one of them is dropped, it is not: an empty tick
-says whose value it lacks.
-
-Slots that are free wait in a list of c0, from the tick at which they come in sight to the one at
-which a value takes them. Each tick takes its own slot if that is still in the list, and any of the
-c0 otherwise, all alike. So of those that were free at tick i, not yet passed, only two numbers
-count: how many there are, and how many of them have been taken, which may be any of them. Slots are
-passed one by one, and are free or not as the stationary law says (`dispatch_law.free_chances`).
-This takes k c0 (k - c0) steps, and no sum over occupancies.
-
->>> impossible_shares(5, 3, acceptance=1.0).round(3).tolist()
-[0.44, 0.653, 0.84, 1.0]
-
-Source: TLDP specification, section 6, whose table has some of these shares for TM.
-"""
+"""Exchanges of two values: the exact share of outputs of TM and ETM that they make impossible."""
 
 from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
 
-from fugu.operators.mechanism import Floats
+from fugu.operators.mechanism import Array, Floats
 from fugu.operators.temporal.dispatch_law import free_chances
 
 
 @lru_cache(maxsize=8)
 def impossible_shares(k: int, c0: int, acceptance: float) -> Floats:
-    """Return the share of outputs that are impossible after an exchange, for D = 1..k-1."""
+    """Return the share of outputs that are impossible after an exchange, for D = 1..k-1.
+
+    Values of ticks i and j = i + D change places. Where both are published, an output is possible
+    in both orders if and only if the first one leaves at tick j or later, and the second one within
+    k - 1 ticks of i. Where both are dropped, it is. Where one of them is dropped, it is not: an
+    empty tick says whose value it lacks.
+
+    Slots that are free wait in a list of c0, from the tick at which they come in sight to the one
+    at which a value takes them. Each tick takes its own slot if that is still in the list, and any
+    of the c0 otherwise, all alike. So of those that were free at tick i, not yet passed, only two
+    numbers count: how many there are, and how many of them have been taken, which may be any of
+    them. Slots are passed one by one, and are free or not as the stationary law says
+    (`dispatch_law.free_chances`). This takes k c0 (k - c0) steps, and no sum over occupancies.
+
+    >>> impossible_shares(5, 3, acceptance=1.0).round(3).tolist()
+    [0.44, 0.653, 0.84, 1.0]
+
+    Source: TLDP specification, section 6, whose table has some of these shares for TM.
+    """
     first_free = free_chances(k, c0)[k, c0]
     shares = np.ones(k - 1)
     for distance, (weight, free, left) in enumerate(_passed(k, c0, marked=True)):
@@ -81,3 +81,8 @@ def _remaining(k: int, c0: int, *, marked: bool) -> Floats:
     """Return how many of the unpassed slots nobody has taken; 0 where the numbers cannot be."""
     unpassed, taken = _numbers(k, c0)
     return np.maximum(unpassed - taken - (1.0 if marked else 0.0), 0.0)
+
+
+def by_distance(shares: Array) -> dict[str, float]:
+    """Return shares by the distance of the two values: 1, 2, ..."""
+    return {str(distance): share for distance, share in enumerate(shares.tolist(), start=1)}

@@ -1,22 +1,4 @@
-"""Extended threshold mechanism (ETM): the threshold mechanism for budgets below any derived one.
-
-Claim. In steady state, no delay of a published value is more than e^(epsilon / 2) times as likely
-as another one. That bounds what one release tick alone says about the original tick; it is not a
-bound on what all releases together say. A value that need not wait is dropped with probability 1-a,
-and the empty tick says so.
-
-Parameters: `k`, 3 to 1000 ticks; `c0`, 2 to k-1, the free slots in steady state; `acceptance`, a,
-0 < a <= 1 (with 1 this is the threshold mechanism); `epsilon`, a budget that the law must not
-exceed, or None; `start_mode`: "stationary", or "cold" as in the paper, which breaks the claim;
-`warm_up`: suppress or emit ticks 1..k-1 of an epoch.
-Input, release and state: `temporal_perturbation` and `threshold_dispatch`.
-
->>> extended = ExtendedThresholdPerturbation.for_budget(k=10, epsilon=1.0)
->>> extended.c0, round(extended.acceptance, 6), round(extended.delay_law_epsilon, 9)
-(8, 0.099923, 1.0)
-
-Source: TLDP specification, sections 3 to 7 and 10; Ye et al. 2021, section IV.
-"""
+"""Extended threshold mechanism (ETM): the threshold mechanism for budgets below any derived one."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -33,7 +15,22 @@ from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExtendedThresholdPerturbation(ThresholdDispatch):
-    """ETM; see the module for claim, parameters and source."""
+    """Dispatch values as TM does, and drop some of those that need not wait.
+
+    Claim. In steady state, no delay of a published value is more than e^(epsilon / 2) times as
+    likely as another one. That bounds what one release tick alone says about the original tick; it
+    is not a bound on what all releases together say. A value that need not wait is dropped with
+    probability 1-a, and the empty tick says so.
+
+    Parameters: those of `ThresholdDispatch`, as are input, release, state and errors; `acceptance`,
+    a, 0 < a <= 1 (with 1 this is the threshold mechanism).
+
+    >>> extended = ExtendedThresholdPerturbation.for_budget(k=10, epsilon=1.0)
+    >>> extended.c0, round(extended.acceptance, 6), round(extended.delay_law_epsilon, 9)
+    (8, 0.099923, 1.0)
+
+    Source: TLDP specification, sections 3 to 7 and 10; Ye et al. 2021, section IV.
+    """
 
     acceptance: float
 
@@ -49,18 +46,16 @@ class ExtendedThresholdPerturbation(ThresholdDispatch):
 
     @classmethod
     def for_budget(cls, k: int, epsilon: float, **options: Any) -> Self:
-        """What section 4 selects: c0 and a; a is 1 where the budget can be derived."""
+        """Select c0 and a as in section 4; a is 1 where the budget can be derived."""
         selected = select(k, epsilon)
         return cls(k=k, c0=selected.c0, acceptance=selected.acceptance, epsilon=epsilon, **options)
 
     @property
     def accepted(self) -> float:
-        """As configured."""
         return self.acceptance
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Losses, and outputs that say more than the law of one delay."""
         told = self.delay_law_epsilon if self.epsilon is None else self.epsilon
         return (
             f"{self.kind} drops {self.expected.missing:.1%} of all values, and each empty tick "

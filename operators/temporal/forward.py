@@ -1,23 +1,4 @@
-"""Forward perturbation mechanism (FPM): every value chooses one of k ticks, and may be overwritten.
-
-Claim. In steady state, no delay that is seen is more than e^(epsilon / 2) times as likely as
-another one. A value that waits longer is more often overwritten, so the choice of a tick has a
-smaller budget, epsilon', with epsilon = epsilon' - 2 ln(1 - p0) - 2 (k - 2) ln(1 - p1). That bounds
-what one release tick alone says; it is not a bound on what all releases together say.
-
-Parameters: `k`, 2 to 1000 ticks; `epsilon` in nats, 0 < epsilon <= 50; `calibrate`: "visible", or
-"nominal" as in the paper, where `epsilon` is that of the choice, and what is seen has 2 nats more
-or, with large ones, twice as much; `warm_up`: suppress or emit ticks 1..k-1 of an epoch.
-Input, release and state: `temporal_perturbation`.
-
->>> forward = ForwardPerturbation(k=10, epsilon=4.0)
->>> round(forward.internal_epsilon, 4), round(forward.delay_law_epsilon, 4)
-(2.0424, 4.0)
->>> round(ForwardPerturbation(k=10, epsilon=1.0, calibrate="nominal").delay_law_epsilon, 2)
-2.91
-
-Source: TLDP specification, sections 2, 6 and 8; Ye et al. 2021, section III-B.
-"""
+"""Forward perturbation mechanism (FPM): every value chooses one of k ticks."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,7 +20,26 @@ _STEPS_PER_NAT = 2**40
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ForwardPerturbation(RandomLag):
-    """FPM; see the module for claim, parameters and source."""
+    """Let every value choose one of k ticks, at which it may be overwritten.
+
+    Claim. In steady state, no delay that is seen is more than e^(epsilon / 2) times as likely as
+    another one. A value that waits longer is more often overwritten, so the choice of a tick has a
+    smaller budget, epsilon', with epsilon = epsilon' - 2 ln(1 - p0) - 2 (k - 2) ln(1 - p1). That
+    bounds what one release tick alone says; it is not a bound on what all releases together say.
+
+    Parameters: those of `TemporalPerturbation`, as are input, release, state and errors; `epsilon`
+    in nats, 0 < epsilon <= 50; `calibrate`: "visible", or "nominal" as in the paper, where
+    `epsilon` is that of the choice, and what is seen has 2 nats more or, with large ones, twice as
+    much.
+
+    >>> forward = ForwardPerturbation(k=10, epsilon=4.0)
+    >>> round(forward.internal_epsilon, 4), round(forward.delay_law_epsilon, 4)
+    (2.0424, 4.0)
+    >>> round(ForwardPerturbation(k=10, epsilon=1.0, calibrate="nominal").delay_law_epsilon, 2)
+    2.91
+
+    Source: TLDP specification, sections 2, 6 and 8; Ye et al. 2021, section III-B.
+    """
 
     calibrate: Calibrate = "visible"
 
@@ -56,32 +56,29 @@ class ForwardPerturbation(RandomLag):
 
     @cached_property
     def internal_epsilon(self) -> float:
-        """The budget of the choice of a tick."""
+        """Return the budget of the choice of a tick."""
         if self.calibrate == "nominal":
             return self.epsilon
         return calibrated(self.k, self.epsilon)
 
     @property
     def delay_law(self) -> Floats:
-        """The law of the delay of values that are seen."""
         survives = (1.0 - self.none) * (1.0 - self.each) ** np.arange(self.k - 1)
         law = np.concatenate([[self.none], self.each * survives])
         return np.asarray(law / law.sum())
 
     @property
     def delay_law_epsilon(self) -> float:
-        """That of the delays that are seen, by the words that are drawn."""
+        """Return the budget of the delays that are seen, by the words that are drawn."""
         waits, survives = (self.k - 1) * self.each, (self.k - 2) * log1p(-self.each)
         return 2.0 * (log(self.none / self.each) - log(waits) - survives)
 
     @property
     def expected(self) -> Expected:
-        """Missing values, empty ticks, and the delay of values that are seen."""
         return costs.forward(self.k, self.none, self.each)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Losses, and what is seen of the delay."""
         seen = self.delay_law_epsilon
         return (
             f"{self.kind} overwrites {self.expected.missing:.1%} of all values and leaves as many "
@@ -91,7 +88,6 @@ class ForwardPerturbation(RandomLag):
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """The delay of one value that is seen."""
         return (
             delay_guarantee(
                 k=self.k,
@@ -111,7 +107,7 @@ class ForwardPerturbation(RandomLag):
 
 
 def visible(k: int, epsilon: float) -> float:
-    """The budget of the delays that are seen if the choice of a tick has `epsilon`."""
+    """Return the budget of the delays that are seen if the choice of a tick has `epsilon`."""
     _, each = lag_law(k, epsilon)
     return epsilon - 2.0 * log((k - 1) * each) - 2.0 * (k - 2) * log1p(-each)
 

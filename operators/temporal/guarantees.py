@@ -1,10 +1,8 @@
-"""What the temporal mechanisms promise, which is little, and what they do not promise, in words.
-
-Source: TLDP specification, section 6.
-"""
+"""The guarantee of temporal mechanisms: a bound on the law of one delay, and on no more."""
 
 from fugu.operators.budget_units import exact_exp
 from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.sentences import KEYED_HASH, SECRET
 
 NOT_A_SWAP = (
     "two values that change places: some releases are then impossible, so that no epsilon bounds "
@@ -31,7 +29,7 @@ _NOT_COVERED = (
     "a reader who knows at which ticks there was no record: the empty releases that stand for "
     "them are values with a label",
     "refused records: that they were refused is public",
-    "whoever obtains the secret can remove all randomness",
+    SECRET,
 )
 
 
@@ -48,7 +46,10 @@ def delay_guarantee(
     cools_down: bool = True,
     sound: bool = True,
 ) -> Guarantee:
-    """G1: a bound on the law of one delay. `not_covered` comes before what no kind covers."""
+    """Return a bound on the law of one delay, G1; `not_covered` comes before what no kind covers.
+
+    Source: TLDP specification, section 6.
+    """
     ends = (
         f"the first {k - 1} ticks of an epoch (its warm-up"
         f"{', which is published: a first release is the first value' if warm_up_published else ''}"
@@ -74,7 +75,7 @@ def delay_guarantee(
         assumptions=(
             f"steady state: {steady}, and at most 2^32 ticks in an epoch",
             "streams of different keys are independent of each other",
-            "the keyed hash BLAKE2b is a pseudo-random function of the secret",
+            KEYED_HASH,
         ),
         not_covered=(NOT_A_SWAP, *not_covered, ends, *_NOT_COVERED),
         proof=proof,
@@ -84,5 +85,5 @@ def delay_guarantee(
 
 
 def delta_of(epsilon: float, total_variation: float) -> float:
-    """What an error of the law costs in p_a <= e^(epsilon / 2) p_b + delta."""
+    """Return what an error of the law costs in p_a <= e^(epsilon / 2) p_b + delta."""
     return min(1.0, (1.0 + exact_exp(epsilon / 2.0)) * total_variation)

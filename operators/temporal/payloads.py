@@ -1,9 +1,4 @@
-"""Payloads: opaque bytes, or None for a tick without a value, which is treated exactly like one.
-
->>> values = np.array([b"7", None], dtype=object)
->>> [len(bound) for bound in bound_to(checked(values), np.zeros(2, dtype=np.uint64))]
-[40, 8]
-"""
+"""Payloads of temporal mechanisms: opaque bytes, or None."""
 
 from hashlib import blake2b
 
@@ -18,20 +13,28 @@ _ALLOWED = {bytes, type(None)}
 
 
 def checked(values: Array) -> Array:
-    """Raise `ValueError` for anything but an object array of bytes and None."""
+    """Return values if they are an object array of bytes and None; else raise `ValueError`.
+
+    None is a tick without a value, which is treated exactly like one.
+    """
     if values.dtype != object or not set(map(type, values.tolist())) <= _ALLOWED:
         raise ValueError("payloads are an object array whose cells are bytes or None")
     return values
 
 
 def is_there(payloads: Array) -> NDArray[np.bool_]:
-    """Which of them are not None."""
+    """Return which of them are not None."""
     there: NDArray[np.bool_] = np.not_equal(payloads, _NOTHING)
     return there
 
 
 def bound_to(values: Array, histories: Words) -> list[bytes]:
-    """What draws are applied to: the payload, and through the history all that came before."""
+    """Return what draws are applied to: the payload, and through the history all before it.
+
+    >>> values = np.array([b"7", None], dtype=object)
+    >>> [len(bound) for bound in bound_to(checked(values), np.zeros(2, dtype=np.uint64))]
+    [40, 8]
+    """
     histories_bytes, payloads = histories.astype("<u8").tobytes(), values.tolist()
     digests = {value: _digest(value) for value in set(payloads)}
     return [

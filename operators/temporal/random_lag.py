@@ -1,8 +1,4 @@
-"""What BPM and FPM share: a lag that is 0 or, less likely, any other one of 0..k-1.
-
-A lag is drawn by comparing a 64-bit word with integers (`randomized_response.Odds`), so that its
-law is exact, and no lag is more than e^(epsilon / 2) times as likely as another one.
-"""
+"""The random lag that BPM and FPM share."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -19,7 +15,12 @@ from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RandomLag(TemporalPerturbation):
-    """`epsilon` is the budget; `odds` are those of lag 0 against each other one."""
+    """Draw a lag that is 0 or, less likely, any other one of 0..k-1, all alike.
+
+    A lag is drawn by comparing a 64-bit word with integers (`randomized_response.Odds`), so that
+    its law is exact, and no lag is more than e^(epsilon / 2) times as likely as another one.
+    `epsilon` is the budget; `odds` are those of lag 0 against each other one.
+    """
 
     epsilon: float
     odds: Odds = field(init=False, repr=False)
@@ -37,16 +38,16 @@ class RandomLag(TemporalPerturbation):
     @property
     @abstractmethod
     def _lag_epsilon(self) -> float:
-        """The budget of the law of the lag."""
+        """Return the budget of the law of the lag."""
 
     @property
     def none(self) -> float:
-        """P(lag 0), p0."""
+        """Return P(lag 0), p0."""
         return self.odds.favoured / WORDS
 
     @property
     def each(self) -> float:
-        """P(lag j) of every other j, p1."""
+        """Return P(lag j) of every other j, p1."""
         return self.odds.each / WORDS
 
     def _lags(self, words: Words) -> Integers:
@@ -63,7 +64,7 @@ class RandomLag(TemporalPerturbation):
 
 
 def lag_law(k: int, epsilon: float) -> tuple[float, float]:
-    """P(lag 0) and P(lag j) of every other j, before they are rounded to whole words."""
+    """Return P(lag 0) and P(lag j) of every other j, before rounding to whole words."""
     ratio = exp(-epsilon / 2.0)
     whole = 1.0 + (k - 1) * ratio
     return 1.0 / whole, ratio / whole

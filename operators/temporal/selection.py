@@ -1,15 +1,4 @@
-"""Which parameters, and which mechanism, for a budget and given costs.
-
->>> select(10, 5.0), select(10, 1.0).acceptance < 0.1
-(Threshold(c0=7, acceptance=1.0), True)
->>> choose(20, 5.0, Costs(missing=20, repeated=20, empty=20)).kind
-'threshold_perturbation'
->>> choose(20, 4.0, Costs(), no_missing=True)  # doctest: +ELLIPSIS
-Traceback (most recent call last):
-ValueError: epsilon: 4 nats are below the smallest budget that can be derived with k = 20, ...
-
-Source: TLDP specification, sections 2, 4 and 8; Ye et al. 2021, Algorithm 2 (replaced).
-"""
+"""The choice of parameters, and of a mechanism, for a budget and given costs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,12 +28,12 @@ PREFERENCE = (
     "backward_perturbation",
     "forward_perturbation",
 )
-"""Of two that cost the same, the first one is chosen."""
+"""The order in which kinds are chosen that cost the same."""
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """Parameters of the threshold mechanism, which has acceptance 1, or of the extended one."""
+    """Hold parameters of the threshold mechanism (acceptance 1), or of the extended one."""
 
     c0: int
     acceptance: float
@@ -52,8 +41,7 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Choice:
-    """The cheapest kind, the expected cost of every kind that may be chosen, and parameters of the
-    threshold kinds."""
+    """Name the cheapest kind, with the cost of every kind that may be chosen, and parameters."""
 
     kind: str
     totals: Mapping[str, float]
@@ -61,8 +49,16 @@ class Choice:
 
 
 def select(k: int, epsilon: float) -> Threshold:
-    """The largest c0 whose derived budget is within epsilon; if there is none, the smallest c0 that
-    some acceptance brings within it, and the largest such acceptance."""
+    """Find the largest c0 whose derived budget is within epsilon.
+
+    If there is none, find the smallest c0 that some acceptance brings within it, and the largest
+    such acceptance.
+
+    >>> select(10, 5.0), select(10, 1.0).acceptance < 0.1
+    (Threshold(c0=7, acceptance=1.0), True)
+
+    Source: TLDP specification, section 4; Ye et al. 2021, Algorithm 2 (replaced).
+    """
     _check(k, epsilon)
     limit = largest_ratio_within(epsilon)
     early, late = early_ratios(k), late_ratios(k)
@@ -74,7 +70,7 @@ def select(k: int, epsilon: float) -> Threshold:
 
 
 def select_by_cost(k: int, epsilon: float, costs: Costs) -> Threshold:
-    """The cheapest c0 and acceptance within epsilon; of two, the smaller c0."""
+    """Find the cheapest c0 and acceptance within epsilon; of two, the smaller c0."""
     _check(k, epsilon)
     limit = largest_ratio_within(epsilon)
     early, late = early_ratios(k), late_ratios(k)
@@ -101,7 +97,15 @@ def choose(
 
     `by_cost`: the extended mechanism gets the parameters of `select_by_cost`, even where the plain
     one would do. `calibrate`: what epsilon is that of, for the forward one; with "nominal", the
-    delays that are seen of it have a larger one.
+    delays that are seen of it have a larger one. Raises `ValueError` where nothing is left.
+
+    >>> choose(20, 5.0, Costs(missing=20, repeated=20, empty=20)).kind
+    'threshold_perturbation'
+    >>> choose(20, 4.0, Costs(), no_missing=True)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: epsilon: 4 nats are below the smallest budget that can be derived with k = 20, ...
+
+    Source: TLDP specification, sections 2 and 8.
     """
     selected = select(k, epsilon)
     extended = select_by_cost(k, epsilon, costs) if by_cost else selected
@@ -132,7 +136,7 @@ def choose(
 
 
 def infeasible(k: int, epsilon: float) -> str:
-    """What to do where no c0 has a derived budget within epsilon."""
+    """Tell what to do where no c0 has a derived budget within epsilon."""
     smallest, _ = smallest_budget(k)
     return (
         f"{epsilon:g} nats are below the smallest budget that can be derived with k = {k}, which "
@@ -142,7 +146,7 @@ def infeasible(k: int, epsilon: float) -> str:
 
 
 def smaller_k_is_better(epsilon: float) -> str:
-    """What usually serves better than the extended mechanism."""
+    """Tell what usually serves better than the extended mechanism."""
     return (
         "A smaller k is usually the better answer to a small epsilon: threshold_perturbation drops "
         f"nothing, and with {epsilon:g} nats its k can be {largest_window(epsilon)} at most."

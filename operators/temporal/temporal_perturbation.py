@@ -1,26 +1,15 @@
-"""What the temporal mechanisms share: a ring of payloads per row, ticks, epochs and how they end.
-
-One `step` is one tick of each row. State: `slots (rows, k)`, a ring of payloads, of which slot
-(tick mod k) belongs to the tick that comes next; `tick (rows,)`, how many ticks of the epoch there
-were; `epoch (rows,)`; and `history (rows,)`, a digest of all words drawn for the row. Draws are
-bound to the payload and to the history, so that streams that once differed never draw the same word
-again. The state holds raw values, and which slot holds what is as secret as they are.
-
-Releases: payloads `(rows,)`, None where there is none, annotated with `tick` (from 1), `epoch` and
-`phase`. Ticks 1..k-1 of an epoch are its warm-up, and suppressed by default; nothing is promised
-about them. An epoch ends with `finish` (ticks without input let out what is pending; their delays
-have another law) or with `discard`, and the next one begins.
-"""
+"""The steps, epochs and audits that temporal mechanisms share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import IntEnum
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from fugu.operators.byte_fields import digest_of
+from fugu.operators.columns import copied
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Array,
@@ -35,7 +24,6 @@ from fugu.operators.mechanism import (
     Words,
 )
 from fugu.operators.release_digest import extended
-from fugu.operators.temporal.audit import audit_object
 from fugu.operators.temporal.costs import Expected
 from fugu.operators.temporal.dispatch_law import LARGEST_K
 from fugu.operators.temporal.payloads import bound_to, checked, is_there
@@ -46,7 +34,7 @@ End = Literal["drain", "discard"]
 
 
 class Phase(IntEnum):
-    """Where in its epoch a tick is."""
+    """Say where in its epoch a tick is."""
 
     WARM_UP = 0
     STEADY = 1
@@ -55,7 +43,24 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TemporalPerturbation(ABC):
-    """A window of k ticks; a value leaves at its own tick or at one of the k-1 that follow."""
+    """Let each value out at its own tick or at one of the k-1 that follow.
+
+    One `step` is one tick of each row. Parameters: `k`, 2 to 1000 ticks; `warm_up`: suppress or
+    emit ticks 1..k-1 of an epoch, about which nothing is promised; `empty`: emit or skip ticks
+    without a value. Raises `ValueError` naming the parameter, and, in `step`, for values that are
+    not payloads.
+
+    Input: payloads `(rows,)`, objects that are bytes or None. Release: payloads `(rows,)`, None
+    where there is none, annotated with `tick` (from 1), `epoch` and `phase`.
+    State: `slots (rows, k)`, a ring of payloads, of which slot (tick mod k) belongs to the tick
+    that comes next; `tick (rows,)`, how many ticks of the epoch there were; `epoch (rows,)`; and
+    `history (rows,)`, a digest of all words drawn for the row. Draws are bound to the payload and
+    to the history, so that streams that once differed never draw the same word again. The state
+    holds raw values, and which slot holds what is as secret as they are.
+
+    An epoch ends with `finish` (ticks without input let out what is pending; their delays have
+    another law) or with `discard`, and the next one begins.
+    """
 
     k: int
     warm_up: WarmUp = "suppress"
@@ -78,7 +83,7 @@ class TemporalPerturbation(ABC):
             raise ValueError("empty: must be emit or skip")
 
     def start(self, rows: int) -> State:
-        """Epoch 0 of every stream, which has not begun."""
+        """Return the state at epoch 0 of every stream, which has not begun."""
         return {
             "slots": np.full((rows, self.k), None, dtype=object),
             "tick": np.zeros(rows, dtype=np.int64),
@@ -98,10 +103,10 @@ class TemporalPerturbation(ABC):
         return after, self._published(after, released, phase)
 
     def cool_down(self, state: State) -> tuple[State, Releases]:
-        """One tick without input: it lets out what its slot holds, and nothing is dispatched."""
+        """Let out what the slot of a tick without input holds; nothing is dispatched."""
         if (state["tick"] == 0).any():
             raise ValueError("an epoch that has not begun cannot end")
-        after = {name: column.copy() for name, column in state.items()}
+        after = copied(state)
         released = self._leave(after)
         after["tick"] += 1
         return after, self._published(after, released, np.full(len(released), Phase.COOL_DOWN))
@@ -115,58 +120,74 @@ class TemporalPerturbation(ABC):
         return self.next_epoch(state), tuple(releases)
 
     def discard(self, state: State) -> tuple[State, Integers]:
-        """Begin the next epoch at once; and how many pending values that drops in each row."""
+        """Begin the next epoch at once; tell how many pending values that drops in each row."""
         return self.next_epoch(state), self._pending(state)
 
     def next_epoch(self, state: State) -> State:
-        """An epoch that has not begun; draws stay bound to everything before it."""
+        """Return an epoch that has not begun; draws stay bound to everything before it."""
         fresh = self.start(len(state["tick"]))
         return {**fresh, "epoch": state["epoch"] + 1, "history": state["history"].copy()}
 
     @property
     def cool_down_ticks(self) -> int:
-        """How many ticks without input let out everything that is pending."""
+        """Return how many ticks without input let out everything that is pending."""
         return self.k - 1
 
     @property
     @abstractmethod
     def delay_law(self) -> Floats:
-        """P(the delay of a released value is j ticks), j = 0..k-1, in steady state."""
+        """Return P(the delay of a released value is j ticks), j = 0..k-1, in steady state."""
 
     @property
     @abstractmethod
     def delay_law_epsilon(self) -> float:
-        """Twice the logarithm of the largest ratio of two entries of the law."""
+        """Return twice the logarithm of the largest ratio of two entries of the law."""
 
     @property
     @abstractmethod
     def expected(self) -> Expected:
-        """What a value suffers on average, in steady state."""
+        """Return what a value suffers on average, in steady state."""
 
     @property
     @abstractmethod
     def warnings(self) -> tuple[str, ...]:
-        """What whoever configures this should know; empty where there is nothing to say."""
+        """Warn those who configure this; empty where there is nothing to say."""
 
     @abstractmethod
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """A bound on the delay law, and what it does not cover."""
+        """Return a bound on the delay law, and what it does not cover."""
 
     def audit(self) -> Mapping[str, object]:
-        """Exact numbers of the configured law, and what it leaves open."""
-        return audit_object(
-            mechanism=self.kind,
-            k=self.k,
-            eps_delay_law=self.delay_law_epsilon,
-            delay_law=self.delay_law,
-            expected=self.expected,
-            warm_up=self.warm_up,
-            caveats=(*self.guarantees()[0].not_covered, *self.warnings),
-            own=self._audited(),
-        )
+        """Return exact numbers of the configured law, and what it leaves open.
+
+        Those that a kind does not have are None. Source: TLDP specification, section 6.1.
+        """
+        law = self.delay_law
+        possible = law[law > 0.0]
+        return {
+            "mechanism": self.kind,
+            "k": self.k,
+            "c0": None,
+            "a": None,
+            "eps_nominal": None,
+            "eps_delay_law": self.delay_law_epsilon,
+            "joint_bound_distinct": None,
+            "literal_tldp": False,
+            "delay_law": law.tolist(),
+            "mean_delay": float((law * np.arange(self.k)).sum()),
+            "entropy_bits": float(-(possible * np.log2(possible)).sum()),
+            "max_posterior_exchangeable": 1.0,
+            "law_only": float(law.max()),
+            "impossible_share": None,
+            "expected": asdict(self.expected),
+            "warmup": {"ticks": self.k - 1, "published": self.warm_up == "emit"},
+            "cooldown": {"ticks": self.k - 1},
+            "caveats": [*self.guarantees()[0].not_covered, *self.warnings],
+            **self._audited(),
+        }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, law, and what is published of it."""
+        """Identify kind, implementation, law, and what is published of it."""
         left_out = ("empty ticks are left out",) if self.empty == "skip" else ()
         return digest_of(
             self.kind, self.implementation, self.k, self.warm_up, *self._identity(), *left_out
@@ -174,19 +195,19 @@ class TemporalPerturbation(ABC):
 
     @abstractmethod
     def _audited(self) -> Mapping[str, object]:
-        """What the audit says about this kind only."""
+        """Return what the audit says about this kind only."""
 
     @abstractmethod
     def _identity(self) -> tuple[str | int, ...]:
-        """What decides the law, apart from k."""
+        """Return what decides the law, apart from k."""
 
     @abstractmethod
     def _exchange(self, after: State, values: Array, words: Words) -> Array:
         """Put each value where its word says, in `after`, and take out what leaves now."""
 
     def _begun(self, state: State, draws: Draws) -> State:
-        """A copy, in which rows whose epoch begins now are prepared."""
-        return {name: column.copy() for name, column in state.items()}
+        """Return a copy, in which rows whose epoch begins now are prepared."""
+        return copied(state)
 
     def _arranged(self, state: State, draws: Draws) -> State:
         """Return a state whose slots hold what is pending in the order in which it cools down."""
@@ -200,11 +221,11 @@ class TemporalPerturbation(ABC):
         return released
 
     def _head(self, state: State) -> tuple[Integers, Integers]:
-        """Rows, and the slot of each that belongs to the tick that comes next."""
+        """Return rows, and the slot of each that belongs to the tick that comes next."""
         return np.arange(len(state["tick"])), state["tick"] % self.k
 
     def _pending(self, state: State) -> Integers:
-        """How many values have not left yet."""
+        """Return how many values have not left yet."""
         return np.asarray(np.count_nonzero(is_there(state["slots"]), axis=1))
 
     def _published(self, after: State, released: Array, phase: Integers) -> Releases:

@@ -1,33 +1,4 @@
-"""Threshold mechanism (TM): a value waits for a random free slot, but only if its own one is taken.
-
-Claim. In steady state, no delay is more than e^(epsilon / 2) times as likely as another one, with
-the epsilon derived from k and c0. That bounds what one release tick alone says about the original
-tick; it is not a bound on what all releases together say. Every value leaves exactly once, within
-k-1 ticks, and every tick of the steady state lets out exactly one.
-
-Parameters: `k`, 3 to 1000 ticks; `c0`, 2 to k-1, the free slots in steady state (k - c0 values
-wait, which is also the mean delay); `epsilon`, a budget that the derived one must not exceed, or
-None; `start_mode`: "stationary", or "cold" as in the paper, which breaks the claim; `warm_up`:
-suppress or emit ticks 1..k-1 of an epoch.
-Input, release and state: `temporal_perturbation` and `threshold_dispatch`.
-
->>> from fugu.operators.mechanism import Inputs
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> threshold = ThresholdPerturbation.for_budget(k=5, epsilon=2.0)
->>> threshold.c0, round(threshold.delay_law_epsilon, 3)
-(3, 1.695)
->>> scope = DrawScope(Secret(bytes(32)), "demo", "tm", 1, threshold.law_digest())
->>> state, published = threshold.start(1), []
->>> for tick, position in enumerate(record_positions("vitals", 0, range(12))):
-...     values = Inputs(np.array([b"%d" % tick], dtype=object))
-...     state, releases = threshold.step(state, values, scope.draws([b"alice"], [position]))
-...     published.append(releases.values[0])
->>> published[4:]
-[b'0', b'1', b'6', b'5', b'4', b'9', b'7', b'8']
-
-Source: TLDP specification, sections 3 to 7; Ye et al. 2021, section IV.
-"""
+"""Threshold mechanism (TM): a value waits for a random free slot if its own one is taken."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,13 +14,30 @@ from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ThresholdPerturbation(ThresholdDispatch):
-    """TM; see the module for claim, parameters and source."""
+    """Let a value wait for a random free slot, but only if its own one is taken.
+
+    Claim. In steady state, no delay is more than e^(epsilon / 2) times as likely as another one,
+    with the epsilon derived from k and c0. That bounds what one release tick alone says about the
+    original tick; it is not a bound on what all releases together say. Every value leaves exactly
+    once, within k-1 ticks, and every tick of the steady state lets out exactly one.
+
+    Parameters: those of `ThresholdDispatch`, as are input, release, state and errors.
+
+    >>> from fugu.operators.trial import released
+    >>> threshold = ThresholdPerturbation.for_budget(k=5, epsilon=2.0)
+    >>> threshold.c0, round(threshold.delay_law_epsilon, 3)
+    (3, 1.695)
+    >>> [tick.values[0] for tick in released(threshold, [b"%d" % tick for tick in range(12)])][4:]
+    [b'0', b'5', b'3', b'4', b'6', b'9', b'7', b'11']
+
+    Source: TLDP specification, sections 3 to 7; Ye et al. 2021, section IV.
+    """
 
     kind: ClassVar[str] = "threshold_perturbation"
 
     @classmethod
     def for_budget(cls, k: int, epsilon: float, **options: Any) -> Self:
-        """The shortest delays that the budget allows; `ValueError` if it allows none."""
+        """Select the shortest delays that the budget allows; `ValueError` if it allows none."""
         selected = select(k, epsilon)
         if selected.acceptance < 1.0:
             raise ValueError(f"epsilon: {infeasible(k, epsilon)}")
@@ -57,12 +45,10 @@ class ThresholdPerturbation(ThresholdDispatch):
 
     @property
     def accepted(self) -> float:
-        """All of them."""
         return 1.0
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A budget that is not used, and outputs that say more than the law of one delay."""
         most = derived_budget(self.k, self.k - 1)
         if self.epsilon is None or self.epsilon <= most:
             return self._outputs_say_more
@@ -81,7 +67,7 @@ class ThresholdPerturbation(ThresholdDispatch):
 
     @property
     def _largest_posterior(self) -> float:
-        """Of the delay of a release, or of the age of a value that leaves in the cool-down.
+        """Bound the posterior of a delay, or of the age of a value that leaves in the cool-down.
 
         Each of these is the value of a tick that waits with equal probability. The last value
         waits with the largest one, 1 - P(delay 0).

@@ -1,18 +1,4 @@
-"""What TM and ETM share: slots that a value reserves, and draws among those that are free.
-
-Besides what `temporal_perturbation` keeps, the state has `occupied (rows, k)`: which slots are
-reserved, k - c0 of them in steady state. A reserved slot may hold None: a tick without a value, or
-nothing at all (a stationary start reserves slots for values that never were). A free slot holds
-None and is not occupied.
-
-A draw picks one of the free slots, all alike, so they are numbered as they lie in the ring.
-
-An epoch that is finished lets out what is pending in random order, all orders alike, at the k - c0
-ticks that follow. So every tick that is published has one value, which of them it is depends on
-draws alone, and outputs say nothing about draws to whoever finds all orders of values equally
-likely. In the order of slots, empty ticks would show which were reserved. An epoch of less than k-1
-ticks lets out nothing: slots that were reserved for values that never were would show.
-"""
+"""The dispatch that TM and ETM share: a value takes its own slot, or one that is drawn."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -24,19 +10,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fugu.operators.byte_fields import binding_digest
-from fugu.operators.mechanism import (
-    Array,
-    Draws,
-    Floats,
-    Guarantee,
-    Kind,
-    Releases,
-    State,
-    Words,
-)
+from fugu.operators.mechanism import Array, Draws, Floats, Guarantee, Kind, Releases, State, Words
 from fugu.operators.randomness import draws_of, integers_below, unit_interval
 from fugu.operators.temporal import costs
-from fugu.operators.temporal.audit import by_distance
 from fugu.operators.temporal.costs import Expected
 from fugu.operators.temporal.dispatch_law import (
     ROUNDING,
@@ -46,19 +22,37 @@ from fugu.operators.temporal.dispatch_law import (
     derived_budget,
     free_chances,
 )
-from fugu.operators.temporal.exchanges import impossible_shares
+from fugu.operators.temporal.exchanges import by_distance, impossible_shares
 from fugu.operators.temporal.guarantees import KNOWN_SLOTS, delay_guarantee, delta_of
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 StartMode = Literal["stationary", "cold"]
 
 _TICKS = 2**32
-"""Of an epoch, over which the errors of draws are added up."""
+"""The longest epoch, over which the errors of draws are added up."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ThresholdDispatch(TemporalPerturbation):
-    """`c0` slots are free in steady state; `epsilon` is a budget that the law has to keep."""
+    """Dispatch each value to its own slot or, if that is reserved, to a random free one.
+
+    Parameters: `k`, 3 to 1000 ticks; `c0`, 2 to k-1, the free slots in steady state (k - c0 values
+    wait, which is also the mean delay of TM); `epsilon`, a budget in nats that the law must not
+    exceed, or None; `start_mode`: "stationary", or "cold" as in the paper, which breaks the claim.
+    Input, release and errors: as for `TemporalPerturbation`.
+
+    State: also `occupied (rows, k)`, which slots are reserved, k - c0 of them in steady state. A
+    reserved slot may hold None: a tick without a value, or nothing at all (a stationary start
+    reserves slots for values that never were). A free slot holds None and is not occupied. A draw
+    picks one of the free slots, all alike, so they are numbered as they lie in the ring.
+
+    An epoch that is finished lets out what is pending in random order, all orders alike, at the
+    k - c0 ticks that follow. So every tick that is published has one value, which of them it is
+    depends on draws alone, and outputs say nothing about draws to whoever finds all orders of
+    values equally likely. In the order of slots, empty ticks would show which were reserved. An
+    epoch of less than k-1 ticks lets out nothing: slots that were reserved for values that never
+    were would show.
+    """
 
     c0: int
     epsilon: float | None = None
@@ -86,24 +80,23 @@ class ThresholdDispatch(TemporalPerturbation):
     @property
     @abstractmethod
     def accepted(self) -> float:
-        """P(a value that need not wait is published), a."""
+        """Return P(a value that need not wait is published), a."""
 
     @abstractmethod
     def _accepts(self, words: Words) -> Array:
-        """Whether it is, by its word."""
+        """Return whether it is, by its word."""
 
     def start(self, rows: int) -> State:
-        """All slots are free; the first tick of an epoch reserves some."""
+        """Return the state at epoch 0: all slots are free, until the first tick reserves some."""
         return {**super().start(rows), "occupied": np.zeros((rows, self.k), dtype=bool)}
 
     @property
     def pending(self) -> int:
-        """How many values wait in steady state, m."""
+        """Return how many values wait in steady state, m."""
         return self.k - self.c0
 
     @property
     def cool_down_ticks(self) -> int:
-        """As many as values wait."""
         return self.pending
 
     def finish(self, state: State, draws: Draws) -> tuple[State, tuple[Releases, ...]]:
@@ -117,14 +110,12 @@ class ThresholdDispatch(TemporalPerturbation):
 
     @property
     def delay_law(self) -> Floats:
-        """Of values that are published."""
         law = delay_law(self.k, self.c0).copy()
         law[0] *= self.accepted
         return law / (1.0 - self._dropped)
 
     @property
     def delay_law_epsilon(self) -> float:
-        """Derived from k, c0 and a."""
         law = self.delay_law
         if self.accepted == 1.0:
             return derived_budget(self.k, self.c0)
@@ -132,11 +123,10 @@ class ThresholdDispatch(TemporalPerturbation):
 
     @property
     def expected(self) -> Expected:
-        """Late and, if not all are accepted, missing values and empty ticks."""
         return costs.threshold(self.k, self.c0, self._undelayed, self.accepted)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """The delay of one value; from a cold start there is no such promise."""
+        """Return the bound on one delay; from a cold start there is no such promise."""
         cold = self.start_mode == "cold"
         return (
             delay_guarantee(
@@ -174,7 +164,7 @@ class ThresholdDispatch(TemporalPerturbation):
 
     @property
     def _total_variation(self) -> float:
-        """Between the law above and the law drawn: by the start, by every draw, and computed."""
+        """Bound the distance of the law drawn: by the start, by every draw, and computed."""
         beyond = 2**64 % self.c0
         each = Fraction(beyond * (self.c0 - beyond), self.c0 * 2**64)
         start = self.k * (self.k * ROUNDING + 2.0**-53)
@@ -199,12 +189,12 @@ class ThresholdDispatch(TemporalPerturbation):
 
     @property
     def _joint_bound(self) -> float:
-        """Nats by which a possible output may change if two distinct values change places."""
+        """Return the nats by which a possible output may change if two values change places."""
         return abs(log(self.c0 * self.accepted))
 
     @property
     def _outputs_say_more(self) -> tuple[str, ...]:
-        """A warning where that is more than the epsilon of the law."""
+        """Warn where that is more than the epsilon of the law."""
         if self._joint_bound <= self.delay_law_epsilon + TOLERANCE:
             return ()
         return (
@@ -228,7 +218,7 @@ class ThresholdDispatch(TemporalPerturbation):
         return after
 
     def _reserved(self, uniforms: Floats) -> Array:
-        """An occupancy in steady state for each row of uniforms, slot after slot."""
+        """Draw an occupancy in steady state for each row of uniforms, slot after slot."""
         chances = free_chances(self.k, self.c0)
         reserved = np.empty(uniforms.shape, dtype=bool)
         left = np.full(len(uniforms), self.c0)

@@ -1,4 +1,4 @@
-"""Law digests as the implementation before computed them, so that its states are recognised.
+"""Compute law digests as the implementation before did, so that its states are recognised.
 
 A state says which law it belongs to by a digest. Another implementation has another digest for the
 same configuration. Whoever continues such a state has to know that the configuration is the same:
@@ -9,8 +9,6 @@ The implementation before 0.2 drew symbols by doubles (`crr`, `adaptive_crr`, `b
 the sampler's delta out of delta (`real_time`, `real_time_local`), and filtered sums by constants
 that were meant for counts (`fast`, `rescue_dp`).
 """
-
-from functools import singledispatch
 
 from fugu.operators.budget import Budgeted
 from fugu.operators.byte_fields import binding_digest, encode_fields
@@ -32,7 +30,6 @@ from fugu.operators.wevent.watched import Watched
 Identity = tuple[str | int | bytes, ...]
 
 
-@singledispatch
 def former_implementation(mechanism: Mechanism) -> int:
     """Return the implementation whose states this one can continue; the same, if none came since.
 
@@ -43,148 +40,76 @@ def former_implementation(mechanism: Mechanism) -> int:
     >>> former_implementation(grr), former_law_digest(grr) == grr.law_digest()
     (1, True)
     """
-    return mechanism.implementation
+    match mechanism:
+        case Budgeted():
+            return former_implementation(mechanism.mechanism)
+        case Watched():
+            return former_implementation(mechanism.strategy)
+    return mechanism.implementation - (_former_fields(mechanism) is not None)
 
 
-@singledispatch
 def former_law_digest(mechanism: Mechanism) -> bytes:
     """Return the digest that the implementation before gave this configuration."""
-    return mechanism.law_digest()
+    former = former_implementation(mechanism)
+    match mechanism:
+        case Budgeted():
+            return mechanism.law_digest_of(former, former_law_digest(mechanism.mechanism))
+        case Watched():
+            return mechanism.law_digest_of(former, former_law_digest(mechanism.strategy))
+    fields = _former_fields(mechanism)
+    if fields is None:
+        return mechanism.law_digest()
+    return binding_digest(mechanism.kind, former, *fields)
 
 
-@former_implementation.register(ConditionalRandomizedResponse)
-@former_implementation.register(AdaptiveRelease)
-@former_implementation.register(BatchedRelease)
-@former_implementation.register(ColdStart)
-@former_implementation.register(TemporalPerturbation)
-@former_implementation.register(RealTimeRelease)
-@former_implementation.register(LocalRealTimeRelease)
-@former_implementation.register(Fast)
-@former_implementation.register(RescueDp)
-@former_implementation.register(Quantified)
-def _one_before(mechanism: Mechanism) -> int:
-    return mechanism.implementation - 1
-
-
-@former_implementation.register
-def _(mechanism: Budgeted) -> int:
-    return former_implementation(mechanism.mechanism)
-
-
-@former_implementation.register
-def _(mechanism: Watched) -> int:
-    return former_implementation(mechanism.strategy)
-
-
-@former_law_digest.register
-def _(mechanism: ConditionalRandomizedResponse) -> bytes:
-    return _digest(
-        mechanism,
-        mechanism.epsilon.hex(),
-        *mechanism.model.identity(),
-        *_former_kernel(mechanism._chosen.identity()),
-        *(() if mechanism.gaps is None else mechanism.gaps.identity()),
-    )
-
-
-@former_law_digest.register
-def _(mechanism: AdaptiveRelease) -> bytes:
-    return _digest(
-        mechanism,
-        mechanism.decision_epsilon.hex(),
-        mechanism.release_epsilon.hex(),
-        mechanism.distance,
-        *mechanism.model.identity(),
-    )
-
-
-@former_law_digest.register
-def _(mechanism: ColdStart) -> bytes:
-    return _digest(
-        mechanism,
-        mechanism.symbols,
-        mechanism.epsilon.hex(),
-        mechanism.positions,
-        float(mechanism.alpha).hex(),
-    )
-
-
-@former_law_digest.register
-def _(mechanism: BatchedRelease) -> bytes:
-    return _digest(
-        mechanism,
-        mechanism.window,
-        mechanism.epsilon_per_batch.hex(),
-        mechanism.model.prior.astype("<f8").tobytes(),
-        mechanism.model.transition.astype("<f8").tobytes(),
-        mechanism.kernel,
-        *mechanism._plan.distance.identity(),
-        *(part for one in mechanism._plan.algorithms for part in _former_algorithm(one.identity())),
-    )
-
-
-@former_law_digest.register
-def _(mechanism: TemporalPerturbation) -> bytes:
-    left_out = ("empty ticks are left out",) if mechanism.empty == "skip" else ()
-    return _digest(mechanism, mechanism.k, mechanism.warm_up, *mechanism._identity(), *left_out)
-
-
-@former_law_digest.register
-def _(mechanism: RealTimeRelease) -> bytes:
-    return _digest(
-        mechanism,
-        mechanism.bins,
-        mechanism.sensitivity,
-        mechanism.changed_bins,
-        units_of_rho(mechanism.epsilon, mechanism.delta),
-        mechanism.horizon or 0,
-        mechanism.period or 0,
-        (mechanism.decay or 0.0).hex(),
-        (mechanism.weight or 0.0).hex(),
-        mechanism.presentation,
-        *(share.hex() for share in mechanism.shares),
-    )
-
-
-@former_law_digest.register
-def _(mechanism: LocalRealTimeRelease) -> bytes:
-    return _digest(
-        mechanism,
-        mechanism.lower,
-        mechanism.upper,
-        mechanism.units_per_one,
-        former_law_digest(mechanism.series),
-    )
-
-
-@former_law_digest.register
-def _(mechanism: Quantified) -> bytes:
-    return _of_strategy(mechanism, mechanism._identity())
-
-
-@former_law_digest.register
-def _(mechanism: Fast) -> bytes:
-    variances = mechanism.process_variance.hex(), mechanism.measurement_variance.hex()
-    return _of_strategy(mechanism, encode_fields(mechanism.samples_per_block, *variances))
-
-
-@former_law_digest.register
-def _(mechanism: RescueDp) -> bytes:
-    return _of_strategy(mechanism, encode_fields(mechanism._process.hex()))
-
-
-@former_law_digest.register
-def _(mechanism: Budgeted) -> bytes:
-    return mechanism.law_digest_of(
-        former_implementation(mechanism), former_law_digest(mechanism.mechanism)
-    )
-
-
-@former_law_digest.register
-def _(mechanism: Watched) -> bytes:
-    return mechanism.law_digest_of(
-        former_implementation(mechanism), former_law_digest(mechanism.strategy)
-    )
+def _former_fields(mechanism: Mechanism) -> Identity | None:
+    """Return what the implementation before made a digest of, or None if none came since."""
+    match mechanism:
+        case ConditionalRandomizedResponse(epsilon=epsilon, model=model, gaps=gaps):
+            kernel = _former_kernel(mechanism._chosen.identity())
+            in_time = () if gaps is None else gaps.identity()
+            return epsilon.hex(), *model.identity(), *kernel, *in_time
+        case AdaptiveRelease(model=model, distance=distance):
+            epsilons = mechanism.decision_epsilon.hex(), mechanism.release_epsilon.hex()
+            return *epsilons, distance, *model.identity()
+        case ColdStart(symbols=symbols, epsilon=epsilon, positions=positions, alpha=alpha):
+            return symbols, epsilon.hex(), positions, float(alpha).hex()
+        case BatchedRelease(model=model, window=window, epsilon_per_batch=epsilon):
+            plan, chain = mechanism._plan, (model.prior, model.transition)
+            return (
+                window,
+                epsilon.hex(),
+                *(numbers.astype("<f8").tobytes() for numbers in chain),
+                mechanism.kernel,
+                *plan.distance.identity(),
+                *(part for one in plan.algorithms for part in _former_algorithm(one.identity())),
+            )
+        case TemporalPerturbation(k=k, warm_up=warm_up, empty=empty):
+            left_out = ("empty ticks are left out",) if empty == "skip" else ()
+            return k, warm_up, *mechanism._identity(), *left_out
+        case RealTimeRelease(horizon=horizon, period=period, decay=decay, weight=weight):
+            return (
+                mechanism.bins,
+                mechanism.sensitivity,
+                mechanism.changed_bins,
+                units_of_rho(mechanism.epsilon, mechanism.delta),
+                horizon or 0,
+                period or 0,
+                (decay or 0.0).hex(),
+                (weight or 0.0).hex(),
+                mechanism.presentation,
+                *(share.hex() for share in mechanism.shares),
+            )
+        case LocalRealTimeRelease(lower=lower, upper=upper, series=series):
+            return lower, upper, mechanism.units_per_one, former_law_digest(series)
+        case Quantified():
+            return _of_strategy(mechanism, mechanism._identity())
+        case Fast(process_variance=process, measurement_variance=measurement):
+            content = encode_fields(mechanism.samples_per_block, process.hex(), measurement.hex())
+            return _of_strategy(mechanism, content)
+        case RescueDp():
+            return _of_strategy(mechanism, encode_fields(mechanism._process.hex()))
+    return None
 
 
 def _former_kernel(identity: Identity) -> Identity:
@@ -203,19 +128,8 @@ def _former_algorithm(identity: Identity) -> Identity:
     return (name, version - 1, *_former_kernel(tuple(rest)))
 
 
-def _of_strategy(mechanism: Strategy, identity: bytes) -> bytes:
+def _of_strategy(mechanism: Strategy, identity: bytes) -> Identity:
     cap = mechanism.cap
-    return _digest(
-        mechanism,
-        mechanism.bins,
-        mechanism.window,
-        mechanism.rule.epsilon,
-        mechanism.sensitivity,
-        -1 if cap is None else cap.decision,
-        -1 if cap is None else cap.publication,
-        identity,
-    )
-
-
-def _digest(mechanism: Mechanism, *fields: str | int | bytes) -> bytes:
-    return binding_digest(mechanism.kind, former_implementation(mechanism), *fields)
+    caps = (-1, -1) if cap is None else (cap.decision, cap.publication)
+    own = mechanism.bins, mechanism.window, mechanism.rule.epsilon, mechanism.sensitivity
+    return *own, *caps, identity

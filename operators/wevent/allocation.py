@@ -23,7 +23,7 @@ class Offer:
     publication: Integers
     """Charged if something is published; 0 where nothing can be."""
     share: Integers
-    """What the rule will remember of a publication."""
+    """The share that the rule will remember of a publication."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Rule(ABC):
     cap: Cap | None = None
 
     decides: ClassVar[bool] = True
-    """Whether the data decide on a publication, which costs a `decision`."""
+    """True if the data decide on a publication, which costs a `decision`."""
 
     @property
     def decision(self) -> int:
@@ -130,11 +130,9 @@ class Uniform(Rule):
 
     @property
     def largest(self) -> int:
-        """Return one tick's part."""
         return self.epsilon // self.window
 
     def offer(self, state: State, flags: Booleans) -> Offer:
-        """Offer one tick's part."""
         return self._offer(np.full(len(flags), self.largest, dtype=np.int64))
 
 
@@ -148,11 +146,9 @@ class Sample(Rule):
 
     @property
     def largest(self) -> int:
-        """Return all of epsilon."""
         return self.epsilon
 
     def offer(self, state: State, flags: Booleans) -> Offer:
-        """Offer all or nothing."""
         return self._offer(np.where(state["tick"] % self.window == 0, self.epsilon, 0))
 
 
@@ -239,12 +235,6 @@ class BudgetAbsorption(Rule):
             "last": np.where(published, state["tick"] + 1, state["last"]),
             "multiple": np.where(published, offer.share, state["multiple"]),
         }
-
-
-def window_spend(state: State, charge: Integers) -> Integers:
-    """Return what a window is charged that ends with this charge; `state` is that before it."""
-    spend: Integers = state["recent"].sum(axis=1) + charge
-    return spend
 
 
 def pushed(last: Integers, newest: Integers) -> Integers:

@@ -41,7 +41,6 @@ class Blocks(allocation.Rule):
 
     @property
     def largest(self) -> int:
-        """Return what one sample costs."""
         return self.epsilon // 2 // self.samples
 
     def start(self, rows: int) -> State:
@@ -66,11 +65,10 @@ class Blocks(allocation.Rule):
 class Fast(FilteredStrategy):
     """Publish what a filter makes of few samples, taken the more often the more they surprise it.
 
-    Claim. Any `window` consecutive ticks are epsilon-DP together for what one person contributes to
-    them (w-event privacy), up to the delta of finite precision. Ticks are cut into blocks of
-    `window`; a block takes at most `samples` samples, which share one half of epsilon, and a window
-    meets at most two blocks. When to sample, and the filter, are functions of earlier samples: they
-    are post-processing. All bins are sampled together, since people move between them.
+    Claim. As for `Uniform`. Ticks are cut into blocks of `window`; a block takes at most `samples`
+    samples, which share one half of epsilon, and a window meets at most two blocks. When to sample,
+    and the filter, are functions of earlier samples: they are post-processing. All bins are sampled
+    together, since people move between them.
 
     In a block, a random walk with variance Q per tick, seen with noise of variance R, is filtered:
     after the first sample z the estimate is z and its variance 100; a later sample adds
@@ -128,7 +126,6 @@ class Fast(FilteredStrategy):
         return self.samples or min(LARGEST_SAMPLES, max(1, self.window * samples // ticks))
 
     def start(self, rows: int) -> State:
-        """Return the state before the first tick, with a filter that has seen nothing."""
         return {
             **super().start(rows),
             **self._fresh_filter(rows, REMEMBERED),

@@ -15,7 +15,7 @@ from fugu.operators.mechanism import Integers, State
 from fugu.operators.wevent.allocation import Booleans
 
 _ROW_SUM = 1e-9
-"""How far the sum of a row may be from 1."""
+"""The largest distance of the sum of a row from 1."""
 
 
 class Flags(ABC):
@@ -54,12 +54,10 @@ class Schedule(Flags):
             raise ValueError("pattern: must have at least one flag")
 
     def now(self, state: State) -> Booleans:
-        """Return the flag of the pattern at the number of the tick."""
         flags: Booleans = np.array(self.pattern)[state["tick"] % len(self.pattern)]
         return flags
 
     def identity(self) -> bytes:
-        """Encode the pattern."""
         return encode_fields("schedule", bytes(self.pattern))
 
 
@@ -84,11 +82,9 @@ class Markov(Flags):
         object.__setattr__(self, "flag", dobrushin(self.matrix) >= self.threshold)
 
     def now(self, state: State) -> Booleans:
-        """Return the same flag for all rows."""
         return np.full(len(state["tick"]), self.flag)
 
     def identity(self) -> bytes:
-        """Encode the flag, which is all that matters of the matrix."""
         return encode_fields("markov", int(self.flag))
 
 
@@ -106,7 +102,6 @@ class Released(Flags):
         _require_share("threshold", self.threshold)
 
     def start(self, rows: int, bins: int) -> State:
-        """Return columns for whether anything was published, the last vector, and the flag."""
         return {
             "published": np.zeros(rows, dtype=bool),
             "previous": np.zeros((rows, bins), dtype=np.int64),
@@ -114,7 +109,6 @@ class Released(Flags):
         }
 
     def now(self, state: State) -> Booleans:
-        """Return the flag as of the last publication."""
         return state["correlated"].copy()
 
     def after(self, state: State, rows: Integers, released: Integers) -> State:
@@ -129,7 +123,6 @@ class Released(Flags):
         return {"published": published, "previous": previous, "correlated": correlated}
 
     def identity(self) -> bytes:
-        """Encode the threshold, exactly."""
         return encode_fields("released", self.threshold.hex())
 
 

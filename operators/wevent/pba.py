@@ -42,7 +42,6 @@ class PrivacyBudgetAllocation(Strategy):
     proof: ClassVar[str] = "PBA specification, section 2 (theorem)"
 
     def start(self, rows: int) -> State:
-        """Return the state before the first tick, with what the provider remembers."""
         return {**super().start(rows), **self.flags.start(rows, self.bins)}
 
     def _flags(self, state: State) -> allocation.Booleans:

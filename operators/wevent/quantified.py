@@ -32,11 +32,9 @@ class Declared(allocation.Rule):
 
     @property
     def largest(self) -> int:
-        """Return the largest budget that is declared."""
         return max(self.first, self.each, self.last)
 
     def offer(self, state: State, flags: Booleans) -> Offer:
-        """Offer what is declared for the number of the tick."""
         tick = state["tick"]
         publication = np.where(tick == 0, self.first, self.each)
         if self.horizon is not None:
@@ -49,11 +47,10 @@ class Declared(allocation.Rule):
 class Quantified(Strategy):
     """Publish every tick with a budget that a bound on temporal leakage allows.
 
-    Claim. Any `window` consecutive ticks are epsilon-DP together for what one person contributes to
-    them (w-event privacy), up to the delta of finite precision, where epsilon is what these ticks
-    spend. And an adversary with the Markov model that the budgets were found with learns at most
-    alpha nats about any one tick of that person from all releases together. With a `horizon` the
-    first and the last tick have few neighbours, and may spend more.
+    Claim. As for `Uniform`, where epsilon is what the ticks of a window spend. And an adversary
+    with the Markov model that the budgets were found with learns at most alpha nats about any one
+    tick of a person from all releases together. With a `horizon` the first and the last tick have
+    few neighbours, and may spend more.
 
     Parameters: those of `Strategy`, and `first`, `each` and `last`, what these ticks spend, in
     units of 2^-40 nat; `horizon` in ticks, after which nothing is published, or None for a stream

@@ -46,7 +46,6 @@ class Shares(allocation.Rule):
 
     @property
     def largest(self) -> int:
-        """Return a fifth of epsilon."""
         return self.epsilon // LARGEST_PART
 
     def start(self, rows: int) -> State:
@@ -58,7 +57,6 @@ class Shares(allocation.Rule):
         }
 
     def offer(self, state: State, flags: Booleans) -> Offer:
-        """Offer a share where a sample is due."""
         logarithm = charge_of_ratio(state["interval"] / ONE_TICK + 1.0)
         share = np.minimum(
             logarithm // (PER_LOGARITHM * (UNITS_PER_NAT >> SHARE_BITS)), LARGEST_SHARE
@@ -77,10 +75,9 @@ class Shares(allocation.Rule):
 class RescueDp(FilteredStrategy):
     """Publish what a filter makes of samples that one controller takes of all bins.
 
-    Claim. Any `window` consecutive ticks are epsilon-DP together for what one person contributes to
-    them (w-event privacy), up to the delta of finite precision: a sample costs at most 0.6 of what
-    the last window - 1 ticks left of epsilon. When to sample, how much to spend, and the filter are
-    functions of earlier samples: they are post-processing.
+    Claim. As for `Uniform`: a sample costs at most 0.6 of what the last window - 1 ticks left of
+    epsilon. When to sample, how much to spend, and the filter are functions of earlier samples:
+    they are post-processing.
 
     Correction. RescueDP runs one schedule per region, each with all of epsilon. That holds while
     nobody changes region within a window; whoever does is charged by every region, up to
@@ -141,7 +138,6 @@ class RescueDp(FilteredStrategy):
             raise ValueError(f"process_variance: must be from 0 to 1e18, not {value}")
 
     def start(self, rows: int) -> State:
-        """Return the state before the first tick, with a filter that has seen nothing."""
         return {
             **super().start(rows),
             **self._fresh_filter(rows, REMEMBERED),

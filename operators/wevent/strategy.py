@@ -12,7 +12,7 @@ from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
 from fugu.operators.release_digest import extended
-from fugu.operators.wevent.allocation import Booleans, Offer, Rule, window_spend
+from fugu.operators.wevent.allocation import Booleans, Offer, Rule
 from fugu.operators.wevent.cap import Cap
 from fugu.operators.wevent.guarantees import window_guarantee
 from fugu.operators.wevent.limits import (
@@ -207,7 +207,7 @@ class Strategy:
 def annotations(state: State, offer: Offer, published: Booleans, price: Integers) -> State:
     """Return what is public about a tick, in nats and in units; NaN before any publication."""
     publication = np.where(published, offer.publication, 0)
-    spend = window_spend(state, offer.decision + publication)
+    spend = state["recent"].sum(axis=1) + offer.decision + publication
     return {
         "published": published.copy(),
         "decision_epsilon": offer.decision / UNITS_PER_NAT,

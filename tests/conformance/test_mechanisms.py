@@ -15,6 +15,7 @@ from fugu.operators.mechanism import (
 )
 from fugu.operators.randomness import record_positions
 from tests.conformance.example import Example
+from tests.conformance.examples import each_example
 from tests.conformance.streams import Stored, Streams, WatchedDraws
 
 ROWS, STEPS = 5, 12
@@ -137,10 +138,10 @@ def test_inputs_and_state_are_neither_modified_nor_kept(example: Example, rows: 
         streams.state = after
 
 
+@each_example(lambda mechanism: isinstance(mechanism, TimedMechanism))
 def test_time_matters_exactly_where_a_tick_has_a_length(example: Example) -> None:
     mechanism, streams = example.mechanism, Streams(example, ROWS)
-    if not isinstance(mechanism, TimedMechanism):
-        return
+    assert isinstance(mechanism, TimedMechanism)
     state = streams.run([range(ROWS), range(ROWS)], truth(example)).state
     before = streams.snapshot()
     for column in state.values():
@@ -158,11 +159,11 @@ def test_two_starts_share_nothing(example: Example) -> None:
         assert not np.shares_memory(column, second[name])
 
 
+@each_example(lambda mechanism: isinstance(mechanism, ExhaustibleMechanism))
 def test_a_stream_that_has_come_to_its_end_is_its_lasting_columns(example: Example) -> None:
     """Whoever keeps only those of an ended stream goes on exactly as with the whole row."""
     mechanism = example.mechanism
-    if not isinstance(mechanism, ExhaustibleMechanism):
-        return
+    assert isinstance(mechanism, ExhaustibleMechanism)
     streams = Streams(example, ROWS).run(all_at_once(), truth(example))
     ended = mechanism.exhausted(streams.state)
     fresh = mechanism.start(ROWS)

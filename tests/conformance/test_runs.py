@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from fugu.operators.mechanism import ExhaustibleMechanism, Inputs, Integers, RunningMechanism
 from fugu.operators.multi_step import running
 from fugu.operators.randomness import record_positions
-from tests.conformance.conftest import EXAMPLES
 from tests.conformance.example import Example
+from tests.conformance.examples import each_example, examples_where
 from tests.conformance.kinds import KINDS
 from tests.conformance.streams import Stored, Streams
 
@@ -69,14 +69,14 @@ def advance_one_by_one(streams: Streams, rows: Integers, choices: Integers) -> I
     st.lists(st.lists(st.integers(0, ROWS - 1), max_size=24), min_size=1, max_size=3),
     st.integers(0, 2**32),
 )
-@pytest.mark.parametrize(("kind", "number"), [one for one in EXAMPLES if one[0] in RUNNING])
+@pytest.mark.parametrize("chosen", examples_where(running))
 def test_a_run_is_one_position_after_the_other(
-    kind: str, number: int, batches: Sequence[Sequence[int]], seed: int
+    chosen: tuple[str, int], batches: Sequence[Sequence[int]], seed: int
 ) -> None:
+    kind, number = chosen
     example = KINDS[kind].examples()[number]
     mechanism = running(example.mechanism)
-    if mechanism is None:
-        return
+    assert mechanism is not None
     rng = np.random.default_rng(seed)
     together, alone = Streams(example, ROWS), Streams(example, ROWS)
     for batch in batches:
@@ -95,13 +95,14 @@ def test_which_kinds_run() -> None:
         for kind, entry in KINDS.items()
         if any(running(example.mechanism) for example in entry.examples())
     }
-    assert kinds == RUNNING
+    assert kinds >= RUNNING
 
 
+@each_example(lambda mechanism: running(mechanism) and isinstance(mechanism, ExhaustibleMechanism))
 def test_a_run_where_all_streams_have_ended_repeats_releases(example: Example) -> None:
     mechanism = running(example.mechanism)
-    if mechanism is None or not isinstance(mechanism, ExhaustibleMechanism):
-        return
+    assert mechanism is not None
+    assert isinstance(mechanism, ExhaustibleMechanism)
     streams = Streams(example, ROWS)
     rows = np.repeat(np.arange(ROWS), 30)
     for _ in range(2):

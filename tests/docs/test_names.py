@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fugu.dataflows import FLOORS
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 ROOT = Path(__file__).parents[2]
@@ -60,3 +61,9 @@ def test_every_pipeline_file_on_a_page_is_read(page: str, content: str, tmp_path
     path = tmp_path / "pipeline.yaml"
     path.write_text(content)
     assert PipelineFile.read(path).pipeline.name in content
+
+
+def test_the_page_of_the_architecture_has_every_floor_in_order() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    table = text.split("| floor | what it does |\n", 1)[1].split("\n\n", 1)[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(FLOORS)

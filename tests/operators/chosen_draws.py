@@ -7,8 +7,8 @@ import numpy as np
 
 from fugu.operators.mechanism import Integers, Words
 from fugu.operators.sip.integer_law import IntegerLaw
+from fugu.operators.sip.private_law import SymbolLaw
 from fugu.operators.sip.shares_law import SharesLaw
-from fugu.operators.sip.symbol_law import SymbolLaw
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from fugu.dataflows.base.batches import Decoded
 from fugu.dataflows.stages.batch_result import Advanced, picked
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.budget_units import exact_exp, exact_expm1
 from fugu.operators.byte_fields import binding_digest
@@ -162,12 +163,12 @@ class FloatingPointNoise(LaplaceRelease):
         return after, Releases((clamped + noise) / self.units_per_one)
 
 
-class ChargedOncePerBatch(Lift):
+class ChargedOncePerBatch(PerRecord):
     """A key that occurs again in a batch is released again, and not charged again."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "_running", None)
+    @cached_property
+    def _running(self) -> None:
+        return None
 
     def _step(self, state: State, decoded: Decoded, index: Integers) -> tuple[State, Releases]:
         after, releases = super()._step(state, decoded, index)
@@ -175,7 +176,7 @@ class ChargedOncePerBatch(Lift):
         return {**after, "spent": np.where(again, state["spent"], after["spent"])}, releases
 
 
-class ChargedOncePerRun(Lift):
+class ChargedOncePerRun(PerRecord):
     """The same where a batch is advanced in one call."""
 
     def _run(self, table: RowTable, rows: Integers, accepted: Decoded) -> Advanced | None:

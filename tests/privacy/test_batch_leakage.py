@@ -51,6 +51,7 @@ def test_the_ledger_of_every_path_covers_what_its_batches_leaked(
     assert released_something
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "symbol by symbol"])
 def test_every_batch_is_drawn_from_the_law_and_moves_the_state_as_said(algorithm: str) -> None:
     """Symbol by symbol draws more than one word; its frequencies are tested instead."""

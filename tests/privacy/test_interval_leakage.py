@@ -56,6 +56,7 @@ def neighbours(
         yield other.tolist(), truth.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [UnicornIS, UnicornPS, Unicorn, TSBudgetDistribution, TSBudgetAbsorption]
 )

@@ -139,6 +139,7 @@ def test_grr_leaks_exactly_what_it_claims_and_charges(symbols: int, epsilon: flo
     assert [[float(row[y]) for y in range(symbols)] for row in law] == written.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("symbols", "epsilon"), CONFIGURATIONS)
 def test_oue_leaks_exactly_what_it_claims_and_charges(symbols: int, epsilon: float) -> None:
     oue = OptimizedUnaryEncoding(symbols, epsilon)

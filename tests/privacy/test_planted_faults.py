@@ -16,8 +16,9 @@ import pytest
 from typer.testing import CliRunner
 
 from fugu.dataflows.commands.cli.fugu import app
-from fugu.dataflows.pipeline import mechanisms
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.kinds import laplace
+from fugu.dataflows.kinds.crr import CrrOperator
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.operators.noise.laplace_release import LaplaceRelease
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
@@ -38,14 +39,14 @@ LAPLACE = with_change(
 def fugu_audit_of_symbols(kind: type[ConditionalRandomizedResponse]) -> None:
     """`fugu audit` of a pipeline file whose mechanism is of this class."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(mechanisms._MARKOV, "crr", kind)
+        patch.setattr(CrrOperator, "release", kind)
         assert exit_code(PIPELINE) == 0
 
 
 def fugu_audit_of_numbers(kind: type[LaplaceRelease]) -> None:
     """The same for numbers; nothing is known of these but what is seen."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mechanisms, "LaplaceRelease", kind)
+        patch.setattr(laplace, "LaplaceRelease", kind)
         assert exit_code(LAPLACE) == 0
 
 
@@ -87,7 +88,7 @@ def reachable_outputs(kind: type[LaplaceRelease]) -> None:
     )
 
 
-def charges_of_a_batch(kind: type[Lift]) -> None:
+def charges_of_a_batch(kind: type[PerRecord]) -> None:
     """The ledger of the row table."""
     scope, source, everybody = columns.SCOPE, columns.SOURCE, columns.EVERYBODY
     lifting.test_a_batch_costs_what_its_records_cost_one_by_one(
@@ -95,7 +96,7 @@ def charges_of_a_batch(kind: type[Lift]) -> None:
     )
 
 
-def charges_of_a_run(kind: type[Lift]) -> None:
+def charges_of_a_run(kind: type[PerRecord]) -> None:
     """The same, of a mechanism that runs with and without compiled steps."""
     mechanism = GeneralizedRandomizedResponse(4, 1.0)
     lifting.test_a_batch_costs_what_its_records_cost_one_by_one(
@@ -157,13 +158,13 @@ PLANTED = [
     ),
     Planted(
         "budget charged once per batch",
-        Lift,
+        PerRecord,
         planted_faults.ChargedOncePerBatch,
         charges_of_a_batch,
     ),
     Planted(
         "budget charged once per run",
-        Lift,
+        PerRecord,
         planted_faults.ChargedOncePerRun,
         charges_of_a_run,
     ),

@@ -54,6 +54,7 @@ def paths(kind: str) -> Paths:
     return follow(strategies(sensitivity=1)[kind], (0, 1, 2), TICKS, LOWEST, HIGHEST)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SUPREMA)
 def test_no_path_tells_neighbours_apart_by_more_than_epsilon_and_some_by_all_that_is_spent(
     kind: str,

@@ -146,6 +146,19 @@ def validate(
 
 
 @app.command()
+def kinds(
+    as_json: AsJson = False,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the table of the README.")
+    ] = False,
+) -> None:
+    """Show every kind of operator: what it releases, and what is protected."""
+    from fugu.dataflows.commands.kinds import show_kinds
+
+    show_kinds(as_json=as_json, as_markdown=as_markdown)
+
+
+@app.command()
 def explain(pipelines: PipelinePaths, as_json: AsJson = False) -> None:
     """Say what a pipeline promises, what it does not protect, and how to read its output.
 

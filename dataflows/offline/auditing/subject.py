@@ -8,7 +8,6 @@ import numpy as np
 from fugu.dataflows.base.errors import FuguError
 from fugu.operators.budget import without_budget
 from fugu.operators.mechanism import Array, EnumerableMechanism, Mechanism, Notion
-from fugu.operators.noise.laplace_release import LaplaceRelease
 from fugu.operators.responses.randomized_response import RandomizedResponse
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
@@ -46,8 +45,11 @@ class Subject:
     """What the ledger counts once for readers with the model, it counts so often without one."""
 
     @classmethod
-    def of(cls, mechanism: Mechanism, epsilon: float) -> "Subject":
-        """`epsilon` is the configured one: the claim of a mechanism whose claim does not hold."""
+    def of(cls, mechanism: Mechanism, epsilon: float, inputs: Array | None = None) -> "Subject":
+        """Take what a mechanism claims; one whose claim does not hold claims `epsilon`.
+
+        Without `inputs`, all symbols are.
+        """
         inside = without_budget(mechanism)
         model = inside.model if isinstance(inside, _RELATIVE_TO_A_MODEL) else None
         without_one = model is None and any(g.notion == "sip" for g in inside.guarantees())
@@ -74,7 +76,14 @@ class Subject:
             )
         sound = all(guarantee.sound for guarantee in inside.guarantees())
         factor = 2.0 if without_one else 1.0
-        return cls(mechanism, claims, _inputs(inside, model), model, sound, factor)
+        return cls(
+            mechanism,
+            claims,
+            _symbols(inside, model) if inputs is None else inputs,
+            model,
+            sound,
+            factor,
+        )
 
     @property
     def enumerable(self) -> EnumerableMechanism | None:
@@ -85,9 +94,7 @@ class Subject:
         return None
 
 
-def _inputs(inside: Mechanism, model: Chain | None) -> Array:
-    if isinstance(inside, LaplaceRelease):
-        return np.array([inside.lower, inside.upper])
+def _symbols(inside: Mechanism, model: Chain | None) -> Array:
     if model is not None:
         return np.argsort(-model.prior, kind="stable")
     if isinstance(inside, RandomizedResponse):

@@ -13,7 +13,7 @@ from rich.table import Table
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.files.model_file import read_model
 from fugu.dataflows.kafka.clients import client_of
-from fugu.dataflows.kinds import MarkovOperator
+from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.offline.demo.embedded_broker import PARTITIONS, EmbeddedBroker
 from fugu.dataflows.offline.demo.raw_records import partition_of
 from fugu.dataflows.offline.demo.report import Released
@@ -34,7 +34,7 @@ def demo(users: int, records: int) -> None:
     with tempfile.TemporaryDirectory(prefix="fugu-demo-") as folder, EmbeddedBroker() as bootstrap:
         file = _pipeline_file(Path(folder), bootstrap)
         pipeline, operator = file.pipeline, file.pipeline.operator
-        assert isinstance(operator, MarkovOperator)
+        assert isinstance(operator, CrrOperator)
         alphabet = [str(symbol) for symbol in operator.alphabet]
         mechanism = configure(file).mechanism
         assert isinstance(mechanism, ConditionalRandomizedResponse)

@@ -1,118 +1,120 @@
-"""What is compared: the pipeline as it is, with other epsilons, and with rival operators.
+"""Define the grid: configured operators, and why others could not be configured."""
 
-Epsilon counts nats per record, for every kind (`equal_nats`). A rival has the pipeline's budget and
-everything that the pipeline file says about values and model, so a new kind of operator is compared
-with those that read the same values without a word about it here.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import isfinite
 
-from pydantic import ValidationError
-
-from fugu.dataflows.base.errors import ConfigurationError, FuguError
-from fugu.dataflows.offline.evaluation.equal_nats import (
-    missing,
-    nats_per_record,
-    same_domain,
-    spending,
-)
-from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.base.errors import FuguError
 from fugu.operators.budget import without_budget
-from fugu.operators.mechanism import Guarantee, Mechanism, Notion
+from fugu.operators.mechanism import Mechanism, Notion
 from fugu.operators.sip.batches.batched_release import BatchedRelease
-
-_SPENDING = {"epsilon", "epsilon_per_batch", "window", "decision_epsilon"}
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One configured operator, under the pipeline's budget.
+    """Hold one configured operator, under the pipeline's budget.
 
-    `epsilon` counts nats per record; `settings` is how the operator section says so.
+    `settings` is how its section says `epsilon`. `label` replaces the kind in tables. Epsilon
+    counts nats per record, or holds for any `window` ticks in a row if there is one.
     """
 
     kind: str
     epsilon: float
     mechanism: Mechanism
     settings: Mapping[str, object] = field(default_factory=dict)
+    label: str = ""
+    window: int | None = None
 
     @property
     def name(self) -> str:
-        """The kind, and the length of its lists where it releases lists."""
+        """Return the label, or the kind and the length of the lists that it releases."""
         listed = isinstance(self.unbudgeted, BatchedRelease)
-        return f"{self.kind} of {self.records_per_release}" if listed else self.kind
+        return self.label or self.kind + f" of {self.records_per_release}" * listed
 
     @property
     def unbudgeted(self) -> Mechanism:
-        """The mechanism without its budget."""
+        """Return the mechanism without its budget."""
         return without_budget(self.mechanism)
 
     @property
     def records_per_release(self) -> int:
-        """How many records one fresh release is about."""
+        """Return how many records one fresh release is about."""
         inside = self.unbudgeted
         return inside.window if isinstance(inside, BatchedRelease) else 1
 
     @property
     def sound(self) -> bool:
-        """Whether what it claims holds."""
+        """Return whether what it claims holds."""
         return all(guarantee.sound for guarantee in self.mechanism.guarantees())
 
     def per_release(self, notion: Notion) -> float | None:
-        """Nats that one release may leak in this notion."""
-        return _nats(self.unbudgeted.guarantees(), notion, "release")
+        """Return the nats that one release may leak in this notion."""
+        return _nats(self.unbudgeted, notion, "release")
 
     def per_record(self, notion: Notion) -> float | None:
-        """A record's share of these."""
+        """Return a record's share of these."""
         nats = self.per_release(notion)
         return None if nats is None else nats / self.records_per_release
 
     def per_stream(self, notion: Notion) -> float | None:
-        """Nats that all releases of a stream may leak together, where a budget limits them."""
-        return _nats(self.mechanism.guarantees(), notion, "stream")
+        """Return the nats that all releases of a stream may leak, where a budget limits them."""
+        return _nats(self.mechanism, notion, "stream")
 
 
-def _nats(guarantees: Sequence[Guarantee], notion: Notion, per: str) -> float | None:
-    """What is ldp for every prior is sip with as much under the declared one (Theorem 3)."""
-    stated = {g.notion: g.epsilon for g in guarantees if g.sound and g.per == per}
+def _nats(mechanism: Mechanism, notion: Notion, per: str) -> float | None:
+    """Count what is ldp for every prior as sip under the declared one (Theorem 3)."""
+    stated = {g.notion: g.epsilon for g in mechanism.guarantees() if g.sound and g.per == per}
     return stated.get(notion, stated.get("ldp") if notion == "sip" else None)
 
 
-def default_epsilons(file: PipelineFile) -> list[float]:
-    """Half the configured one, itself, and its double where the operator takes it."""
-    configured = nats_per_record(file.pipeline.operator)
-    epsilons = (configured / 2.0, configured, configured * 2.0)
-    return [one.epsilon for one in _possible(file, file.pipeline.operator.kind, epsilons)]
+@dataclass
+class Grid:
+    """Hold the candidates, and why others are none, by name and reason, with their epsilons."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    _left_out: dict[tuple[str, str], list[str]] = field(default_factory=dict, init=False)
+
+    def add(self, name: str, epsilon: float, made: Callable[[], Candidate]) -> None:
+        """Add what is made; note why there is no such candidate where that fails."""
+        try:
+            self.candidates.append(made())
+        except ValueError as error:
+            self._left_out.setdefault((name, str(error)), []).append(f"{epsilon:g}")
+
+    def add_each(
+        self,
+        names: Iterable[str],
+        epsilons: Sequence[float],
+        made: Callable[[str, float], Candidate],
+    ) -> None:
+        """Add a candidate for each name and epsilon."""
+        for name in names:
+            for epsilon in epsilons:
+                self.add(name, epsilon, partial(made, name, epsilon))
+
+    @property
+    def left_out(self) -> list[str]:
+        """Say which candidates there are not."""
+        return [
+            f"left out: {name} at eps {', '.join(epsilons)}: {reason}"
+            for (name, reason), epsilons in self._left_out.items()
+        ]
+
+    def require_some(self) -> None:
+        """Raise `FuguError` if there is nothing to compare."""
+        if not self.candidates:
+            raise FuguError("\n".join(["--epsilons: nothing is left to compare", *self.left_out]))
 
 
-def default_rivals(file: PipelineFile, epsilons: Sequence[float]) -> list[Candidate]:
-    """All other kinds that read the same values and need nothing that the pipeline file does not
-    have, with the epsilons that they take."""
-    operator = file.pipeline.operator
-    return [
-        rival
-        for kind in same_domain(operator)
-        if kind != operator.kind and not missing(operator, kind)
-        for rival in _possible(file, kind, epsilons)
-    ]
-
-
-def candidates(
-    file: PipelineFile, epsilons: Sequence[float], rivals: Sequence[str]
-) -> list[Candidate]:
-    """The pipeline's own operator first, then its rivals, each with every epsilon."""
-    own = file.pipeline.operator.kind
-    kinds = list(dict.fromkeys((own, *rivals)))
-    for kind in kinds:
-        _require_comparable(file, kind)
-    return [_stated(file, kind, epsilon) for kind in kinds for epsilon in epsilons]
+def chosen_epsilons(configured: float, text: str | None) -> list[float]:
+    """Return what was asked for; otherwise half, once and twice the configured one."""
+    asked = [configured / 2.0, configured, configured * 2.0]
+    return asked if text is None else parse_epsilons(text)
 
 
 def parse_epsilons(text: str) -> list[float]:
-    """Positive numbers with commas between them, in order, each once."""
+    """Read positive numbers with commas between them; sort them, and keep each once."""
     try:
         epsilons = sorted({float(word) for word in text.split(",")})
     except ValueError:
@@ -124,50 +126,18 @@ def parse_epsilons(text: str) -> list[float]:
     return epsilons
 
 
-def _require_comparable(file: PipelineFile, kind: str) -> None:
-    operator = file.pipeline.operator
-    if kind not in same_domain(operator):
-        raise FuguError(
-            f"--rivals {kind}: is no operator that reads the same values as "
-            f"{operator.kind}. Write some of: {', '.join(same_domain(operator))}"
-        )
-    absent = missing(operator, kind)
-    if absent:
-        raise FuguError(
-            f"--rivals {kind}: needs {', '.join(f'operator.{name}' for name in absent)}, which the "
-            f"pipeline file does not have. Start from a pipeline file of kind {kind}, and give "
-            f"{operator.kind} as the rival"
-        )
+def chosen_rivals(
+    own: str, text: str | None, known: Sequence[str], *, own_too: bool = False
+) -> list[str]:
+    """Read names with commas between them; without any, return all `known` but the own one.
 
-
-def _possible(file: PipelineFile, kind: str, epsilons: Sequence[float]) -> Iterator[Candidate]:
-    for epsilon in epsilons:
-        try:
-            yield _candidate(file, kind, epsilon)
-        except (ValidationError, ConfigurationError):
-            continue
-
-
-def _stated(file: PipelineFile, kind: str, epsilon: float) -> Candidate:
-    """What somebody asked for: if it cannot be, that is an error."""
-    try:
-        return _candidate(file, kind, epsilon)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"])
-        reason = f"{where} {problem['msg'].lower()}"
-    except ConfigurationError as error:
-        reason = str(error)
-    raise FuguError(f"--epsilons {epsilon:g}: {kind} cannot take it ({reason})")
-
-
-def _candidate(file: PipelineFile, kind: str, epsilon: float) -> Candidate:
-    """Where a budget would stop the pipeline, releases are suppressed: the sample goes on."""
-    pipeline = file.pipeline
-    operator = spending(pipeline.operator, kind, epsilon)
-    budget = pipeline.budget
-    if budget is not None and budget.when_exhausted == "stop":
-        budget = budget.model_copy(update={"when_exhausted": "suppress"})
-    changed = pipeline.model_copy(update={"operator": operator, "budget": budget})
-    mechanism = configure(file.replacing(changed)).mechanism
-    return Candidate(kind, epsilon, mechanism, operator.model_dump(include=_SPENDING))
+    `own_too` accepts the own one even if it is not known as a rival.
+    """
+    named = known if text is None else [name.strip() for name in text.split(",")]
+    for name in named:
+        if name not in known and not (own_too and name == own):
+            raise FuguError(
+                f"--rivals {name}: is nothing to compare {own} with. Write some of: "
+                f"{', '.join(known)}"
+            )
+    return [name for name in dict.fromkeys(named) if name != own]

@@ -1,7 +1,7 @@
-"""One run: the sample through the very lift of `fugu run`, under a secret that is not its own."""
+"""Run a sample through the very lift of `fugu run`, under a secret that is not its own."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -14,9 +14,9 @@ from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import deduplication_of
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.per_record import Lift, exhaustible
+from fugu.dataflows.stages.per_record import PerRecord, exhaustible
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.mechanism import Floats, Integers, Kind, Releases
+from fugu.operators.mechanism import Floats, Integers, Kind, Mechanism, Releases
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 
@@ -24,10 +24,13 @@ _ROOT = Secret(blake2b(b"fugu evaluate", digest_size=32).digest())
 """Known to everybody; nothing that is drawn from it is published."""
 RECORDS_PER_BATCH = 10_000
 
+Advance = Callable[[int], None]
+"""Takes how much more is done, in records or ticks."""
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What became of the sample.
+    """Hold what became of the sample.
 
     `records` are indices into the sample of those a release was due for. `releases` belong to
     them, in the same order; where nothing was published their kind is `SUPPRESSED` and their value
@@ -43,36 +46,46 @@ class Run:
 
     @property
     def kinds(self) -> Integers:
-        """What each release is."""
+        """Return what each release is."""
         assert self.releases.kinds is not None
         return self.releases.kinds
 
     @property
     def published(self) -> NDArray[np.bool_]:
-        """Where something was."""
+        """Mark where something was published."""
         return np.asarray(self.kinds != Kind.SUPPRESSED)
 
     @property
     def confidences(self) -> Floats:
-        """NaN where nothing is said about the truth."""
+        """Return NaN where nothing is said about the truth."""
         nothing = np.full(len(self.records), np.nan)
         return np.asarray(self.releases.annotations.get("confidence", nothing))
 
     @property
     def confident(self) -> NDArray[np.bool_]:
-        """Where something is said."""
+        """Mark where something is said."""
         return ~np.isnan(self.confidences)
 
     def of(self, chosen: NDArray[np.bool_]) -> "Run":
-        """These of the records only, with all that was spent."""
+        """Keep these records only, with all that was spent."""
         notes = {name: note[chosen] for name, note in self.releases.annotations.items()}
         releases = Releases(self.releases.values[chosen], notes, self.kinds[chosen])
         return replace(self, records=self.records[chosen], releases=releases)
 
 
 def secret_of(seed: int, run: int) -> Secret:
-    """The secret of one run."""
+    """Return the secret of one run."""
     return _ROOT.derive(seed, run)
+
+
+def scope_of(pipeline: Pipeline, kind: str, mechanism: Mechanism, secret: Secret) -> DrawScope:
+    """Return the scope in which a running pipeline would draw."""
+    return DrawScope(secret, pipeline.name, kind, pipeline.version, mechanism.law_digest())
+
+
+def everybody(sample: Sample) -> Admission:
+    """Admit every stream of the sample."""
+    return Admission("unchecked", partitions=1, max_keys=sample.stream_count)
 
 
 def released(
@@ -80,19 +93,14 @@ def released(
     pipeline: Pipeline,
     sample: Sample,
     secret: Secret,
-    advance: Callable[[int], None] = lambda records: None,
+    advance: Advance = lambda records: None,
     batch: int = RECORDS_PER_BATCH,
 ) -> Run:
     """Run the candidate over the sample; `advance` is told how many records are done."""
     mechanism = candidate.mechanism
-    law = mechanism.law_digest()
-    lift = Lift(
-        mechanism,
-        DrawScope(secret, pipeline.name, candidate.kind, pipeline.version, law),
-        pipeline.source.topic,
-        Admission("unchecked", partitions=1, max_keys=sample.stream_count),
-        deduplication_of(pipeline),
-    )
+    scope = scope_of(pipeline, candidate.kind, mechanism, secret)
+    topic, deduplication = pipeline.source.topic, deduplication_of(pipeline)
+    lift = PerRecord(mechanism, scope, topic, everybody(sample), deduplication)
     table = RowTable(lift.start, exhaustible(mechanism))
     parts = []
     for part in batches(sample.decoded, batch):
@@ -108,7 +116,7 @@ def released(
 
 
 def batches(decoded: Decoded, size: int) -> Iterator[Decoded]:
-    """So many accepted records at a time, and with them the refused ones that came between."""
+    """Yield so many accepted records at a time, with the refused ones that came between."""
     refused, at = decoded.refused, 0
     for start in range(0, len(decoded.offsets), size):
         chosen = slice(start, start + size)
@@ -129,14 +137,19 @@ def batches(decoded: Decoded, size: int) -> Iterator[Decoded]:
         )
 
 
-def _run(sample: Sample, parts: list[Sanitized], spent: Integers | None, held_back: int) -> Run:
-    lines = np.array(sample.decoded.offsets)
+def refused_in(parts: Sequence[Sanitized]) -> DeadLetters:
+    """Collect what the lift refused."""
     dead = DeadLetters()
     for part in parts:
         for offset, reason, field in zip(
             part.dead.offsets, part.dead.reasons, part.dead.fields, strict=True
         ):
             dead.add(offset, 0, reason, field)
+    return dead
+
+
+def _run(sample: Sample, parts: list[Sanitized], spent: Integers | None, held_back: int) -> Run:
+    lines, dead = np.array(sample.decoded.offsets), refused_in(parts)
     records = np.flatnonzero(~np.isin(lines, dead.offsets))
     published = np.concatenate([np.array(part.offsets, dtype=np.int64) for part in parts])
     where = np.searchsorted(lines[records], published)

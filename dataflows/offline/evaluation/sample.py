@@ -1,4 +1,4 @@
-"""A sample of records in a file: one JSON object per line, read by the codec of the pipeline.
+"""Read a sample from a file: one JSON object per line, by the codec of the pipeline.
 
     {"key": "user-1", "zone": "rest"}
 
@@ -7,7 +7,7 @@ that the pipeline would refuse is counted, never shown.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,9 @@ import orjson
 
 from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason
 from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.base.stream_time import StreamTime
+from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.pipeline.config import Pipeline, TimestampField
 from fugu.dataflows.records.codec import Codec
 from fugu.operators.mechanism import Array, Floats, Integers
 
@@ -24,7 +27,7 @@ _UNREAD = b"unread"
 
 @dataclass(frozen=True)
 class RefusedLines:
-    """How many lines were refused for one reason, and where the first of them is."""
+    """Count lines that were refused for one reason, and say where the first of them is."""
 
     reason: Reason
     field: str
@@ -38,7 +41,7 @@ class RefusedLines:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The accepted records, whose offsets are line numbers, and the stream of each of them."""
+    """Hold accepted records, whose offsets are line numbers, and the stream of each of them."""
 
     path: Path
     decoded: Decoded
@@ -46,7 +49,7 @@ class Sample:
 
     @classmethod
     def read(cls, path: Path, key_field: str, codec: Codec) -> "Sample":
-        """Read the file; `FuguError` if no line of it can be used."""
+        """Read the file; raise `FuguError` if no line of it can be used."""
         try:
             lines = path.read_bytes().split(b"\n")
         except OSError as error:
@@ -66,27 +69,27 @@ class Sample:
 
     @property
     def records(self) -> int:
-        """How many records were accepted."""
+        """Return how many records were accepted."""
         return len(self.streams)
 
     @property
     def stream_count(self) -> int:
-        """How many different keys they have."""
+        """Return how many different keys they have."""
         return int(self.streams.max()) + 1
 
     @property
     def longest_stream(self) -> int:
-        """How many records the longest stream has."""
+        """Return how many records the longest stream has."""
         return int(np.bincount(self.streams).max())
 
     def by_stream(self, records: Integers, values: Array) -> Floats:
-        """The sum of the values of these records in each stream."""
+        """Sum the values of these records in each stream."""
         streams = self.streams[records]
         return np.asarray(np.bincount(streams, values, self.stream_count), dtype=np.float64)
 
 
 def refused_lines(dead: DeadLetters) -> Sequence[RefusedLines]:
-    """Refused lines by reason and field, in the order of their first lines."""
+    """Count refused lines by reason and field, in the order of their first lines."""
     lines: dict[tuple[Reason, str], list[int]] = {}
     for line, reason, field in zip(dead.offsets, dead.reasons, dead.fields, strict=True):
         lines.setdefault((reason, field), []).append(line)
@@ -94,8 +97,27 @@ def refused_lines(dead: DeadLetters) -> Sequence[RefusedLines]:
     return sorted(found, key=lambda some: some.first_line)
 
 
+def ticks_in(sample: Sample, ticks: Ticks) -> Ticks:
+    """Let all people move stream time where a sample has too few of them, or no heartbeat."""
+    keys = set(sample.decoded.keys) | set(sample.decoded.refused.keys)
+    if ticks.time.heartbeats:
+        there = not ticks.time.heartbeats.isdisjoint(keys)
+        return ticks if there else replace(ticks, time=StreamTime(1))
+    return replace(ticks, time=StreamTime(min(ticks.time.distinct_keys, len(keys))))
+
+
+def require_times(pipeline: Pipeline, key: str) -> None:
+    """Raise `FuguError` unless each line has its time, which this key of the file is about."""
+    if not isinstance(pipeline.source.timestamp, TimestampField):
+        raise FuguError(
+            f"{key} counts time, and a line of a sample has none but in a field: write "
+            "source.timestamp: {field: …, format: epoch-ms} in a copy of the pipeline file, and "
+            "the time of each record into its line"
+        )
+
+
 def _decoded(lines: list[bytes], key_field: str, codec: Codec) -> Decoded:
-    """The lines as records of partition 0; blank ones are none."""
+    """Read lines as records of partition 0; blank ones are none."""
     numbers: list[int] = []
     keys: list[bytes | None] = []
     values: list[bytes | None] = []
@@ -118,7 +140,7 @@ def _decoded(lines: list[bytes], key_field: str, codec: Codec) -> Decoded:
 
 
 def _key(line: bytes, field: str) -> bytes | Reason:
-    """The bytes that a producer would send for a text or an integer."""
+    """Return the bytes that a producer would send for a text or an integer."""
     try:
         record = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -134,7 +156,7 @@ def _key(line: bytes, field: str) -> bytes | Reason:
 
 
 def _streams(keys: list[bytes]) -> Integers:
-    """Streams are numbered in order of first appearance, as rows of a table are."""
+    """Number streams in order of first appearance, as rows of a table are."""
     known: dict[bytes, int] = {}
     return np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)
 

@@ -1,9 +1,14 @@
-"""An evaluation, for people."""
+"""Make the tables of a report, as data, and print all of them with one renderer."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 
+from fugu.dataflows.offline.evaluation.estimates import NOTHING
 from fugu.dataflows.offline.evaluation.report import Report, Row
 
 _SAYS_NOTHING = {
@@ -11,73 +16,94 @@ _SAYS_NOTHING = {
     "still good": "0.0%",
     "suppressed": "0.0%",
     "held back": "0",
-    "expected, %": "—",
-    "of these, %": "—",
-    "learned": "—",
-    "window": "—",
+    "expected, %": NOTHING,
+    "of these, %": NOTHING,
+    "learned": NOTHING,
+    "window": NOTHING,
 }
 """Columns, and rows of such columns, are left out where every cell is this."""
 _HEADINGS = {"delay-law": "law"}
-"""Of figures with long names."""
+"""Short headings of figures with long names."""
 
 
-def print_report(console: Console, report: Report) -> None:
-    """The sample, a table for each question, and what to know before comparing rows."""
-    sample, seed = report.sample, report.seed
-    console.print(
-        f"\n[bold]{report.pipeline.name}[/bold]: {sample.records:,} records of "
-        f"{sample.stream_count:,} streams in {sample.path}, runs: {report.runs}, seed {seed}"
-    )
-    for refused in report.refused:
-        console.print(f"- [yellow]refused[/yellow], {refused}")
+@dataclass(frozen=True)
+class Line:
+    """Hold a row of a table; a rule separates one group from the next."""
+
+    group: str
+    name: str
+    cells: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Hold columns that say something, of rows that have something to say in them."""
+
+    title: str
+    columns: Sequence[str]
+    lines: Sequence[Line]
+
+
+def tables(report: Report[Any]) -> Iterator[Table]:
+    """Yield a table for each question that some row answers."""
     for title in report.rows[0].utility.tables():
         table = _table(report, title)
         if table is not None:
-            console.print(f"\n[bold]{title}[/bold]")
-            console.print(table)
+            yield table
+
+
+def print_report(console: Console, report: Report[Any]) -> None:
+    """Print the sample, the tables, and what to know before comparing rows."""
+    sample = report.sample
+    console.print(
+        f"\n[bold]{report.pipeline}[/bold]: {sample.records:,} records of "
+        f"{sample.stream_count:,} streams in {sample.path}, runs: {report.runs}, seed {report.seed}"
+    )
+    for refused in report.refused:
+        console.print(f"- [yellow]refused[/yellow], {refused}")
+    for table in tables(report):
+        console.print(f"\n[bold]{table.title}[/bold]")
+        console.print(_rendered(table))
     console.print()
     for note in report.notes:
         console.print(f"- {note}")
 
 
-def _table(report: Report, title: str) -> Table | None:
-    """Columns that say something, of candidates that have something to say in them."""
+def _rendered(table: Table) -> RichTable:
+    shown = RichTable(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
+    shown.add_column("operator", no_wrap=True)
+    for heading in table.columns:
+        shown.add_column(_HEADINGS.get(heading, heading), justify="right", overflow="fold")
+    for before, line in zip([None, *table.lines], table.lines, strict=False):
+        if before is not None and before.group != line.group:
+            shown.add_section()
+        shown.add_row(line.name, *line.cells)
+    return shown
+
+
+def _table(report: Report[Any], title: str) -> Table | None:
     cells = [row.utility.tables()[title] for row in report.rows]
     shown = [
         column
         for column in cells[0]
         if any(some[column] != _SAYS_NOTHING.get(column) for some in cells)
     ]
-    if all(some[column] == "—" for some in cells for column in shown):
-        return None
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
-    table.add_column("operator", no_wrap=True)
-    for heading in ("eps", *report.notions, *shown):
-        table.add_column(_HEADINGS.get(heading, heading), justify="right", overflow="fold")
-    before = None
+    lines = []
     for row, some in zip(report.rows, cells, strict=True):
-        candidate = row.candidate
-        if all(some[column] in ("—", _SAYS_NOTHING.get(column)) for column in shown):
-            continue
-        if before not in (None, candidate.kind):
-            table.add_section()
-        before = candidate.kind
-        table.add_row(
-            _name(row),
-            f"{candidate.epsilon:g}",
-            *(_nats(candidate.per_record(notion)) for notion in report.notions),
-            *(some[column] for column in shown),
-        )
-    for name, some, epsilon in report.beside(title):
-        if before != name:
-            table.add_section()
-        before = name
-        nats = "" if epsilon is None else f"{epsilon:g}"
-        table.add_row(f"[italic]{name}[/italic]", nats, *(some[column] for column in shown))
-    return table
+        if any(some[column] not in (NOTHING, _SAYS_NOTHING.get(column)) for column in shown):
+            nats = [_nats(row.candidate.per_record(notion)) for notion in report.notions]
+            own = f"{row.candidate.epsilon:g}", *nats, *(some[column] for column in shown)
+            lines.append(Line(row.candidate.kind, _name(row), own))
+    if all(some[column] == NOTHING for some in cells for column in shown):
+        return None
+    for one in report.beside:
+        epsilon = "" if one.epsilon is None else f"{one.epsilon:g}"
+        others = epsilon, *(one.tables[title][column] for column in shown)
+        lines.append(Line(one.name, f"[italic]{one.name}[/italic]", others))
+    return Table(title, ("eps", *report.notions, *shown), lines)
 
 
-def _name(row: Row) -> str:
+def _name(row: Row[Any]) -> str:
     name = f"{row.candidate.name}{' *' if row.configured else ''}"
     if not row.candidate.sound:
         return f"[red]{name} ![/red]"

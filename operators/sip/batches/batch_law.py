@@ -1,4 +1,4 @@
-"""What an algorithm for batches has to offer: a law a(r|o) over whole batches, one per stream.
+"""Algorithms for batches, and the laws a(r|o) over whole batches that they make.
 
 Batches are `(window, rows)`: position in the batch first, one column per stream. How an algorithm
 finds its law is its own affair; each of them becomes an integer law (`SharesLaw`, `IntegerLaw`),
@@ -11,63 +11,51 @@ from fugu.operators.mechanism import Floats, Integers, Words
 
 
 class BatchLaw(Protocol):
-    """The law at one belief about the first symbol per column: public, since beliefs are."""
+    """Release whole batches at one belief about the first symbol per column, which is public."""
 
     def columns(self, columns: Integers) -> "BatchLaw":
-        """The law of some streams."""
-        ...
+        """Return the law of some streams."""
 
     @property
     def cost(self) -> Floats:
-        """The expected distance between batch and release: what algorithms are compared by."""
-        ...
+        """Return the expected distance of a release, by which algorithms are compared."""
 
     @property
     def charge(self) -> Integers:
-        """Units of 2^-40 nat that cover the release, whatever it is: never above epsilon."""
-        ...
+        """Return units of 2^-40 nat that cover the release, whatever it is: never above epsilon."""
 
     @property
     def leakage(self) -> Floats:
-        """In nats, what the release leaks at most relative to the belief as it stands."""
-        ...
+        """Return the most that the release leaks, in nats, relative to the belief as it stands."""
 
     def release(self, batches: Integers, words: Words) -> Integers:
         """Draw r given o, with `words (draws, rows)`."""
-        ...
 
     def probability(self, batches: Integers, released: Integers) -> Floats:
-        """a(r|o), the o and the r of each column."""
-        ...
+        """Return a(r|o), for the o and the r of each column."""
 
     def learned(self, released: Integers) -> Floats:
-        """P(symbol | everything released) for each position of the batch, `(window, n, rows)`."""
-        ...
+        """Return P(symbol | everything released) for each position, `(window, n, rows)`."""
 
 
 class Algorithm(Protocol):
-    """Makes a law for every belief; a pure function of the belief."""
+    """Make a law for every belief; a pure function of the belief."""
 
     @property
     def draws(self) -> int:
         """Return how many words a release takes."""
-        ...
 
     @property
     def size(self) -> int:
-        """How many numbers one column of the law takes, roughly: what limits columns at a time."""
-        ...
+        """Return roughly how many numbers one column of the law takes."""
 
     @property
     def roundings(self) -> int:
-        """The relative error of P(last symbol | released), in roundings of a double, at most."""
-        ...
+        """Return the relative error of P(last symbol | released), in roundings of a double."""
 
     def law(self, belief: Floats, distances: Floats) -> BatchLaw:
-        """The law for each column of `belief`, P(first symbol of the batch), that is at most so far
-        from the exact one (Hilbert's distance)."""
-        ...
+        """Return the law for each column of `belief`, P(first symbol of the batch), which is at
+        most so far from the exact one (Hilbert's distance)."""
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """What tells it apart in a law digest."""
-        ...
+        """Return the fields that tell it apart in a law digest."""

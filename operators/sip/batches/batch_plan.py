@@ -1,10 +1,4 @@
-"""How batches of one length are released: the cheapest of the algorithms that apply, per stream.
-
-With N = n^w batches of w symbols, and `kernel` linear_program: up to N = 36 the exact linear
-program; beyond, whichever expects the least distance of the coarse linear program, the likely
-sequences (up to N = 10,000) and symbol by symbol. With `kernel` heuristic no linear program is
-solved. The choice is a function of the belief. Source: SIP specification section 8.
-"""
+"""The choice among the algorithms for batches."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +11,7 @@ from fugu.operators.sip.batches.batch_law import Algorithm, BatchLaw
 from fugu.operators.sip.batches.cluster_sequences import MOST_SEQUENCES, ClusterSequences
 from fugu.operators.sip.batches.likely_sequences import MOST_BATCHES, LikelySequences
 from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol
+from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.distances import Distance
 from fugu.operators.sip.integer_law import FORMAT
 from fugu.operators.sip.kernels import Search
@@ -30,7 +25,7 @@ _LARGEST_PART = 2**21
 
 @dataclass(frozen=True)
 class Part:
-    """The law of the streams `rows`, all released by one algorithm."""
+    """Hold the law of the streams `rows`, all released by one algorithm."""
 
     rows: Integers
     law: BatchLaw
@@ -38,7 +33,15 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class BatchPlan:
-    """Batches of `window` symbols with `epsilon` nats each."""
+    """Choose the cheapest of the algorithms that apply, per stream, for batches of one length.
+
+    A batch has `window` symbols and `epsilon` nats.
+
+    With N = n^w batches of w symbols, and `kernel` linear_program: up to N = 36 the exact linear
+    program; beyond, whichever expects the least distance of the coarse linear program, the likely
+    sequences (up to N = 10,000) and symbol by symbol. With `kernel` heuristic no linear program is
+    solved. The choice is a function of the belief. Source: SIP specification section 8.
+    """
 
     model: MarkovModel
     window: int
@@ -47,8 +50,8 @@ class BatchPlan:
     kernel: Search
 
     def parts(self, belief: Floats, distances: Floats) -> Iterator[Part]:
-        """The laws at beliefs `(n, rows)`, at most so far from the exact ones: every row is in one
-        part, whichever rows are with it."""
+        """Yield the laws at beliefs `(n, rows)`, at most so far from the exact ones: every row is
+        in one part, whichever rows are with it."""
         rows = np.arange(belief.shape[1])
         at_a_time = max(1, _LARGEST_PART // max(algorithm.size for algorithm in self.algorithms))
         for start in range(0, len(rows), at_a_time):
@@ -72,17 +75,17 @@ class BatchPlan:
 
     @property
     def roundings(self) -> int:
-        """Those of the algorithm that has most, and of a prediction from the last symbol."""
+        """Return the most roundings of any algorithm, with a prediction from the last symbol."""
         return max(algorithm.roundings for algorithm in self.algorithms) + self.model.roundings
 
     @property
     def draws(self) -> int:
-        """How many words a release takes."""
+        """Return how many words a release takes."""
         return max(algorithm.draws for algorithm in self.algorithms)
 
     @cached_property
     def algorithms(self) -> tuple[Algorithm, ...]:
-        """Those that apply, in the order in which ties are broken."""
+        """Return the algorithms that apply, in the order in which ties are broken."""
         batches = self.model.symbols**self.window
         batch = self.model, self.window, self.distance
         grouped = ClusterSequences(*batch, self.kernel, self.bound)
@@ -109,3 +112,41 @@ class BatchPlan:
             chosen = np.where(better, number, chosen)
             least = np.where(better, law.cost, least)
         return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class BatchPlans:
+    """Plan batches of `window` symbols, and the shorter ones at the end of a stream.
+
+    h of w symbols have h/w of `epsilon_per_batch`.
+    """
+
+    model: MarkovModel
+    window: int
+    epsilon_per_batch: float
+    distance: Distance
+    kernel: Search
+
+    def of_length(self, length: int) -> BatchPlan:
+        """Return the plan for so many symbols, 1 to `window`."""
+        return self._plans[length - 1]
+
+    @cached_property
+    def radius(self) -> Radius:
+        """Return how far beliefs may be from the exact ones: a batch counts as one prediction.
+
+        It errs as much as the worst algorithm for any length, or as its positions one by one, of
+        which each may meet a row of the chain that misses the sum 1.
+        """
+        one_by_one = self.window * (self.model.roundings + 8)
+        plans = self._plans[-1], *self._plans[:-1]
+        roundings = max(one_by_one, *(plan.roundings for plan in plans))
+        return Radius.of(roundings, self.window * self.model.excess, self.model.memory)
+
+    @cached_property
+    def _plans(self) -> tuple[BatchPlan, ...]:
+        return tuple(map(self._made, range(1, self.window + 1)))
+
+    def _made(self, length: int) -> BatchPlan:
+        epsilon = self.epsilon_per_batch * length / self.window
+        return BatchPlan(self.model, length, epsilon, self.distance, self.kernel)

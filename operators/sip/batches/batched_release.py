@@ -1,43 +1,4 @@
-"""Batched release: `window` symbols of a stream are held back, then released together.
-
-Claim. Every batch has an information leakage of at most `epsilon_per_batch` nats relative to the
-declared Markov model, whatever was released before: |ln a(r|o)/q(r)| <= epsilon_per_batch for every
-batch o of `window` symbols and every release r. Leakages of successive batches add up (Theorem 1),
-so a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E relative to the
-model, and 2 E for *any* prior or correlation. The ledger counts what each batch really leaked. The
-claim is about whole numbers of words: there is no delta, nothing is charged for rounding, and every
-batch that is released at all has words for every truth (symbol sampling specification).
-
-Parameters: `model`, strictly positive, n symbols; `window`, 1 to 32 positions; `epsilon_per_batch`
-in nats, above 0 and at most 50. It is that of the *whole batch*: `epsilon_for(window, epsilon)` is
-the same total as one release per position with `epsilon`; less is usually worse than no batches.
-How useful releases are, never how private, is up to `distance` and `kernel` ("linear_program", the
-best law for up to 36 batches or groups of batches, or "heuristic"); see `batches.batch_plan`.
-Input: symbol indices `(rows,)`, 0..n-1, one position at a time. Release: `(rows, window)` symbol
-indices at the last position of a batch; before, nothing (`Kind.SUPPRESSED`). Annotated with
-`confidence`, the expected share of true symbols in the batch given all releases.
-
-State: `belief (rows, n)` about the first symbol of the batch, `pending (rows, window - 1)` and
-`held (rows,)`, how many of these count, `releases`, `spent` and `history (rows,)`, a digest of what
-was released, to which draws are bound, and `predictions (rows,)` where the radius of the belief
-depends on how many there were (`belief_radius`). **`pending` holds true symbols: this state is
-private**, in memory and wherever it is stored. They are erased with the release.
-
->>> from fugu.operators.randomness import DrawScope, record_positions
->>> from fugu.operators.secret import Secret
->>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
->>> batched = BatchedRelease(model, window=2, epsilon_per_batch=epsilon_for(2, 1.0))
->>> scope = DrawScope(Secret(bytes(32)), "demo", "batched_crr", 1, batched.law_digest())
->>> state, released = batched.start(1), []
->>> for position, truth in zip(record_positions("vitals", 0, range(4)), [1, 1, 0, 0]):
-...     draws = scope.draws([b"alice"], [position])
-...     state, releases = batched.step(state, Inputs(np.array([truth])), draws)
-...     released.append((Kind(releases.kinds[0]).name, releases.values[0].tolist()))
->>> released[:2]
-[('SUPPRESSED', [0, 0]), ('FRESH', [1, 1])]
-
-Source: Jiang, Li, Tandon 2024, section V; SIP specification section 8, which replaces Algorithm 2.
-"""
+"""Batched release of symbols."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -54,27 +15,27 @@ from fugu.operators.columns import copied
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Array,
+    ChargingMechanism,
     Draws,
     Floats,
     Guarantee,
+    HoldingMechanism,
     Inputs,
     Integers,
     Kind,
     Releases,
     State,
-    Words,
 )
 from fugu.operators.release_digest import extended
-from fugu.operators.sip.batches.batch_plan import BatchPlan
-from fugu.operators.sip.batches.likely_sequences import MOST_BATCHES
+from fugu.operators.sip.batches.batch_bindings import BatchBindings
+from fugu.operators.sip.batches.batch_plan import BatchPlan, BatchPlans
 from fugu.operators.sip.belief_radius import PREDICTIONS, Radius
 from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.distances import HAMMING, Distance, Points
 from fugu.operators.sip.guarantees import crr_guarantees
 from fugu.operators.sip.kernels import Search
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.privacy_bound import LARGEST_EPSILON
-from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
+from fugu.operators.sip.symbol_inputs import checked_symbols
 
 LARGEST_WINDOW = 32
 
@@ -85,11 +46,46 @@ def epsilon_for(window: int, epsilon: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class BatchedRelease:
-    """Batches of one length; see the module for claim, parameters, shapes and source.
+class BatchedRelease(ChargingMechanism, HoldingMechanism):
+    """Hold `window` symbols of a stream back, then release them together.
+
+    Claim. Every batch has an information leakage of at most `epsilon_per_batch` nats relative to
+    the declared Markov model, whatever was released before: |ln a(r|o)/q(r)| <= epsilon_per_batch
+    for every batch o of `window` symbols and every release r. Leakages of successive batches add up
+    (Theorem 1), so a stream that spent E nats satisfies Sequence Information Privacy (SIP) with E
+    relative to the model, and 2 E for *any* prior or correlation. The ledger counts what each batch
+    really leaked. The claim is about whole numbers of words: there is no delta, nothing is charged
+    for rounding, and every batch that is released at all has words for every truth (symbol sampling
+    specification).
+
+    Parameters: `model`, strictly positive, n symbols; `window`, 1 to 32 positions;
+    `epsilon_per_batch` in nats, above 0 and at most 50. It is that of the *whole batch*:
+    `epsilon_for(window, epsilon)` is the same total as one release per position with `epsilon`;
+    less is usually worse than no batches. How useful releases are, never how private, is up to
+    `distance` and `kernel` ("linear_program", the best law for up to 36 batches or groups of
+    batches, or "heuristic"); see `batches.batch_plan`.
+
+    Input: symbol indices `(rows,)`, 0..n-1, one position at a time. Release: `(rows, window)`
+    symbol indices at the last position of a batch; before, nothing (`Kind.SUPPRESSED`). Annotated
+    with `confidence`, the expected share of true symbols in the batch given all releases.
+
+    State: `belief (rows, n)` about the first symbol of the batch, `pending (rows, window - 1)` and
+    `held (rows,)`, how many of these count, `releases`, `spent` and `history (rows,)`, a digest of
+    what was released, to which draws are bound, and `predictions (rows,)` where the radius of the
+    belief depends on how many there were (`belief_radius`). **`pending` holds true symbols: this
+    state is private**, in memory and wherever it is stored. They are erased with the release.
 
     Raises `ValueError` for parameters outside their ranges, for a linear program without SciPy,
     and, in `step`, for a symbol outside 0..n-1 or a belief that is not a distribution.
+
+    >>> model = MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], smoothing=0.001)
+    >>> batched = BatchedRelease(model, window=2, epsilon_per_batch=2.0)
+    >>> audit = batched.audit()
+    >>> round(audit["first batch: expected distance per symbol"], 3), audit["algorithms"]
+    (0.111, 'cluster_sequences')
+
+    Source: Jiang, Li, Tandon 2024, section V; SIP specification section 8, which replaces Algorithm
+    2.
     """
 
     model: MarkovModel
@@ -105,12 +101,6 @@ class BatchedRelease:
         take_whole_numbers(self)
         if not 1 <= self.window <= LARGEST_WINDOW:
             raise ValueError(f"window: must be 1 to {LARGEST_WINDOW} positions, not {self.window}")
-        epsilon = self.epsilon_per_batch
-        if not isfinite(epsilon) or not 0.0 < epsilon <= LARGEST_EPSILON:
-            raise ValueError(
-                f"epsilon_per_batch: must be above 0 and at most {LARGEST_EPSILON:g} nats, "
-                f"not {epsilon}"
-            )
         symbols = self.model.symbols
         if isinstance(self.distance, Points) and len(self.distance.coordinates) != symbols:
             raise ValueError(
@@ -124,7 +114,6 @@ class BatchedRelease:
             raise ValueError(f"epsilon_per_batch: {refused}") from error
 
     def start(self, rows: int) -> State:
-        """Every stream begins with the prior as its belief and nothing held back."""
         return {
             "belief": np.tile(self.model.prior, (rows, 1)),
             **self.radius.start(rows),
@@ -136,7 +125,6 @@ class BatchedRelease:
         }
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Hold a symbol back, or release the batch that it completes."""
         symbols = checked_symbols(inputs, self.model.symbols)
         complete = state["held"] == self.window - 1
         held = np.concatenate([state["pending"], symbols[:, None]], axis=1)
@@ -149,7 +137,6 @@ class BatchedRelease:
         return after, releases
 
     def holding(self, state: State) -> NDArray[np.bool_]:
-        """Streams within a batch."""
         return np.asarray(state["held"] > 0)
 
     def finish(self, state: State, draws: Draws) -> tuple[State, Releases]:
@@ -161,7 +148,8 @@ class BatchedRelease:
         """
         after = copied(state)
         releases = self._nothing(len(state["held"]))
-        for length, plan in self._shorter_plans.items():
+        for length in range(1, self.window):
+            plan = self._plans.of_length(length)
             ending = np.flatnonzero(state["held"] == length)
             self._release(plan, ending, state["pending"], after, releases, draws)
             releases.values[ending, length:] = -1
@@ -179,7 +167,7 @@ class BatchedRelease:
         learned = np.full((len(released), self.window, self.model.symbols), np.nan)
         lengths = (released >= 0).sum(axis=1)
         for length in np.unique(lengths).tolist():
-            rows, plan = np.flatnonzero(lengths == length), self._plan_of_length(length)
+            rows, plan = np.flatnonzero(lengths == length), self._plans.of_length(length)
             belief = checked_belief(state["belief"][rows])
             for part in plan.parts(belief, self._distances(state)[rows]):
                 its = rows[part.rows]
@@ -218,24 +206,16 @@ class BatchedRelease:
 
     @property
     def largest_charge(self) -> int:
-        """epsilon_per_batch."""
         return self._plan.bound.charge
 
     @cached_property
     def radius(self) -> Radius:
-        """Return how far beliefs may be from the exact ones: a batch counts as one prediction.
-
-        It errs as much as the worst algorithm for any length, or as its positions one by one, of
-        which each may meet a row of the chain that misses the sum 1.
-        """
-        plans = [self._plan, *self._shorter_plans.values()]
-        one_by_one = self.window * (self.model.roundings + 8)
-        roundings = max(one_by_one, *(plan.roundings for plan in plans))
-        return Radius.of(roundings, self.window * self.model.excess, self.model.memory)
+        """Return how far beliefs may be from the exact ones: a batch counts as one prediction."""
+        return self._plans.radius
 
     @property
     def constant(self) -> Integers:
-        """The most likely symbol at each of the first positions."""
+        """Return the most likely symbol at each of the first positions."""
         belief, likely = self.model.prior[:, None], []
         for _ in range(self.window):
             likely.append(int(np.argmax(belief[:, 0])))
@@ -243,7 +223,6 @@ class BatchedRelease:
         return np.array(likely)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """SIP relative to the model, and LDP of a single release for every prior."""
         promised = crr_guarantees(epsilon=self.epsilon_per_batch)
         batches = f"a release is a batch of {self.window} records"
         return tuple(
@@ -252,7 +231,6 @@ class BatchedRelease:
         )
 
     def audit(self) -> Mapping[str, object]:
-        """The law of the first batch, and how far a belief may be from the exact one."""
         belief = self.model.prior[:, None]
         (part,) = self._plan.parts(belief, self.radius.distances([0]))
         return {
@@ -268,7 +246,6 @@ class BatchedRelease:
         }
 
     def law_digest(self) -> bytes:
-        """Identifies kind, implementation, parameters, the exact model and the algorithms."""
         return binding_digest(
             self.kind,
             self.implementation,
@@ -286,19 +263,17 @@ class BatchedRelease:
         return self.radius.distances(predictions)
 
     @cached_property
+    def _plans(self) -> BatchPlans:
+        given = self.model, self.window, self.epsilon_per_batch, self.distance, self.kernel
+        return BatchPlans(*given)
+
+    @property
     def _plan(self) -> BatchPlan:
-        return self._plan_of(self.window)
+        return self._plans.of_length(self.window)
 
     @cached_property
-    def _shorter_plans(self) -> dict[int, BatchPlan]:
-        return {length: self._plan_of(length) for length in range(1, self.window)}
-
-    def _plan_of_length(self, length: int) -> BatchPlan:
-        return self._plan if length == self.window else self._shorter_plans[length]
-
-    def _plan_of(self, length: int) -> BatchPlan:
-        epsilon = self.epsilon_per_batch * length / self.window
-        return BatchPlan(self.model, length, epsilon, self.distance, self.kernel)
+    def _bindings(self) -> BatchBindings:
+        return BatchBindings(self.model.symbols, self.window)
 
     def _nothing(self, rows: int) -> Releases:
         return Releases(
@@ -322,7 +297,7 @@ class BatchedRelease:
             return
         batches = np.ascontiguousarray(held[rows, : plan.window].T)
         bindings = [b""] * len(held)
-        bound = self._bound_to(batches, after["history"][rows])
+        bound = self._bindings.of(batches, after["history"][rows])
         for row, binding in zip(rows.tolist(), bound, strict=True):
             bindings[row] = binding
         words = draws.words("release", bindings, count=plan.draws)
@@ -336,23 +311,6 @@ class BatchedRelease:
             releases.annotations["confidence"][its] = _share_of_truth(learned, released)
             releases.kinds[its] = Kind.FRESH
             self._settle(after, its, released, learned[-1], part.law.charge)
-
-    def _bound_to(self, batches: Integers, histories: Words) -> list[bytes]:
-        """What the draws are applied to: the batch, and through the belief what was released."""
-        if self.model.symbols ** len(batches) > MOST_BATCHES:
-            digests = _digests(batches)
-            return bound_to(digests, np.arange(len(digests)), histories)
-        number = np.zeros(batches.shape[1], dtype=np.int64)
-        for symbols in batches:
-            number = number * self.model.symbols + symbols
-        return bound_to(self._bindings[len(batches)], number, histories)
-
-    @cached_property
-    def _bindings(self) -> dict[int, tuple[bytes, ...]]:
-        """The digests of all batches of each length that has few, in lexicographic order."""
-        n = self.model.symbols
-        lengths = [w for w in range(1, self.window + 1) if n**w <= MOST_BATCHES]
-        return {w: _digests(np.indices((n,) * w).reshape(w, -1)) for w in lengths}
 
     def _settle(
         self, after: State, rows: Integers, released: Integers, last: Floats, charge: Integers
@@ -371,13 +329,8 @@ class BatchedRelease:
         after["history"][rows] = history
 
 
-def _digests(batches: Integers) -> tuple[bytes, ...]:
-    ordered = np.ascontiguousarray(batches.T).astype("<i8")
-    return tuple(binding_digest(batch.tobytes()) for batch in ordered)
-
-
 def _share_of_truth(learned: Floats, released: Integers) -> Floats:
-    """The mean over positions of the probability that the released symbol is the true one."""
+    """Return the mean probability over positions that the released symbol is the true one."""
     columns = np.arange(released.shape[1])
     total = np.zeros(len(columns))
     for probabilities, symbols in zip(learned, released, strict=True):

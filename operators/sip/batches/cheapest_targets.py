@@ -1,4 +1,4 @@
-"""Every batch to the nearest of the k most likely ones, for the cheapest k: a search over k.
+"""Search for the cheapest k: every batch goes to the nearest of the k most likely ones.
 
 It ends before the largest k where no later one can be cheaper. Let p(o) be the probability of a
 batch, c the least cost so far, and every s(r) = E D(X, r) within [c, top]. A target gathers its own
@@ -31,7 +31,7 @@ def cheapest_targets(
     gain: float,
     growth: float,
 ) -> tuple[Integers, Floats]:
-    """The target of every batch, and what it costs; `spread` is E D(X, r) of every batch r."""
+    """Return the target of every batch, and its cost; `spread` is E D(X, r) of every batch r."""
     if compiled.available():
         from fugu.operators.sip.batches.compiled_cheapest_targets import cheapest_targets_compiled
 
@@ -49,7 +49,7 @@ def searched(
     gain: float,
     growth: float,
 ) -> tuple[Integers, Floats]:
-    """By numpy."""
+    """Search by numpy."""
     rows = prior.shape[1]
     targets, cost = np.zeros(prior.shape, dtype=np.int64), np.full(rows, np.inf)
     ranked = np.argsort(-prior, axis=0, kind="stable")[:kept]
@@ -88,7 +88,7 @@ def searched(
 
 
 def _to(batches: Integers, digits: Integers, table: Floats) -> Floats:
-    """How far every batch is from one of its own column."""
+    """Return how far every batch is from one of its own column."""
     total = np.zeros((digits.shape[1], len(batches)))
     for digit in digits:
         total = total + table[:, digit[batches]][digit]

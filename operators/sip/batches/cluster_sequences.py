@@ -1,19 +1,4 @@
-"""Batches as sequences of groups of symbols: exact where there are few sequences, coarse elsewhere.
-
-Each position has groups of symbols (`clusters`), so that there are at most 36 sequences c of groups
-however many batches there are; where there are at most 36 batches, every symbol is a group of its
-own and nothing is lost. The release is one representative per group, drawn from a law a(r|c) over
-sequences of groups. It depends on the batch through c only, so the repair with the exact
-
-    b(c) = P(groups c) = sum over x of the joint probability of (X_i = x, c), forward and backward,
-
-makes it private. What is proposed is the solution of the linear program for the expected distance
-given c, or the cheapest projection onto the k most likely sequences. Groups and proposal are made
-for the belief rounded to multiples of 1/1024 and remembered by it: a function of it, and utility
-only. Everything is `(n, sequences, rows)`; sums run in symbol order.
-
-Source: SIP specification section 8, algorithms 1 and 3; section 3.4 for the linear program.
-"""
+"""Batches as sequences of groups: exact where there are few, coarse elsewhere."""
 
 import platform
 from collections.abc import Callable
@@ -23,7 +8,9 @@ from math import inf, prod
 
 import numpy as np
 
-from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.batches.batch_law import Algorithm
+from fugu.operators.sip.batches.cluster_law import ClusterLaw
 from fugu.operators.sip.batches.clusters import clusters, representatives
 from fugu.operators.sip.batches.model_error import doubts_of, forward_distance
 from fugu.operators.sip.distances import Distance
@@ -33,7 +20,6 @@ from fugu.operators.sip.linear_program_kernel import solved_proposal, solver_ver
 from fugu.operators.sip.markov_model import MarkovModel, normalised, ordered_sum
 from fugu.operators.sip.privacy_bound import PrivacyBound
 from fugu.operators.sip.release_law import ReleaseLaw
-from fugu.operators.sip.shares_law import SharesLaw
 
 MOST_SEQUENCES = 36
 TIE = 1e-12
@@ -44,10 +30,27 @@ _REMEMBERED = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterSequences:
-    """The algorithm's constants; `bound` is that of a whole batch.
+class ClusterSequences(Algorithm):
+    """Release batches as sequences of groups of symbols.
+
+    `bound` is that of a whole batch.
+
+    Each position has groups of symbols (`clusters`), so that there are at most 36 sequences c of
+    groups however many batches there are; where there are at most 36 batches, every symbol is a
+    group of its own and nothing is lost. The release is one representative per group, drawn from a
+    law a(r|c) over sequences of groups. It depends on the batch through c only, so the repair with
+    the exact
+
+        b(c) = P(groups c) = sum over x of P(X_i = x, c), forward and backward,
+
+    makes it private. What is proposed is the solution of the linear program for the expected
+    distance given c, or the cheapest projection onto the k most likely sequences. Groups and
+    proposal are made for the belief rounded to multiples of 1/1024 and remembered by it: a function
+    of it, and utility only. Everything is `(n, sequences, rows)`; sums run in symbol order.
 
     Raises `ValueError` where a linear program is asked for and SciPy is not installed.
+
+    Source: SIP specification section 8, algorithms 1 and 3; section 3.4 for the linear program.
     """
 
     model: MarkovModel
@@ -64,23 +67,21 @@ class ClusterSequences:
 
     @property
     def draws(self) -> int:
-        """One for the whole batch."""
         return 1
 
     @property
     def outcomes(self) -> int:
-        """How many outcomes a draw has."""
+        """Return how many outcomes a draw has."""
         return prod(self.counts)
 
     @property
     def size(self) -> int:
-        """Joint probabilities at every position, and the law."""
         sequences = self.outcomes
         return sequences * (self.window * self.model.symbols + sequences)
 
     @property
     def roundings(self) -> int:
-        """n + 2 for each position up to the last symbol, and the sum over sequences."""
+        """Count n + 2 for each position up to the last symbol, and the sum over sequences."""
         return self.window * (self.model.symbols + 2) + self.outcomes + 8
 
     def identity(self) -> tuple[str | int | bytes, ...]:
@@ -90,8 +91,7 @@ class ClusterSequences:
             place = (solver_version(), platform.system(), platform.machine())
         return ("cluster_sequences", 2, self.most, self.search, *place)
 
-    def law(self, belief: Floats, distances: Floats) -> "ClusterLaw":
-        """For each column of `belief`."""
+    def law(self, belief: Floats, distances: Floats) -> ClusterLaw:
         keys = np.ascontiguousarray(np.floor(belief * _BELIEF_GRID + 0.5).astype(np.int64).T)
         plans = [self._remembered(key.tobytes()) for key in keys]
         grouped = np.empty((self.window, *belief.shape), dtype=np.int64)
@@ -105,7 +105,7 @@ class ClusterSequences:
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
-        """How many groups each position has: as many as fit, and as equally many as possible."""
+        """Return the number of groups of each position: as many as fit, as equal as possible."""
         counts = [1] * self.window
         while True:
             growing = [i for i in range(self.window) if counts[i] < self.model.symbols]
@@ -119,12 +119,12 @@ class ClusterSequences:
 
     @cached_property
     def digits(self) -> Integers:
-        """The group of each position in each sequence, `(window, sequences)`, the first slowest."""
+        """Return the group of each position in each sequence, the first slowest."""
         return np.indices(self.counts).reshape(self.window, -1)
 
     @cached_property
     def table(self) -> Floats:
-        """D(x, y)."""
+        """Return D(x, y)."""
         return self.distance.table(self.model.symbols)
 
     @cached_property
@@ -132,7 +132,7 @@ class ClusterSequences:
         return lru_cache(_REMEMBERED)(self._plan)
 
     def _plan(self, content: bytes) -> "_Plan":
-        """For a rounded belief, a little of it on every symbol."""
+        """Make a plan for a rounded belief, with a little of it on every symbol."""
         belief = normalised(np.frombuffer(content, dtype=np.int64) + _UNLIKELY)
         mass = belief[:, None]
         grouped = np.empty((self.window, len(belief)), dtype=np.int64)
@@ -154,7 +154,7 @@ class ClusterSequences:
         return _Plan(grouped, shown, proposal)
 
     def _projection(self, prior: Floats, apart: Floats) -> Floats:
-        """Everybody at the nearest of the k most likely sequences, for the cheapest k."""
+        """Send everybody to the nearest of the k most likely sequences, for the cheapest k."""
         ranked = np.argsort(-prior, kind="stable")
         best, least = np.eye(len(prior)), inf
         for kept in range(1, len(prior) + 1):
@@ -168,7 +168,7 @@ class ClusterSequences:
         return best
 
     def weighted(self, joint: Floats, shown: Integers) -> Floats:
-        """P(c) E[D(o, r) | c], `(sequences of groups, released, rows)`."""
+        """Return P(c) E[D(o, r) | c], `(sequences of groups, released, rows)`."""
         sequences = self.digits.shape[1]
         total = np.zeros((sequences, sequences, joint.shape[3]))
         for position, groups in enumerate(self.counts):
@@ -181,7 +181,7 @@ class ClusterSequences:
         return total
 
     def expected(self, prior: Floats, proposal: ExplicitKernel, weighted: Floats) -> Floats:
-        """sum over c and r of b(c) a(r|c) E[D | c], in the limit of infinitely many words."""
+        """Return sum over c and r of b(c) a(r|c) E[D | c], for infinitely many words."""
         law = ReleaseLaw.repaired(prior, proposal, self.bound.gain, self.bound.growth)
         moved = ordered_sum(ordered_sum(proposal.matrix * weighted))
         spread = ordered_sum(law.mass * ordered_sum(weighted))
@@ -189,7 +189,7 @@ class ClusterSequences:
         return cost
 
     def _joint(self, belief: Floats, grouped: Integers) -> Floats:
-        """P(X_i = x, groups c), `(window, n, sequences, rows)`."""
+        """Return P(X_i = x, groups c), `(window, n, sequences, rows)`."""
         inside = grouped[:, :, None, :] == self.digits[:, None, :, None]
         joint = np.empty((self.window, *inside.shape[1:]))
         forward = np.where(inside[0], belief[:, None, :], 0.0)
@@ -207,107 +207,15 @@ class ClusterSequences:
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """Groups, representatives and proposal for one rounded belief."""
+    """Hold groups, representatives and proposal for one rounded belief."""
 
     grouped: Integers
     shown: Integers
     proposal: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class ClusterLaw:
-    """A law over sequences of groups, as a law over batches.
-
-    `grouped (window, n, rows)` is the group of each symbol, `shown (window, groups, rows)` the
-    symbol that is released for each group.
-    """
-
-    algorithm: ClusterSequences
-    grouped: Integers
-    shown: Integers
-    joint: Floats
-    proposal: ExplicitKernel
-    doubts: Floats
-
-    def columns(self, columns: Integers) -> "ClusterLaw":
-        """Of some streams."""
-        return ClusterLaw(
-            self.algorithm,
-            self.grouped[:, :, columns],
-            self.shown[:, :, columns],
-            self.joint[..., columns],
-            ExplicitKernel(self.proposal.matrix[:, :, columns]),
-            self.doubts[columns],
-        )
-
-    @cached_property
-    def prior(self) -> Floats:
-        """b(c) of every sequence of groups c."""
-        return normalised(ordered_sum(self.joint[-1]))
-
-    @cached_property
-    def law(self) -> SharesLaw:
-        """Over sequences of groups."""
-        return SharesLaw.of(self.prior, self.proposal, self.algorithm.bound, self.doubts)
-
-    @cached_property
-    def cost(self) -> Floats:
-        """Exact: the joint probabilities of symbols and groups are."""
-        weighted = self.algorithm.weighted(self.joint, self.shown)
-        return self.algorithm.expected(self.prior, self.proposal, weighted)
-
-    @property
-    def charge(self) -> Integers:
-        """The largest leakage over all sequences of groups."""
-        return self.law.charge
-
-    @property
-    def leakage(self) -> Floats:
-        """The same in nats."""
-        return self.law.leakage
-
-    def release(self, batches: Integers, words: Words) -> Integers:
-        """The representatives of a sequence drawn given the batch's own."""
-        drawn = self.law.draw(self._sequences(batches), words[0])
-        columns = np.arange(batches.shape[1])
-        return np.stack(
-            [
-                shown[digit[drawn], columns]
-                for shown, digit in zip(self.shown, self.algorithm.digits, strict=True)
-            ]
-        )
-
-    def probability(self, batches: Integers, released: Integers) -> Floats:
-        """0 where a released symbol represents nothing."""
-        columns = np.arange(batches.shape[1])
-        sequences = self._sequences(released)
-        law = self.law.probabilities(self._sequences(batches))[sequences, columns]
-        possible = np.ones(len(columns), dtype=bool)
-        for position, digit in enumerate(self.algorithm.digits):
-            shown = self.shown[position, digit[sequences], columns]
-            possible &= shown == released[position]
-        return np.where(possible, law, 0.0)
-
-    def learned(self, released: Integers) -> Floats:
-        """The joint probability of symbol and groups, times what the release says of groups."""
-        likelihood = self.law.likelihood(self._sequences(released))
-        learned = np.empty((len(released), len(self.joint[0]), released.shape[1]))
-        for position, joint in enumerate(self.joint):
-            per_sequence = np.ascontiguousarray((joint * likelihood).transpose(1, 0, 2))
-            learned[position] = normalised(ordered_sum(per_sequence))
-        return learned
-
-    def _sequences(self, batches: Integers) -> Integers:
-        """The number of each batch's sequence of groups."""
-        columns = np.arange(batches.shape[1])
-        number = np.zeros(len(columns), dtype=np.int64)
-        for position, groups in enumerate(self.algorithm.counts):
-            number = number * groups + self.grouped[position, batches[position], columns]
-        return number
-
-
 def _onward(columns: Floats, transition: Floats) -> Floats:
-    """sum over u of columns[u] transition[u, v], in the order of u; `(n, sequences, rows)`."""
+    """Return the sum of columns[u] transition[u, v] in the order of u."""
     total = np.zeros_like(columns)
     for symbol in range(len(columns)):
         total = total + columns[symbol] * transition[symbol][:, None, None]

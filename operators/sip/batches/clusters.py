@@ -19,7 +19,7 @@ from fugu.operators.sip.markov_model import ordered_sum
 
 
 def clusters(mass: Floats, count: int, distance: Distance) -> Integers:
-    """The group 0..count-1 of each symbol; none is empty, and `count` is at most n."""
+    """Return the group 0..count-1 of each symbol; none is empty, and `count` is at most n."""
     symbols = len(mass)
     if count == symbols:
         return np.arange(symbols)
@@ -33,7 +33,7 @@ def clusters(mass: Floats, count: int, distance: Distance) -> Integers:
 
 
 def representatives(mass: Floats, grouped: Integers, count: int, table: Floats) -> Integers:
-    """The member of each group that the others are nearest to, weighted by mass."""
+    """Return the member of each group that the others are nearest to, weighted by mass."""
     chosen = np.empty(count, dtype=np.int64)
     for group in range(count):
         members = np.flatnonzero(grouped == group)

@@ -12,8 +12,8 @@ from fugu.operators.mechanism import Array, Floats, Integers
 
 
 class Room(NamedTuple):
-    """What the search writes to: how near each batch is to a target, and of what is kept so far
-    which batch it is, what comes to it, and whether anything does."""
+    """Make room for a search: how near each batch is to a target; of the batches kept so far their
+    numbers, what is gathered there, and whether anything is."""
 
     near: Floats
     nearest: Integers
@@ -25,7 +25,7 @@ class Room(NamedTuple):
 
     @classmethod
     def of(cls, batches: int, kept: int) -> "Room":
-        """For so many batches, of which so many are kept."""
+        """Make room for so many batches, of which so many are kept."""
         near, far, unranked = np.empty(batches), np.empty(batches), np.empty(batches)
         nearest, ranked = np.empty(batches, dtype=np.int64), np.empty(kept, dtype=np.int64)
         gathered, used = np.empty(kept), np.empty(kept, dtype=bool)
@@ -43,7 +43,7 @@ def cheapest_targets_compiled(
     tie: float,
     surely: float,
 ) -> tuple[Integers, Floats]:
-    """As `cheapest_targets`; `(batches, rows)`, and `(rows,)`."""
+    """Search like `cheapest_targets`; targets are `(batches, rows)`, costs `(rows,)`."""
     by_row = np.ascontiguousarray(prior.T), np.ascontiguousarray(spread.T)
     targets, cost = np.empty(by_row[0].shape, dtype=np.int64), np.empty(len(by_row[0]))
     _search(

@@ -53,7 +53,7 @@ class CompiledSequenceLaw(SequenceLaw):
 
 
 class _Limits(NamedTuple):
-    """The constants of a law: E, g, the reserve of words, and the largest charge."""
+    """Hold the constants of a law: E, g, the reserve of words, and the largest charge."""
 
     growth: float
     gain: float
@@ -62,7 +62,7 @@ class _Limits(NamedTuple):
 
 
 class Laws(NamedTuple):
-    """One law for each row, and what its release is charged."""
+    """Hold one law for each row, and the charge of its release."""
 
     commons: Words
     totals: Words
@@ -71,13 +71,13 @@ class Laws(NamedTuple):
 
     @classmethod
     def of(cls, rows: int, batches: int) -> "Laws":
-        """Room for so many."""
+        """Make room for so many laws."""
         commons, totals = np.empty((rows, batches), np.uint64), np.empty(rows, np.uint64)
         return cls(commons, totals, np.empty(rows, np.int64), np.empty(rows, np.int64))
 
 
 class Room(NamedTuple):
-    """What making a law writes to on its way."""
+    """Hold what making a law writes to on its way."""
 
     is_target: Array
     marginal: Floats
@@ -85,18 +85,13 @@ class Room(NamedTuple):
 
     @classmethod
     def of(cls, batches: int) -> "Room":
-        """For so many batches."""
+        """Make room for so many batches."""
         return cls(np.empty(batches, dtype=bool), np.empty(batches), np.empty(batches))
 
 
 @entry_point
 def _repair_all(
-    priors: Floats,
-    targets: Integers,
-    limits: _Limits,
-    doubts: Floats,
-    laws: Laws,
-    room: Room,
+    priors: Floats, targets: Integers, limits: _Limits, doubts: Floats, laws: Laws, room: Room
 ) -> None:
     """Make the targets of every batch private; infinite doubts leave a constant."""
     for row in range(len(priors)):
@@ -117,7 +112,7 @@ def _repair_all(
 
 @part
 def _gather(prior: Floats, target: Integers, room: Room) -> int:
-    """b(r) of every batch r; how many there are that others go to."""
+    """Write b(r) of every batch r; return how many there are that others go to."""
     room.marginal[:], room.is_target[:] = 0.0, False
     for batch in range(len(prior)):
         room.marginal[target[batch]] += prior[batch]
@@ -209,7 +204,7 @@ def _learn(
     told: Floats,
     posterior: Floats,
 ) -> None:
-    """P(symbol | everything released), `(window, n, rows)`, from the numbers of releases."""
+    """Write P(symbol | everything released), `(window, n, rows)`, from the numbers of releases."""
     rows, batches = priors.shape
     window, symbols = told.shape[:2]
     for row in range(rows):
@@ -234,7 +229,7 @@ def _learn(
 
 @part
 def _share(posterior: Floats, symbol: int, symbols: int, earlier: int, later: int) -> float:
-    """The sum over batches that have a symbol at a position: over what comes before it first."""
+    """Return the sum over batches with a symbol at a position: over what comes before it first."""
     share = 0.0
     for after in range(later):
         some = 0.0

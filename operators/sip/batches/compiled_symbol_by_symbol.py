@@ -16,8 +16,8 @@ from fugu.operators.sip.compiled_markov_step import constant, predict_dense
 
 
 class Paths(NamedTuple):
-    """The sequences that are followed: each with a law, its partial symbol, a belief and a weight;
-    and room for what comes after them."""
+    """Hold the sequences that are followed, each with a law, its partial symbol, a belief and a
+    weight, and room for what comes after them."""
 
     laws: Floats
     partials: Integers
@@ -28,7 +28,7 @@ class Paths(NamedTuple):
 
     @classmethod
     def of(cls, followed: int, symbols: int) -> "Paths":
-        """At most so many."""
+        """Make room for at most so many."""
         laws = np.empty((followed, law_of.LAW_ROWS, symbols))
         at, onward = np.empty((followed, symbols)), np.empty((followed, symbols))
         weight, likely = np.empty(followed), np.empty(symbols * followed)
@@ -44,7 +44,7 @@ def followed_cost(
     gain: float,
     growth: float,
 ) -> Floats:
-    """For each column of `belief`; no symbol is at a distance from itself."""
+    """Return the cost for each column of `belief`; no symbol is at a distance from itself."""
     beliefs, cost = np.ascontiguousarray(belief.T), np.empty(belief.shape[1])
     constants = constant(transition), constant(table.T)
     n = len(belief)
@@ -118,7 +118,7 @@ def _step_cost(
     moved: Floats,
     spread: Floats,
 ) -> float:
-    """The expected distance of one symbol; `table[y, x]` is D(x, y)."""
+    """Return the expected distance of one symbol; `table[y, x]` is D(x, y)."""
     n = len(belief)
     moved[:], spread[:] = 0.0, 0.0
     for y in range(n):
@@ -141,7 +141,7 @@ def _step_cost(
 
 @part
 def _weigh(law: Floats, gain: float, weight: float, likely: Floats, path: int, paths: int) -> None:
-    """How likely each symbol is to come next on a path, and the path to be taken."""
+    """Write how likely each symbol is to come next on a path, and the path to be taken."""
     n = law.shape[1]
     if not weight > 0.0:
         for y in range(n):

@@ -1,14 +1,4 @@
-"""Batches released as the nearest of the k most likely ones: for at most 10,000 batches.
-
-All n^w batches are written down with their probabilities b(o) = beta(o_1) prod C[o_i, o_i+1]; every
-one goes to the nearest of the k most likely, for each k up to 64, and the cheapest k after the
-repair wins, a smaller one within 1e-12. Costs have a closed form,
-
-    [ g sum b(o) D(o, pi(o)) + sum m(r) sum_i E|X_i - r_i| ] / Z.
-
-Arrays are `(batches, rows)`, in lexicographic order. Source: SIP specification section 8,
-algorithm 2.
-"""
+"""Batches released as one of the likely ones."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +7,7 @@ import numpy as np
 
 from fugu.operators import compiled
 from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.sip.batches.batch_law import Algorithm
 from fugu.operators.sip.batches.cheapest_targets import cheapest_targets
 from fugu.operators.sip.batches.model_error import doubts_of, product_distance
 from fugu.operators.sip.batches.sequence_law import SequenceLaw
@@ -29,8 +20,20 @@ MOST_KEPT = 64
 
 
 @dataclass(frozen=True, eq=False)
-class LikelySequences:
-    """The algorithm's constants; `bound` is that of a whole batch."""
+class LikelySequences(Algorithm):
+    """Release batches as the nearest of the k most likely ones, for at most 10,000 batches.
+
+    `bound` is that of a whole batch.
+
+    All n^w batches are written down with their probabilities b(o) = beta(o_1) prod C[o_i, o_i+1];
+    every one goes to the nearest of the k most likely, for each k up to 64, and the cheapest k
+    after the repair wins, a smaller one within 1e-12. Costs have a closed form,
+
+        [ g sum b(o) D(o, pi(o)) + sum m(r) sum_i E|X_i - r_i| ] / Z.
+
+    Arrays are `(batches, rows)`, in lexicographic order. Source: SIP specification section 8,
+    algorithm 2.
+    """
 
     model: MarkovModel
     window: int
@@ -42,30 +45,26 @@ class LikelySequences:
 
     @property
     def draws(self) -> int:
-        """One for the whole batch."""
         return 1
 
     @property
     def outcomes(self) -> int:
-        """How many outcomes a draw has."""
+        """Return how many outcomes a draw has."""
         return int(self.model.symbols**self.window)
 
     @property
     def size(self) -> int:
-        """All batches."""
         return int(self.model.symbols**self.window)
 
     @property
     def roundings(self) -> int:
-        """A product for each position, and sums over all batches with the same last symbol."""
+        """Count a product for each position, and sums over batches with the same last symbol."""
         return self.window + self.outcomes // self.model.symbols + 8
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """Its name and version."""
         return ("likely_sequences", 2)
 
     def law(self, belief: Floats, distances: Floats) -> SequenceLaw:
-        """The cheapest k for each column of `belief`."""
         prior = self.prior(belief)
         targets, cost = cheapest_targets(
             prior,
@@ -85,7 +84,7 @@ class LikelySequences:
 
     @cached_property
     def digits(self) -> Integers:
-        """The symbol of each position in each batch, `(window, batches)`, the first slowest."""
+        """Return the symbol of each position in each batch, the first slowest."""
         symbols = (self.model.symbols,) * self.window
         return np.indices(symbols).reshape(self.window, -1)
 
@@ -94,14 +93,14 @@ class LikelySequences:
         return self.distance.table(self.model.symbols)
 
     def prior(self, belief: Floats) -> Floats:
-        """b(o) of every batch o."""
+        """Return b(o) of every batch o."""
         prior = belief[self.digits[0]]
         for now, following in zip(self.digits[:-1], self.digits[1:], strict=True):
             prior = prior * self.model.transition[now, following][:, None]
         return normalised(prior)
 
     def expected_distances(self, belief: Floats) -> Floats:
-        """sum_i E D(X_i, r_i) of every batch r."""
+        """Return sum_i E D(X_i, r_i) of every batch r."""
         total = np.zeros((self.outcomes, belief.shape[1]))
         for digit in self.digits:
             total = total + ordered_sum(belief[:, None] * self._table[:, :, None])[digit]

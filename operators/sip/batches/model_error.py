@@ -1,4 +1,4 @@
-"""How far probabilities of batches may be from the exact ones, in Hilbert's distance.
+"""Bound the error of probabilities of batches, in Hilbert's distance.
 
 The exact model is the declared doubles with the prior and each row divided by its exact sum. An
 entry of b(o) = beta(o_1) prod C[o_i, o_i+1] is a product of w numbers: w - 1 of them are of rows
@@ -29,13 +29,13 @@ def product_distance(model: MarkovModel, window: int) -> float:
 
 
 def forward_distance(model: MarkovModel, window: int) -> float:
-    """The same where probabilities are summed over the symbols of each position."""
+    """Return the same where probabilities are summed over the symbols of each position."""
     sums = 2 * window * model.symbols * UNIT_ROUNDOFF
     return product_distance(model, window) + sums * _SLACK
 
 
 def doubts_of(distances: Floats, outcomes: int) -> Floats:
-    """rho of laws over so many batches; infinite where only a constant can be released."""
+    """Return rho of laws over so many batches; infinite where only a constant can be released."""
     few, place = np.unique(distances, return_inverse=True)
     paid = [
         inf if distance > LARGEST_DISTANCE else doubt(distance, outcomes)

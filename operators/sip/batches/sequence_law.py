@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SequenceLaw:
-    """A law over all batches; `doubts` are rho of each column."""
+    """Release one of all batches, given the target of each; `doubts` are rho of each column."""
 
     algorithm: "LikelySequences"
     prior: Floats
@@ -26,39 +26,39 @@ class SequenceLaw:
     doubts: Floats
 
     def columns(self, columns: Integers) -> "SequenceLaw":
-        """Of some streams."""
+        """Return the law of some streams."""
         prior, targets = self.prior[:, columns], self.targets[:, columns]
         cost, doubts = self.cost[columns], self.doubts[columns]
         return replace(self, prior=prior, targets=targets, cost=cost, doubts=doubts)
 
     @cached_property
     def law(self) -> SharesLaw:
-        """With the targets as proposal."""
+        """Return the integer law with the targets as proposal."""
         proposal = Assignment.to(self.targets)
         return SharesLaw.of(self.prior, proposal, self.algorithm.bound, self.doubts)
 
     @property
     def charge(self) -> Integers:
-        """The largest leakage over all batches."""
+        """Return the units that cover the largest leakage over all batches."""
         return self.law.charge
 
     @property
     def leakage(self) -> Floats:
-        """The same in nats."""
+        """Return the largest leakage over all batches, in nats."""
         return self.law.leakage
 
     def release(self, batches: Integers, words: Words) -> Integers:
-        """One of the batches."""
+        """Draw one of the batches."""
         drawn = self.law.draw(self.number(batches), words[0])
         return self.algorithm.digits[:, drawn]
 
     def probability(self, batches: Integers, released: Integers) -> Floats:
-        """a(r|o)."""
+        """Return a(r|o), for the o and the r of each column."""
         columns = np.arange(batches.shape[1])
         return self.law.probabilities(self.number(batches))[self.number(released), columns]
 
     def learned(self, released: Integers) -> Floats:
-        """Sums of the posterior over all batches that have a symbol at a position."""
+        """Return sums of the posterior over all batches that have a symbol at a position."""
         posterior = self.law.posterior(self.number(released))
         symbols, window = self.algorithm.model.symbols, self.algorithm.window
         learned = np.empty((window, symbols, released.shape[1]))
@@ -69,7 +69,7 @@ class SequenceLaw:
         return learned
 
     def number(self, batches: Integers) -> Integers:
-        """The place of each batch in lexicographic order."""
+        """Return the place of each batch in lexicographic order."""
         number = np.zeros(batches.shape[1], dtype=np.int64)
         for symbols in batches:
             number = number * self.algorithm.model.symbols + symbols

@@ -1,13 +1,4 @@
-"""Batches released symbol by symbol, each with its share of epsilon: possible at every size.
-
-a(r|o) = prod a_i(r_i|o_i), where a_i is the law of conditional randomized response with eps/w at
-the belief that r_1..r_i-1 leave; the leakages of the steps add up to at most eps (Theorem 1). The
-expected cost is followed along the 8 most likely releases so far, exact where there are no more.
-Every symbol takes a word of its own, and the radius of the belief grows with every step.
-
-Source: SIP specification section 8 (the per-step product) and sections 3 and 4; symbol sampling
-specification for the words.
-"""
+"""Batches released symbol by symbol."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +11,7 @@ import numpy as np
 from fugu.operators import compiled
 from fugu.operators.budget_units import exact_exp, exact_expm1, units_of
 from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.batches.batch_law import Algorithm, BatchLaw
 from fugu.operators.sip.batches.model_error import doubts_of
 from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.distances import Distance
@@ -35,8 +27,20 @@ FOLLOWED = 8
 
 
 @dataclass(frozen=True, eq=False)
-class SymbolBySymbol:
-    """The algorithm's constants; `epsilon` is that of a whole batch."""
+class SymbolBySymbol(Algorithm):
+    """Release batches symbol by symbol, each with its share of epsilon: possible at every size.
+
+    `epsilon` is that of a whole batch.
+
+    a(r|o) = prod a_i(r_i|o_i), where a_i is the law of conditional randomized response with eps/w
+    at the belief that r_1..r_i-1 leave; the leakages of the steps add up to at most eps (Theorem
+    1). The expected cost is followed along the 8 most likely releases so far, exact where there are
+    no more. Every symbol takes a word of its own, and the radius of the belief grows with every
+    step.
+
+    Source: SIP specification section 8 (the per-step product) and sections 3 and 4; symbol sampling
+    specification for the words.
+    """
 
     model: MarkovModel
     window: int
@@ -48,39 +52,34 @@ class SymbolBySymbol:
 
     @property
     def draws(self) -> int:
-        """One for each symbol."""
         return self.window
 
     @property
     def size(self) -> int:
-        """The laws along the releases that are followed."""
         return FOLLOWED * self.model.symbols**2
 
     @property
     def roundings(self) -> int:
-        """Those of so many single steps."""
         return self.window * (self.model.roundings + 8)
 
     def identity(self) -> tuple[str | int | bytes, ...]:
-        """Its name and version, and the kernel's."""
         return ("symbol_by_symbol", 2, *self._kernel.identity())
 
     def law(self, belief: Floats, distances: Floats) -> "ProductLaw":
-        """For each column of `belief`."""
         return ProductLaw(self, belief, distances)
 
     def step(self, belief: Floats, distances: Floats, position: int) -> PrivateLaw:
-        """The law of the symbol at a position; `distances` are those at the first one."""
+        """Return the law of the symbol at a position; `distances` are those at the first one."""
         doubts = doubts_of(distances + position * self._radius.step, self.model.symbols)
         return private_law(belief, self._kernel.propose(belief), self.bound, doubts)
 
     def limit(self, belief: Floats) -> ReleaseLaw:
-        """The same in the limit of infinitely many words, which costs are taken from."""
+        """Return the law in the limit of infinitely many words, from which costs are taken."""
         return ReleaseLaw.repaired(belief, self._kernel.propose(belief), self.gain, self.growth)
 
     @cached_property
     def bound(self) -> PrivacyBound:
-        """What a single symbol may leak: no more than its share, also in exact arithmetic."""
+        """Return the bound of a single symbol: no more than its share, also in exact arithmetic."""
         share = self.epsilon / self.window
         while Fraction(share) * self.window > Fraction(self.epsilon):
             share = nextafter(share, 0.0)
@@ -88,22 +87,22 @@ class SymbolBySymbol:
 
     @cached_property
     def table(self) -> Floats:
-        """D(x, y)."""
+        """Return D(x, y)."""
         return self.distance.table(self.model.symbols)
 
     @cached_property
     def gain(self) -> float:
-        """e^epsilon - 1 of a single symbol."""
+        """Return e^epsilon - 1 of a single symbol."""
         return exact_expm1(self.bound.epsilon)
 
     @cached_property
     def growth(self) -> float:
-        """e^epsilon of a single symbol."""
+        """Return e^epsilon of a single symbol."""
         return exact_exp(self.bound.epsilon)
 
     @cached_property
     def is_compiled(self) -> bool:
-        """Whether costs are."""
+        """Return whether costs are compiled."""
         return isinstance(self._kernel, HammingKernel) and compiled.available()
 
     @cached_property
@@ -113,30 +112,24 @@ class SymbolBySymbol:
     @cached_property
     def _kernel(self) -> Kernel:
         return choose_kernel(
-            self.distance,
-            "optimal",
-            "heuristic",
-            self.model.symbols,
-            self.gain,
-            self.growth,
+            self.distance, "optimal", "heuristic", self.model.symbols, self.gain, self.growth
         )
 
 
 @dataclass(frozen=True, eq=False)
-class ProductLaw:
-    """The product of the laws along a release."""
+class ProductLaw(BatchLaw):
+    """Release by the product of the laws along a release."""
 
     algorithm: SymbolBySymbol
     belief: Floats
     distances: Floats
 
     def columns(self, columns: Integers) -> "ProductLaw":
-        """Of some streams."""
         return ProductLaw(self.algorithm, self.belief[:, columns], self.distances[columns])
 
     @cached_property
     def cost(self) -> Floats:
-        """The sum over positions, along the likeliest releases."""
+        """Return the sum over positions, along the likeliest releases."""
         if self.algorithm.is_compiled:
             return self._compiled_cost()
         total = np.zeros(self.belief.shape[1])
@@ -151,13 +144,12 @@ class ProductLaw:
 
     @cached_property
     def charge(self) -> Integers:
-        """Of the first symbol what it leaks, of the others what they may."""
+        """Charge the first symbol what it leaks, and the others what they may."""
         later = (self.algorithm.window - 1) * self.algorithm.bound.charge
         return np.minimum(self._first.charge + later, units_of(self.algorithm.epsilon))
 
     @property
     def leakage(self) -> Floats:
-        """The same in nats."""
         later = (self.algorithm.window - 1) * self.algorithm.bound.epsilon
         return np.asarray(self._first.leakage + later)
 
@@ -170,7 +162,6 @@ class ProductLaw:
         return followed_cost(self.belief, model.transition, table, *constants)
 
     def release(self, batches: Integers, words: Words) -> Integers:
-        """One symbol after the other."""
         released, belief = [], self.belief
         for position, (symbols, word) in enumerate(zip(batches, words, strict=True)):
             law = self._step(belief, position)
@@ -179,7 +170,7 @@ class ProductLaw:
         return np.stack(released)
 
     def probability(self, batches: Integers, released: Integers) -> Floats:
-        """a(r|o); 0 from the first symbol on that cannot be released."""
+        """Return a(r|o); 0 from the first symbol on that cannot be released."""
         columns = np.arange(batches.shape[1])
         total, belief = np.ones(len(columns)), self.belief
         for position, (symbols, shown) in enumerate(zip(batches, released, strict=True)):
@@ -192,7 +183,6 @@ class ProductLaw:
         return total
 
     def learned(self, released: Integers) -> Floats:
-        """What each release says, and what the later ones add to it."""
         learned = np.empty((len(released), *self.belief.shape))
         likelihoods = np.empty_like(learned)
         for position, (law, shown) in enumerate(self._along(released)):
@@ -235,7 +225,7 @@ class ProductLaw:
         return cost
 
     def _followed(self, law: ReleaseLaw, shares: Floats) -> tuple[Floats, Floats]:
-        """Beliefs and weights of the likeliest continuations, best first, stream after stream."""
+        """Return beliefs and weights of the likeliest continuations, best first."""
         followed, rows = shares.shape
         weights = np.where(law.proposal.support, law.mass + law.gain * law.marginal, 0.0)
         likely = normalised(weights) * shares.ravel()

@@ -12,7 +12,7 @@ from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.series import SeriesLift
+from fugu.dataflows.stages.series import SeriesPerTick
 from fugu.dataflows.stages.stateful_step import Sanitize
 from fugu.operators.mechanism import Draws, Inputs, Releases, State
 from fugu.operators.randomness import DrawScope
@@ -76,7 +76,7 @@ def test_that_records_wait_for_stream_time_is_said_now_and_then_by_coordinates_o
 ) -> None:
     scope = DrawScope(SECRET, "rates", "real_time_local", 1, bytes(32))
     series = LocalRealTimeRelease(40, 180, epsilon=1.0, delta=1e-6, horizon=10)
-    lifted = SeriesLift(series, scope, "id", Admission("unchecked", 1, 9), Ticks(1_000, 0, 30))
+    lifted = SeriesPerTick(series, scope, "id", Admission("unchecked", 1, 9), Ticks(1_000, 0, 30))
     step = Sanitize(lifted, tmp_path, "vitals.raw", Metrics(), None)
     numbers = Codec(Numbers("bpm", units_per_one=1), 1_000)
     for offset in range(30):

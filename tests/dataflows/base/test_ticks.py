@@ -123,6 +123,7 @@ def random_start(seed: int) -> int:
     return Random(seed).choice([0, 1_000])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", [1, 2, 3])
 @pytest.mark.parametrize("at_once", [(10_000,), (1,), (7, 2, 64)])
 def test_ticks_close_as_if_records_were_looked_at_one_by_one(

@@ -14,7 +14,6 @@ from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.files.model_file import ModelFile, read_model, read_model_file
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.remarks import remarks
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.second_order_model import SecondOrderModel
 from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
@@ -76,7 +75,7 @@ def ordered(directory: Path, alphabet: str) -> list[str]:
     assert text != PIPELINE
     path.write_text(text.replace("epsilon: 1.0", "epsilon: 1.0\n  distance: ordered"))
     file = PipelineFile.read(path)
-    return remarks(file, configure(file).mechanism)
+    return file.pipeline.operator.remarks(file, configure(file).mechanism)
 
 
 def test_an_order_that_nobody_declared_is_said_and_warned_of(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.kinds import AlphabetOperator
-from fugu.dataflows.kinds.alphabets import in_short
+from fugu.dataflows.kinds.families.symbols import in_short
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile

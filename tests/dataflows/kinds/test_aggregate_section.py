@@ -10,11 +10,11 @@ import yaml
 from pydantic import ValidationError
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.kinds.aggregate_correlation import temporal_leakage
-from fugu.dataflows.kinds.aggregates import WEventOperator
+from fugu.dataflows.kinds import WEventOperator
+from fugu.dataflows.kinds.pba import PbaOperator
+from fugu.dataflows.kinds.uniform import UniformOperator
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.pipeline.remarks import remarks
 from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from fugu.operators.leakage.matrices import long_run_law
@@ -154,7 +154,9 @@ def test_what_is_wrong_with_flags_is_said_once_and_of_what_was_meant(
     "flags", [True, [True, False], {"matrix": STICKY}, {"matrix": STICKY, "threshold": 1}]
 )
 def test_flags_may_be_written_in_every_form(flags: object, tmp_path: Path) -> None:
-    assert section(read(tmp_path, {"flags": flags})).flags
+    operator = read(tmp_path, {"flags": flags}).pipeline.operator
+    assert isinstance(operator, PbaOperator)
+    assert operator.flags
 
 
 @pytest.mark.parametrize(
@@ -222,7 +224,7 @@ def test_a_limit_of_leakage_is_kept_whatever_is_published(
     known = TemporalCorrelation.of(STICKY)
     assert 0.0 < max(known.over(spends).total) <= 1.0
     assert told == pytest.approx(known.over(spends).backward, abs=1.1e-6)
-    leakage = temporal_leakage(section(file), mechanism)
+    leakage = section(file).temporal_leakage(mechanism)
     assert leakage is not None
     assert leakage.about_one <= 1.0 + 1e-9
     assert max(spends) <= leakage.largest_spend
@@ -235,7 +237,7 @@ def test_of_a_chain_that_looks_different_backwards_no_more_is_told_than_is_print
     operator = {"kind": "quantified", "epsilon": None, "correlation": correlation, "horizon": 4}
     file = read(tmp_path, operator)
     mechanism = configure(file).mechanism
-    leakage = temporal_leakage(section(file), mechanism)
+    leakage = section(file).temporal_leakage(mechanism)
     assert leakage is not None
     assert "long run" in leakage.backward_is
     assert isinstance(mechanism, Watched)
@@ -254,7 +256,7 @@ def test_a_horizon_lets_the_ends_spend_more(tmp_path: Path) -> None:
     operator = {"kind": "quantified", "epsilon": None, "correlation": correlation}
     endless = configure(read(tmp_path, operator)).mechanism
     file = read(tmp_path, operator | {"horizon": 30})
-    leakage = temporal_leakage(section(file), configure(file).mechanism)
+    leakage = section(file).temporal_leakage(configure(file).mechanism)
     assert leakage is not None
     assert leakage.about_one == pytest.approx(1.0, abs=1e-9)
     assert isinstance(endless, Watched)
@@ -285,7 +287,7 @@ def test_one_sample_in_a_window_is_no_filter_and_that_is_said(
     operator: dict[str, Any], remarked: bool, tmp_path: Path
 ) -> None:
     file = read(tmp_path, {"kind": "fast", **operator})
-    said = remarks(file, configure(file).mechanism)
+    said = section(file).remarks(file, configure(file).mechanism)
     assert bool(said) == remarked
     assert all("takes one sample in" in one for one in said)
 
@@ -293,9 +295,9 @@ def test_one_sample_in_a_window_is_no_filter_and_that_is_said(
 def test_more_groups_than_a_message_holds_sums_of_are_refused() -> None:
     section = {"kind": "uniform", "epsilon": 1.0, "window": 4, "ticks": {"width": "1s"}}
     many = section | {"groups": list(range(90_001))}
-    assert WEventOperator.model_validate(many).group_count == 90_001
+    assert UniformOperator.model_validate(many).group_count == 90_001
     with pytest.raises(ValidationError, match="groups: with sum at most 90,000"):
-        WEventOperator.model_validate(many | {"sum": AMOUNT})
+        UniformOperator.model_validate(many | {"sum": AMOUNT})
 
 
 def test_sums_that_could_be_cut_off_are_refused_at_the_start(tmp_path: Path) -> None:

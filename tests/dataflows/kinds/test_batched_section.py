@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.budget import Budgeted
 from fugu.operators.sip.batches.batched_release import BatchedRelease
@@ -73,7 +73,7 @@ def test_an_error_names_the_line_and_what_to_write(
 def published(tmp_path: Path, batch_size: int) -> list[tuple[int, bytes, bytes]]:
     """Offset, key and value of everything that 40 records of two users become."""
     made = configured(tmp_path, text=pipeline())
-    lift = Lift(made.mechanism, SCOPE, SOURCE, EVERYBODY)
+    lift = PerRecord(made.mechanism, SCOPE, SOURCE, EVERYBODY)
     table, out = RowTable(lift.start), []
     zones = ["rest", "rest", "light", "vigorous", "vigorous"]
     messages: list[tuple[bytes | None, bytes | None]] = [

@@ -11,12 +11,13 @@ import pytest
 from fugu.dataflows.base.batches import Sanitized
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.explain import explain
-from fugu.dataflows.kinds import MarkovOperator
-from fugu.dataflows.offline.evaluation.candidates import candidates
-from fugu.dataflows.offline.evaluation.evaluation import evaluated, planned
+from fugu.dataflows.kinds.crr import CrrOperator
+from fugu.dataflows.offline.evaluation.family import Wanted
+from fugu.dataflows.offline.evaluation.records.family import RecordFamily
+from fugu.dataflows.offline.evaluation.records.grid import candidates
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.mechanisms import Configured, configure
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.gaps import Gaps
@@ -64,7 +65,7 @@ def test_a_step_reaches_the_mechanism_and_without_one_the_law_is_as_before(tmp_p
 )
 def test_every_unit_is_read(length: str, milliseconds: int, tmp_path: Path) -> None:
     operator = read(tmp_path, text((STEP[0], STEP[1].replace("60s", length)))).pipeline.operator
-    assert isinstance(operator, MarkovOperator)
+    assert isinstance(operator, CrrOperator)
     assert operator.step is not None
     assert operator.step.length == timedelta(milliseconds=milliseconds)
     assert operator.step.gaps.step_milliseconds == milliseconds
@@ -123,7 +124,7 @@ def stream(records: int = 200) -> list[Message]:
 
 def published(made: Configured, messages: list[Message], batch_size: int) -> tuple[object, ...]:
     """All releases, and the state after them; between batches the state goes through its bytes."""
-    lift = Lift(made.mechanism, SCOPE, SOURCE, EVERYBODY)
+    lift = PerRecord(made.mechanism, SCOPE, SOURCE, EVERYBODY)
     values, table = list[bytes](), RowTable(lift.start)
     for first in range(0, len(messages), batch_size):
         batch = batch_of(messages[first : first + batch_size], first_offset=first)
@@ -150,7 +151,7 @@ def sanitized(
     made: Configured, minutes: list[int], arrived: list[int]
 ) -> tuple[Sanitized, RowTable]:
     """What one user's records become that say `at` and that Kafka has at `arrived`, in minutes."""
-    lift = Lift(made.mechanism, SCOPE, SOURCE, EVERYBODY)
+    lift = PerRecord(made.mechanism, SCOPE, SOURCE, EVERYBODY)
     values = [orjson.dumps({"zone": "light", "at": 60 * minute}) for minute in minutes]
     batch = batch_of([(b"alice", value) for value in values])
     batch.timestamps[:] = [MINUTE * minute for minute in arrived]
@@ -226,7 +227,7 @@ def test_an_evaluation_counts_time_and_its_reader_too(tmp_path: Path) -> None:
     (tmp_path / "model.json").write_bytes(orjson.dumps(MODEL))
     file = read(tmp_path, text(STEP, AT_FIELD))
     records = sample(tmp_path, configure(file))
-    report = evaluated(file, planned(file, records, "1.5", "crr"), records, runs=4, seed=1)
+    report = RecordFamily.planned(file, records, Wanted("1.5", "crr")).report(runs=4, seed=1)
     utility: Any = report.rows[0].utility
     assert utility.expected_wrong == pytest.approx(utility.wrong.value, abs=0.03)
     assert utility.debiased.largest.value < 0.03
@@ -240,7 +241,7 @@ def test_an_evaluation_without_times_is_refused(tmp_path: Path) -> None:
     file = read(tmp_path, text(STEP))
     records = sample(tmp_path, configure(file))
     with pytest.raises(FuguError, match=r"operator\.step counts time.* source\.timestamp: \{field"):
-        planned(file, records, None, None)
+        RecordFamily.planned(file, records, Wanted())
 
 
 def test_an_evaluation_says_that_rivals_do_not_count_time(tmp_path: Path) -> None:
@@ -248,5 +249,5 @@ def test_an_evaluation_says_that_rivals_do_not_count_time(tmp_path: Path) -> Non
     file = read(tmp_path, text(STEP, AT_FIELD))
     records = sample(tmp_path, configure(file))
     for rival, said in (("crr", False), ("batched_crr", True)):
-        report = evaluated(file, planned(file, records, "1", rival), records, runs=1, seed=1)
+        report = RecordFamily.planned(file, records, Wanted("1", rival)).report(runs=1, seed=1)
         assert any("operator.step: rivals have none" in note for note in report.notes) == said

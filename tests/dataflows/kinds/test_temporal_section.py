@@ -8,7 +8,6 @@ import pytest
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.remarks import remarks
 from fugu.operators.temporal.backward import BackwardPerturbation
 from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
 from fugu.operators.temporal.forward import ForwardPerturbation
@@ -149,6 +148,6 @@ def test_what_is_too_far_ahead_may_be_changed_and_nothing_else_about_ticks(tmp_p
 def test_warnings_name_the_keys_of_the_file(tmp_path: Path) -> None:
     extended = {"kind": "extended_threshold_perturbation", "window": 10, "threshold": None}
     file = pipeline_file(tmp_path, {}, extended | {"epsilon": 1.0})
-    warned = " ".join(remarks(file, configure(file).mechanism))
+    warned = " ".join(file.pipeline.operator.remarks(file, configure(file).mechanism))
     assert "its window can be" in warned
     assert " k " not in warned

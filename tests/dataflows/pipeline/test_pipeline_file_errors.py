@@ -7,7 +7,7 @@ import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.files.yaml_file import LARGEST_FILE
-from fugu.dataflows.kinds import MarkovOperator
+from fugu.dataflows.kinds.crr import CrrOperator
 from fugu.dataflows.pipeline.config import TimestampField
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.pipeline.pipeline_files import PIPELINE, read, read_error, with_change
@@ -178,7 +178,7 @@ def test_a_missing_file_and_a_directory_are_named(tmp_path: Path) -> None:
 
 def test_yaml_words_for_true_and_false_are_symbols_when_quoted(tmp_path: Path) -> None:
     file = read(tmp_path, with_change(ALPHABET, "['on', 'off']"))
-    assert isinstance(file.pipeline.operator, MarkovOperator)
+    assert isinstance(file.pipeline.operator, CrrOperator)
     assert file.pipeline.operator.alphabet == ["on", "off"]
 
 

@@ -98,6 +98,7 @@ def one_by_one(codec: Codec, batch: Batch) -> list[list[object]]:
     return joined
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.lists(messages, max_size=4), st.integers(-3, 3))
 def test_together_is_as_one_by_one(some: list[Message], earlier: int) -> None:
@@ -118,6 +119,7 @@ def test_numbers_together_are_rounded_as_one_by_one(numbers: list[float]) -> Non
     assert hundredths.read_column(records) == list(map(hundredths.read, records))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0, 0.0005, 0.01, 0.5, 1])
 def test_refused_records_anywhere_leave_all_others_as_they_are(share: float) -> None:
     random, refused = Random(7), [message for message, *_ in REFUSED.values()]

@@ -10,7 +10,7 @@ from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.contributions import Figures, SetContributions
 from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.bounding import Bounding
+from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from tests.dataflows.stages.aggregates.exact import SECONDS
 
@@ -28,7 +28,7 @@ def decoded(records: list[tuple[str, int, object]]) -> Decoded:
 
 
 def test_a_set_counts_once_in_each_of_its_groups_and_the_latest_one_counts() -> None:
-    bounding = Bounding(SECONDS, len(ROOMS), Admission("unchecked", 1, 10), sets=True)
+    bounding = Summing(SECONDS, len(ROOMS), Admission("unchecked", 1, 10), sets=True)
     table = RowTable(bounding.start)
     bounded = bounding(
         decoded(

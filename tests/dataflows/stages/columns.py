@@ -9,7 +9,7 @@ from fugu.dataflows.records.deduplication import Deduplication
 from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.symbols import Symbols
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.randomness import DrawScope
@@ -61,9 +61,9 @@ def lift(
     mechanism: Mechanism = CRR,
     admission: Admission = EVERYBODY,
     deduplication: Deduplication | None = None,
-) -> Lift:
+) -> PerRecord:
     """Conditional randomized response over the streams of a partition."""
-    return Lift(mechanism, SCOPE, SOURCE, admission, deduplication)
+    return PerRecord(mechanism, SCOPE, SOURCE, admission, deduplication)
 
 
 def new_table() -> RowTable:

@@ -9,7 +9,7 @@ import pytest
 from fugu.dataflows.base.batches import Sanitized
 from fugu.dataflows.pipeline.mechanisms import Configured
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.budget_units import units_of
 from tests.dataflows.kinds.test_batched_section import pipeline
@@ -29,7 +29,7 @@ class Stream:
     published: list[tuple[bytes | None, bytes, bytes, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.lift = Lift(self.made.mechanism, SCOPE, SOURCE, EVERYBODY)
+        self.lift = PerRecord(self.made.mechanism, SCOPE, SOURCE, EVERYBODY)
         self.table = RowTable(self.lift.start, self.lift.ends)
         pseudonyms = Pseudonyms(SECRET.derive("pseudonyms"), "sanitized")
         topics, name = (SOURCE, "raw"), b"0123456789abcdef"

@@ -4,24 +4,24 @@ from pathlib import Path
 
 import numpy as np
 
-from fugu.dataflows.flows.aggregate_flow import Merging
+from fugu.dataflows.flows.merging import MergeStep
 from fugu.dataflows.offline.evaluation.aggregates.exact import Exact
-from fugu.dataflows.stages.merging import Merge
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.merging import Merging
+from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 
 GROUPS = 10_000
 
 
-def merging(directory: Path, snapshot: bytes | None) -> Merging:
+def merging(directory: Path, snapshot: bytes | None) -> MergeStep:
     scope = DrawScope(Secret(bytes(32)), "city", "exact", 1, bytes(32))
-    merge = Merge(Exact(), scope, "topic-id", partitions=2, groups=GROUPS)
-    return Merging(merge, "log", directory, snapshot)
+    merge = Merging(Exact(), scope, "topic-id", partitions=2, groups=GROUPS)
+    return MergeStep(merge, "log", directory, snapshot)
 
 
-def figures(tick: int) -> Partial:
-    return Partial(0, tick, np.arange(GROUPS), np.arange(GROUPS) + tick)
+def figures(tick: int) -> PartialSums:
+    return PartialSums(0, tick, np.arange(GROUPS), np.arange(GROUPS) + tick)
 
 
 def written(directory: Path) -> int:
@@ -52,7 +52,7 @@ def test_a_merge_goes_on_from_any_of_the_last_snapshots(tmp_path: Path) -> None:
         again = merging(tmp_path, snapshots[-back])
         entries = [figures(tick) for tick in range(31 - back, 30)]
         nothing = np.zeros(0, dtype=np.int64)
-        closing = [Partial(1, tick, nothing, nothing) for tick in range(30)]
+        closing = [PartialSums(1, tick, nothing, nothing) for tick in range(30)]
         [released], _ = again.on_batch([[*entries, *closing]])
         assert [tick for tick, _ in released] == list(range(30))
         for tick, releases in released:

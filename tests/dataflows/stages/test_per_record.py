@@ -1,11 +1,11 @@
-"""Lift cuts a batch into rounds of distinct rows and puts releases back into input order."""
+"""Rounds of distinct rows make of a batch what its records make one by one, in input order."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.multi_step import rounds_of_distinct_rows
 from tests.dataflows.stages.columns import batch_of, codec, lift, new_table
@@ -52,7 +52,7 @@ def test_a_release_costs_its_own_stream_only() -> None:
 
 
 @pytest.mark.parametrize("sanitize", [lift()], ids=["lift"])
-def test_a_batch_costs_what_its_records_cost_one_by_one(sanitize: Lift) -> None:
+def test_a_batch_costs_what_its_records_cost_one_by_one(sanitize: PerRecord) -> None:
     zones = ["rest", "light", "rest", "vigorous", "light", "light", "rest", "rest"]
     keys = [b"alice", b"alice", b"bob", b"alice", b"bob", b"eve", b"alice", b"alice"]
     records = [

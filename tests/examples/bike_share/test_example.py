@@ -17,6 +17,7 @@ from fugu.dataflows.offline.demo.whole_path import pipeline_on, shown_progress
 RIDERS, HORIZON = Riders(300), 312
 
 
+@pytest.mark.slow
 def test_the_analyst_finds_measured_hours_within_bars_and_then_predictions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

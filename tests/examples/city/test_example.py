@@ -17,6 +17,7 @@ from fugu.dataflows.offline.demo.whole_path import shown_progress
 PEOPLE = People(60)
 
 
+@pytest.mark.slow
 def test_the_analyst_finds_what_was_published_within_its_error_bars(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,7 @@ from fugu.dataflows.offline.demo.whole_path import shown_progress
 SITE = Site(pages=60)
 
 
+@pytest.mark.slow
 def test_the_analyst_finds_the_most_frequent_pages(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

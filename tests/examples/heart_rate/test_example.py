@@ -16,6 +16,7 @@ from fugu.dataflows.offline.demo.whole_path import pipeline_on, shown_progress
 PEOPLE, WINDOW = 2, 10
 
 
+@pytest.mark.slow
 def test_the_analyst_recovers_averages_of_values_that_moved_in_time_only(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

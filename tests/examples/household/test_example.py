@@ -44,6 +44,7 @@ def asked() -> Floats:
     return np.array(units) / document.section.query.units_per_one
 
 
+@pytest.mark.slow
 def test_the_analyst_finds_exact_figures_except_where_policies_ask_for_noise(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,7 +10,7 @@ from examples.household.household import LARGEST_LOAD, Household, households
 from examples.household.study import ABSOLUTE, EPSILON, RELATIVE, errors_of
 from examples.household.zones import MEANS_MW, UNITS_PER_KW, zone_series
 from fugu.operators.mechanism import Floats
-from fugu.operators.swellfish.affected_ticks import affected_ticks
+from fugu.operators.swellfish.occurrence import affected_ticks
 from tests.examples.household.statistics import SEED
 
 TICKS, ZONES = 400, [0, 4, 19]

@@ -18,7 +18,7 @@ def over_all_subsets(rows: Floats, alpha: float) -> float:
 
 
 def by_pruning(rows: Floats, alpha: float) -> float:
-    """For each pair, drop columns whose ratio is no better than the present fraction."""
+    """Drop, for each pair, columns whose ratio is no better than the present fraction."""
     return max((_pruned(q, d, alpha) for q, d in permutations(rows, 2)), default=0.0)
 
 

@@ -69,7 +69,7 @@ def test_values_that_tell_nothing_about_each_other_leak_what_their_tick_spends()
 
 
 def allocated(flagged: bool, ticks: int = 30, window: int = 3) -> list[float]:
-    """What every tick of a budget allocation with epsilon 1 spends that always publishes."""
+    """Return what every tick spends of a budget allocation with epsilon 1 that always publishes."""
     shares: list[float] = []
     for _ in range(ticks):
         shares.append((0.25 - sum(shares[max(0, len(shares) - window + 1) :])) / 2.0)

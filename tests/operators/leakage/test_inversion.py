@@ -16,7 +16,7 @@ from fugu.operators.wevent.cap import Cap
 from tests.operators.leakage.chains import IDENTITY, UNIFORM, A, B, C, D, with_zeros
 
 ROUNDED_UP = 1e-11
-"""What the recursion, which rounds up at every tick, may have in excess."""
+"""The excess that the recursion may have, which rounds up at every tick."""
 TABLE = [
     (A, 0.08762290, 0.54381145, 0.05198394),
     (B, 0.54059239, 0.77029620, 0.09205010),

@@ -20,7 +20,7 @@ TWO_SIDED = 1.959963984540054
 
 
 def noise_variance(epsilon: float, ticks: int = TICKS) -> float:
-    """Of the tables of the specification, which go by the bound of the paper."""
+    """Return the noise of the tables of the specification, by the bound of the paper."""
     return ticks / paper_total(epsilon, DELTA)
 
 
@@ -74,7 +74,7 @@ class Run:
 
 
 def filtered(truth: Floats, variance: Floats, *, seed: int, weight: Floats | None = None) -> Run:
-    """Of `truth (ticks, runs, series)` with noise of `variance (series,)`, run by run."""
+    """Filter `truth (ticks, runs, series)` with noise of `variance (series,)`, run by run."""
     rng = np.random.default_rng(seed)
     ticks, runs, series = truth.shape
     noise = np.broadcast_to(variance, (runs, series))

@@ -22,7 +22,7 @@ def run(noisy: Floats, variances: Floats, weights: Floats | None = None) -> Floa
 
 
 def noisy_series(seed: int) -> tuple[Floats, Floats]:
-    """Of several kinds, with noise that changes from tick to tick."""
+    """Return series of several kinds, with noise that changes from tick to tick."""
     rng = np.random.default_rng(seed)
     truth = np.concatenate(
         [

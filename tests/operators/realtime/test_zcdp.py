@@ -1,4 +1,4 @@
-"""What a budget pays for: the figures of section 5 of the specification, and no less than safe."""
+"""The zCDP that a budget pays for: the figures of section 5 of the specification, and safe."""
 
 from decimal import localcontext
 from math import sqrt
@@ -25,8 +25,8 @@ SAVINGS = {
     (10.0, 1e-5): (1.29, 1.15),
     (10.0, 1e-7): (1.24, 1.13),
 }
-"""By epsilon and delta: noise variance by the bound of the paper over that of the exact account,
-and of the zCDP account, as printed."""
+"""The printed noise variance by the bound of the paper over that of the exact account, and of the
+zCDP account, by epsilon and delta."""
 
 
 def total(epsilon: float, delta: float) -> float:

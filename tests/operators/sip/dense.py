@@ -8,8 +8,8 @@ from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.paper_conditional_randomized_response import (
     PaperConditionalRandomizedResponse,
 )
+from fugu.operators.sip.private_law import SymbolLaw
 from fugu.operators.sip.release_law import ReleaseLaw
-from fugu.operators.sip.symbol_law import SymbolLaw
 from tests.operators.sip.choices import Choices
 
 ANY_MODEL = MarkovModel(np.array([0.5, 0.5]), np.full((2, 2), 0.5))

@@ -88,6 +88,7 @@ def words_given(law: IntegerLaw, truth: int) -> list[Decimal]:
     return [Decimal(int(words)) for words in law.weights(np.array([truth]))[:, 0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["stay", "flip", "rare"])
 @pytest.mark.parametrize("mode", ["optimal", "full_support"])
 def test_a_thousand_releases_at_25_nats_cost_what_they_leak_and_never_twice(

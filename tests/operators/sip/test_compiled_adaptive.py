@@ -16,6 +16,7 @@ from tests.operators.sip.equal_runs import POSITIONS, beliefs, compare, dense, s
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("symbols", "distance"),
     [(symbols, distance) for symbols in (1, 2, 3, 10) for distance in ("symbol", "steps")]

@@ -22,6 +22,7 @@ from tests.pins import pinned
 ALPHABETS = (1, 2, 3, 5, 10, 64, 65, 256, 300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["optimal", "full_support"])
 @pytest.mark.parametrize("symbols", ALPHABETS)
 def test_compiled_and_numpy_give_the_same_bits(symbols: int, mode: Mode) -> None:
@@ -109,6 +110,7 @@ for kind in kinds:
 """
 
 
+@pytest.mark.slow
 def test_a_process_without_numba_gives_the_same_bytes() -> None:
     finished = subprocess.run(
         [sys.executable, "-c", WITHOUT_NUMBA],

@@ -63,6 +63,7 @@ def test_a_uniform_belief_keeps_every_symbol_it_can() -> None:
         assert (law.max(axis=0) > 0.0).all()
 
 
+@pytest.mark.slow
 def test_two_symbols_follow_the_closed_form() -> None:
     rng = np.random.default_rng(6)
     for _ in range(2000):

@@ -48,6 +48,7 @@ def test_random_beliefs_never_leak_more_than_epsilon(name: str) -> None:
             check(name, random_beliefs(rng, symbols, 15), float(epsilon))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_solutions_for_random_beliefs_never_leak_more_than_epsilon(name: str) -> None:
     rng = np.random.default_rng(4)

@@ -137,6 +137,7 @@ print(blake2b(matrix.tobytes()).hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_meets_beliefs_in_another_order_finds_the_same_bytes() -> None:
     found = [
         subprocess.run(

@@ -18,6 +18,7 @@ STEPS = 1000
 """40 sequences of it: the standard error is about 0.003, the tolerance about 0.012."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "printed",
     [line for line in TABLE if line.epsilon in (0.5, 1.0, 3.0)],

@@ -42,6 +42,7 @@ def test_keyed_draws_give_the_law_of_every_truth(truth: int) -> None:
     assert agrees(releases.values, ROWS * explicit_law.bounded(model.prior, 2.0)[truth])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 def test_simulated_draws_give_the_law_of_a_random_belief(epsilon: float) -> None:
     rng = np.random.default_rng(11)

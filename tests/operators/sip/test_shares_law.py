@@ -128,6 +128,7 @@ def check(propose: Propose, count: int, rows: int, seed: int = 18) -> int:
     return laws
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROPOSALS)
 def test_no_law_leaks_more_than_epsilon_for_any_belief_within_its_distance(name: str) -> None:
     assert check(PROPOSALS[name], 40, 3) > 50

@@ -14,7 +14,7 @@ Person = tuple[Occurrence, ...]
 
 @dataclass(frozen=True)
 class FixedTimeline:
-    """What several people want hidden; a sum, to which each contributes up to so many units."""
+    """Hide what several people want of a sum, to which each contributes up to so many units."""
 
     people: tuple[Person, ...]
     largest_sensitivity: int
@@ -48,7 +48,7 @@ class FixedTimeline:
 
     @property
     def longest(self) -> int:
-        """Of all intervals, in ticks."""
+        """Return the length of the longest interval, in ticks."""
         return max(one.ticks for person in self.people for one in person)
 
     def intervals(self) -> Iterator[Interval]:

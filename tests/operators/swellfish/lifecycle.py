@@ -33,11 +33,11 @@ class Planned:
 
 @dataclass
 class Household:
-    """What is planned at present, and what was known when intervals opened."""
+    """Follow what is planned at present, and what was known when intervals opened."""
 
     planned: list[Planned] = field(default_factory=list)
     ends: dict[str, int] = field(default_factory=dict)
-    """From which tick on the id of a policy is free."""
+    """Return from which tick on the id of a policy is free."""
     known: dict[Planned, list[Planned]] = field(default_factory=dict)
 
     def configure(self, policies: Iterable[Policy]) -> None:
@@ -49,7 +49,7 @@ class Household:
         self.ends[policy.id] = AFTER
 
     def add(self, policy: Policy, effective: int) -> list[Occurrence]:
-        """What is admitted."""
+        """Return what is admitted."""
         already_open = [
             one
             for one in self.planned

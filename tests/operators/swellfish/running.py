@@ -55,7 +55,7 @@ def simulated(seed: int) -> SimulatedDraws:
 
 
 def largest_charges(charged: Integers, interval: Interval) -> Integers:
-    """What the `affected` largest charges within the interval add up to, row by row."""
+    """Add up the `affected` largest charges within the interval, row by row."""
     within = np.sort(charged[interval.start : interval.end + 1], axis=0)
     total: Integers = within[-interval.affected :].sum(axis=0)
     return total

@@ -1,4 +1,4 @@
-"""What intervals are charged by whole strategies: never more than epsilon, in exact integers."""
+"""Charges of intervals by whole strategies: never more than epsilon, in exact integers."""
 
 from itertools import product
 
@@ -47,11 +47,12 @@ def restless(timeline: FixedTimeline, epsilon: float, seed: int) -> Integers:
     return np.random.default_rng(seed).integers(-4, 5, size=size) * min(scale, 2**38)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*OF_INTERVALS, *OF_WINDOWS])
 def test_no_interval_is_charged_more_than_epsilon_where_it_can_matter(
     kind: type[Strategy],
 ) -> None:
-    """Of random collections and decisions: the `affected` largest charges of every interval."""
+    """Return the `affected` largest charges of every interval of random collections."""
     largest, shares = dict.fromkeys(EPSILONS, 0), []
     for seed, epsilon in product(range(15), EPSILONS):
         timeline = random_timeline(seed)
@@ -104,7 +105,7 @@ def largest_changes(person: Person, timeline: FixedTimeline) -> list[Integers]:
 
 
 class ForEver(UnicornIS):
-    """As printed: open intervals are compared with those of the first sample."""
+    """Compare open intervals with those of the first sample, as printed."""
 
     @property
     def cap(self) -> int:
@@ -138,7 +139,7 @@ def test_a_ledger_stops_a_strategy_that_charges_an_interval_twice() -> None:
 
 
 class Whole(Unicorn):
-    """As printed: all of epsilon for samples, and half of it for decisions."""
+    """Spend all of epsilon on samples, and half of it on decisions, as printed."""
 
     @property
     def cap(self) -> int:

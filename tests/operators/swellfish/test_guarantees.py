@@ -1,4 +1,4 @@
-"""What mechanisms of Swellfish privacy say that they promise, and that they do not."""
+"""The promises of Swellfish privacy, and what they do not cover."""
 
 from math import expm1
 

@@ -30,7 +30,7 @@ def everything(ledgers: list[Ledger], tick: int, cap: int) -> int:
 def spent(
     timeline: FixedTimeline, spending: Spending, cap: int, wishes: np.random.Generator | None
 ) -> dict[int, int]:
-    """What every tick was charged, with a coin for each that says whether it is sampled."""
+    """Return what every tick was charged, with a coin for each that says whether to sample."""
     ledgers: list[Ledger] = []
     charges: dict[int, int] = {}
     for tick in range(timeline.ticks):
@@ -44,7 +44,7 @@ def spent(
 
 
 def total(charges: dict[int, int], interval: Interval) -> int:
-    """Of the `affected` largest, from what every tick was charged."""
+    """Add up the `affected` largest of what every tick was charged."""
     within = sorted(charges.get(tick, 0) for tick in range(interval.start, interval.end + 1))
     return sum(within[-interval.affected :])
 
@@ -96,7 +96,7 @@ class Printed(Ledger):
 
 
 def test_the_printed_sign_is_as_private_and_wastes_a_few_percent() -> None:
-    """Of the noise that is to be expected; every tick is sampled."""
+    """Compare the noise that is to be expected; every tick is sampled."""
 
     def printed(ledgers: list[Ledger], tick: int, cap: int) -> int:
         return proposed([Printed(**vars(ledger)) for ledger in ledgers], tick, cap)

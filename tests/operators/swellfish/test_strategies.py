@@ -42,7 +42,7 @@ def constant(ticks: int, value: int = 500, rows: int = 1) -> Integers:
 
 
 def no_noise(rows: int = 1) -> ChosenNoise:
-    """Of releases; a decision that is drawn has no noise to take."""
+    """Return draws without noise for releases; a decision that is drawn has none to take."""
     return ChosenNoise({"release": np.zeros((rows, 1), dtype=np.int64)})
 
 

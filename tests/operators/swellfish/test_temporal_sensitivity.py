@@ -5,8 +5,7 @@ from random import Random
 
 import pytest
 
-from fugu.operators.swellfish.affected_ticks import affected_ticks
-from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.occurrence import Occurrence, affected_ticks
 from fugu.operators.swellfish.temporal_sensitivity import Query, QueryKind
 from tests.operators.swellfish.enumeration import random_occurrence, windows
 

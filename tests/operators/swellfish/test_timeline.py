@@ -1,14 +1,13 @@
-"""What is asked of a tick: the same in any order, after any restart, and for whoever moves."""
+"""Questions about ticks: the same answers in any order, after any restart, and after moves."""
 
 from dataclasses import replace
 from random import Random
 
 import pytest
 
-from fugu.operators.swellfish.affected_ticks import affected_ticks
 from fugu.operators.swellfish.change import Change
 from fugu.operators.swellfish.changes import decoded
-from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.occurrence import Occurrence, affected_ticks
 from fugu.operators.swellfish.occurrences import SINCE_EVER, first_free, open_spans
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.temporal_sensitivity import Query
@@ -109,14 +108,13 @@ def test_digest_identifies_policies_query_and_ticks() -> None:
 
 
 def protecting(policies: tuple[Policy, ...], first: int, until: int) -> list[Occurrence]:
-    """Those that begin at tick `first` or later and before `until`."""
+    """Return those that begin at tick `first` or later and before `until`."""
     every = [one for policy in policies for one in occurrences(policy)]
     return [one for one in every if first <= one.start < until]
 
 
 def protects_from(timeline: Policies, left: list[str], joined: str, tick: int) -> int | None:
-    """The start of the first occurrence of the collection `joined` that protects a person who moves
-    there at `tick`, after having had those that are `left`."""
+    """Return the first protected tick of a person who moves from `left` to `joined` at `tick`."""
     admissions = decoded(b"", timeline.collections)
     come_from = [one for name in left for one in admissions[name]]
     free = first_free(tick, open_spans(come_from, tick, HOURLY))

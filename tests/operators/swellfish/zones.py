@@ -29,6 +29,6 @@ BERLIN = Zone(
 
 
 def once(name: str, start: int, end: int, length: int = 1, *thresholds: int) -> Policy:
-    """In ticks of an hour, both included."""
+    """Hold a policy once, in ticks of an hour, both included."""
     begin, after = (datetime(1970, 1, 1) + timedelta(hours=tick) for tick in (start, end + 1))
     return Policy(name, Once(GREENWICH, begin, after), length, thresholds or (1,))

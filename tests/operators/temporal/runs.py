@@ -23,7 +23,7 @@ class Run:
     released: list[Integers] = field(default_factory=list)
     """0 where nothing was released."""
     waited: list[Integers] = field(default_factory=list)
-    """How many ticks each value waited, -1 where nothing was released."""
+    """Return how many ticks each value waited, -1 where nothing was released."""
     releases: list[Releases] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -44,7 +44,7 @@ class Run:
 
     @property
     def draws(self) -> KeyedDraws:
-        """Those of the last tick, or of an end after it."""
+        """Return those of the last tick, or of an end after it."""
         scope = DrawScope(
             Secret(bytes([self.seed] * 32)), "tests", "t", 1, self.mechanism.law_digest()
         )
@@ -56,11 +56,11 @@ class Run:
         return self.mechanism.finish(self.state, self.draws)
 
     def since(self, tick: int) -> Integers:
-        """What was released from a tick on, `(ticks, rows)`."""
+        """Return what was released from a tick on, `(ticks, rows)`."""
         return np.array(self.released[tick - 1 :])
 
     def delays_since(self, tick: int) -> Integers:
-        """How long it had waited, `(ticks, rows)`."""
+        """Return how long it had waited, `(ticks, rows)`."""
         return np.array(self.waited[tick - 1 :])
 
 

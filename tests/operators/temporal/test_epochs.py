@@ -48,7 +48,7 @@ def test_an_epoch_ends_with_ticks_that_let_out_what_waits(mechanism: TemporalPer
 
 
 def test_what_waits_leaves_in_any_order() -> None:
-    """Of m = 3 values, each is the first one equally often; which is drawn anew for each row."""
+    """Each of m = 3 values is the first one equally often; which is drawn anew for each row."""
     mechanism = ThresholdPerturbation(k=6, c0=3)
     run = Run(mechanism, rows=6_000).advance(20)
     _, releases = run.finish()
@@ -141,7 +141,7 @@ def test_every_epoch_reserves_slots_anew() -> None:
 
 
 def test_rows_of_different_ticks_advance_together() -> None:
-    """Those that begin reserve slots; what the others draw does not change."""
+    """Rows that begin reserve slots; what the others draw does not change."""
     mechanism = ThresholdPerturbation(k=6, c0=3, warm_up="emit")
     scope = DrawScope(Secret(bytes(32)), "tests", "t", 1, mechanism.law_digest())
     old, fresh = Run(mechanism, rows=4).advance(9).state, mechanism.start(3)

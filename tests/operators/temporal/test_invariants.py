@@ -1,4 +1,4 @@
-"""What holds at every tick of every stream, whatever is drawn and whatever the values are."""
+"""Invariants of every tick of every stream, whatever is drawn and whatever the values are."""
 
 import numpy as np
 from hypothesis import given, settings

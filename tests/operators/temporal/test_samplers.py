@@ -20,18 +20,19 @@ ROWS, TICKS = 3000, 100
 
 
 def agrees(observed: Array, expected: Floats | float) -> bool:
-    """Whether means over streams, `(streams, ...)`, are within 5 standard errors."""
+    """Return whether means over streams, `(streams, ...)`, are within 5 standard errors."""
     rows = len(observed)
     error = observed.std(axis=0, ddof=1) / np.sqrt(rows)
     return bool((np.abs(observed.mean(axis=0) - expected) <= 5.0 * error + 1e-12).all())
 
 
 def shares(run: Run) -> Floats:
-    """Of each delay among all releases of the steady state, `(streams, k)`."""
+    """Return the share of each delay in all releases of the steady state, `(streams, k)`."""
     delays = run.delays_since(run.mechanism.k)
     return np.stack([(delays == j).mean(axis=0) for j in range(run.mechanism.k)], axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "c0"), [(3, 2), (10, 7), (20, 5)])
 def test_the_threshold_mechanism_delays_as_its_law_says_and_loses_nothing(k: int, c0: int) -> None:
     mechanism = ThresholdPerturbation(k=k, c0=c0)
@@ -92,7 +93,7 @@ def test_the_baselines_delay_and_lose_as_their_laws_say(
 def test_the_law_holds_from_the_first_tick_that_is_published(
     mechanism: ThresholdPerturbation | ExtendedThresholdPerturbation,
 ) -> None:
-    """Of R_k, over 60,000 epochs."""
+    """Compare R_k over 60,000 epochs with the law."""
     run = Run(mechanism, 60_000).advance(mechanism.k)
     [delays] = run.delays_since(mechanism.k)
     observed = delays[:, None] == np.arange(mechanism.k)

@@ -19,7 +19,7 @@ from fugu.operators.wevent.cap import Cap
 
 
 class Outcome(IntEnum):
-    """What became of a tick."""
+    """Say what became of a tick."""
 
     PUBLISHED = 0
     SKIPPED = 1
@@ -39,7 +39,7 @@ RULES: Mapping[str, type[Rule]] = {
 
 @dataclass(frozen=True)
 class Allocated:
-    """What every tick is charged, `(rows, ticks)`, in units, and what became of it."""
+    """Tell what every tick is charged, `(rows, ticks)`, in units, and what became of it."""
 
     decision: Integers
     publication: Integers

@@ -41,7 +41,7 @@ TABLE = {
     (40, 0.5): "80.09/12858 12.22/756.1 20.58/897.9 28.98/1793 27.00/1548",
     (40, 2.0): "20.02/803.6 11.81/749.5 10.06/223.8 13.00/359.5 12.39/333.7",
 }
-"""By window and epsilon: mean absolute and mean squared error of each of `STRATEGIES`, printed."""
+"""The printed mean absolute and mean squared error of each strategy, by window and epsilon."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Measured:
     window_epsilon: float
 
     def agrees_with(self, cell: Cell, tolerance: float) -> bool:
-        """Whether both means are close to the printed ones, relatively."""
+        """Return whether both means are close to the printed ones, relatively."""
         pairs = ((self.absolute.mean(), cell.absolute), (self.squared.mean(), cell.squared))
         return all(abs(mean / printed - 1.0) <= tolerance for mean, printed in pairs)
 
@@ -79,7 +79,7 @@ def cells() -> Iterator[Cell]:
 
 @cache
 def counts(seed: int) -> Integers:
-    """How many users are in each cell, `(ticks, cells)`."""
+    """Return how many users are in each cell, `(ticks, cells)`."""
     rng = np.random.default_rng(seed)
     popularity = 1.0 / np.arange(1, CELLS + 1)
     popularity /= popularity.sum()

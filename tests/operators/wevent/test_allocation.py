@@ -89,7 +89,7 @@ def test_absorption_is_followed_by_silence() -> None:
 
 
 def window_sums(charged: Allocated, window: int) -> Integers:
-    """Of every `window` consecutive ticks, and of all shorter beginnings."""
+    """Add up every `window` consecutive ticks, and all shorter beginnings."""
     total = charged.decision + charged.publication
     padded = np.concatenate([np.zeros((len(total), window), dtype=np.int64), total], axis=1)
     running = np.cumsum(padded, axis=1)

@@ -1,4 +1,4 @@
-"""What strategies with a filter share: their constants go with what is counted."""
+"""Strategies with a filter: their constants go with what is counted."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""As many bins as there may be, with values and noise as far apart as they can be."""
+"""The most bins that there may be, with values and noise as far apart as they can be."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fugu.dataflows.base.batches import DeadLetters, Decoded
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Floats, Mechanism
 from fugu.operators.noise.laplace_release import LaplaceRelease
@@ -36,7 +36,7 @@ class Pipeline:
     """A running instance, with a state of its own."""
 
     def __init__(self, mechanism: Mechanism, scope: DrawScope) -> None:
-        self.lift = Lift(mechanism, scope, SOURCE, EVERYBODY)
+        self.lift = PerRecord(mechanism, scope, SOURCE, EVERYBODY)
         self.table = RowTable(mechanism.start)
 
     def publish(self, records: Sequence[Record]) -> Seen:

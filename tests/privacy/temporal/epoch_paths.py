@@ -1,5 +1,5 @@
 """Every way a stream of event-time ticks can go, from before its first record to after its last
-epoch: the real `TickLift`, fed with records, and with a word for each choice."""
+epoch: the real `PayloadsPerTick`, fed with records, and with a word for each choice."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ import numpy as np
 from fugu.dataflows.base.batches import DeadLetters, Decoded, Sanitized
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.displaced import TickLift
+from fugu.dataflows.stages.displaced import PayloadsPerTick
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Words
 from fugu.operators.temporal.temporal_perturbation import End
@@ -63,7 +63,7 @@ class EpochPaths:
         scope: Any = ChosenScope()
         ticks = Ticks(width=1, grace=0, max_jump=1_000, idle=self.idle)
         admission = Admission("unchecked", 1, 10_000_000)
-        self.lift = TickLift(self.mechanism, scope, "topic", admission, ticks)
+        self.lift = PayloadsPerTick(self.mechanism, scope, "topic", admission, ticks)
         self.chosen: dict[bytes, dict[str, Words]] = scope.chosen
         self.table = RowTable(self.lift.start)
         self.table.rows_of([CLOCK, b"0"])

@@ -24,6 +24,7 @@ def largest_posterior(paths: EpochPaths) -> float:
     return max(max(law.values()) / sum(law.values()) for law in joint.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["drain", "discard"])
 @pytest.mark.parametrize("filled", [0.2, 0.8])
 @pytest.mark.parametrize(("k", "c0", "ticks"), [(3, 2, 10), (4, 2, 9), (4, 3, 10)])

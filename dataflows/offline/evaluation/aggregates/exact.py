@@ -1,4 +1,4 @@
-"""A strategy that adds no noise: what all others are compared with, and never published."""
+"""Release true figures, with which all strategies are compared, and which nobody publishes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,27 +11,27 @@ from fugu.operators.mechanism import Draws, Guarantee, Inputs, Releases, State
 
 @dataclass(frozen=True)
 class Exact:
-    """Lets figures through as they are, and promises nothing."""
+    """Let figures through as they are, and promise nothing."""
 
     kind: ClassVar[str] = "exact"
     implementation: ClassVar[int] = 1
 
     def start(self, rows: int) -> State:
-        """Ticks are counted, as there must be some column."""
+        """Count ticks, as there must be some column."""
         return {"ticks": np.zeros(rows, dtype=np.int64)}
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
-        """Without noise."""
+        """Release without noise."""
         return {"ticks": state["ticks"] + 1}, Releases(inputs.values)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """None."""
+        """Promise nothing."""
         return ()
 
     def audit(self) -> Mapping[str, object]:
-        """Nothing is hidden."""
+        """Hide nothing."""
         return {}
 
     def law_digest(self) -> bytes:
-        """There are no parameters."""
+        """Return a constant, as there are no parameters."""
         return bytes(32)

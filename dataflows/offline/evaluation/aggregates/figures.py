@@ -1,10 +1,10 @@
-"""Partial sums of a sample, and what a strategy makes of them: the code of `fugu run`.
+"""Sum a sample, and run strategies over the partial sums, with the code of `fugu run`.
 
 The sample is one partition. Its partial sums are the same for all strategies, so records go through
 once; the merge runs for each strategy and secret.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,26 +12,26 @@ import numpy as np
 from fugu.dataflows.base.batches import DeadLetters
 from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.offline.evaluation.aggregates.exact import Exact
-from fugu.dataflows.offline.evaluation.run import RECORDS_PER_BATCH, batches
-from fugu.dataflows.offline.evaluation.sample import Sample
-from fugu.dataflows.offline.evaluation.times import ticks_in
+from fugu.dataflows.offline.evaluation.run import RECORDS_PER_BATCH, Advance, batches, scope_of
+from fugu.dataflows.offline.evaluation.sample import Sample, ticks_in
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.bounding import Bounding
-from fugu.dataflows.stages.merging import Merge
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.merging import Merging
+from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases
-from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 from fugu.operators.wevent.allocation import Booleans
 
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """What is known of every tick after one run: values `(ticks, groups)` in units, which ticks
-    published something new, and the standard error that is said of each value, in units; NaN where
-    none is."""
+    """Hold what is known of every tick after one run.
+
+    Values are `(ticks, groups)` in units; `published` marks ticks with something new, and `noise`
+    is the standard error that is said of each value, in units; NaN where none is.
+    """
 
     values: Array
     published: Booleans
@@ -40,14 +40,14 @@ class Figures:
 
 @dataclass(frozen=True, eq=False)
 class Summed:
-    """The sample, bounded and summed: closed ticks in order, and refused records.
+    """Hold the sample, bounded and summed: closed ticks in order, and refused records.
 
     `open_ticks` have contributions and are not closed when the sample ends.
     """
 
     pipeline: Pipeline
     operator: AggregateOperator
-    partials: Sequence[Partial]
+    partials: Sequence[PartialSums]
     dead: DeadLetters
     open_ticks: int
 
@@ -58,8 +58,8 @@ class Summed:
         admission = Admission(
             "unchecked", partitions=1, max_keys=pipeline.state.max_keys, covers=operator.covers
         )
-        bounding = Bounding(ticks, operator.group_count, admission, operator.sets)
-        table, partials, dead = RowTable(bounding.start), list[Partial](), DeadLetters()
+        bounding = Summing(ticks, operator.group_count, admission, operator.sets)
+        table, partials, dead = RowTable(bounding.start), list[PartialSums](), DeadLetters()
         for part in batches(sample.decoded, RECORDS_PER_BATCH):
             bounded = bounding(part, table)
             partials += bounded.partials
@@ -77,31 +77,28 @@ class Summed:
 
     @property
     def ticks(self) -> int:
-        """How many are closed."""
+        """Return how many are closed."""
         return len(self.partials)
 
     @property
     def first_tick(self) -> int:
-        """Its number."""
+        """Return the number of the first one."""
         return self.partials[0].tick
 
     @property
     def numbers(self) -> list[int]:
-        """The numbers of all of them: they follow each other, but for silences."""
+        """Return the numbers of all of them: they follow each other, but for silences."""
         return [one.tick for one in self.partials]
 
     def truth(self) -> Integers:
-        """The figures without noise, `(ticks, groups)`, in units."""
+        """Return the figures without noise, `(ticks, groups)`, in units."""
         nobody_draws = Secret(bytes(32))
         return np.concatenate([tick.values for tick in self._merged(Exact(), nobody_draws)])
 
     def released(
-        self,
-        mechanism: Mechanism,
-        secret: Secret,
-        advance: Callable[[int], None] = lambda ticks: None,
+        self, mechanism: Mechanism, secret: Secret, advance: Advance = lambda ticks: None
     ) -> Figures:
-        """What a strategy makes of them; `advance` is told of ticks done."""
+        """Return what a strategy makes of them; `advance` is told of ticks done."""
         values, published, noise = [], [], []
         for tick in self._merged(mechanism, secret):
             values.append(tick.values)
@@ -113,11 +110,9 @@ class Summed:
 
     def _merged(self, mechanism: Mechanism, secret: Secret) -> Iterator[Releases]:
         pipeline = self.pipeline
-        scope = DrawScope(
-            secret, pipeline.name, mechanism.kind, pipeline.version, mechanism.law_digest()
-        )
+        scope = scope_of(pipeline, mechanism.kind, mechanism, secret)
         groups = self.operator.group_count
-        merge = Merge(mechanism, scope, pipeline.source.topic, partitions=1, groups=groups)
+        merge = Merging(mechanism, scope, pipeline.source.topic, partitions=1, groups=groups)
         state = merge.start()
         for partial in self.partials:
             for _, releases in merge(state, partial):

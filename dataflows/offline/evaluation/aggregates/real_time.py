@@ -1,111 +1,178 @@
-"""The whole evaluation of a real-time release of figures."""
+"""Evaluate a real-time release of figures: its filters, strategies in one window, simulations.
 
-from collections.abc import Callable, Sequence
+All ticks of the sample lie in the window of a strategy, so that its epsilon is for everything a
+user contributes, too.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
 from fugu.dataflows.kinds import RealTimeOperator
-from fugu.dataflows.offline.evaluation.aggregates.evaluation import chosen_epsilons, require_ticks
+from fugu.dataflows.kinds.families.series_budget import FixedWeight
+from fugu.dataflows.offline.evaluation.aggregates.family import (
+    GUESS,
+    AggregateFamily,
+    require_ticks,
+)
 from fugu.dataflows.offline.evaluation.aggregates.figures import Figures, Summed
-from fugu.dataflows.offline.evaluation.aggregates.grid import chosen_rivals
-from fugu.dataflows.offline.evaluation.aggregates.real_time_grid import (
-    RIVALS,
-    RealTimeCandidate,
-    label_of,
-    real_time_grid,
+from fugu.dataflows.offline.evaluation.aggregates.real_time_notes import (
+    of_columns,
+    of_promises,
+    of_rivals,
 )
-from fugu.dataflows.offline.evaluation.aggregates.real_time_report import (
-    RealTimeReport,
-    SimulatedRow,
+from fugu.dataflows.offline.evaluation.aggregates.simulated import SIMULATED, Promise, SimulatedRow
+from fugu.dataflows.offline.evaluation.aggregates.utility import (
+    ESTIMATES,
+    AggregateUtility,
+    RealTimeUtility,
+    error_cells,
 )
-from fugu.dataflows.offline.evaluation.aggregates.real_time_utility import RealTimeUtility
-from fugu.dataflows.offline.evaluation.aggregates.report import AggregateRow
-from fugu.dataflows.offline.evaluation.aggregates.simulated import SIMULATED, Promise
-from fugu.dataflows.offline.evaluation.aggregates.utility import Truth
-from fugu.dataflows.offline.evaluation.grid import Grid
-from fugu.dataflows.offline.evaluation.run import secret_of
-from fugu.dataflows.offline.evaluation.sample import Sample
-from fugu.dataflows.offline.evaluation.times import require_times
+from fugu.dataflows.offline.evaluation.candidates import (
+    Candidate,
+    Grid,
+    chosen_epsilons,
+    chosen_rivals,
+)
+from fugu.dataflows.offline.evaluation.estimates import NOTHING, Estimate
+from fugu.dataflows.offline.evaluation.family import Wanted
+from fugu.dataflows.offline.evaluation.report import Beside, Report
+from fugu.dataflows.offline.evaluation.run import Advance
+from fugu.dataflows.offline.evaluation.sample import Sample, require_times
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.secret import Secret
 from fugu.operators.wevent.binary_tree import BinaryTree
+from fugu.operators.wevent.budget_absorption import BudgetAbsorption
+from fugu.operators.wevent.budget_distribution import BudgetDistribution
+from fugu.operators.wevent.uniform import Uniform
 
+_WEIGHTS = (0.1, 0.3, 0.6)
+_IN_ONE_WINDOW: Mapping[str, Any] = {
+    strategy.kind: strategy
+    for strategy in (Uniform, BudgetDistribution, BudgetAbsorption, BinaryTree)
+}
+_FILTERS = ("adaptive", "weight", "baseline")
+RIVALS = (*_FILTERS, *_IN_ONE_WINDOW, *SIMULATED)
 _FEWEST_TICKS = 2
 
 
 @dataclass(frozen=True, eq=False)
-class RealTimeEvaluation:
-    """What is compared, over which sample; `rivals` are names, of simulations too."""
+class RealTimeFamily(AggregateFamily):
+    """Compare estimates of series; `rivals` are names, of simulations too."""
 
-    file: PipelineFile
     operator: RealTimeOperator
-    sample: Sample
-    summed: Summed
-    grid: Grid[RealTimeCandidate]
     rivals: Sequence[str]
 
     @classmethod
-    def planned(
-        cls, file: PipelineFile, sample: Sample, epsilons: str | None, rivals: str | None
-    ) -> "RealTimeEvaluation":
-        """What was asked for, or what suits the pipeline; all records are summed already."""
+    def planned(cls, file: PipelineFile, sample: Sample, wanted: Wanted) -> Self:
         operator = file.pipeline.operator
         assert isinstance(operator, RealTimeOperator)
         require_times(file.pipeline, "operator.ticks")
-        chosen = chosen_rivals(operator.kind, rivals, RIVALS)
-        wanted = chosen_epsilons(float(operator.epsilon), epsilons)
+        rivals = chosen_rivals(operator.kind, wanted.rivals, RIVALS)
+        epsilons = chosen_epsilons(float(operator.epsilon), wanted.epsilons)
         summed = Summed.of(file.pipeline, operator, sample)
         require_ticks(sample, summed, _FEWEST_TICKS, "a series has at least")
-        grid = real_time_grid(operator, wanted, summed.ticks, chosen)
-        return cls(file, operator, sample, summed, grid, chosen)
+        grid = _grid(operator, epsilons, summed.ticks, rivals)
+        own = _label(operator), float(operator.epsilon), operator.period or summed.ticks
+        return cls(file, sample, grid, summed, own, operator, rivals)
 
-    @property
-    def steps(self) -> int:
-        """Ticks of one run of all candidates; simulations take no time beside them."""
-        return len(self.grid.candidates) * self.summed.ticks
+    def released(self, candidate: Candidate, secret: Secret, advance: Advance) -> Figures:
+        """Take single ticks from running totals; their standard errors are not those of totals."""
+        found = super().released(candidate, secret, advance)
+        if not isinstance(candidate.mechanism, BinaryTree):
+            return found
+        values = np.diff(found.values, axis=0, prepend=0)
+        return Figures(values, found.published, np.full(values.shape, np.nan))
 
-    def report(
-        self, runs: int, seed: int, advance: Callable[[int], None] = lambda ticks: None
-    ) -> RealTimeReport:
-        """Run everything under the same secrets and seeds; `advance` is told of ticks done."""
-        truth, own = Truth.of(self.summed), (label_of(self.operator), self.operator.epsilon)
-        rows = []
-        for candidate in self.grid.candidates:
-            secrets = [secret_of(seed, run) for run in range(runs)]
-            done = [self.summed.released(candidate.mechanism, one, advance) for one in secrets]
-            if isinstance(candidate.mechanism, BinaryTree):
-                done = [_of_ticks(totals) for totals in done]
-            configured = (candidate.label, candidate.epsilon) == own
-            utility = RealTimeUtility.measured(truth, done)
-            rows.append(AggregateRow(candidate, configured, utility))
-        return RealTimeReport(
-            self.file.pipeline,
-            self.sample,
-            self.summed.dead,
-            runs,
-            seed,
-            rows=rows,
-            summed=self.summed,
-            truth=truth,
-            left_out=self.grid.left_out,
-            operator=self.operator,
-            simulated=self._simulated(truth, runs, seed),
-        )
+    def measured(self, candidate: Candidate, runs: Sequence[Figures]) -> AggregateUtility:
+        return RealTimeUtility.measured(self.truth, runs)
 
-    def _simulated(self, truth: Truth, runs: int, seed: int) -> list[SimulatedRow]:
-        """At the epsilons that the pipeline takes."""
+    def beside(self, runs: int, seed: int) -> Sequence[Beside]:
         epsilons = dict.fromkeys(one.epsilon for one in self.grid.candidates)
-        figures, rows = truth.figures.astype(np.float64), []
+        figures, rows = self.truth.figures.astype(np.float64), list[Beside]()
         for rival in (SIMULATED[name] for name in self.rivals if name in SIMULATED):
             for epsilon in epsilons:
                 generators = [np.random.default_rng([seed, run]) for run in range(runs)]
                 promise = Promise(self.operator, epsilon)
                 done = [rival.figures(figures, promise, rng) for rng in generators]
-                rows.append(SimulatedRow(rival, epsilon, RealTimeUtility.measured(truth, done)))
-        return rows
+                utility = RealTimeUtility.measured(self.truth, done)
+                rows.append(SimulatedRow(rival.label, utility.tables(), epsilon, rival, utility))
+        cells = error_cells(self._guess_of_series, self.truth.constant_guess())
+        guess = {ESTIMATES: {**cells, "held": NOTHING, "new": NOTHING}}
+        return [*rows, Beside(GUESS, guess, None)]
+
+    def promises(self, report: Report[AggregateUtility]) -> Iterator[str]:
+        return of_promises(self.operator, self.summed.ticks)
+
+    def of_columns(self, report: Report[AggregateUtility]) -> Iterator[str]:
+        """Say how errors are measured, and what rivals are."""
+        yield from of_columns()
+        yield from of_rivals(report, self.operator, self.summed.ticks)
+        yield self.of_guess()
+
+    def extra(self, report: Report[AggregateUtility]) -> Mapping[str, object]:
+        simulated = [one for one in report.beside if isinstance(one, SimulatedRow)]
+        return {**super().extra(report), "simulated": [one.document() for one in simulated]}
+
+    def guess_document(self) -> dict[str, object]:
+        """Add the error of a whole series."""
+        return {**super().guess_document(), "relative_error": self._guess_of_series.value}
+
+    @property
+    def _guess_of_series(self) -> Estimate:
+        return self.truth.error_of_series([self.truth.constant()])
+
+    def draw(self, report: Report[AggregateUtility], path: Path) -> None:
+        from fugu.dataflows.offline.evaluation.aggregates.plot import save_real_time
+
+        save_real_time(path, report, self.summed, self.truth)
 
 
-def _of_ticks(totals: Figures) -> Figures:
-    """What running totals say of single ticks; their standard errors are not those of totals."""
-    values = np.diff(totals.values, axis=0, prepend=0)
-    return Figures(values, totals.published, np.full(values.shape, np.nan))
+def _label(operator: RealTimeOperator) -> str:
+    match operator.filter:
+        case FixedWeight(weight=weight):
+            return f"weight {weight:g}"
+        case word:
+            return word
+
+
+def _grid(
+    operator: RealTimeOperator, epsilons: Sequence[float], ticks: int, rivals: Sequence[str]
+) -> Grid:
+    """Take the own filter first, then the others, and strategies for so many `ticks`."""
+    grid = Grid()
+    sections = {_label(one): one for one in (operator, *_filtered(operator, rivals))}
+    grid.add_each(sections, epsilons, partial(_filter, sections, ticks))
+    grid.require_some()
+    strategies = [kind for kind in rivals if kind in _IN_ONE_WINDOW]
+    grid.add_each(strategies, epsilons, partial(_strategy, operator, ticks))
+    return grid
+
+
+def _filtered(operator: RealTimeOperator, rivals: Sequence[str]) -> Iterator[RealTimeOperator]:
+    for name in (name for name in rivals if name in _FILTERS):
+        weights = [FixedWeight(weight=weight) for weight in _WEIGHTS]
+        for chosen in weights if name == "weight" else [name]:
+            yield operator.model_copy(update={"filter": chosen})
+
+
+def _filter(
+    sections: Mapping[str, RealTimeOperator], ticks: int, label: str, epsilon: float
+) -> Candidate:
+    section = sections[label]
+    changed = section.model_copy(update={"epsilon": epsilon})
+    names = {"epsilon", "delta", "horizon", "period", "decay", "filter", "presentation"}
+    settings = changed.model_dump(include=names, exclude_none=True)
+    window = section.period or ticks
+    return Candidate(section.kind, epsilon, changed.release(), settings, label, window)
+
+
+def _strategy(operator: RealTimeOperator, ticks: int, kind: str, epsilon: float) -> Candidate:
+    horizon = {"horizon": ticks} if kind == BinaryTree.kind else {}
+    shape = operator.group_count, ticks, epsilon, operator.sensitivity
+    settings = {"epsilon": epsilon, "window": ticks, **horizon}
+    return Candidate(kind, epsilon, _IN_ONE_WINDOW[kind](*shape, **horizon), settings, kind, ticks)

@@ -1,4 +1,4 @@
-"""Rivals of real-time release that no pipeline runs: simulations over the true figures.
+"""Simulate rivals of real-time release over the true figures, which no pipeline runs.
 
 All of them share epsilon, and delta where they use one, among the ticks of the sample, for
 everything a user contributes. An *oracle* has a parameter that is chosen by looking at the true
@@ -19,6 +19,8 @@ import numpy as np
 
 from fugu.dataflows.kinds import RealTimeOperator
 from fugu.dataflows.offline.evaluation.aggregates.figures import Figures
+from fugu.dataflows.offline.evaluation.aggregates.utility import RealTimeUtility
+from fugu.dataflows.offline.evaluation.report import Beside
 from fugu.operators.mechanism import Floats
 from fugu.operators.realtime import rivals
 from fugu.operators.realtime.accountants import gaussian_total
@@ -30,20 +32,20 @@ _FREQUENCIES = 24
 
 @dataclass(frozen=True)
 class Promise:
-    """What noise is for."""
+    """Say what noise is for."""
 
     operator: RealTimeOperator
     epsilon: float
 
     @property
     def length(self) -> float:
-        """By how much one contribution changes the vector of a tick (L2)."""
+        """Return by how much one contribution changes the vector of a tick (L2)."""
         return self.operator.bin_sensitivity * sqrt(self.operator.changed_bins)
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """One rival; `remark` stands beside its name, everywhere."""
+    """Simulate one rival; `remark` stands beside its name, everywhere."""
 
     name: str
     remark: str
@@ -54,17 +56,35 @@ class Simulated:
 
     @property
     def label(self) -> str:
-        """For people."""
+        """Return the name for people."""
         return f"{self.name} ({self.remark})"
 
     def figures(self, truth: Floats, promise: Promise, rng: np.random.Generator) -> Figures:
-        """One run over `truth (ticks, groups)`."""
+        """Run once over `truth (ticks, groups)`."""
         values, error = self.made(truth, promise, rng)
         return Figures(values, np.ones(len(truth), dtype=bool), np.full(values.shape, error))
 
 
+@dataclass(frozen=True, eq=False)
+class SimulatedRow(Beside):
+    """Hold what a rival errs that no pipeline runs."""
+
+    rival: Simulated
+    utility: RealTimeUtility
+
+    def document(self) -> dict[str, object]:
+        """Return the same for a machine."""
+        return {
+            "name": self.rival.name,
+            "epsilon": self.epsilon,
+            "uses_true_data": self.rival.uses_true_data,
+            "offline": self.rival.offline,
+            "utility": self.utility.document(),
+        }
+
+
 def _normal(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple[Floats, float]:
-    """The exact account for continuous noise, which asks for the least."""
+    """Use the exact account for continuous noise, which asks for the least."""
     total = gaussian_total(promise.epsilon, float(promise.operator.delta))
     values = rivals.normal(truth, total=total, sensitivity=promise.length, rng=rng)
     return values, sqrt(len(truth) / total) * promise.length
@@ -82,7 +102,7 @@ def _fast(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple[Fl
 
 
 def _fourier(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple[Floats, float]:
-    """Fourier perturbation."""
+    """Perturb frequencies."""
     sensitivity = promise.length * sqrt(truth.shape[1])
 
     def kept() -> Iterator[Floats]:
@@ -95,13 +115,13 @@ def _fourier(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple
 
 
 def _frequencies(ticks: int) -> list[int]:
-    """Some numbers from 1 to all of them, each larger by about the same factor."""
+    """Return some numbers from 1 to all, each larger by about the same factor."""
     spaced = np.geomspace(1, ticks // 2 + 1, _FREQUENCIES)
     return sorted(set(np.rint(spaced).astype(int).tolist()))
 
 
 def _nearest(truth: Floats, tried: Iterable[Floats]) -> Floats:
-    """What nobody could choose without the truth."""
+    """Choose as nobody could without the truth."""
     return min(tried, key=lambda values: float(np.mean((values - truth) ** 2)))
 
 

@@ -1,22 +1,32 @@
-"""How far figures are from the true ones, and how often something new is published."""
+"""Measure how far figures are from the true ones, and how often something new is published."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from fugu.dataflows.offline.evaluation.aggregates.figures import Figures, Summed
-from fugu.dataflows.offline.evaluation.estimates import Estimate, mean_of_runs, three_digits
-from fugu.dataflows.offline.evaluation.utility import Cells, Lines
+from fugu.dataflows.offline.evaluation.estimates import (
+    NOTHING,
+    Estimate,
+    estimate,
+    estimates,
+    three_digits,
+)
+from fugu.dataflows.offline.evaluation.report import Cells, Figure, Utility
 from fugu.operators.mechanism import Array, Floats, Integers
 
 ERRORS = "Errors of figures: absolute, squared, and relative to the truth"
 PUBLICATIONS = "Quantiles of absolute errors, and how often something new is published"
+ESTIMATES = "Errors of estimates, and how often their 95 % bars hold the true figure"
+BARS = 1.96
+"""Standard errors each way."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Quantiles of distances to the truth, over ticks, groups and runs: 5, 25, 50, 75 and 95 %."""
+    """Hold quantiles of distances to the truth, over ticks, groups and runs: 5 to 95 %."""
 
     low: float
     lower: float
@@ -26,46 +36,42 @@ class Spread:
 
     @classmethod
     def of(cls, distances: Array) -> "Spread":
-        """Of distances in any order."""
+        """Take distances in any order."""
         return cls(*np.quantile(distances, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist())
 
     def cells(self) -> Cells:
-        """Two of them, in a row of a table."""
+        """Return two of them, in a row of a table."""
         return {"median": three_digits(self.median), "95 %": three_digits(self.high)}
 
     def document(self) -> dict[str, float]:
-        """For a machine."""
-        return {
-            "5%": self.low,
-            "25%": self.lower,
-            "50%": self.median,
-            "75%": self.upper,
-            "95%": self.high,
-        }
+        """Return them for a machine."""
+        return dict(zip(("5%", "25%", "50%", "75%", "95%"), vars(self).values(), strict=True))
 
 
 @dataclass(frozen=True)
 class Errors:
-    """Means over ticks and groups: of distances to the truth, of their squares, and of distances
-    relative to the truth; and how distances are spread."""
+    """Average over ticks and groups: distances to the truth, squares, and relative distances."""
 
     absolute: Estimate
     squared: Estimate
     relative: Estimate
     spread: Spread
 
-    def cells(self) -> Cells:
-        """One row of a table."""
-        return {
-            "MAE": self.absolute.relative(),
-            "MSE": self.squared.relative(),
-            "MRE": f"{three_digits(100.0 * self.relative.value)}%",
-        }
+    def figures(self) -> Iterator[Figure]:
+        """Return them as rows of two tables."""
+        absolute, squared = self.absolute.relative(), self.squared.relative()
+        relative = f"{three_digits(100.0 * self.relative.value)}%"
+        yield Figure("mean_absolute_error", self.absolute, ERRORS, "MAE", absolute)
+        yield Figure("mean_squared_error", self.squared, ERRORS, "MSE", squared)
+        yield Figure("mean_relative_error", self.relative, ERRORS, "MRE", relative)
+        yield Figure("absolute_error_quantiles", self.spread.document())
+        for column, cell in self.spread.cells().items():
+            yield Figure("", None, PUBLICATIONS, column, cell)
 
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The true figures, `(ticks, groups)`, in units of which `units_per_one` make 1.
+    """Hold the true figures, `(ticks, groups)`, in units of which `units_per_one` make 1.
 
     Errors are relative to a figure, or to `smallest` units where it is smaller.
     """
@@ -76,7 +82,7 @@ class Truth:
 
     @classmethod
     def of(cls, summed: Summed) -> "Truth":
-        """Of a sample; nothing smaller than one contribution is what errors are relative to."""
+        """Sum a sample; nothing smaller than one contribution is what errors are relative to."""
         operator = summed.operator
         return cls(
             summed.truth(),
@@ -86,32 +92,45 @@ class Truth:
 
     @property
     def mean(self) -> float:
-        """Over all ticks and groups: the best guess that is always the same, by its MSE."""
+        """Average all ticks and groups: by its MSE the best guess that is always the same."""
         return float(np.mean(self.figures)) / self.units_per_one
 
     @property
     def largest_group(self) -> int:
-        """The group with most in all ticks together."""
+        """Return the group with most in all ticks together."""
         return int(np.argmax(self.figures.sum(axis=0)))
 
     def in_ones(self, units: Array) -> Floats:
-        """As the pipeline writes them."""
+        """Write figures as the pipeline does."""
         return np.asarray(units / self.units_per_one, dtype=np.float64)
 
     def errors(self, runs: Sequence[Array]) -> Errors:
-        """Of figures in units; standard errors are from run to run."""
-        per_run = np.array([self._errors_of(values) for values in runs])
-        means, deviations = mean_of_runs(per_run)
+        """Measure figures in units; standard errors are from run to run."""
         distances = self.in_ones(np.abs(np.stack(runs) - self.figures))
-        absolute, squared, relative = map(Estimate, means.tolist(), deviations.tolist())
+        absolute, squared, relative = estimates([self._errors_of(values) for values in runs])
         return Errors(absolute, squared, relative, Spread.of(distances))
 
+    def error_of_series(self, runs: Sequence[Array]) -> Estimate:
+        """Divide the length of all errors of a group by its ticks and largest figure.
+
+        Return the mean of groups.
+        """
+        largest = np.maximum(np.abs(self.figures).max(axis=0), self.smallest)
+        lengths = [np.sqrt(((values - self.figures) ** 2.0).sum(axis=0)) for values in runs]
+        return estimate([float(np.mean(one / largest)) / len(self.figures) for one in lengths])
+
+    def share_held(self, run: Figures) -> float:
+        """Return the share of figures within their bars, of those that have bars."""
+        said = ~np.isnan(run.noise)
+        distances = np.abs(run.values - self.figures)
+        return float(np.mean(distances[said] <= BARS * run.noise[said]))
+
     def constant(self) -> Floats:
-        """The mean, in place of every release."""
+        """Return the mean, in place of every release."""
         return np.full(self.figures.shape, self.mean * self.units_per_one)
 
     def constant_guess(self) -> Errors:
-        """What it errs; one run can have no standard error."""
+        """Measure what it errs; one run can have no standard error."""
         return self.errors([self.constant()])
 
     def _errors_of(self, values: Array) -> list[float]:
@@ -123,16 +142,19 @@ class Truth:
 
 @dataclass(frozen=True)
 class Series:
-    """One group in one run, tick by tick, as the pipeline writes it."""
+    """Follow one group in one run, tick by tick, as the pipeline writes it."""
 
     values: Floats
     noise: Floats
 
 
 @dataclass(frozen=True, eq=False)
-class AggregateUtility:
-    """`publications` are those of a run of so many `ticks`; `series` is of the largest group in the
-    first run. `window` is None where all candidates have the same."""
+class AggregateUtility(Utility):
+    """Say how far figures are off, and how often something new is published.
+
+    `publications` are those of a run of so many `ticks`; `series` is of the largest group in the
+    first run. `window` is None where all candidates have the same.
+    """
 
     window: int | None
     errors: Errors
@@ -142,63 +164,64 @@ class AggregateUtility:
 
     @classmethod
     def of(cls, truth: Truth, runs: Sequence[Figures], window: int | None) -> "AggregateUtility":
-        """All runs of one candidate."""
-        published = np.array([float(np.count_nonzero(run.published)) for run in runs])
-        mean, deviation = mean_of_runs(published)
+        """Measure all runs of one candidate."""
         first, group = runs[0], truth.largest_group
-        return cls(
+        return AggregateUtility(
             window,
             truth.errors([run.values for run in runs]),
-            Estimate(float(mean), float(deviation)),
+            estimate([float(np.count_nonzero(run.published)) for run in runs]),
             len(first.published),
             Series(truth.in_ones(first.values[:, group]), truth.in_ones(first.noise[:, group])),
         )
 
     @property
     def share(self) -> Estimate:
-        """Of ticks that publish something new."""
+        """Return the share of ticks that publish something new."""
         return self.publications.scaled(1.0 / self.ticks)
 
-    def document(self) -> dict[str, object]:
-        """Everything but the series, for a machine."""
-        return {
-            **errors_document(self.errors),
-            "publications": self.publications.document(),
-            "share_of_ticks": self.share.document(),
-        }
-
-    def tables(self) -> Mapping[str, Cells]:
-        """Errors and publications."""
-        window = {"window": "—" if self.window is None else f"{self.window:,}"}
-        return {
-            ERRORS: {**window, **self.errors.cells()},
-            PUBLICATIONS: {
-                **window,
-                **self.errors.spread.cells(),
-                "in a run": self.publications.relative(),
-                "of ticks": f"{self.share.value:.1%}",
-            },
-        }
-
-    def panels(self) -> Mapping[str, Lines]:
-        """None: the picture of aggregates is one of its own."""
-        return {}
-
-    def notes(self) -> list[str]:
-        """The report has them, which knows the sample."""
-        return []
-
-    def own_notes(self) -> list[str]:
-        """None."""
-        return []
+    def figures(self) -> Iterator[Figure]:
+        window = NOTHING if self.window is None else f"{self.window:,}"
+        yield from (Figure("", None, table, "window", window) for table in (ERRORS, PUBLICATIONS))
+        yield from self.errors.figures()
+        in_a_run, share = self.publications.relative(), f"{self.share.value:.1%}"
+        yield Figure("publications", self.publications, PUBLICATIONS, "in a run", in_a_run)
+        yield Figure("share_of_ticks", self.share, PUBLICATIONS, "of ticks", share)
 
 
-def errors_document(errors: Errors) -> dict[str, object]:
-    """For a machine; standard errors that cannot be told are None."""
-    means = {"absolute": errors.absolute, "squared": errors.squared, "relative": errors.relative}
+@dataclass(frozen=True, eq=False)
+class RealTimeUtility(AggregateUtility):
+    """Say how far estimates of a series are from it, and how often their error bars hold it.
+
+    `of_series` is the error of a whole series, `held` the share of figures within their bars; None
+    where no standard error is said.
+    """
+
+    of_series: Estimate
+    held: Estimate | None
+
+    @classmethod
+    def measured(cls, truth: Truth, runs: Sequence[Figures]) -> Self:
+        held = [truth.share_held(run) for run in runs if not np.isnan(run.noise).all()]
+        return cls(
+            **vars(AggregateUtility.of(truth, runs, None)),
+            of_series=truth.error_of_series([run.values for run in runs]),
+            held=estimate(held) if held else None,
+        )
+
+    def figures(self) -> Iterator[Figure]:
+        yield Figure("relative_error", self.of_series)
+        yield from (one._replace(table="") for one in super().figures())
+        held = NOTHING if self.held is None else f"{self.held.value:.1%}"
+        for column, cell in error_cells(self.of_series, self.errors).items():
+            yield Figure("", None, ESTIMATES, column, cell)
+        yield Figure("coverage", self.held, ESTIMATES, "held", held)
+        yield Figure("", None, ESTIMATES, "new", f"{self.share.value:.0%}")
+
+
+def error_cells(of_series: Estimate, errors: Errors) -> Cells:
+    """Return the cells that every row has; one of them says how sure it is."""
     return {
-        f"mean_{name}_error": {
-            key: None if value != value else value for key, value in mean.document().items()
-        }
-        for name, mean in means.items()
-    } | {"absolute_error_quantiles": errors.spread.document()}
+        "RE": three_digits(of_series.value),
+        "MAE": errors.absolute.relative(),
+        "MSE": three_digits(errors.squared.value),
+    }

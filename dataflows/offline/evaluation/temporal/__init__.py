@@ -1,1 +1,1 @@
-"""How useful releases are whose values are true, and whose ticks are not."""
+"""Evaluate operators whose values are true, and whose ticks are not."""

@@ -1,4 +1,4 @@
-"""One run of a temporal operator over the sample: at which tick each value came, and left.
+"""Run a temporal operator over the sample: at which tick each value came, and left.
 
 Operators of this family do not look at values. So the number of each record goes through the very
 lift of `fugu run` in place of its value, and tells whose value it is when it comes out. The first
@@ -6,7 +6,7 @@ window of an epoch and empty ticks are shown here even if the pipeline does not 
 changes no delay.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,24 +15,28 @@ from numpy.typing import NDArray
 from fugu.dataflows.base.batches import DeadLetters, Decoded, Sanitized
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.offline.evaluation.candidates import Candidate
-from fugu.dataflows.offline.evaluation.run import RECORDS_PER_BATCH, batches
-from fugu.dataflows.offline.evaluation.sample import Sample
-from fugu.dataflows.offline.evaluation.times import ticks_in
+from fugu.dataflows.offline.evaluation.run import (
+    RECORDS_PER_BATCH,
+    Advance,
+    batches,
+    everybody,
+    refused_in,
+    scope_of,
+)
+from fugu.dataflows.offline.evaluation.sample import Sample, ticks_in
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import deduplication_of, ticks_of
-from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.displaced import TickLift
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.displaced import PayloadsPerTick
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Integers
-from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 from fugu.operators.temporal.temporal_perturbation import Phase, TemporalPerturbation
 
 
 @dataclass(frozen=True, eq=False)
 class Displaced:
-    """Every tick of every stream, stream by stream and in order.
+    """Hold every tick of every stream, stream by stream and in order.
 
     `ticks` counts those of a stream, or of event time; `numbers` those of an epoch, from 1. `held`
     and `released` are indices into the sample of the record whose value came, and of the one whose
@@ -48,12 +52,12 @@ class Displaced:
 
     @property
     def first(self) -> Integers:
-        """Where the stream of each tick begins."""
+        """Return where the stream of each tick begins."""
         begins = np.flatnonzero(np.diff(self.streams, prepend=-1))
         return np.repeat(begins, np.diff(begins, append=len(self.streams)))
 
     def whole_windows(self, k: int) -> NDArray[np.bool_]:
-        """At which ticks a value came whose last possible tick is in the run too."""
+        """Mark ticks at which a value came whose last possible tick is in the run too."""
         begins = np.flatnonzero(self.numbers == 1)
         lengths = np.diff(begins, append=len(self.numbers))
         return (self.held >= 0) & (self.numbers + k - 1 <= np.repeat(lengths, lengths))
@@ -64,23 +68,18 @@ def displaced(
     pipeline: Pipeline,
     sample: Sample,
     secret: Secret,
-    advance: Callable[[int], None] = lambda records: None,
+    advance: Advance = lambda records: None,
     batch: int = RECORDS_PER_BATCH,
 ) -> Displaced:
     """Run the candidate over the sample; `advance` is told how many records are done."""
     assert isinstance(candidate.mechanism, TemporalPerturbation)
     mechanism = replace(candidate.mechanism, warm_up="emit", empty="emit")
-    scope = DrawScope(
-        secret, pipeline.name, mechanism.kind, pipeline.version, mechanism.law_digest()
-    )
-    topic, declared = pipeline.source.topic, ticks_of(pipeline)
+    scope = scope_of(pipeline, mechanism.kind, mechanism, secret)
+    declared = ticks_of(pipeline)
     ticks = None if declared is None else ticks_in(sample, declared)
-    admission = Admission("unchecked", partitions=1, max_keys=sample.stream_count)
-    lift: Lift | TickLift
-    if ticks is None:
-        lift = Lift(mechanism, scope, topic, admission, deduplication_of(pipeline))
-    else:
-        lift = TickLift(mechanism, scope, topic, admission, ticks)
+    common = (mechanism, scope, pipeline.source.topic, everybody(sample))
+    plain = PerRecord(*common, deduplication_of(pipeline))
+    lift = plain if ticks is None else PayloadsPerTick(*common, ticks)
     table, parts = RowTable(lift.start), []
     for part in batches(_numbered(sample, ticks), batch):
         parts.append(lift(part, table))
@@ -90,7 +89,7 @@ def displaced(
 
 
 def _numbered(sample: Sample, ticks: Ticks | None) -> Decoded:
-    """A record without a value stays so, but for lists, in which it has a place."""
+    """Leave a record without a value so, but for lists, in which it has a place."""
     values = sample.decoded.values
     lists = ticks is not None and ticks.several == "list"
     numbers = [
@@ -100,13 +99,8 @@ def _numbered(sample: Sample, ticks: Ticks | None) -> Decoded:
     return replace(sample.decoded, values=np.array(numbers, dtype=object))
 
 
-def _displaced(sample: Sample, parts: list[Sanitized], ticks: Ticks | None) -> Displaced:
-    dead = DeadLetters()
-    for part in parts:
-        for offset, reason, field in zip(
-            part.dead.offsets, part.dead.reasons, part.dead.fields, strict=True
-        ):
-            dead.add(offset, 0, reason, field)
+def _displaced(sample: Sample, parts: Sequence[Sanitized], ticks: Ticks | None) -> Displaced:
+    dead = refused_in(parts)
     accepted = np.flatnonzero(~np.isin(sample.decoded.offsets, dead.offsets))
     came = _ticks_of_records(sample, accepted, ticks)
     steady = [part.releases.annotations["phase"] != Phase.COOL_DOWN for part in parts]
@@ -136,7 +130,7 @@ def _displaced(sample: Sample, parts: list[Sanitized], ticks: Ticks | None) -> D
 
 
 def _ticks_of_records(sample: Sample, accepted: Integers, ticks: Ticks | None) -> Integers:
-    """The tick of each accepted record; 0 for others."""
+    """Return the tick of each accepted record; 0 for others."""
     came = np.zeros(sample.records, dtype=np.int64)
     if ticks is not None:
         came[:] = [ticks.of(time) for time in sample.decoded.timestamps]
@@ -152,7 +146,7 @@ def _ticks_of_records(sample: Sample, accepted: Integers, ticks: Ticks | None) -
 def _held(
     sample: Sample, accepted: Integers, came: Integers, ticks: Ticks | None
 ) -> dict[tuple[int, int], int]:
-    """The record that counts in each tick of each stream; -1: one without a value."""
+    """Return the record that counts in each tick of a stream; -1: one without a value."""
     held: dict[tuple[int, int], int] = {}
     first = ticks is not None and ticks.several != "last"
     lists = ticks is not None and ticks.several == "list"
@@ -165,7 +159,7 @@ def _held(
 
 
 def _records(payloads: Array) -> Integers:
-    """The numbers that they are; of a list, the first; -1 for nothing."""
+    """Read the number of each record; of a list, the first; -1 for nothing."""
     return np.array(
         [
             -1 if payload is None else int(payload.lstrip(b"[").rstrip(b"]").split(b",")[0])

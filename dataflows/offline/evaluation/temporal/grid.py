@@ -1,32 +1,17 @@
-"""What is compared: the pipeline as it is, with other epsilons, the other mechanisms that displace
-values, and, where values are numbers, operators that change them instead."""
+"""Choose mechanisms that displace values and, for numbers, operators that change them instead."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from math import ceil, floor, log10
 
-from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.kinds import TemporalOperator
-from fugu.dataflows.kinds.temporal_mechanism import temporal_mechanism
-from fugu.dataflows.offline.evaluation.candidates import Candidate
-from fugu.dataflows.offline.evaluation.grid import Grid
+from fugu.dataflows.kinds import TemporalOperator, as_kind
+from fugu.dataflows.offline.evaluation.candidates import Candidate, Grid
 from fugu.dataflows.offline.evaluation.temporal.numbers import BASELINES, Numbers
 from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
 from fugu.operators.temporal.selection import PREFERENCE
-from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 _SUFFIX = "_perturbation"
 _SHOWN = {"c0": "threshold", "accepted": "acceptance", "calibrate": "calibrate"}
-
-
-@dataclass(frozen=True, eq=False)
-class Displacing(Candidate):
-    """A mechanism that displaces values; `kind` is what its section says."""
-
-    @property
-    def name(self) -> str:
-        """What it is, even if the section leaves the choice to costs."""
-        return self.mechanism.kind.removesuffix(_SUFFIX)
 
 
 def configured_epsilon(operator: TemporalOperator) -> float:
@@ -34,24 +19,11 @@ def configured_epsilon(operator: TemporalOperator) -> float:
 
     Of a law that is uniform, return the declared one.
     """
-    law = temporal_mechanism(operator).delay_law_epsilon
+    law = operator.perturbation().delay_law_epsilon
     if law == 0.0:
         return float(operator.epsilon or 0.0)
     decimals = 2 - floor(log10(law))
     return round(ceil(law * 10.0**decimals - 1e-6) / 10.0**decimals, decimals)
-
-
-def chosen_rivals(operator: TemporalOperator, text: str | None) -> list[str]:
-    """Kinds with commas between them; without any, all that there are."""
-    known = [*PREFERENCE, *BASELINES]
-    named = known if text is None else [kind.strip() for kind in text.split(",")]
-    for kind in named:
-        if kind not in (*known, operator.kind):
-            raise FuguError(
-                f"--rivals {kind}: is nothing to compare {operator.kind} with. Write some of: "
-                f"{', '.join(known)}"
-            )
-    return [kind for kind in named if kind != operator.kind]
 
 
 def grid_of(
@@ -59,39 +31,41 @@ def grid_of(
     epsilons: Sequence[float],
     rivals: Sequence[str],
     numbers: Numbers | None,
-) -> Grid[Candidate]:
-    """The pipeline's own operator first, then its rivals, each with every epsilon it takes."""
-    grid = Grid[Candidate]()
+) -> Grid:
+    """Take the own operator first, then its rivals, each with every epsilon it takes.
+
+    Of candidates with the same law the first one stands for all.
+    """
+    grid = Grid()
     for kind in (operator.kind, *(kind for kind in PREFERENCE if kind in rivals)):
         for epsilon in epsilons:
-            _add(grid, operator, kind, epsilon)
-    if not grid.candidates:
-        raise FuguError("\n".join(["--epsilons: nothing is left to compare", *grid.left_out]))
-    for kind in (kind for kind in BASELINES if kind in rivals):
-        for epsilon in epsilons:
-            if numbers is not None:
-                _add_baseline(grid, numbers, kind, epsilon)
+            made = partial(_displacing, operator, kind, epsilon)
+            grid.add(kind.removesuffix(_SUFFIX), epsilon, made)
+    laws = {(one.mechanism.law_digest(), one.epsilon): one for one in reversed(grid.candidates)}
+    grid.candidates[:] = [one for one in grid.candidates if one in laws.values()]
+    grid.require_some()
+    if numbers is not None:
+        grid.add_each((kind for kind in BASELINES if kind in rivals), epsilons, numbers.baseline)
     return grid
 
 
-def _add(grid: Grid[Candidate], operator: TemporalOperator, kind: str, epsilon: float) -> None:
-    """One of each law: the pipeline's own stands for a rival that is the same."""
-    own = kind == operator.kind
-    try:
-        mechanism = temporal_mechanism(_spending(operator, kind, epsilon))
-    except ValueError as error:
-        return grid.leave_out(kind.removesuffix(_SUFFIX), epsilon, str(error))
-    candidate = Displacing(kind, epsilon, mechanism, _settings(mechanism))
+def _displacing(operator: TemporalOperator, kind: str, epsilon: float) -> Candidate:
+    """Name the mechanism, even if the section leaves the choice to costs."""
+    mechanism = _spending(operator, kind, epsilon).perturbation()
     plain = isinstance(mechanism, ExtendedThresholdPerturbation) and mechanism.accepted == 1.0
-    if plain and not own:
-        return grid.leave_out(candidate.name, epsilon, "it drops nothing, and is threshold")
-    laws = {(one.mechanism.law_digest(), one.epsilon) for one in grid.candidates}
-    if (mechanism.law_digest(), epsilon) not in laws:
-        grid.candidates.append(candidate)
+    if plain and kind != operator.kind:
+        raise ValueError("it drops nothing, and is threshold")
+    found = {key: getattr(mechanism, name, None) for name, key in _SHOWN.items()}
+    settings = {
+        "kind": mechanism.kind,
+        "window": mechanism.k,
+        **{key: value for key, value in found.items() if value is not None},
+    }
+    return Candidate(kind, epsilon, mechanism, settings, mechanism.kind.removesuffix(_SUFFIX))
 
 
 def _spending(operator: TemporalOperator, kind: str, epsilon: float) -> TemporalOperator:
-    """Every epsilon but the pipeline's own is an upper bound of what the law has."""
+    """Treat every epsilon but the pipeline's own as an upper bound of what the law has."""
     own = kind == operator.kind
     if own and epsilon == configured_epsilon(operator):
         return operator
@@ -102,22 +76,6 @@ def _spending(operator: TemporalOperator, kind: str, epsilon: float) -> Temporal
         "calibrate": "visible",
     }
     if not own:
-        changed |= {"kind": kind, "require": []}
-    return operator.model_copy(update=changed)
-
-
-def _add_baseline(grid: Grid[Candidate], numbers: Numbers, kind: str, epsilon: float) -> None:
-    try:
-        grid.candidates.append(numbers.baseline(kind, epsilon))
-    except ValueError as error:
-        grid.leave_out(kind, epsilon, str(error))
-
-
-def _settings(mechanism: TemporalPerturbation) -> dict[str, object]:
-    """As a section of this kind says so."""
-    found = {key: getattr(mechanism, name, None) for name, key in _SHOWN.items()}
-    return {
-        "kind": mechanism.kind,
-        "window": mechanism.k,
-        **{key: value for key, value in found.items() if value is not None},
-    }
+        changed |= {"require": []}
+    made: TemporalOperator = as_kind(operator, kind, **changed)
+    return made

@@ -1,4 +1,4 @@
-"""Payloads that are numbers, and the operators that would change them instead of their ticks.
+"""Read payloads that are numbers, and make operators that change them instead of their ticks.
 
 A baseline has half of epsilon for each value, so that two values which change places cost epsilon
 (TLDP specification, section 6). `laplace` releases numbers, `grr` whether each is above the one
@@ -12,11 +12,12 @@ from functools import cached_property
 import numpy as np
 import orjson
 
-from fugu.dataflows.base.batches import Decoded
+from fugu.dataflows.base.batches import RefusedRecords
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.sample import Sample
-from fugu.operators.mechanism import Floats, Integers
+from fugu.dataflows.stages.batch_result import picked
+from fugu.operators.mechanism import Floats, Integers, Mechanism
 from fugu.operators.noise.laplace_release import LaplaceRelease
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 
@@ -28,8 +29,10 @@ _AVERAGE = 10
 
 @dataclass(frozen=True)
 class Reading:
-    """What somebody asked for: over how many ticks to average, above which number to count (None:
-    the one that splits the sample most evenly), and the declared range of values."""
+    """Say over how many ticks to average, above which number to count, and the declared range.
+
+    Without a number, the one counts that splits the sample most evenly.
+    """
 
     average: int = _AVERAGE
     count_above: float | None = None
@@ -37,21 +40,21 @@ class Reading:
 
     @classmethod
     def of(cls, average: int | None, count_above: float | None, text: str | None) -> "Reading":
-        """From options; `FuguError` if the range is none."""
+        """Read options; raise `FuguError` if the range is none."""
         width = _AVERAGE if average is None else average
         return cls(width, count_above, None if text is None else _range(text))
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """The number of each record of the sample, NaN where there is none, and how it is read."""
+    """Hold the number of each record, NaN where there is none, and how it is read."""
 
     values: Floats
     reading: Reading
 
     @classmethod
     def of(cls, sample: Sample, reading: Reading) -> "Numbers | None":
-        """None: the payloads are no numbers, or not all of them."""
+        """Read payloads; return None if they are no numbers, or not all of them."""
         contents = [
             None if payload is None else orjson.loads(payload)
             for payload in sample.decoded.values.tolist()
@@ -63,7 +66,7 @@ class Numbers:
 
     @cached_property
     def counted_from(self) -> float:
-        """Values above it are counted."""
+        """Return the number above which values are counted."""
         if self.reading.count_above is not None:
             return self.reading.count_above
         found, counts = np.unique(self.values[~np.isnan(self.values)], return_counts=True)
@@ -72,20 +75,23 @@ class Numbers:
 
     @cached_property
     def above(self) -> Floats:
-        """1 for each value that is counted, 0 for others and where there is none."""
+        """Return 1 for each value that is counted, 0 for others and where there is none."""
         return np.where(self.values > self.counted_from, 1.0, 0.0)
 
-    def baseline(self, kind: str, epsilon: float) -> "Baseline":
-        """With half of epsilon per value; `ValueError` where it cannot be."""
+    def baseline(self, kind: str, epsilon: float) -> Candidate:
+        """Change values with half of epsilon each; raise `ValueError` where that cannot be."""
+        mechanism: Mechanism
         if kind == "grr":
-            return Baseline(kind, epsilon, GeneralizedRandomizedResponse(2, epsilon / 2.0))
-        if self.reading.value_range is None:
+            mechanism = GeneralizedRandomizedResponse(2, epsilon / 2.0)
+        elif self.reading.value_range is None:
             raise ValueError("its noise depends on the range of values; declare it with --range")
-        lower, upper = (int(bound * _UNITS_PER_ONE) for bound in self.reading.value_range)
-        return Baseline(kind, epsilon, LaplaceRelease(lower, upper, epsilon / 2.0, _UNITS_PER_ONE))
+        else:
+            lower, upper = (int(bound * _UNITS_PER_ONE) for bound in self.reading.value_range)
+            mechanism = LaplaceRelease(lower, upper, epsilon / 2.0, _UNITS_PER_ONE)
+        return Candidate(kind, epsilon, mechanism, label=f"{kind}, eps/2")
 
     def sample_for(self, baseline: Candidate, sample: Sample, records: Integers) -> Sample:
-        """These records only, as the baseline reads them."""
+        """Keep these records only, as the baseline reads them."""
         if baseline.kind == "laplace":
             assert self.reading.value_range is not None
             lower, upper = map(float, self.reading.value_range)
@@ -93,27 +99,8 @@ class Numbers:
             values = np.floor(clamped * _UNITS_PER_ONE + 0.5).astype(np.int64)
         else:
             values = self.above[records].astype(np.int64)
-        chosen, decoded = records.tolist(), sample.decoded
-        part = Decoded(
-            decoded.partition,
-            [decoded.offsets[record] for record in chosen],
-            [decoded.timestamps[record] for record in chosen],
-            [decoded.keys[record] for record in chosen],
-            values,
-            None,
-            decoded.dead,
-        )
-        return replace(sample, decoded=part, streams=sample.streams[records])
-
-
-@dataclass(frozen=True, eq=False)
-class Baseline(Candidate):
-    """Changes values and not their ticks; `epsilon` is twice what a value may cost."""
-
-    @property
-    def name(self) -> str:
-        """The kind, and its share."""
-        return f"{self.kind}, eps/2"
+        chosen = replace(picked(sample.decoded, records), values=values, refused=RefusedRecords())
+        return replace(sample, decoded=chosen, streams=sample.streams[records])
 
 
 def _range(text: str) -> tuple[Fraction, Fraction]:

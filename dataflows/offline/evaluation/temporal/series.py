@@ -1,4 +1,4 @@
-"""What readers compute from a series of numbers, and how far displaced values lead them astray.
+"""Compute what readers do from a series of numbers, and how far displaced values mislead them.
 
 A running count of values above a number, to which an empty tick adds nothing, and a moving average
 over the last ticks, which leaves empty ticks out.
@@ -20,13 +20,13 @@ from fugu.operators.mechanism import Floats, Integers
 
 
 def running(values: Floats, first: Integers) -> Floats:
-    """The sum from the beginning of each stream, which is at `first`."""
+    """Sum from the beginning of each stream, which is at `first`."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     return np.asarray(total[1:] - total[first])
 
 
 def moving_average(values: Floats, first: Integers, width: int) -> Floats:
-    """The mean over the last `width` ticks of the stream, those with NaN left out."""
+    """Average the last `width` ticks of the stream, those with NaN left out."""
     there = ~np.isnan(values)
     middle = float(values[there].mean()) if there.any() else 0.0
     ends = np.arange(1, len(values) + 1)
@@ -39,7 +39,7 @@ def moving_average(values: Floats, first: Integers, width: int) -> Floats:
 
 
 def squared_errors(truth: Floats, estimate: Floats, first: Integers, lag: int = 0) -> Floats:
-    """Against the truth `lag` ticks before; NaN where the stream had not begun then."""
+    """Compare with the truth `lag` ticks before; NaN where the stream had not begun then."""
     before = np.arange(len(truth)) - lag
     known = before >= first
     return np.where(known, (estimate - truth[np.where(known, before, 0)]) ** 2, np.nan)

@@ -11,7 +11,7 @@ from fugu.dataflows.offline.auditing.exact import exhaustive
 from fugu.dataflows.offline.auditing.streams import GuessedStreams, KnownStreams, Streams
 from fugu.dataflows.offline.auditing.subject import Subject
 from fugu.operators.budget import Budgeted
-from fugu.operators.mechanism import Draws, Inputs, Mechanism, Releases, State
+from fugu.operators.mechanism import Array, Draws, Inputs, Mechanism, Releases, State
 from fugu.operators.noise.laplace_release import LaplaceRelease
 from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding, Output
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
@@ -26,10 +26,16 @@ FAIR = binary(stays=0.8, first=0.5)
 
 
 def attacked(
-    mechanism: Mechanism, *, steps: int, runs: int, seed: int = 0, known: bool = True
+    mechanism: Mechanism,
+    *,
+    steps: int,
+    runs: int,
+    seed: int = 0,
+    known: bool = True,
+    inputs: Array | None = None,
 ) -> list[Finding]:
     """With epsilon 1 as the configured one; `known`: streams are chosen with the law."""
-    subject = Subject.of(mechanism, epsilon=1.0)
+    subject = Subject.of(mechanism, 1.0, inputs)
     exact = exhaustive(subject) if known else None
     streams: Streams = GuessedStreams(subject, steps)
     if exact is not None:
@@ -101,8 +107,9 @@ def test_a_budget_bounds_what_can_be_proved() -> None:
 
 
 def test_releases_on_a_fine_grid_are_told_apart_by_bins() -> None:
+    ends = np.array([0, 2**24])
     laplace = LaplaceRelease(lower=0, upper=2**24, epsilon=1.0)
-    first, last, whole = attacked(laplace, steps=2, runs=10_000)
+    first, last, whole = attacked(laplace, steps=2, runs=10_000, inputs=ends)
     for finding in (first, last):
         assert 0.7 < finding.bound <= finding.attack.claim == 1.0
         assert finding.exact is None

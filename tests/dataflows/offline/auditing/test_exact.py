@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.kinds.laplace import LaplaceOperator
 from fugu.dataflows.offline.auditing.exact import Exact, exhaustive
 from fugu.dataflows.offline.auditing.subject import Subject
 from fugu.operators.budget import Budgeted
@@ -21,6 +22,7 @@ from tests.privacy.chains import binary
 from tests.privacy.randomized_response import RandomizedResponse
 
 MODEL = binary(stays=0.9, first=0.9)
+ENDS = np.array([0, 9])
 
 
 def exact(mechanism: Mechanism) -> Exact:
@@ -60,8 +62,8 @@ def test_the_alphabet_decides_for_how_many_releases_they_are_computed() -> None:
     large = exact(RandomizedResponse(100, 1.0, 1.0))
     assert (len(large.paths), large.step) == (1, None)
     assert exhaustive(Subject.of(RandomizedResponse(3000, 1.0, 1.0), 1.0)) is None
-    assert exhaustive(Subject.of(LaplaceRelease(0, 9, 1.0), 1.0)) is None
-    assert exhaustive(Subject.of(Budgeted(LaplaceRelease(0, 9, 1.0), 2.0), 1.0)) is None
+    assert exhaustive(Subject.of(LaplaceRelease(0, 9, 1.0), 1.0, ENDS)) is None
+    assert exhaustive(Subject.of(Budgeted(LaplaceRelease(0, 9, 1.0), 2.0), 1.0, ENDS)) is None
 
 
 class UnpaidResponse(ConditionalRandomizedResponse):
@@ -107,7 +109,12 @@ def test_inputs_to_attack_with_are_as_different_as_can_be() -> None:
     skewed = MarkovModel(np.array([0.2, 0.1, 0.7]), np.full((3, 3), 1.0 / 3.0))
     crr = ConditionalRandomizedResponse(skewed, 1.0)
     assert Subject.of(crr, 1.0).inputs.tolist() == [2, 0, 1]
-    assert Subject.of(Budgeted(LaplaceRelease(-5, 9, 1.0), 2.0), 1.0).inputs.tolist() == [-5, 9]
+    laplace = LaplaceOperator.model_validate(
+        {"kind": "laplace", "epsilon": 1.0, "lower": -5, "upper": 9}
+    )
+    inputs = laplace.audit_inputs()
+    assert inputs is not None
+    assert inputs.tolist() == [-5, 9]
 
 
 @pytest.mark.parametrize("kind", ["adaptive_crr", "cold_start_crr", "grr"])

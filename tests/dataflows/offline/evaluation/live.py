@@ -10,7 +10,7 @@ from fugu.dataflows.pipeline.mechanisms import configure, deduplication_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.per_record import Lift, exhaustible
+from fugu.dataflows.stages.per_record import PerRecord, exhaustible
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
@@ -63,7 +63,7 @@ def live(file: PipelineFile, secret: Secret) -> tuple[list[int], list[bytes], li
     )
     everybody = Admission("unchecked", 1, max_keys=1_000)
     topic, remembered = section.source.topic, deduplication_of(section)
-    lift = Lift(configured.mechanism, scope, topic, everybody, remembered)
+    lift = PerRecord(configured.mechanism, scope, topic, everybody, remembered)
     records = messages()
     batch = Batch(
         partition=0,

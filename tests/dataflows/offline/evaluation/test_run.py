@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.offline.evaluation.candidates import Candidate, candidates
-from fugu.dataflows.offline.evaluation.equal_nats import nats_per_record
+from fugu.dataflows.offline.evaluation.candidates import Candidate
+from fugu.dataflows.offline.evaluation.records.equal_nats import nats_per_record
+from fugu.dataflows.offline.evaluation.records.grid import candidates
 from fugu.dataflows.offline.evaluation.run import Run, released, secret_of
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.mechanisms import configure

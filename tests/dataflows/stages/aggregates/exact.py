@@ -16,11 +16,11 @@ from fugu.dataflows.records.contributions import Contributions
 from fugu.dataflows.records.json_fields import FieldTimestamp
 from fugu.dataflows.records.numbers import Numbers
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.bounding import Bounding
 from fugu.dataflows.stages.log_entries import read_entry
-from fugu.dataflows.stages.merging import Merge, MergeState
+from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array
 from fugu.operators.randomness import DrawScope
@@ -50,16 +50,16 @@ class Aggregate:
         amounts = Numbers("kw", units_per_one=10) if self.sums else None
         domain = Contributions(Alphabet("zone", GROUPS), amounts, lower=-20, upper=50)
         self.codec = Codec(domain, 1_000_000, FieldTimestamp("at", 1))
-        self.bounding = Bounding(self.ticks, len(GROUPS), self.admission)
+        self.bounding = Summing(self.ticks, len(GROUPS), self.admission)
         self.tables = [RowTable(self.bounding.start) for _ in range(self.partitions)]
         self.offsets = [0] * self.partitions
         scope = DrawScope(Secret(bytes(32)), "city", "exact", 1, bytes(32))
-        self.merge = Merge(Exact(), scope, "topic-id", self.partitions, len(GROUPS))
+        self.merge = Merging(Exact(), scope, "topic-id", self.partitions, len(GROUPS))
         self.dead: list[tuple[int, int, str]] = []
 
-    def partials(self, placed: Placed, *, at_once: int = 1_000) -> list[Partial]:
+    def partials(self, placed: Placed, *, at_once: int = 1_000) -> list[PartialSums]:
         """What the partitions write, one after the other."""
-        closed: list[Partial] = []
+        closed: list[PartialSums] = []
         for partition in range(self.partitions):
             messages = [message for where, message in placed if where == partition]
             for start in range(0, len(messages), at_once):
@@ -72,7 +72,7 @@ class Aggregate:
             self.tables[partition] = RowTable(self.bounding.start)
             self.tables[partition].apply(table.take_everything())
 
-    def merged(self, partials: Sequence[Partial], *, restarting: bool = False) -> Figures:
+    def merged(self, partials: Sequence[PartialSums], *, restarting: bool = False) -> Figures:
         """The figures of every tick that is released, in this order of the log."""
         state, figures = self.merge.start(), Figures()
         for one in partials:
@@ -91,7 +91,7 @@ class Aggregate:
 
         return self.merge.restored(state.encoded(), load)
 
-    def _bounded(self, partition: int, messages: Sequence[Message]) -> list[Partial]:
+    def _bounded(self, partition: int, messages: Sequence[Message]) -> list[PartialSums]:
         first = self.offsets[partition]
         self.offsets[partition] += len(messages)
         offsets = list(range(first, first + len(messages)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.partial_sums import PartialSums
 from tests.dataflows.stages.aggregates.exact import GROUPS, Aggregate, Message, Placed, figures_of
 
 NOBODY = [0] * len(GROUPS)
@@ -109,9 +109,9 @@ def test_ticks_that_wait_and_to_which_nobody_contributed_take_no_room() -> None:
     aggregate, nothing = Aggregate(), np.zeros(0, dtype=np.int64)
     state = aggregate.merge.start()
     for tick in range(50):
-        assert list(aggregate.merge(state, Partial(0, tick, nothing, nothing))) == []
+        assert list(aggregate.merge(state, PartialSums(0, tick, nothing, nothing))) == []
     assert len(state.open) == 0
-    released = list(aggregate.merge(state, Partial(1, 49, np.array([2]), np.array([7]))))
+    released = list(aggregate.merge(state, PartialSums(1, 49, np.array([2]), np.array([7]))))
     assert [tick for tick, _ in released] == list(range(50))
     assert released[-1][1].values.tolist() == [[0, 0, 7]]
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from fugu.dataflows.stages.merging import Merge
+from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 from tests.conformance.example import Example
@@ -27,11 +27,11 @@ def released(example: Example, *, restarting: bool) -> list[bytes]:
     """What ticks let out; where it is restarting, the state is bytes between them."""
     mechanism, groups = example.mechanism, example.accepted.shape[1]
     scope = DrawScope(Secret(bytes(32)), "merge", kind_of(example), 1, mechanism.law_digest())
-    merge = Merge(mechanism, scope, "topic-id", partitions=1, groups=groups)
+    merge = Merging(mechanism, scope, "topic-id", partitions=1, groups=groups)
     state, found = merge.start(), []
     for tick in range(TICKS):
         figures = example.accepted[tick % len(example.accepted)]
-        for _, releases in merge(state, Partial(0, tick, np.arange(groups), figures)):
+        for _, releases in merge(state, PartialSums(0, tick, np.arange(groups), figures)):
             found.append(releases.values.tobytes())
             found += [note.tobytes() for note in releases.annotations.values()]
         if restarting:

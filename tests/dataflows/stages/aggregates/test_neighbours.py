@@ -9,7 +9,7 @@ import pytest
 
 from fugu.dataflows.base.stream_time import StreamTime
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.partials import Partial
+from fugu.dataflows.stages.partial_sums import PartialSums
 from tests.dataflows.stages.aggregates.exact import GROUPS, SECONDS, Aggregate, Message, differences
 
 REFUSED = "nowhere"
@@ -37,6 +37,7 @@ def replaced(messages: list[Message], where: str) -> list[Message]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", [1, 2, 3])
 @pytest.mark.parametrize("most_keys", [5, 1_000])
 def test_another_contribution_or_none_changes_ticks_by_two_and_nothing_about_others(
@@ -138,9 +139,12 @@ def test_ticks_of_a_silence_that_every_partition_skips_are_not_released() -> Non
 def test_a_tick_that_one_partition_skips_and_another_does_not_is_released() -> None:
     run = Aggregate(2)
     nothing, one = np.zeros(0, dtype=np.int64), np.ones(1, dtype=np.int64)
-    skipping = [Partial(0, 0, nothing, nothing), Partial(0, 900, nothing, nothing, skipped=899)]
-    steady = [Partial(1, tick, np.array([2]), one) for tick in range(4)]
-    steady += [Partial(1, 900, nothing, nothing, skipped=896)]
+    skipping = [
+        PartialSums(0, 0, nothing, nothing),
+        PartialSums(0, 900, nothing, nothing, skipped=899),
+    ]
+    steady = [PartialSums(1, tick, np.array([2]), one) for tick in range(4)]
+    steady += [PartialSums(1, 900, nothing, nothing, skipped=896)]
     figures = run.merged([*skipping, *steady], restarting=True)
     assert figures == {tick: [0, 0, 1] for tick in range(4)} | {900: [0, 0, 0]}
     swapped = [steady[0], *steady[:0:-1], *skipping]

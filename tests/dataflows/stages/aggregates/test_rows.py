@@ -69,6 +69,7 @@ def refused_by_a_plain_model(messages: list[Message], most: int) -> list[int]:
     return refused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [4, 7])
 @pytest.mark.parametrize("at_once", [1, 13, 1_000])
 def test_whoever_has_no_record_in_an_open_tick_makes_room(most: int, at_once: int) -> None:

@@ -13,8 +13,8 @@ from fugu.dataflows.pipeline.mechanisms import Configured, columns_of, configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.displaced import TickLift
-from fugu.dataflows.stages.per_record import Lift
+from fugu.dataflows.stages.displaced import PayloadsPerTick
+from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
@@ -65,9 +65,9 @@ class Running:
         assert isinstance(mechanism, TemporalPerturbation)
         scope = DrawScope(SECRET, "heart-rate", mechanism.kind, 1, mechanism.law_digest())
         admission = Admission("unchecked", 1, self.max_keys)
-        self.lift: Lift | TickLift = Lift(mechanism, scope, "topic-id", admission)
+        self.lift: PerRecord | PayloadsPerTick = PerRecord(mechanism, scope, "topic-id", admission)
         if ticks is not None:
-            self.lift = TickLift(mechanism, scope, "topic-id", admission, ticks)
+            self.lift = PayloadsPerTick(mechanism, scope, "topic-id", admission, ticks)
         self.table = self._empty()
         self.publisher = Publisher(
             codec=self.configured.codec,

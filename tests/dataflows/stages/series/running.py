@@ -13,7 +13,7 @@ from fugu.dataflows.pipeline.mechanisms import Configured, columns_of, configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.series import SeriesLift
+from fugu.dataflows.stages.series import SeriesPerTick
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.randomness import DrawScope
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
@@ -89,7 +89,9 @@ class Running:
         assert ticks is not None
         scope = DrawScope(SECRET, "heart-rate", mechanism.kind, 1, mechanism.law_digest())
         self.mechanism = mechanism
-        self.lift = SeriesLift(mechanism, scope, "topic-id", Admission("unchecked", 1, 100), ticks)
+        self.lift = SeriesPerTick(
+            mechanism, scope, "topic-id", Admission("unchecked", 1, 100), ticks
+        )
         self.table = self._empty()
         self.publisher = Publisher(
             codec=self.configured.codec,

@@ -8,7 +8,7 @@ import numpy as np
 
 from fugu.operators.mechanism import Floats
 from fugu.operators.sip.batches.batch_law import Algorithm
-from fugu.operators.sip.batches.batch_plan import BatchPlan
+from fugu.operators.sip.batches.batch_plan import BatchPlan, BatchPlans
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.batches.cluster_sequences import ClusterSequences
 from fugu.operators.sip.batches.likely_sequences import LikelySequences
@@ -54,12 +54,18 @@ class OneAlgorithm(BatchPlan):
 def released_by(make: Make) -> type[BatchedRelease]:
     """Batched release with one algorithm."""
 
-    class Released(BatchedRelease):
-        def _plan_of(self, length: int) -> BatchPlan:
-            plan = super()._plan_of(length)
+    class Plans(BatchPlans):
+        def _made(self, length: int) -> BatchPlan:
+            plan = super()._made(length)
             return OneAlgorithm(
                 plan.model, plan.window, plan.epsilon, plan.distance, plan.kernel, make
             )
+
+    class Released(BatchedRelease):
+        @cached_property
+        def _plans(self) -> BatchPlans:
+            given = self.model, self.window, self.epsilon_per_batch, self.distance, self.kernel
+            return Plans(*given)
 
     return Released
 

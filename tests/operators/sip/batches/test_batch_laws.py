@@ -59,6 +59,7 @@ def cases(name: str, symbols: int, window: int) -> list[tuple[OneAlgorithm, Floa
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALGORITHMS)
 @pytest.mark.parametrize(("symbols", "window"), SHAPES)
 def test_law_posterior_and_cost_are_those_of_the_definitions(
@@ -121,6 +122,7 @@ def test_a_row_has_the_same_bytes_whichever_rows_are_with_it(name: str) -> None:
             assert apart.charge[0] == together.charge[row]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_releases_are_as_frequent_as_the_law_says(name: str) -> None:
     draws = 100_000

@@ -35,6 +35,7 @@ def found(algorithm: LikelySequences, belief: Floats, by_numpy: bool) -> tuple[I
     return chosen(prior, spread, algorithm.digits, table, kept, gain, growth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("symbols", "window"), SHAPES)
 def test_compiled_search_and_one_that_never_ends_early_find_the_same(
     symbols: int, window: int, monkeypatch: pytest.MonkeyPatch

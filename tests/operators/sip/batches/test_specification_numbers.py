@@ -84,6 +84,7 @@ def test_the_plan_takes_the_cheapest_of_its_algorithms(window: int) -> None:
         assert part.law.cost == pytest.approx(least[part.rows], abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cell",
     [cell for cell in CELLS if (cell.case, cell.epsilon) == (1, 1.0) or cell == STICKY],

@@ -5,14 +5,14 @@ from pathlib import Path
 from random import Random
 
 from fugu.dataflows.base.batches import Batch
-from fugu.dataflows.flows.aggregate_flow import Merging
+from fugu.dataflows.flows.merging import MergeStep
 from fugu.dataflows.offline.evaluation.run import secret_of
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.bounding import Bounding
 from fugu.dataflows.stages.log_entries import read_entry
-from fugu.dataflows.stages.merging import Merge
+from fugu.dataflows.stages.merging import Merging
+from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
@@ -41,12 +41,12 @@ def live(file: PipelineFile, path: Path, secret: Secret) -> Iterator[list[float]
     pipeline, operator, configured = file.pipeline, operator_of(file), configure(file)
     lines = path.read_bytes().splitlines()
     everybody = Admission("unchecked", 1, pipeline.state.max_keys, covers=operator.covers)
-    bounding = Bounding(operator.in_ticks(), operator.group_count, everybody, operator.sets)
+    bounding = Summing(operator.in_ticks(), operator.group_count, everybody, operator.sets)
     mechanism, table = configured.mechanism, RowTable(bounding.start)
     law = mechanism.law_digest()
     scope = DrawScope(secret, pipeline.name, operator.kind, pipeline.version, law)
-    merge = Merge(mechanism, scope, pipeline.source.topic, 1, operator.group_count)
-    merging = Merging(merge, "log", path.parent, None)
+    merge = Merging(mechanism, scope, pipeline.source.topic, 1, operator.group_count)
+    merging = MergeStep(merge, "log", path.parent, None)
     for start in range(0, len(lines), 7):
         values: list[bytes | None] = [*lines[start : start + 7]]
         offsets = list(range(start + 1, start + 1 + len(values)))

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fugu.dataflows.offline.evaluation.aggregates.evaluation import AggregateEvaluation
 from fugu.dataflows.offline.evaluation.aggregates.utility import Truth
+from fugu.dataflows.offline.evaluation.aggregates.windows import WindowFamily
+from fugu.dataflows.offline.evaluation.family import Wanted
 from tests.dataflows.offline.evaluation.aggregates.samples import ZONES, crowd, sample_of, written
 
 TICKS, RUNS = 60, 3
@@ -56,12 +57,12 @@ def test_uniform_and_sample_err_as_their_noise_does(
     groups = [*ZONES, *(f"zone {number}" for number in range(57))]
     file = written(tmp_path, protects=protects, groups=groups)
     sample = sample_of(tmp_path, file, crowd(TICKS))
-    plan = AggregateEvaluation.planned(file, sample, "0.25", "5,10", "sample")
+    plan = WindowFamily.planned(file, sample, Wanted("0.25", "sample", "5,10"))
     for row in plan.report(RUNS, seed=3).rows:
         candidate, utility = row.candidate, row.utility
         once_a_window = candidate.kind == "sample"
-        publications = TICKS // candidate.window if once_a_window else TICKS
-        scale = sensitivity / 0.25 * (1 if once_a_window else candidate.window)
+        publications = TICKS // (candidate.window or 1) if once_a_window else TICKS
+        scale = sensitivity / 0.25 * (1 if once_a_window else candidate.window or 0)
         draws = publications * len(groups) * RUNS
         assert utility.publications.value == publications
         assert utility.share.value == publications / TICKS
@@ -74,7 +75,7 @@ def test_uniform_and_sample_err_as_their_noise_does(
 def test_strategies_that_decide_publish_less_where_nothing_happens(tmp_path: Path) -> None:
     file = written(tmp_path, kind="pba", epsilon=5.0, flags=True)
     sample = sample_of(tmp_path, file, crowd(TICKS))
-    plan = AggregateEvaluation.planned(file, sample, "5", None, "budget_distribution,uniform")
+    plan = WindowFamily.planned(file, sample, Wanted("5", "budget_distribution,uniform"))
     pba, distribution, uniform = plan.report(2, seed=0).rows
     assert [row.configured for row in (pba, distribution, uniform)] == [True, False, False]
     assert pba.utility.publications.value < 0.5 * TICKS

@@ -12,9 +12,13 @@ from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.cli.fugu import app
-from fugu.dataflows.offline.evaluation.aggregates.evaluation import AggregateEvaluation
 from fugu.dataflows.offline.evaluation.aggregates.figures import Summed
-from fugu.dataflows.offline.evaluation.aggregates.policy_grid import RIVALS, UNDER_POLICIES
+from fugu.dataflows.offline.evaluation.aggregates.policies import (
+    RIVALS,
+    UNDER_POLICIES,
+    PolicyFamily,
+)
+from fugu.dataflows.offline.evaluation.family import Wanted
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.offline.evaluation.aggregates.live import SECRET, city, live
@@ -73,10 +77,10 @@ def under_policies(directory: Path, **operator: Any) -> PipelineFile:
     return PipelineFile.read(path)
 
 
-def planned(directory: Path, rivals: str | None = None, **operator: Any) -> AggregateEvaluation:
+def planned(directory: Path, rivals: str | None = None, **operator: Any) -> PolicyFamily:
     file = under_policies(directory, **operator)
     sample = sample_of(directory, file, crowd(TICKS, users=9))
-    return AggregateEvaluation.planned(file, sample, "5", None, rivals)
+    return PolicyFamily.planned(file, sample, Wanted("5", rivals))
 
 
 @pytest.mark.parametrize("kind", UNDER_POLICIES)
@@ -171,4 +175,4 @@ def test_what_cannot_be_compared_is_refused(
 def test_a_sample_that_closes_no_tick_is_refused(tmp_path: Path) -> None:
     file = under_policies(tmp_path)
     with pytest.raises(FuguError, match="it closes 0 ticks, and a figure takes 1"):
-        AggregateEvaluation.planned(file, sample_of(tmp_path, file, crowd(0)), "5", None, None)
+        PolicyFamily.planned(file, sample_of(tmp_path, file, crowd(0)), Wanted("5"))

@@ -10,14 +10,16 @@ import pytest
 
 from fugu.dataflows.kinds import RealTimeOperator
 from fugu.dataflows.offline.evaluation.aggregates.figures import Figures, Summed
-from fugu.dataflows.offline.evaluation.aggregates.real_time import RealTimeEvaluation
-from fugu.dataflows.offline.evaluation.aggregates.real_time_report import RealTimeReport
-from fugu.dataflows.offline.evaluation.aggregates.real_time_utility import (
+from fugu.dataflows.offline.evaluation.aggregates.real_time import RealTimeFamily
+from fugu.dataflows.offline.evaluation.aggregates.simulated import SIMULATED, Promise, SimulatedRow
+from fugu.dataflows.offline.evaluation.aggregates.utility import (
     ESTIMATES,
+    AggregateUtility,
     RealTimeUtility,
+    Truth,
 )
-from fugu.dataflows.offline.evaluation.aggregates.simulated import SIMULATED, Promise
-from fugu.dataflows.offline.evaluation.aggregates.utility import Truth
+from fugu.dataflows.offline.evaluation.family import Wanted
+from fugu.dataflows.offline.evaluation.report import Report
 from fugu.dataflows.offline.evaluation.run import secret_of
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -47,9 +49,9 @@ def section_of(file: PipelineFile) -> RealTimeOperator:
     return operator
 
 
-def report_of(directory: Path, file: PipelineFile, rivals: str, runs: int = 1) -> RealTimeReport:
+def report_of(directory: Path, file: PipelineFile, rivals: str) -> Report[AggregateUtility]:
     sample = sample_of(directory, file, crowd(TICKS))
-    return RealTimeEvaluation.planned(file, sample, "5", rivals).report(runs, seed=0)
+    return RealTimeFamily.planned(file, sample, Wanted("5", rivals)).report(runs=1, seed=0)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,8 @@ def test_the_own_filter_comes_first_and_once(tmp_path: Path) -> None:
     names = [row.candidate.name for row in report.rows]
     assert names == ["weight 0.3", "baseline", "weight 0.1", "weight 0.6", "uniform"]
     assert [row.configured for row in report.rows] == [True, False, False, False, False]
-    assert [row.rival.label for row in report.simulated] == [
+    simulated = [row for row in report.beside if isinstance(row, SimulatedRow)]
+    assert [row.rival.label for row in simulated] == [
         "dft (true data, offline)",
         "normal (simulated)",
     ]

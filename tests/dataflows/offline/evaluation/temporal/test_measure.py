@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from fugu.dataflows.base.batches import DeadLetters
+from fugu.dataflows.offline.evaluation.family import Wanted
 from fugu.dataflows.offline.evaluation.temporal.displaced import Displaced
-from fugu.dataflows.offline.evaluation.temporal.evaluation import TemporalEvaluation
+from fugu.dataflows.offline.evaluation.temporal.family import TemporalFamily
 from fugu.dataflows.offline.evaluation.temporal.measure import TemporalMeasure
 from fugu.dataflows.offline.evaluation.temporal.numbers import Numbers, Reading
 from fugu.dataflows.offline.evaluation.temporal.utility import TemporalUtility
@@ -67,7 +68,7 @@ def test_measured_costs_are_the_expected_ones(ticks: object, tmp_path: Path) -> 
     """Within four standard errors of what is drawn for each of some 2,400 values."""
     file = pipeline_file(tmp_path, {}, {"ticks": ticks, "window": 5, "threshold": 3})
     sample = sample_of(tmp_path, file, numbered(users=20, steps=60))
-    plan = TemporalEvaluation.planned(file, sample, "1,3", None, Reading())
+    plan = TemporalFamily.planned(file, sample, Wanted("1,3"))
     report = plan.report(runs=2, seed=0)
     assert {row.candidate.name for row in report.rows} == {
         "threshold",

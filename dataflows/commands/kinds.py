@@ -1,0 +1,42 @@
+"""Show the kinds of operators: `fugu kinds`, and the table of the README."""
+
+from inspect import cleandoc
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from fugu.dataflows.kinds import KINDS
+
+HEADINGS = ("kind", "what it releases", "what is protected")
+
+
+def rows() -> list[tuple[str, str, str]]:
+    """Return kind, first line of its documentation, and what is protected."""
+    return [
+        (kind, cleandoc(section.__doc__ or "").split("\n")[0].rstrip("."), section.protected)
+        for kind, section in KINDS.items()
+    ]
+
+
+def markdown() -> str:
+    """Write the table as it stands in the README."""
+    lines = [HEADINGS, ("---",) * 3, *((f"`{kind}`", *rest) for kind, *rest in rows())]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines).replace("| --- ", "|---")
+
+
+def show_kinds(*, as_json: bool, as_markdown: bool) -> None:
+    """Print all kinds; as JSON with an example of each section."""
+    if as_markdown:
+        print(markdown(), end="")
+    elif as_json:
+        entries = [
+            dict(zip(HEADINGS, row, strict=True)) | {"example": KINDS[row[0]].example}
+            for row in rows()
+        ]
+        print(orjson.dumps(entries, option=orjson.OPT_INDENT_2).decode())
+    else:
+        table = Table(*HEADINGS)
+        for row in rows():
+            table.add_row(*row)
+        Console().print(table)

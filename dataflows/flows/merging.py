@@ -1,0 +1,117 @@
+"""Merge partial sums to releases: the second dataflow of an aggregate, which has one owner.
+
+internal log ──▶ read ──▶ merge ──▶ releases ──▶ sink
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+import bytewax.operators as op
+from bytewax.dataflow import Stream
+from bytewax.operators import KeyedStream, StatefulBatchLogic
+
+from fugu.dataflows.base.batches import Batch, Outgoing
+from fugu.dataflows.base.errors import without_values
+from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.flows.plan import Output, Plan
+from fugu.dataflows.kafka.source import part_name
+from fugu.dataflows.records.contributions import Figures
+from fugu.dataflows.stages.log_entries import Entry, read_entry
+from fugu.dataflows.stages.merging import Merging
+from fugu.dataflows.stages.open_ticks import OpenTicks
+from fugu.dataflows.state.row_log import BlockLog
+from fugu.operators.mechanism import Kind, Releases
+
+TickReleases = Sequence[tuple[int, Releases]]
+"""Ticks, and what is released for each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergingPlan(Plan):
+    """Hold the plan of the merge; its source is the internal log."""
+
+    merge: Merging
+    ticks: Ticks
+    figures: Figures
+
+    suffix: ClassVar[str] = ".merging"
+    steps: ClassVar[list[str]] = ["log", "read", "merge", "releases", "sink"]
+
+    def items(self, batches: Stream[Batch]) -> KeyedStream[TickReleases]:
+        """Read entries of the log, and release ticks that every partition has closed."""
+        topic = self.fingerprint.source_topic
+        step = partial(MergeStep, self.merge, topic, self.directory.rows)
+        return op.stateful_batch("merge", op.map("read", batches, self._read), step)
+
+    def outputs(self) -> list[Output]:
+        """Return the sink."""
+        topic, begin = self.fingerprint.sink_topic, self.fingerprint.sink_begin
+        return [Output("releases", "sink", self._releases, topic, begin)]
+
+    def _read(self, batch: Batch) -> tuple[str, list[Entry]]:
+        place = f"topic {self.fingerprint.source_topic}, partition 0, offset"
+        return part_name(0), [
+            read_entry(value, f"{place} {offset}")
+            for offset, value in zip(batch.offsets, batch.values, strict=True)
+        ]
+
+    def _releases(self, ticks: TickReleases) -> Outgoing:
+        with self.without_values("releases", 0, []):
+            return self._outgoing(ticks)
+
+    def _outgoing(self, ticks: TickReleases) -> Outgoing:
+        keys, values, timestamps, positions = [], [], [], []
+        for tick, releases in ticks:
+            notes = {name: note[0].tolist() for name, note in releases.annotations.items()}
+            start, end = self.ticks.end(tick - 1), self.ticks.end(tick)
+            nothing = releases.kinds is not None and releases.kinds[0] == Kind.SUPPRESSED
+            written = self.figures.write(start, None if nothing else releases.values[0], notes)
+            keys += self.figures.keys
+            values += written
+            timestamps += [end] * len(written)
+            positions += [tick] * len(written)
+        return Outgoing(
+            partition=0,
+            keys=list(keys) if self.publisher.key_policy != "none" else [None] * len(keys),
+            values=values,
+            headers=self.publisher.tick_headers(self.publisher.source, keys, positions),
+            timestamps=timestamps,
+            positions=positions,
+        )
+
+
+class MergeStep(StatefulBatchLogic[list[Entry], TickReleases, bytes]):
+    """Run the merge.
+
+    Its state goes into bytewax's snapshot as it is, for it has no row per user; but for sums of
+    ticks that are not complete, which it points at.
+    """
+
+    def __init__(self, merge: Merging, topic: str, directory: Path, content: bytes | None) -> None:
+        self._merge = merge
+        self._topic = topic
+        self._sums = BlockLog(directory, 0, OpenTicks(), of="sums")
+        self._state = merge.start() if content is None else merge.restored(content, self._loaded)
+        self._sums.table = self._state.open
+
+    def on_batch(self, values: list[list[Entry]]) -> tuple[list[TickReleases], bool]:
+        """Take entries in, in the order of the log."""
+        with without_values("merge", self._topic, 0, []):
+            released = [
+                complete
+                for entries in values
+                for one in entries
+                for complete in self._merge(self._state, one)
+            ]
+        return [released], StatefulBatchLogic.RETAIN
+
+    def snapshot(self) -> bytes:
+        """Return all that a step may change, and where the sums are."""
+        return self._state.encoded(self._sums.append().decode())
+
+    def _loaded(self, sums: str) -> OpenTicks:
+        self._sums.load(sums.encode())
+        return self._sums.table

@@ -1,0 +1,140 @@
+"""Describe a dataflow before it runs: everything that it is made of, resolved and checked."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import bytewax.operators as op
+from bytewax.dataflow import Dataflow, Stream
+from bytewax.operators import KeyedStream
+
+from fugu.dataflows.base.batches import Batch, Outgoing
+from fugu.dataflows.base.errors import without_values
+from fugu.dataflows.base.metrics import Metrics
+from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.kafka.sink import KafkaSink, ReleaseIds, Shared
+from fugu.dataflows.kafka.source import KafkaSource, StopFlag
+from fugu.dataflows.publishing.envelope import Publisher
+from fugu.dataflows.state.directory import StateDirectory
+from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.operators.temporal.temporal_perturbation import End
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Hold the dataflow of one shard, where its source stands, and where it writes to."""
+
+    dataflow: Dataflow
+    source: KafkaSource
+    sinks: tuple[KafkaSink, ...]
+
+    @property
+    def stopped_at(self) -> dict[int, int] | None:
+        """Return the source offsets to be read next.
+
+        None while releases of before are still awaited: the shard stopped, but as after a crash, a
+        replay has to go on.
+        """
+        caught_up = all(sink.has_caught_up(self.source.waiting) for sink in self.sinks)
+        return self.source.positions if caught_up else None
+
+
+@dataclass(frozen=True)
+class Output:
+    """Say how one topic is written: the records of an item, and what names them.
+
+    `step` makes records, `sink_step` writes them; `begin` is as a fingerprint holds it. The last
+    two are those of `KafkaSink`.
+    """
+
+    step: str
+    sink_step: str
+    records: Callable[[Any], Outgoing]
+    topic: str
+    begin: dict[str, int]
+    release_ids: ReleaseIds | None = None
+    shared: Shared | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(ABC):
+    """Hold what dataflows of every shape have in common; a subclass adds what its shape needs.
+
+    Step names never change, because bytewax identifies state by them.
+    """
+
+    name: str
+    publisher: Publisher
+    client: Client
+    directory: StateDirectory
+    fingerprint: Fingerprint
+    max_batch: int
+    stop: StopFlag
+    finishing: End | None = None
+    metrics: Metrics = field(default_factory=Metrics)
+
+    steps: ClassVar[list[str]]
+    """Names of all steps that are always there, as fingerprints hold them."""
+    suffix: ClassVar[str] = ""
+    """Tells the dataflow from others of the same pipeline."""
+    reads_source: ClassVar[bool] = False
+    """Whether its source is that of the pipeline."""
+    shares_sink: ClassVar[bool] = False
+    """Whether every partition finds its own records among those of others."""
+
+    @abstractmethod
+    def items(self, batches: Stream[Batch]) -> KeyedStream[Any]:
+        """Add the steps between the source and the outputs."""
+
+    @abstractmethod
+    def outputs(self) -> list[Output]:
+        """Return the topics that are written."""
+
+    def build(self) -> Shard:
+        """Return the dataflow, from the source over `items` to all `outputs`."""
+        begin, topic = offsets_of(self.fingerprint.source_begin), self.fingerprint.source_topic
+        writer = self.client.writer(self.name)
+        flow = Dataflow(f"{self.name}{self.suffix}".replace(".", "_"))
+        reader = self.client.reader(topic)
+        source = KafkaSource(topic, begin, reader, self.max_batch, self.stop, self.metrics)
+        items, sinks = self.items(op.input(self.steps[0], flow, source)), []
+        for output in self.outputs():
+            sink = KafkaSink(
+                self.client,
+                writer,
+                output.topic,
+                offsets_of(output.begin),
+                output.release_ids,
+                self.metrics,
+                output.shared,
+            )
+            op.output(output.sink_step, op.map_value(output.step, items, output.records), sink)
+            sinks.append(sink)
+        return Shard(flow, source, tuple(sinks))
+
+    def dead_letters(
+        self, records: Callable[[Any], Outgoing], shared: Shared | None = None
+    ) -> Output:
+        """Return the output of refused records."""
+        return Output(
+            "dead_letters",
+            "dead_letter_sink",
+            records,
+            self.fingerprint.dead_letters_topic,
+            self.fingerprint.dead_letters_begin,
+            self.publisher.dead_letter_ids,
+            shared,
+        )
+
+    def without_values(
+        self, step: str, partition: int, offsets: Sequence[int]
+    ) -> AbstractContextManager[None]:
+        """Name the place of an unexpected exception, not the values it met."""
+        return without_values(step, self.fingerprint.source_topic, partition, offsets)
+
+
+def offsets_of(offsets: dict[str, int]) -> dict[int, int]:
+    """Return offsets by partition, from how a fingerprint holds them."""
+    return {int(partition): offset for partition, offset in offsets.items()}

@@ -1,0 +1,113 @@
+"""Take changes of policies from their topic to the internal log of an aggregate.
+
+    policies ──▶ read ──▶ changes ──▶ internal log                 (the owner of the merge)
+                      └─▶ dead letters
+
+Only there do they come before one tick and after another. A change that cannot be read is a dead
+letter and a line in the log of the process: policies are public, so it may say what is wrong.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import bytewax.operators as op
+from bytewax.dataflow import Stream
+from bytewax.operators import KeyedStream
+
+from fugu.dataflows.base.batches import Batch, DeadLetters, Outgoing, Reason
+from fugu.dataflows.base.metrics import DEAD_LETTERS
+from fugu.dataflows.flows.plan import Output, Plan
+from fugu.dataflows.kafka.sink import Shared
+from fugu.dataflows.kafka.source import part_name
+from fugu.dataflows.policies.change import UnusableChange
+from fugu.dataflows.stages.log_entries import POLICIES_KEY, PolicyChange
+
+log = logging.getLogger(__name__)
+
+ReadChange = Callable[[bytes | None, bytes | None], bytes]
+"""Turns key and value of a record into a change that the mechanism understands; raises
+`UnusableChange`."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Hold what a batch of the policy topic says."""
+
+    partition: int
+    offsets: list[int] = field(default_factory=list)
+    timestamps: list[int] = field(default_factory=list)
+    changes: list[PolicyChange] = field(default_factory=list)
+    dead: DeadLetters = field(default_factory=DeadLetters)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoliciesPlan(Plan):
+    """Hold the plan; its sink is the internal log."""
+
+    read_change: ReadChange
+
+    shares_sink: ClassVar[bool] = True
+
+    suffix: ClassVar[str] = ".policies"
+    steps: ClassVar[list[str]] = [
+        "policies",
+        "read",
+        "changes",
+        "dead_letters",
+        "log",
+        "dead_letter_sink",
+    ]
+
+    def items(self, batches: Stream[Batch]) -> KeyedStream[Changes]:
+        """Read changes."""
+        return op.map("read", batches, self._read)
+
+    def outputs(self) -> list[Output]:
+        """Return the internal log, and dead letters."""
+        own = Shared(1, lambda part, key: key == POLICIES_KEY)
+        topic, begin = self.fingerprint.sink_topic, self.fingerprint.sink_begin
+        ids = self.publisher.release_ids
+        changes = Output("changes", "log", self._changes, topic, begin, ids, own)
+        return [changes, self.dead_letters(self._refused, own)]
+
+    def _changes(self, changes: Changes) -> Outgoing:
+        return Outgoing(
+            partition=changes.partition,
+            keys=[POLICIES_KEY] * len(changes.changes),
+            values=[one.encoded() for one in changes.changes],
+            headers=self.publisher.record_headers(changes.partition, changes.offsets),
+            timestamps=changes.timestamps,
+            positions=changes.offsets,
+        )
+
+    def _refused(self, changes: Changes) -> Outgoing:
+        outgoing = self.publisher.dead_letters(changes.partition, changes.dead)
+        return replace(outgoing, keys=[POLICIES_KEY] * len(outgoing.values))
+
+    def _read(self, batch: Batch) -> tuple[str, Changes]:
+        with self.without_values("read", batch.partition, batch.offsets):
+            return part_name(batch.partition), self._changes_of(batch)
+
+    def _changes_of(self, batch: Batch) -> Changes:
+        changes, topic = Changes(batch.partition), self.fingerprint.source_topic
+        for offset, time, key, value, _ in batch.records():
+            try:
+                change = PolicyChange(self.read_change(key, value))
+            except UnusableChange as error:
+                changes.dead.add(offset, time, Reason.BAD_POLICY, error.place)
+                self.metrics.add(DEAD_LETTERS, 1, topic, batch.partition, Reason.BAD_POLICY)
+                log.warning(
+                    "topic %s, partition %d, offset %d: %s; nothing was changed",
+                    topic,
+                    batch.partition,
+                    offset,
+                    error,
+                    extra={"topic": topic, "partition": batch.partition, "offset": offset},
+                )
+                continue
+            changes.offsets.append(offset)
+            changes.timestamps.append(time)
+            changes.changes.append(change)
+        return changes

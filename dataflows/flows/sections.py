@@ -1,0 +1,66 @@
+"""Ask the operator section of a pipeline file what its dataflows need to know."""
+
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.kinds import AggregateOperator, PolicyOperator
+from fugu.dataflows.pipeline.config import Pipeline
+from fugu.dataflows.pipeline.mechanisms import deduplication_of, ticks_of
+from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.displaced import PayloadsPerTick
+from fugu.dataflows.stages.per_record import PerRecord
+from fugu.dataflows.stages.series import SeriesPerTick
+from fugu.dataflows.stages.stage import StreamStage
+from fugu.operators.mechanism import Mechanism
+from fugu.operators.randomness import DrawScope
+from fugu.operators.realtime.local_release import LocalRealTimeRelease
+from fugu.operators.temporal.temporal_perturbation import End, TemporalPerturbation
+
+
+def aggregate_of(pipeline: Pipeline) -> AggregateOperator | None:
+    """Return the section of an aggregate, whose partial sums are merged; None for streams."""
+    return pipeline.operator if isinstance(pipeline.operator, AggregateOperator) else None
+
+
+def changing_policies_of(pipeline: Pipeline) -> PolicyOperator | None:
+    """Return the section of policies that change while the pipeline runs."""
+    operator = pipeline.operator
+    return operator if pipeline.source.policies and isinstance(operator, PolicyOperator) else None
+
+
+def publishes_the_truth(pipeline: Pipeline) -> bool:
+    """Return whether true figures are published where no policy is relevant."""
+    operator = pipeline.operator
+    return isinstance(operator, PolicyOperator) and operator.irrelevant == "exact"
+
+
+def end_of(pipeline: Pipeline) -> End:
+    """Return what becomes of values that streams hold back when the pipeline is finished."""
+    operator = pipeline.operator
+    if operator.finishing is None:
+        raise ConfigurationError(
+            f"--finish: {operator.kind} holds nothing back that could be published; leave it out"
+        )
+    return operator.finishing
+
+
+def reports_spending(pipeline: Pipeline) -> bool:
+    """Return whether streams appear in the ledger: they need a total to spend, and a public key."""
+    budget = pipeline.budget
+    return budget is not None and budget.window is None and pipeline.sink.key != "none"
+
+
+def layout_of(pipeline: Pipeline) -> int:
+    """Return how often what is kept beside a mechanism's own columns has changed, and once more."""
+    return 1 if ticks_of(pipeline) is None else 2
+
+
+def stage_of(
+    pipeline: Pipeline, mechanism: Mechanism, scope: DrawScope, source: str, admission: Admission
+) -> StreamStage:
+    """Return the stage of single streams, over the topic identified by `source`."""
+    ticks = ticks_of(pipeline)
+    if ticks is None:
+        return PerRecord(mechanism, scope, source, admission, deduplication_of(pipeline))
+    if isinstance(mechanism, LocalRealTimeRelease):
+        return SeriesPerTick(mechanism, scope, source, admission, ticks)
+    assert isinstance(mechanism, TemporalPerturbation)
+    return PayloadsPerTick(mechanism, scope, source, admission, ticks)

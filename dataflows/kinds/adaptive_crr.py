@@ -1,0 +1,52 @@
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fugu.dataflows.base.section import Epsilon
+from fugu.dataflows.kinds.families.models import ModelOperator
+from fugu.dataflows.kinds.families.section import Files
+from fugu.dataflows.kinds.families.symbols import SymbolOperator
+from fugu.operators.mechanism import Mechanism
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+
+
+class AdaptiveCrrOperator(ModelOperator, SymbolOperator):
+    """Release a symbol as `crr` where the last one has become wrong, and repeat it elsewhere."""
+
+    order = 103
+    example = ModelOperator.example + "decision_epsilon: 0.5\n"
+
+    kind: Literal["adaptive_crr"]
+    decision_epsilon: Annotated[Epsilon, Field(le=50)]
+    distance: Literal["symbol", "steps"] = "symbol"
+
+    @property
+    def nats_per_release(self) -> float:
+        return self.decision_epsilon + self.epsilon
+
+    def mechanism(self, files: Files) -> Mechanism:
+        decision, fresh = float(self.decision_epsilon), float(self.epsilon)
+        return AdaptiveRelease(self.chain(files), decision, fresh, self.distance)
+
+    def parameters(self) -> dict[str, object]:
+        good_enough = {
+            "symbol": "if it is still the true symbol",
+            "steps": "if it is no further from the true symbol than a fresh one is expected to be",
+        }[self.distance]
+        return {
+            **super().parameters(),
+            "epsilon": f"{self.epsilon:g} nats per fresh release",
+            "decision": f"{self.decision_epsilon:g} nats per record, fresh or repeated",
+            "the last release is repeated": f"{good_enough}, up to noise",
+            "model": self.model,
+        }
+
+    def how_to_read(self) -> list[str]:
+        return [
+            'a release marked "repeated" says that the last one is, up to noise, still good enough:'
+            " that is information, and it is counted in the promise. Do not leave it out.",
+            "confidence is the probability that the published symbol is the true one, given "
+            "everything published; 1 minus its mean is the expected share of wrong symbols.",
+            "published shares are biased towards likely symbols and towards what was there before; "
+            "average the posteriors instead (AdaptiveRelease.observe, over all records in order).",
+        ]

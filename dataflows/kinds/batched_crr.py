@@ -1,0 +1,89 @@
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fugu.dataflows.base.section import Epsilon
+from fugu.dataflows.kinds.families.distances import Placed, distance_between, in_words
+from fugu.dataflows.kinds.families.models import ModelOperator
+from fugu.dataflows.kinds.families.section import Files
+from fugu.dataflows.records.codec import Values
+from fugu.dataflows.records.symbols import SymbolBatches
+from fugu.operators.mechanism import Mechanism
+from fugu.operators.sip.batches.batched_release import LARGEST_WINDOW, BatchedRelease
+from fugu.operators.sip.kernels import Search
+from fugu.operators.sip.markov_model import MarkovModel
+from fugu.operators.temporal.temporal_perturbation import End
+
+
+class BatchedCrrOperator(ModelOperator):
+    """Hold `window` symbols back, and release them together as one list."""
+
+    order = 102
+    example = """\
+alphabet: [rest, light, moderate, vigorous]
+window: 2
+epsilon_per_batch: 2.0
+model: heart-zones.model.json
+kernel: heuristic
+"""
+    protected = "a user's sequence of symbols, with the model and without one, per list"
+
+    kind: Literal["batched_crr"]
+    window: Annotated[int, Field(ge=1, le=LARGEST_WINDOW)]
+    epsilon_per_batch: Annotated[Epsilon, Field(le=50)]
+    distance: Placed = "hamming"
+    kernel: Search = "linear_program"
+
+    def mechanism(self, files: Files) -> Mechanism:
+        model = self.chain(files)
+        if not isinstance(model, MarkovModel):
+            raise ValueError(
+                "model: batched_crr takes first-order models with full rows only; write the "
+                "rows in full, or kind: crr"
+            )
+        distance = distance_between(self.alphabet, self.distance, files)
+        return BatchedRelease(
+            model, self.window, float(self.epsilon_per_batch), distance, self.kernel
+        )
+
+    def values(self, fields: Sequence[str]) -> Values:
+        return SymbolBatches(fields[0], self.alphabet, other=self.other)
+
+    @property
+    def nats_per_release(self) -> float:
+        return self.epsilon_per_batch
+
+    @property
+    def records_per_release(self) -> int:
+        return self.window
+
+    @property
+    def finishing(self) -> End:
+        return "drain"
+
+    def parameters(self) -> dict[str, object]:
+        each = self.epsilon_per_batch / self.window
+        return {
+            "epsilon": f"{self.epsilon_per_batch:g} nats per batch, {each:g} nats per record",
+            "window": f"{self.window} records are held back and released together",
+            **super().parameters(),
+            "model": self.model,
+            "distance": in_words(self.distance),
+            "kernel": self.kernel,
+        }
+
+    def how_to_read(self) -> list[str]:
+        return [
+            f"a release is a list: the symbols of {self.window} records of one key, oldest first. "
+            "It has the key and the time of the last of them; records before it have no output.",
+            "records of a stream that ends within a batch are held back until fugu run --finish, "
+            "which releases them as a shorter list with its share of epsilon, at the latest time "
+            "of the partition.",
+            "confidence is the expected share of true symbols in the list, given all releases of "
+            "the stream; 1 minus its mean is the expected share of wrong ones.",
+            "a repeated list is the last one again and says nothing new, and while a budget is "
+            "exhausted there is one for every record.",
+            "released shares are biased towards likely symbols; average the posteriors instead "
+            "(BatchedRelease.observe over the releases of each key, in order).",
+        ]

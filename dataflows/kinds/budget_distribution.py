@@ -1,0 +1,12 @@
+from typing import Literal
+
+from fugu.dataflows.kinds.families.w_event import WEventOperator
+from fugu.operators.wevent.budget_distribution import BudgetDistribution
+
+
+class BudgetDistributionOperator(WEventOperator):
+    """Release figures where a noisy dissimilarity test says so, with shares that halve."""
+
+    order = 402
+    strategy_class = BudgetDistribution
+    kind: Literal["budget_distribution"]

@@ -1,0 +1,1 @@
+"""Hold what kinds of operators share with their families."""

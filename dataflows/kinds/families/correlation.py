@@ -1,0 +1,113 @@
+"""Declare how ticks of one user depend on each other, and when that is flagged."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    model_validator,
+)
+
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.section import Section
+from fugu.dataflows.files.matrix_file import read_matrix
+from fugu.operators.leakage.correlation import TemporalCorrelation
+from fugu.operators.wevent.flags import Flags, Markov, Released, Schedule
+
+Share = Annotated[float, Field(gt=0, le=1, strict=False)]
+
+
+def _matrix(given: object, about: ValidationInfo) -> object:
+    if not isinstance(given, str):
+        return given
+    path = (about.context or Path()) / Path(given).expanduser()
+    try:
+        return read_matrix(path).tolist()
+    except ConfigurationError as error:
+        raise ValueError(str(error)) from None
+
+
+Rows = Annotated[list[list[float]], BeforeValidator(_matrix)]
+"""A transition matrix, or the name of a file that holds one."""
+
+
+class Correlation(Section):
+    """Declare how ticks of one user depend on each other, and the most that a reader who knows it
+    may learn about one tick, in nats; without `backward` the chain is read backwards in its long
+    run."""
+
+    transition: Rows
+    backward: Rows | None = None
+    at_most: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _ = self.known
+        return self
+
+    @cached_property
+    def known(self) -> TemporalCorrelation:
+        """Return the same for leakages; the work grows with the third power of the values."""
+        return TemporalCorrelation.of(self.transition, self.backward)
+
+
+class MarkovFlags(Section):
+    """Flag always, if rows of a public transition matrix are as far apart as `threshold`."""
+
+    matrix: Rows
+    threshold: Share = 0.5
+
+
+class ReleasedFlags(Section):
+    """Flag where the last two publications are as correlated as this."""
+
+    released: Share
+
+
+def _flags(given: object) -> object:
+    if not isinstance(given, bool | list | dict):
+        raise ValueError(
+            "write true or false, a list of them, {matrix: FILE, threshold: 0.5} or {released: 0.5}"
+        )
+    return given
+
+
+def _form_of_flags(given: object) -> str:
+    match given:
+        case MarkovFlags() | {"matrix": _}:
+            return "by a matrix"
+        case ReleasedFlags() | {"released": _}:
+            return "by releases"
+        case dict():
+            return "by a matrix" if "threshold" in given else "by releases"
+        case list():
+            return "a list"
+    return "a word"
+
+
+FlagsSection = Annotated[
+    Annotated[bool, Tag("a word")]
+    | Annotated[list[bool], Tag("a list")]
+    | Annotated[MarkovFlags, Tag("by a matrix")]
+    | Annotated[ReleasedFlags, Tag("by releases")],
+    Discriminator(_form_of_flags),
+    BeforeValidator(_flags),
+]
+
+
+def flags_of(section: bool | list[bool] | MarkovFlags | ReleasedFlags) -> Flags:
+    """Return the same for a strategy."""
+    match section:
+        case bool(always):
+            return Schedule((always,))
+        case list(pattern):
+            return Schedule(tuple(pattern))
+        case MarkovFlags(matrix=matrix, threshold=threshold):
+            return Markov(tuple(tuple(row) for row in matrix), threshold)
+        case ReleasedFlags(released=threshold):
+            return Released(threshold)

@@ -1,0 +1,34 @@
+"""Share what operators relative to a declared Markov model have in common."""
+
+from fugu.dataflows.files.model_file import read_model, read_model_file
+from fugu.dataflows.kinds.families.section import Files
+from fugu.dataflows.kinds.families.symbols import AlphabetOperator
+from fugu.operators.mechanism import Mechanism
+from fugu.operators.sip.chain import Chain
+
+
+class ModelOperator(AlphabetOperator):
+    """Release symbols relative to a declared Markov model."""
+
+    protected = "a user's sequence of symbols, with the model and without one, per release"
+    example = AlphabetOperator.example + "model: heart-zones.model.json\n"
+
+    model: str
+
+    def chain(self, files: Files) -> Chain:
+        """Read the model, which must be about the alphabet of the section."""
+        return read_model(files.resolve(self.model), self.alphabet)
+
+    def remarks(self, files: Files, mechanism: Mechanism) -> list[str]:
+        distance = getattr(self, "distance", None)
+        if distance not in ("ordered", "steps") or isinstance(self.alphabet[0], int):
+            return []
+        if not read_model_file(files.resolve(self.model)).has_sorted_alphabet:
+            return []
+        ranks = " < ".join(map(str, self.alphabet[:4])) + " < …" * (len(self.alphabet) > 4)
+        return [
+            f"operator.distance: {distance} ranks the symbols as operator.alphabet lists them, "
+            f"{ranks}, and fugu model learn sorted that list by letters. If they have another "
+            "order, learn the model again with --alphabet, or with --pipeline and the list in the "
+            "file"
+        ]

@@ -1,0 +1,145 @@
+"""Say what every kind of operator answers, whoever asks."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar, Literal, Protocol
+
+from pydantic import model_validator
+
+from fugu.dataflows.base.section import Section
+from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.kinds.families.leakage import TemporalLeakage
+from fugu.dataflows.records.codec import Values
+from fugu.dataflows.stages.stage_kind import StageKind
+from fugu.operators.mechanism import Array, Mechanism
+from fugu.operators.temporal.temporal_perturbation import End
+
+Evaluation = Literal["records", "displaced", "windows", "policies", "real_time"]
+"""Name what `fugu evaluate` does with a kind."""
+
+
+class Files(Protocol):
+    """Find files that a pipeline file mentions."""
+
+    def resolve(self, relative: str) -> Path:
+        """Return the path of a file that is named relative to the pipeline file."""
+        ...
+
+
+class OperatorSection(Section, ABC):
+    """Build everything that one kind of operator needs, and answer what others ask about it.
+
+    A kind is a class of its own, with `kind: Literal[...]`, in a file of `fugu.dataflows.kinds`.
+    Where nothing else is said, a kind releases something for each record and charges for it.
+    """
+
+    order: ClassVar[int] = 1_000
+    """The place in tables and among rivals; those of one place are sorted by name."""
+    example: ClassVar[str]
+    """A short section in YAML, without its kind."""
+    protected: ClassVar[str]
+    """What is protected, and per what."""
+
+    reads: ClassVar[frozenset[str]]
+    """Keys of the section that say how records are read."""
+    stage: ClassVar[StageKind] = StageKind.PER_RECORD
+    evaluation: ClassVar[Evaluation | None] = "records"
+    claims_about: ClassVar[str | None] = None
+    """What the claim is about, where it is not about values of single streams."""
+    several_fields: ClassVar[bool] = False
+    under_policies: ClassVar[bool] = False
+    no_budget: ClassVar[str | None] = None
+    """Why there is no budget beside the section, where there may be none."""
+    source_budget: ClassVar[bool] = True
+    """Whether `source.budget` may be declared."""
+    no_dedupe: ClassVar[str | None] = None
+    """Why copies of records do no harm in ticks of event time."""
+    spent_in: ClassVar[str] = "nats"
+    instead: ClassVar[Mapping[str, str]] = {}
+    """What to answer to keys that only other kinds of the family have."""
+
+    kind: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_keys_of_other_kinds(cls, given: object) -> object:
+        if isinstance(given, dict):
+            for name in cls.instead.keys() & given.keys() - cls.model_fields.keys():
+                raise ValueError(cls.instead[name].format(name=name, kind=given.get("kind")))
+        return given
+
+    @abstractmethod
+    def mechanism(self, files: Files) -> Mechanism:
+        """Return the mechanism; `ValueError` names the parameter that does not go."""
+
+    @abstractmethod
+    def values(self, fields: Sequence[str]) -> Values:
+        """Return how values are read from these fields of a record, and written."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, object]:
+        """Return what people want to see of the section."""
+
+    @abstractmethod
+    def how_to_read(self) -> list[str]:
+        """Return what an analyst must know of the output."""
+
+    def in_ticks(self) -> Ticks | None:
+        """Return the ticks of event time; None where every record counts by itself."""
+        return None
+
+    @property
+    def nats_per_release(self) -> float:
+        """Return what a release costs, for kinds whose budget counts releases."""
+        return float(getattr(self, "epsilon", 0.0))
+
+    @property
+    def records_per_release(self) -> int:
+        """Return how many records a release is about."""
+        return 1
+
+    @property
+    def finishing(self) -> End | None:
+        """Return what `fugu run --finish` does with what is held back; None where nothing is."""
+        return None
+
+    def check_fields(self, fields: Sequence[str], time: str | None, event: str | None) -> None:
+        """Raise `ValueError` if a field is released that says where a record comes from."""
+        return
+
+    def refuse_large_sums(self, people: int) -> None:
+        """Raise `ValueError` if so many people may add up to more than is counted."""
+        return
+
+    def covers(self, key: bytes) -> bool:
+        """Return whether the records of this key may count."""
+        return True
+
+    def not_covered(self, *, copies: bool, budget: bool, partials: str) -> list[str]:
+        """Return what the pipeline around the mechanism leaves open.
+
+        `copies` of records may have been sent, there is a `budget` or not, and exact sums of
+        aggregates go into the topic `partials`.
+        """
+        copied = (
+            "records that a producer sent twice (source.dedupe is not set): each copy is a release "
+            "of its own, and is charged"
+        )
+        unlimited = (
+            "a total over a stream's life (budget is not set): every release adds to what is "
+            "spent, without a limit"
+        )
+        return [*([copied] if copies else []), *([] if budget else [unlimited])]
+
+    def remarks(self, files: Files, mechanism: Mechanism) -> list[str]:
+        """Return what runs, but hardly does what was meant."""
+        return []
+
+    def temporal_leakage(self, mechanism: Mechanism) -> TemporalLeakage | None:
+        """Return what readers learn who know a declared correlation; None where none is."""
+        return None
+
+    def audit_inputs(self) -> Array | None:
+        """Return values to attack with, first and last unlike each other; None: all symbols."""
+        return None

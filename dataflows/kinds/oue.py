@@ -1,0 +1,24 @@
+from typing import Literal
+
+from fugu.dataflows.kinds.families.responses import ResponseOperator
+from fugu.dataflows.kinds.families.section import Files
+from fugu.operators.mechanism import Mechanism
+from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
+
+
+class OueOperator(ResponseOperator):
+    """Release a set of symbols, for counting over large alphabets (optimized unary encoding)."""
+
+    order = 106
+
+    kind: Literal["oue"]
+    output: Literal["bits", "symbol"] | None = None
+
+    @property
+    def releases_sets(self) -> bool:
+        return self.output != "symbol"
+
+    def mechanism(self, files: Files) -> Mechanism:
+        return OptimizedUnaryEncoding(
+            len(self.alphabet), float(self.epsilon), self.output or "bits"
+        )

@@ -1,0 +1,12 @@
+from typing import Literal
+
+from fugu.dataflows.kinds.families.policies import PolicyOperator
+from fugu.operators.swellfish.tinar_strategies import TINARSample
+
+
+class TinarSampleOperator(PolicyOperator):
+    """Release figures once in each relevance interval, with noise for a whole contribution."""
+
+    order = 504
+    strategy_class = TINARSample
+    kind: Literal["tinar_sample"]

@@ -1,0 +1,12 @@
+from typing import Literal
+
+from fugu.dataflows.kinds.families.policies import PolicyOperator
+from fugu.operators.swellfish.tinar_strategies import TINARUniform
+
+
+class TinarUniformOperator(PolicyOperator):
+    """Release figures at every tick of relevance intervals, with noise for a whole contribution."""
+
+    order = 503
+    strategy_class = TINARUniform
+    kind: Literal["tinar_uniform"]

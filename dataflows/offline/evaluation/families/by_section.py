@@ -1,0 +1,45 @@
+"""Choose the family of an operator: the only place of the evaluation that asks a section."""
+
+from typing import Any
+
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.kinds import Operator
+from fugu.dataflows.offline.evaluation.aggregates.policies import PolicyFamily
+from fugu.dataflows.offline.evaluation.aggregates.real_time import RealTimeFamily
+from fugu.dataflows.offline.evaluation.aggregates.windows import WindowFamily
+from fugu.dataflows.offline.evaluation.family import Family, Wanted
+from fugu.dataflows.offline.evaluation.records.family import RecordFamily
+from fugu.dataflows.offline.evaluation.temporal.family import TemporalFamily
+
+_FAMILIES: dict[str, type[Family[Any, Any]]] = {
+    "records": RecordFamily,
+    "displaced": TemporalFamily,
+    "windows": WindowFamily,
+    "policies": PolicyFamily,
+    "real_time": RealTimeFamily,
+}
+_OPTIONS = {
+    "average": ("--average", "does not displace values"),
+    "count_above": ("--count-above", "does not displace values"),
+    "value_range": ("--range", "does not displace values"),
+    "windows": ("--windows", "has no window to vary"),
+}
+"""Options that not every family takes, and why."""
+
+
+def family_of(operator: Operator, wanted: Wanted) -> type[Family[Any, Any]]:
+    """Choose the family; raise `FuguError` for an option that it does not take."""
+    family = _family_of(operator)
+    for name, (option, why) in _OPTIONS.items():
+        if name not in family.takes and getattr(wanted, name) is not None:
+            raise FuguError(f"{option}: {operator.kind} {why}; delete it")
+    return family
+
+
+def _family_of(operator: Operator) -> type[Family[Any, Any]]:
+    if operator.evaluation is None:
+        raise FuguError(
+            f"fugu evaluate does not measure {operator.kind}; fugu explain says how much noise "
+            "a value has, and every release states its own standard_error"
+        )
+    return _FAMILIES[operator.evaluation]

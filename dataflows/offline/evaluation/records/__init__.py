@@ -1,0 +1,1 @@
+"""Evaluate operators that release symbols or numbers, record by record."""

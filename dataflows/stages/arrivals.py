@@ -1,0 +1,91 @@
+"""Take records in by tick of event time: what stages of streams and of aggregates have in common.
+
+Records only say what a row holds in a tick. What a record does depends on the records before it in
+its partition, never on how they were cut into batches.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from fugu.dataflows.base.batches import DeadLetters, Decoded, Reason
+from fugu.dataflows.base.ticks import Passed, Ticks
+from fugu.dataflows.stages.passage import Passage, Records, Stretch
+from fugu.dataflows.stages.stage import Made, Stage
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.mechanism import Array, Integers
+
+Closed = TypeVar("Closed")
+"""What comes of a tick that is closed."""
+
+
+class Arrivals(Stage[Made], Generic[Closed, Made]):
+    """Note what records say, and close ticks between them.
+
+    A row has a cell for each tick that may be open, and one more for a tick that stream time has
+    not come to.
+    """
+
+    ticks: Ticks
+
+    def __call__(self, decoded: Decoded, table: RowTable) -> Made:
+        """Take one batch in, in order."""
+        closed: list[Closed] = []
+        records = Records.of(decoded, self.ticks.time.heartbeats)
+        dead = records.without_heartbeats(decoded.dead)
+        for stretch in Passage(self.ticks, table.clock, records).stretches():
+            closed += self._close(decoded.partition, table, stretch.passed)
+            self._take_in(decoded, records, stretch, table, dead)
+        return self._made(decoded.partition, closed, dead)
+
+    def _take_in(
+        self,
+        decoded: Decoded,
+        records: Records,
+        stretch: Stretch,
+        table: RowTable,
+        dead: DeadLetters,
+    ) -> None:
+        """Give those rows whose records are in time, and note what these say."""
+        present = records.in_time(self.ticks, table.clock, stretch, dead)
+        if not len(present):
+            return
+        keys, ticks = records.keys_of(present), records.times[present] // self.ticks.width
+        refused = self._refusals(table, decoded.partition, keys, ticks)
+        present = records.without(present, refused, dead)
+        rows = table.rows_of(records.keys_of(present) if refused else keys)
+        ticks = records.times[present] // self.ticks.width
+        cells = self._cells(table, rows, ticks)
+        homeless = dict.fromkeys(np.flatnonzero(cells < 0).tolist(), Reason.TOO_FAR_AHEAD)
+        records.without(present, homeless, dead)
+        said = np.flatnonzero((records.values[present] >= 0) & (cells >= 0))
+        values = decoded.values[records.values[present[said]]]
+        noted = self._note(table, rows[said], cells[said], ticks[said], values)
+        records.without(present[said], noted, dead)
+
+    @abstractmethod
+    def _refusals(
+        self, table: RowTable, partition: int, keys: list[bytes], ticks: Integers
+    ) -> Mapping[int, Reason]:
+        """Return which records get no row, and why."""
+
+    @abstractmethod
+    def _cells(self, table: RowTable, rows: Integers, ticks: Integers) -> Integers:
+        """Return the cell of each record, or -1: a row has one that is ahead, for the tick of its
+        first such record, whatever that holds."""
+
+    @abstractmethod
+    def _note(
+        self, table: RowTable, rows: Integers, cells: Integers, ticks: Integers, values: Array
+    ) -> Mapping[int, Reason]:
+        """Write values into their cells, in order; return those that are refused."""
+
+    @abstractmethod
+    def _close(self, partition: int, table: RowTable, passed: Passed) -> Sequence[Closed]:
+        """Close ticks, and skip those that do not come."""
+
+    @abstractmethod
+    def _made(self, partition: int, closed: list[Closed], dead: DeadLetters) -> Made:
+        """Return what comes of a batch."""

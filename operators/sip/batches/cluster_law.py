@@ -1,0 +1,101 @@
+"""The law of sequences of groups, as a law over batches."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.sip.batches.batch_law import BatchLaw
+from fugu.operators.sip.explicit_kernel import ExplicitKernel
+from fugu.operators.sip.markov_model import normalised, ordered_sum
+from fugu.operators.sip.shares_law import SharesLaw
+
+if TYPE_CHECKING:
+    from fugu.operators.sip.batches.cluster_sequences import ClusterSequences
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterLaw(BatchLaw):
+    """Present a law over sequences of groups as a law over batches.
+
+    `grouped (window, n, rows)` is the group of each symbol, `shown (window, groups, rows)` the
+    symbol that is released for each group.
+    """
+
+    algorithm: "ClusterSequences"
+    grouped: Integers
+    shown: Integers
+    joint: Floats
+    proposal: ExplicitKernel
+    doubts: Floats
+
+    def columns(self, columns: Integers) -> "ClusterLaw":
+        return ClusterLaw(
+            self.algorithm,
+            self.grouped[:, :, columns],
+            self.shown[:, :, columns],
+            self.joint[..., columns],
+            ExplicitKernel(self.proposal.matrix[:, :, columns]),
+            self.doubts[columns],
+        )
+
+    @cached_property
+    def prior(self) -> Floats:
+        """Return b(c) of every sequence of groups c."""
+        return normalised(ordered_sum(self.joint[-1]))
+
+    @cached_property
+    def law(self) -> SharesLaw:
+        """Return the law over sequences of groups."""
+        return SharesLaw.of(self.prior, self.proposal, self.algorithm.bound, self.doubts)
+
+    @cached_property
+    def cost(self) -> Floats:
+        weighted = self.algorithm.weighted(self.joint, self.shown)
+        return self.algorithm.expected(self.prior, self.proposal, weighted)
+
+    @property
+    def charge(self) -> Integers:
+        return self.law.charge
+
+    @property
+    def leakage(self) -> Floats:
+        return self.law.leakage
+
+    def release(self, batches: Integers, words: Words) -> Integers:
+        drawn = self.law.draw(self._sequences(batches), words[0])
+        columns = np.arange(batches.shape[1])
+        return np.stack(
+            [
+                shown[digit[drawn], columns]
+                for shown, digit in zip(self.shown, self.algorithm.digits, strict=True)
+            ]
+        )
+
+    def probability(self, batches: Integers, released: Integers) -> Floats:
+        columns = np.arange(batches.shape[1])
+        sequences = self._sequences(released)
+        law = self.law.probabilities(self._sequences(batches))[sequences, columns]
+        possible = np.ones(len(columns), dtype=bool)
+        for position, digit in enumerate(self.algorithm.digits):
+            shown = self.shown[position, digit[sequences], columns]
+            possible &= shown == released[position]
+        return np.where(possible, law, 0.0)
+
+    def learned(self, released: Integers) -> Floats:
+        likelihood = self.law.likelihood(self._sequences(released))
+        learned = np.empty((len(released), len(self.joint[0]), released.shape[1]))
+        for position, joint in enumerate(self.joint):
+            per_sequence = np.ascontiguousarray((joint * likelihood).transpose(1, 0, 2))
+            learned[position] = normalised(ordered_sum(per_sequence))
+        return learned
+
+    def _sequences(self, batches: Integers) -> Integers:
+        """Return the number of each batch's sequence of groups."""
+        columns = np.arange(batches.shape[1])
+        number = np.zeros(len(columns), dtype=np.int64)
+        for position, groups in enumerate(self.algorithm.counts):
+            number = number * groups + self.grouped[position, batches[position], columns]
+        return number

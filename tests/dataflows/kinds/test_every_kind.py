@@ -1,0 +1,65 @@
+"""Every kind of operator that a file adds: its example runs, and the README lists it."""
+
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+import yaml
+
+from fugu.dataflows.commands.kinds import markdown, rows, show_kinds
+from fugu.dataflows.kinds import KINDS, AggregateOperator
+from fugu.dataflows.pipeline.mechanisms import columns_of, configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.mechanism import Inputs
+from fugu.operators.randomness import DrawScope, record_positions
+from fugu.operators.secret import Secret
+from tests.dataflows.kinds.test_aggregate_section import PIPELINE
+
+ROOT = Path(__file__).parents[3]
+FILES = ("deploy/examples/heart-zones.model.json", "examples/household/policies.yaml")
+
+
+def example_of(kind: str, directory: Path) -> PipelineFile:
+    for name in FILES:
+        (directory / Path(name).name).write_bytes((ROOT / name).read_bytes())
+    operator = {"kind": kind, **yaml.safe_load(KINDS[kind].example)}
+    path = directory / "pipeline.yaml"
+    path.write_text(yaml.safe_dump(PIPELINE | {"operator": operator}))
+    return PipelineFile.read(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_example_builds_a_mechanism_that_releases_something(kind: str, tmp_path: Path) -> None:
+    file = example_of(kind, tmp_path)
+    section, mechanism = file.pipeline.operator, configure(file).mechanism
+    assert type(section) is KINDS[kind]
+    assert kind == "temporal_perturbation" or mechanism.kind == kind
+    values = np.array(
+        [[1] * section.group_count] if isinstance(section, AggregateOperator) else [1]
+    )
+    if section.stage.name == "DISPLACED":
+        values = np.array([b"60"], dtype=object)
+    scope = DrawScope(Secret(bytes(32)), "test", kind, 1, mechanism.law_digest())
+    state = mechanism.start(1)
+    for offset in range(12):
+        draws = scope.draws([b"ada"], record_positions("source", 0, [offset]))
+        state, releases = mechanism.step(state, Inputs(values), draws)
+    assert len(releases.values) == 1
+    assert columns_of(file.pipeline, mechanism)(1)
+    assert section.parameters()
+    assert section.how_to_read()
+
+
+def test_a_kind_is_a_file_of_its_name_and_says_what_it_does_in_a_line() -> None:
+    for kind, does, protected in rows():
+        assert KINDS[kind].__module__.endswith(f".{kind}")
+        assert does[0].isupper()
+        assert protected
+
+
+def test_the_table_of_the_readme_is_that_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert readme.split("<!-- kinds -->\n")[1].split("<!-- end of kinds -->")[0] == markdown()
+    show_kinds(as_json=True, as_markdown=False)
+    assert [entry["kind"] for entry in orjson.loads(capsys.readouterr().out)] == list(KINDS)

@@ -1,0 +1,85 @@
+"""Metrics of numbers, by hand."""
+
+from math import isnan, sqrt
+from pathlib import Path
+
+import pytest
+
+from fugu.dataflows.offline.evaluation.candidates import Candidate
+from fugu.dataflows.offline.evaluation.family import Wanted
+from fugu.dataflows.offline.evaluation.records.family import RecordFamily
+from fugu.dataflows.offline.evaluation.records.numbers import NumberMeasure, NumberUtility
+from fugu.dataflows.offline.evaluation.run import Run
+from fugu.dataflows.offline.evaluation.sample import Sample
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.operators.mechanism import Kind
+from fugu.operators.noise.laplace_release import LaplaceRelease
+from tests.dataflows.offline.evaluation.samples import POWER, pipeline, run_of, sample_of
+
+HALVES = LaplaceRelease(lower=0, upper=200, epsilon=1.0, units_per_one=2)
+SAMPLE = sample_of([2, 4, 6, 8], streams=[0, 0, 1, 1])
+"""1, 2, 3 and 4, counted in halves."""
+
+
+def measured(*runs: Run) -> NumberUtility:
+    return NumberMeasure(units_per_one=2)(Candidate("laplace", 1.0, HALVES), SAMPLE, runs)
+
+
+def test_bias_and_root_mean_square_of_single_releases() -> None:
+    utility = measured(run_of([2.0, 2.0, 3.0, 4.0]), run_of([1.0, 4.0, 3.0, 1.0]))
+    # Differences: run 1 (1, 0, 0, 0), run 2 (0, 2, 0, -3).
+    assert utility.bias.value == 0.0
+    # By stream: run 1 (1, 0), run 2 (2, -3): variances 1/2 and 9/2, over 2 runs of 4 records.
+    assert utility.bias.standard_error == pytest.approx(sqrt(5 / 2) / 4)
+    assert utility.root_mean_square.value == pytest.approx(sqrt(14 / 8))
+
+
+def test_the_error_of_the_mean_is_bias_and_noise_without_counting_noise_twice() -> None:
+    utility = measured(run_of([2.0, 3.0, 4.0, 5.0]), run_of([2.0, 3.0, 4.0, 9.0]))
+    # The means are off by 1 and 2; stream 2 adds 2 and 6 to them, of 4 records: variance 1/2.
+    assert utility.true_mean == 2.5
+    assert utility.mean_bias.value == 1.5
+    assert utility.mean_bias.standard_error == pytest.approx(0.5)
+    assert utility.mean_error == pytest.approx(sqrt(1.5**2 - 0.25 + 2 * 0.25))
+    assert utility.predicted == pytest.approx(HALVES.standard_deviation / 2)
+
+
+def test_what_is_repeated_is_published_but_not_averaged() -> None:
+    kinds = [Kind.FRESH, Kind.REPEATED, Kind.FRESH, Kind.REPEATED]
+    utility = measured(run_of([1.0, 1.0, 3.0, 3.0], kinds=kinds))
+    assert utility.bias.value == -0.5
+    assert utility.mean_bias.value == -0.5, "1 and 3, but of the numbers 1 to 4"
+    assert utility.mean_error == 0.5
+    assert utility.predicted == pytest.approx(HALVES.standard_deviation / sqrt(2))
+    assert utility.spending.repeated == 0.5
+
+
+def test_without_anything_fresh_there_is_no_mean() -> None:
+    utility = measured(run_of([0.0] * 4, kinds=[Kind.REPEATED] * 4))
+    assert isnan(utility.mean_bias.value)
+    assert utility.predicted is None
+    assert utility.tables()["The mean of all records"] == {
+        "true": "2.500",
+        "bias": "—",
+        "RMS error": "—",
+        "predicted": "—",
+    }
+
+
+def test_noise_is_measured_as_it_is_predicted_and_clamping_shows_as_bias(tmp_path: Path) -> None:
+    file = pipeline(tmp_path, POWER)
+    path = tmp_path / "sample.jsonl"
+    watts = [25.5, 60, 150]
+    lines = (f'{{"key": {user}, "watts": {watts[user % 3]}}}' for user in range(1_500))
+    path.write_text("\n".join(lines))
+    sample = Sample.read(path, "key", configure(file).codec)
+    [row] = RecordFamily.planned(file, sample, Wanted("2", "laplace")).report(runs=6, seed=0).rows
+    utility = row.utility
+    assert isinstance(utility, NumberUtility)
+    deviation = sqrt(2) * 100 / 2
+    # A third of the records lose 50 of their 150 watts.
+    assert utility.bias.value == pytest.approx(-50 / 3, abs=4 * deviation / sqrt(9_000))
+    assert utility.bias.standard_error == pytest.approx(deviation / sqrt(9_000), rel=0.1)
+    assert utility.predicted == pytest.approx(deviation / sqrt(1_500), rel=1e-3)
+    single = sqrt(deviation**2 + 50**2 / 3)
+    assert utility.root_mean_square.value == pytest.approx(single, rel=0.05)
