@@ -53,4 +53,4 @@ class StreamTime:
 
 
 PEOPLE = StreamTime()
-"""Where nothing is declared."""
+"""The default: records of several people."""

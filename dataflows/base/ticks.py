@@ -18,7 +18,7 @@ TIME = "stream time"
 CLOSED = "closed tick"
 
 Clock = MutableMapping[str, int]
-"""Where a partition stands: stream time, the last tick that is closed, and whose records have come
+"""The clock of a partition: stream time, the last closed tick, and whose records have come
 how far; empty at first.
 
 Without stream time, at first and after an end, it begins anew; closed ticks stay closed.
