@@ -1,4 +1,4 @@
-"""What flows: columns of the records that one fetch returned for one partition.
+"""Hold what flows: columns of the records that one fetch returned for one partition.
 
 All lists of one object have the same length; index i is one record.
 """
@@ -36,7 +36,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Batch:
-    """Records as Kafka has them."""
+    """Hold records as Kafka has them."""
 
     partition: int
     offsets: Sequence[int]
@@ -46,13 +46,13 @@ class Batch:
     headers: list[list[Header]]
 
     def records(self) -> Iterator[tuple[int, int, bytes | None, bytes | None, list[Header]]]:
-        """Record by record: offset, timestamp, key, value, headers."""
+        """Yield offset, timestamp, key, value and headers of each record."""
         return zip(self.offsets, self.timestamps, self.keys, self.values, self.headers, strict=True)
 
 
 @dataclass(frozen=True)
 class DeadLetters:
-    """Coordinates of refused records; `fields` is empty where no field is to blame."""
+    """Hold coordinates of refused records; `fields` is empty where no field is to blame."""
 
     offsets: list[int] = field(default_factory=list)
     timestamps: list[int] = field(default_factory=list)
@@ -67,12 +67,11 @@ class DeadLetters:
         self.fields.append(name)
 
     def without(self, offsets: Collection[int]) -> "DeadLetters":
-        """The same but for records at these offsets."""
-        kept = [index for index, offset in enumerate(self.offsets) if offset not in offsets]
-        return self._at(kept)
+        """Leave out records at these offsets."""
+        return self._at([i for i, offset in enumerate(self.offsets) if offset not in offsets])
 
     def in_order(self) -> "DeadLetters":
-        """The same, by offset: the order in which records were refused never shows."""
+        """Sort by offset, so that the order in which records were refused never shows."""
         return self._at(sorted(range(len(self.offsets)), key=self.offsets.__getitem__))
 
     def _at(self, places: list[int]) -> "DeadLetters":
@@ -86,8 +85,7 @@ class DeadLetters:
 
 @dataclass(frozen=True)
 class RefusedRecords:
-    """Refused records whose key and time can be read: that they were there counts, whatever they
-    hold."""
+    """Hold refused records whose key and time can be read: their presence counts."""
 
     offsets: list[int] = field(default_factory=list)
     timestamps: list[int] = field(default_factory=list)
@@ -96,7 +94,7 @@ class RefusedRecords:
 
 @dataclass(frozen=True)
 class Decoded:
-    """Accepted records, reduced to what the mechanism reads, and the refused ones.
+    """Hold accepted records, reduced to what the mechanism reads, and the refused ones.
 
     `events` holds digests of event ids, where the pipeline removes duplicates by them. `dead` are
     all refused records, `refused` those whose key and time are known.
@@ -114,7 +112,7 @@ class Decoded:
 
 @dataclass(frozen=True)
 class Spending:
-    """Streams that have just spent another tenth of their budget; a function of releases."""
+    """Hold streams that have just spent another tenth of their budget; a function of releases."""
 
     offsets: list[int] = field(default_factory=list)
     timestamps: list[int] = field(default_factory=list)
@@ -124,7 +122,7 @@ class Spending:
 
 @dataclass(frozen=True)
 class Sanitized:
-    """Releases in input order, with the public coordinates they are published under.
+    """Hold releases in input order, with the public coordinates they are published under.
 
     Suppressed releases are left out; dead letters and spending are in input order too. Releases of
     ticks, and not of records, have `epochs`; their `offsets` are the ticks. Those at the end of
@@ -143,7 +141,7 @@ class Sanitized:
 
 @dataclass(frozen=True)
 class Outgoing:
-    """Records to be published: complete bytes, named by release id.
+    """Hold records to be published: complete bytes, named by release id.
 
     `positions` are the source offsets they come from, or their ticks; they are never published.
     """

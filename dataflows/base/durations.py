@@ -1,4 +1,4 @@
-"""Durations as files write them: a number and its unit, such as 500ms, 1s, 15m or 1d, or ISO 8601.
+"""Read durations: a number and its unit, such as 500ms, 1s, 15m or 1d, or ISO 8601.
 
 >>> between("50ms", "60m")("1.5s")
 datetime.timedelta(seconds=1, microseconds=500000)
@@ -19,7 +19,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def between(shortest: str, longest: str) -> Callable[[object], timedelta]:
-    """Reads a duration; one that was read before is left as it is."""
+    """Return a function that reads a duration; one that was read before is left as it is."""
     least, most = _seconds(shortest), _seconds(longest)
 
     def read(value: object) -> timedelta:

@@ -1,4 +1,4 @@
-"""Errors that are meant to be read by a person: one line of what is wrong, and what to do next.
+"""Report errors to a person: one line of what is wrong, and what to do next.
 
 No message ever holds a key, a value, a header or a secret; coordinates (topic, partition, offset,
 field, line) are enough to find the record.
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from traceback import extract_tb
 
 OVER_NEW_RECORDS = "start a new pipeline with a new name, state directory and sink topic"
-"""What to do where the source holds nothing any more that was released before."""
+"""Advice where the source holds nothing any more that was released before."""
 
 NEW_PIPELINE = (
     f"{OVER_NEW_RECORDS}: what the source still holds is then released a second time, with noise "
@@ -19,11 +19,11 @@ NEW_PIPELINE = (
 
 
 class FuguError(Exception):
-    """A failure with a text that stands on its own."""
+    """Report a failure in a text that stands on its own."""
 
 
 class ConfigurationError(FuguError):
-    """The pipeline file, the model file or the secret is not usable."""
+    """Report that the pipeline file, the model file or the secret is not usable."""
 
 
 class UnusableField(ConfigurationError):
@@ -36,11 +36,11 @@ class UnusableField(ConfigurationError):
 
 
 class KafkaUnavailable(FuguError):
-    """Kafka cannot be reached, or does not have what the pipeline needs."""
+    """Report that Kafka cannot be reached, or does not have what the pipeline needs."""
 
 
 class StartRefused(FuguError):
-    """Starting could reset a budget or release one truth twice."""
+    """Report that starting could reset a budget or release one truth twice."""
 
 
 class StateInUse(StartRefused):
@@ -48,15 +48,15 @@ class StateInUse(StartRefused):
 
 
 class ReleaseMismatch(FuguError):
-    """A replayed release differs from the one that was already published."""
+    """Report that a replayed release differs from the published one."""
 
 
 class BudgetExhausted(FuguError):
-    """A stream cannot pay for another release, and the pipeline is to stop then."""
+    """Report that a stream cannot pay for another release, and the pipeline is to stop then."""
 
 
 class DeliveryFailed(FuguError):
-    """Kafka did not take a record; nothing after the last snapshot counts as done."""
+    """Report that Kafka did not take a record; nothing after the last snapshot counts as done."""
 
 
 NO_RESTART_HELPS = 78

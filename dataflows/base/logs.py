@@ -1,4 +1,4 @@
-"""What is said on stderr: lines for a person, or one JSON object per line for a machine.
+"""Log to stderr: lines for a person, or one JSON object per line for a machine.
 
 A line holds a time, a level, a message and coordinates (`extra={"topic": ..., "partition": ...,
 "offset": ...}` where it is written). An exception is reduced to its type and place, because its
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class PlainFormatter(logging.Formatter):
-    """Time, level, message; which process it is, if there are several."""
+    """Write time, level and message, and the process if there are several."""
 
     def __init__(self, process: int | None = None) -> None:
         self.process = process
@@ -36,12 +36,12 @@ class PlainFormatter(logging.Formatter):
         return super().format(record)
 
     def formatException(self, ei: Any) -> str:  # noqa: N802
-        """Type and place only."""
+        """Return type and place only."""
         return type_and_place(ei[1])
 
 
 class JsonFormatter(PlainFormatter):
-    """The same, and the coordinates, as one JSON object."""
+    """Write time, level, message and coordinates as one JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Write one line."""

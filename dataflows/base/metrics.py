@@ -1,12 +1,11 @@
-"""What a running pipeline tells about itself: a closed list of numbers.
+"""Count what a running pipeline tells about itself: a closed list of numbers.
 
-Every number is a function of offsets, of clocks, of the pipeline file, of reasons why records were
-refused, or of which streams were active; none is computed from a value, and none from the text of a
-key. Labels name a topic and a partition, and for dead letters the reason.
+Every number is a function of offsets, clocks, the pipeline file, reasons of refusals, or of which
+streams were active; none is computed from a value or from the text of a key. Labels name topic and
+partition, and for dead letters the reason.
 
-Numbers about streams (how many there are, how much of the state was written for them) tell no more
-than the keys of the sanitized topic do. With `sink.key: none` that topic does not say which
-releases belong together, so these numbers are not shown either.
+Numbers about streams tell no more than the keys of the sanitized topic do. With `sink.key: none`
+that topic does not say which releases belong together, so these numbers are not shown either.
 """
 
 import time
@@ -18,10 +17,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
 Numbers = Mapping[str, Sequence[tuple[Sequence[str], float]]]
-"""What one process shows, for another one to add to its own: labels and number, by metric."""
-
-_PARTITION = ("topic", "partition")
-_REASON = (*_PARTITION, "reason")
+"""The numbers of one process, for another one to add to its own: labels and number, by metric."""
 
 
 @dataclass(frozen=True)
@@ -30,82 +26,60 @@ class Metric:
 
     name: str
     kind: Literal["counter", "gauge", "age"]
-    labels: tuple[str, ...]
     text: str
+    labels: tuple[str, ...] = ("topic", "partition")
     about_streams: bool = False
 
 
-RECORDS_IN = Metric(
-    "fugu_records_in_total", "counter", _PARTITION, "Records read from the source topic."
-)
+RECORDS_IN = Metric("fugu_records_in_total", "counter", "Records read from the source topic.")
 RECORDS_OUT = Metric(
     "fugu_records_out_total",
     "counter",
-    _PARTITION,
     "Records given to Kafka: releases in the sink topic, dead letters in theirs.",
 )
 DEAD_LETTERS = Metric(
-    "fugu_dead_letters_total", "counter", _REASON, "Records of the source topic that were refused."
+    "fugu_dead_letters_total",
+    "counter",
+    "Records of the source topic that were refused.",
+    ("topic", "partition", "reason"),
 )
 REPLAYED = Metric(
     "fugu_replayed_releases_total",
     "counter",
-    _PARTITION,
     "Releases and dead letters recognised as published before the restart, and skipped.",
 )
-LAG = Metric(
-    "fugu_lag_records", "gauge", _PARTITION, "Offsets between what was read and the source's end."
-)
+LAG = Metric("fugu_lag_records", "gauge", "Offsets between what was read and the source's end.")
 SNAPSHOT_AGE = Metric(
     "fugu_last_snapshot_age_seconds",
     "age",
-    _PARTITION,
     "Time since the last snapshot, or since reading began.",
 )
-STREAMS = Metric(
-    "fugu_streams", "gauge", _PARTITION, "Keys that have a row of state.", about_streams=True
-)
-STREAMS_LIMIT = Metric(
-    "fugu_streams_limit", "gauge", _PARTITION, "The partition's share of state.max_keys."
-)
+STREAMS = Metric("fugu_streams", "gauge", "Keys that have a row of state.", about_streams=True)
+STREAMS_LIMIT = Metric("fugu_streams_limit", "gauge", "The partition's share of state.max_keys.")
 STATE_BYTES = Metric(
     "fugu_state_written_bytes_total",
     "counter",
-    _PARTITION,
     "Bytes of rows written by snapshots; keys are not counted, so that no key's length shows.",
     about_streams=True,
 )
 START_TIME = Metric(
-    "process_start_time_seconds", "gauge", (), "When the process started, in seconds since 1970."
+    "process_start_time_seconds", "gauge", "When the process started, in seconds since 1970.", ()
 )
 REFUSED_STARTS = Metric(
-    "fugu_refused_starts_total", "counter", (), "Refused starts over this state directory's life."
+    "fugu_refused_starts_total", "counter", "Refused starts over this state directory's life.", ()
 )
 PROCESS_RESTARTS = Metric(
     "fugu_process_restarts_total",
     "counter",
-    (),
     "Processes that ended by themselves and were started again by fugu run --processes.",
+    (),
 )
-
-METRICS = (
-    RECORDS_IN,
-    RECORDS_OUT,
-    DEAD_LETTERS,
-    REPLAYED,
-    LAG,
-    SNAPSHOT_AGE,
-    STREAMS,
-    STREAMS_LIMIT,
-    STATE_BYTES,
-    START_TIME,
-    REFUSED_STARTS,
-    PROCESS_RESTARTS,
-)
+METRICS = tuple(metric for metric in list(vars().values()) if isinstance(metric, Metric))
+"""All metrics above, in their order."""
 
 
 class Metrics:
-    """The numbers of one process, kept as plain dictionaries: a change costs one look-up.
+    """Keep the numbers of one process as plain dictionaries: a change costs one look-up.
 
     A partition belongs to one thread, so no number is ever changed by two of them; the thread that
     serves the numbers reads copies.
@@ -121,7 +95,7 @@ class Metrics:
         self.put(START_TIME, time.time())
 
     def add(self, metric: Metric, amount: float, *labels: str | int) -> None:
-        """Count."""
+        """Add to a number."""
         numbers = self._numbers.get(metric)
         if numbers is not None:
             key = tuple(map(str, labels))
@@ -164,5 +138,5 @@ class Metrics:
             yield shown
 
     def text(self) -> bytes:
-        """The Prometheus text format."""
+        """Return the numbers in the Prometheus text format."""
         return generate_latest(self._registry)

@@ -1,4 +1,4 @@
-"""bytewax's Rust core reports a Python exception as a panic on stderr, with a stack of its own."""
+"""Hide the panic with a stack of its own that bytewax's Rust core writes for a Python exception."""
 
 import logging
 import os
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def native_stderr_hidden() -> Iterator[None]:
-    """Rust's panic report repeats what the Python exception says; only Python keeps writing."""
+    """Hide stderr from native code; Python keeps writing to it."""
     saved = os.dup(2)
     python_stderr = sys.stderr
     handlers = [

@@ -1,4 +1,4 @@
-"""What is wrong with sections that people write: where, and what to write instead."""
+"""Explain what is wrong with sections that people write: where, and what to write instead."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -12,7 +12,7 @@ Location = list[str | int]
 """Keys and places in lists, from the outermost to what is meant."""
 
 Path = tuple[str, ...]
-"""Keys only: lists have no place in it."""
+"""Keys only, without places in lists."""
 
 
 def problems(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[Location, str]]:

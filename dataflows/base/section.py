@@ -1,4 +1,4 @@
-"""What sections of pipeline files, and of other documents, have in common."""
+"""Hold what sections of pipeline files, and of other documents, have in common."""
 
 from decimal import Decimal
 from typing import Annotated
@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 
 class Section(BaseModel):
-    """Unknown keys are errors, values are not coerced, and a read file does not change."""
+    """Refuse unknown keys, coerce no value, and never change once read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 

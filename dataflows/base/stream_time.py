@@ -1,7 +1,7 @@
-"""Stream time: how far a partition has come in event time, by clocks that may be wrong.
+"""Declare stream time: how far a partition has come in event time, by clocks that may be wrong.
 
-No person is to move it alone, because it decides whose records are late and which ticks close. So
-it is the `distinct_keys`-th latest of the latest times of all keys; or the latest time of declared
+No person may move it alone, because it decides whose records are late and which ticks close. So it
+is the `distinct_keys`-th latest of the latest times of all keys, or the latest time of declared
 heartbeats, keys that belong to no user. Every record counts whose key and time can be read, also
 one whose value is refused.
 """
@@ -9,7 +9,7 @@ one whose value is refused.
 from dataclasses import dataclass
 
 DISTINCT_KEYS = 3
-"""Unless a pipeline file says otherwise."""
+"""The default of pipeline files."""
 IN_A_ROW = 20
 """Records beyond what a tick may be ahead that show that a partition was silent."""
 
@@ -53,4 +53,4 @@ class StreamTime:
 
 
 PEOPLE = StreamTime()
-"""Where nothing is declared."""
+"""The default: records of several people."""

@@ -1,9 +1,8 @@
-"""Ticks: intervals of event time that every stream of a partition goes through in step.
+"""Cut event time into ticks, which all streams of a partition go through in step.
 
-A tick closes when stream time has come to its end plus `grace`; ticks close in order. None is left
-out, but those of a silence: where stream time goes on further than any record may be ahead of it,
-ticks are skipped in which there can be nothing. No clock on a wall is looked at, so the same
-records always close the same ticks.
+A tick closes, in order, when stream time has come to its end plus `grace`. Ticks of a silence are
+skipped: where stream time goes on further than any record may be ahead of it, they cannot hold a
+record. No wall clock is read, so the same records always close the same ticks.
 """
 
 from collections.abc import MutableMapping
@@ -15,11 +14,11 @@ from fugu.dataflows.base.stream_time import PEOPLE, StreamTime
 from fugu.operators.mechanism import Integers
 
 TIME = "stream time"
-"""Its name in the clock of a partition."""
+"""The name of stream time in the clock of a partition."""
 CLOSED = "closed tick"
 
 Clock = MutableMapping[str, int]
-"""Where a partition stands: stream time, the last tick that is closed, and whose records have come
+"""The clock of a partition: stream time, the last closed tick, and whose records have come
 how far; empty at first.
 
 Without stream time, at first and after an end, it begins anew; closed ticks stay closed.
@@ -31,7 +30,7 @@ NO_TICK = -(2**63)
 
 @dataclass(frozen=True)
 class Passed:
-    """Ticks that are closed now, and those after them that are skipped."""
+    """Hold the ticks that are closed now, and those after them that are skipped."""
 
     closed: range
     skipped: range
@@ -39,7 +38,7 @@ class Passed:
 
 @dataclass(frozen=True)
 class Ticks:
-    """`width` and `grace` in milliseconds; tick 0 begins at 1970-01-01 00:00 UTC.
+    """Place records in ticks of `width` milliseconds; tick 0 begins at 1970-01-01 00:00 UTC.
 
     A record more than `max_jump` ticks ahead of those that are open is refused. Where
     a tick has `several` records of a stream, one counts, or all as a list, or the first, and the
@@ -58,15 +57,15 @@ class Ticks:
     time: StreamTime = PEOPLE
 
     def of(self, timestamp: int) -> int:
-        """The tick that a time belongs to."""
+        """Return the tick that a time belongs to."""
         return timestamp // self.width
 
     def end(self, tick: int) -> int:
-        """The first millisecond after a tick."""
+        """Return the first millisecond after a tick."""
         return (tick + 1) * self.width
 
     def closed(self, stream_time: int) -> int:
-        """The last tick that is closed."""
+        """Return the last tick that is closed."""
         return (stream_time - self.grace) // self.width - 1
 
     @property
@@ -99,15 +98,15 @@ class Ticks:
         return -(-self.grace // self.width)
 
     def last(self, clock: Clock) -> int:
-        """The last tick that a record may be in."""
+        """Return the last tick that a record may be in."""
         return clock[CLOSED] + self.reached + self.max_jump
 
     def closing(self, clock: Clock) -> int:
-        """The stream time at which the next tick closes."""
+        """Return the stream time at which the next tick closes."""
         return (clock[CLOSED] + 2) * self.width + self.grace
 
     def refusals(self, clock: Clock, ticks: Integers) -> dict[int, Reason]:
-        """Index and reason of every record that is not in time, by the tick that it is in."""
+        """Return index and reason of every record that is not in time, judged by its tick."""
         reasons: dict[int, Reason] = {}
         begun = TIME in clock
         if not begun:
@@ -121,7 +120,7 @@ class Ticks:
         return reasons
 
     def passed(self, clock: Clock, time: int) -> Passed:
-        """Move stream time; the ticks that this closes, and those that it skips."""
+        """Move stream time; return the ticks that this closes, and those that it skips."""
         closed = self.closed(time)
         if TIME not in clock:
             clock.update({TIME: time, CLOSED: max(closed, clock.get(CLOSED, closed))})

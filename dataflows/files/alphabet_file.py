@@ -1,8 +1,8 @@
-"""The alphabet file: the symbols of a large alphabet, for `alphabet: {file: FILE}`.
+"""Read the symbols of a large alphabet from the file of `alphabet: {file: FILE}`.
 
-A text file holds one symbol on each line, as text; if all lines are whole numbers, they are
-integers. What stands in double quotes, as in JSON, is text whatever it looks like. Of a file that
-ends in .json, such as a model file, the list under its key `alphabet` is taken.
+A text file holds one symbol on each line: a whole number is an integer, any other line is text, and
+so is a line in double quotes, as in JSON. Of a file that ends in .json, such as a model file, the
+list under its key `alphabet` is taken.
 """
 
 import re
@@ -14,7 +14,7 @@ _WHOLE_NUMBER = re.compile(r"-?[1-9][0-9]*|0")
 
 
 def read_alphabet(path: Path) -> object:
-    """The symbols in order, not yet checked as an alphabet; `ValueError` says what is wrong."""
+    """Return the symbols in order, not yet checked; `ValueError` says what is wrong."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:

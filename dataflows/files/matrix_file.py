@@ -1,4 +1,4 @@
-"""Reading a transition matrix: a JSON list of rows, a `.npy` array, or a model file.
+"""Read a transition matrix: a JSON list of rows, a `.npy` array, or a model file.
 
     [[0.9, 0.1], [0.4, 0.6]]
 
@@ -8,10 +8,9 @@ Row i says what follows value i. Errors name the file, the row and the column.
 from pathlib import Path
 
 import numpy as np
-import orjson
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.files.model_file import ModelFile, read_model_file
+from fugu.dataflows.files.model_file import ModelFile, read_json, read_model_file
 from fugu.operators.leakage.matrices import transition_matrix
 from fugu.operators.mechanism import Array, Floats
 from fugu.operators.sip.markov_model import MarkovModel
@@ -22,18 +21,13 @@ MOST_VALUES = 400
 
 
 def read_matrix(path: Path) -> Floats:
-    """The matrix in `path`; `ConfigurationError` says what is wrong, and what to write instead."""
-    try:
-        if path.suffix == ".npy":
-            return _checked(path, _array(path))
-        content = orjson.loads(path.read_bytes())
-        if isinstance(content, dict):
-            return _of_model(path, read_model_file(path))
-        return _checked(path, content)
-    except OSError as error:
-        raise ConfigurationError(f"{path} cannot be read ({error.strerror})") from None
-    except orjson.JSONDecodeError as error:
-        raise ConfigurationError(f"{path}:{error.lineno}: is not valid JSON") from None
+    """Return the matrix in `path`; `ConfigurationError` says what to write instead."""
+    if path.suffix == ".npy":
+        return _checked(path, _array(path))
+    content = read_json(path)
+    if isinstance(content, dict):
+        return _of_model(path, read_model_file(path))
+    return _checked(path, content)
 
 
 def _checked(path: Path, content: object) -> Floats:
@@ -58,6 +52,8 @@ def _checked(path: Path, content: object) -> Floats:
 def _array(path: Path) -> Array:
     try:
         array: Array = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read ({error.strerror})") from None
     except (ValueError, EOFError):
         raise ConfigurationError(f"{path}: is not a .npy file; write it with numpy.save") from None
     if not isinstance(array, np.ndarray) or array.ndim != 2:

@@ -1,4 +1,4 @@
-"""The model file: a frozen, versioned description of how a stream of symbols is assumed to behave.
+"""Read model files: frozen, versioned descriptions of how a stream of symbols is assumed to behave.
 
     {"format": "fugu-markov-model", "format_version": 2, "alphabet": ["rest", "active"],
      "prior": "uniform", "transition": [[0.9, 0.1], [0.2, 0.8]], "smoothing": 0.001}
@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
+from pydantic import Discriminator, Field, Tag, ValidationError
 from pydantic import model_validator as checked
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.base.section import Section
 from fugu.dataflows.files.model_rows import Row, sparse_model
 from fugu.operators.sip.long_run import Model
 from fugu.operators.sip.markov_model import MarkovModel
@@ -35,23 +36,19 @@ Transition = Annotated[
 ]
 
 
-class Learned(BaseModel):
+class Learned(Section):
     """Say where a model comes from; what was counted is not kept.
 
     `alphabet` says whether somebody declared the order of its symbols; older files do not.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 
     source: str
     date: str
     alphabet: Literal["declared", "sorted"] | None = None
 
 
-class ModelFile(BaseModel):
-    """The content of a model file, not yet checked as probabilities."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
+class ModelFile(Section):
+    """Hold the content of a model file, not yet checked as probabilities."""
 
     format: Literal["fugu-markov-model"]
     format_version: Literal[1, 2]
@@ -72,7 +69,7 @@ class ModelFile(BaseModel):
 
     @property
     def sparse_rows(self) -> list[Row] | None:
-        """The rows, unless they are a matrix."""
+        """Return the rows, unless they are a matrix."""
         rows = [row for row in self.transition if isinstance(row, Row)]
         return rows or None
 
@@ -86,7 +83,7 @@ class ModelFile(BaseModel):
         return self.learned.alphabet == "sorted"
 
     def model(self) -> Model:
-        """Raises `ValueError` naming the row that is not a probability distribution."""
+        """Return the model; `ValueError` names the row that is not a probability distribution."""
         size, rows = len(self.alphabet), self.sparse_rows
         prior = [1.0 / size] * size if self.prior == "uniform" else self.prior
         if rows is not None:
@@ -98,20 +95,26 @@ class ModelFile(BaseModel):
         return model
 
 
-def read_model_file(path: Path) -> ModelFile:
-    """Read a model file; `ConfigurationError` names the file and what is wrong."""
+def read_json(path: Path) -> object:
+    """Read a file of JSON; `ConfigurationError` names the file and the line."""
     try:
-        return ModelFile.model_validate(orjson.loads(path.read_bytes()))
+        return orjson.loads(path.read_bytes())
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read ({error.strerror})") from None
     except orjson.JSONDecodeError as error:
         raise ConfigurationError(f"{path}:{error.lineno}: is not valid JSON") from None
+
+
+def read_model_file(path: Path) -> ModelFile:
+    """Read a model file; `ConfigurationError` names the file and what is wrong."""
+    try:
+        return ModelFile.model_validate(read_json(path))
     except ValidationError as error:
         raise ConfigurationError(f"{path}: {_problem(dict(error.errors()[0]))}") from None
 
 
 def read_model(path: Path, alphabet: list[str] | list[int]) -> Model:
-    """The model in `path`, which must be about exactly the pipeline's alphabet, in its order."""
+    """Return the model in `path`, which must have exactly the pipeline's alphabet, in its order."""
     try:
         content = read_model_file(path)
         if content.alphabet != alphabet:

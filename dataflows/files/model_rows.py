@@ -1,4 +1,4 @@
-"""Sparse rows of a model file: only what often follows a symbol, or a pair of symbols, is listed.
+"""Read sparse rows of a model file: only what often follows a symbol, or a pair, is listed.
 
     {"from": "rest", "to": {"rest": 0.9, "light": 0.08}, "uniform": 0.02}
     {"from": ["rest", "light"], "to": {"light": 0.7, "rest": 0.3}}
@@ -11,8 +11,9 @@ Symbols that are integers are written in quotes in `to`, as JSON has it.
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from fugu.dataflows.base.section import Section
 from fugu.operators.sip.markov_model import check_entries, smoothed_row
 from fugu.operators.sip.second_order_model import SecondOrderModel
 from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
@@ -22,10 +23,8 @@ Symbol = str | int
 Memory = tuple[int, ...]
 
 
-class Row(BaseModel):
+class Row(Section):
     """Hold the probabilities of what follows one symbol, or two."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 
     memory: Symbol | list[Symbol] = Field(alias="from")
     to: dict[str, float]
@@ -35,7 +34,7 @@ class Row(BaseModel):
 def sparse_model(
     alphabet: Sequence[Symbol], prior: Sequence[float], rows: Sequence[Row], smoothing: float
 ) -> SparseMarkovModel | SecondOrderModel:
-    """The chain; `ValueError` names the row and the column that cannot be."""
+    """Return the chain; `ValueError` names the row and the column that cannot be."""
     index = {symbol: number for number, symbol in enumerate(alphabet)}
     columns = {str(symbol): number for symbol, number in index.items()}
     first = np.array(smoothed_row("prior", prior, smoothing))

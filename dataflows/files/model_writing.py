@@ -1,4 +1,4 @@
-"""Learned models as model files: the same bytes for the same history, one row a line."""
+"""Write learned models as model files: the same bytes for the same history, one row a line."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -8,7 +8,7 @@ from fugu.dataflows.files.model_file import FORMAT
 from fugu.operators.sip.learning import Learned, Memory
 
 _DIGITS = 9
-"""Of a probability: rows of files sum to 1 within a millionth, and are normalised when read."""
+"""Digits of a probability: rows sum to 1 within a millionth, and are normalised when read."""
 
 
 def written(
@@ -22,7 +22,7 @@ def written(
     description: str,
     declared: bool = True,
 ) -> bytes:
-    """A model file of version 2; `declared` is the order of the alphabet."""
+    """Return a model file of version 2; `declared` says that the order of the alphabet was."""
     if sparse:
         rows: Iterable[object] = (
             _row(memory, followers, spread, alphabet)

@@ -1,4 +1,4 @@
-"""The points file: where each symbol of an alphabet lies, for `distance: {points: FILE}`.
+"""Read where each symbol of an alphabet lies, from the file of `distance: {points: FILE}`.
 
 {"format": "fugu-points", "format_version": 1, "alphabet": ["harbour", "market", "park"],
  "points": [[0.0, 0.0], [0.4, 1.1], [2.5, 0.3]]}
@@ -17,7 +17,7 @@ from fugu.operators.sip.distances import Points
 
 
 class PointsFile(Section):
-    """The content of a points file, not yet checked as points."""
+    """Hold the content of a points file, not yet checked as points."""
 
     format: Literal["fugu-points"]
     format_version: Literal[1]
@@ -27,7 +27,7 @@ class PointsFile(Section):
 
 
 def read_points(path: Path, alphabet: list[str] | list[int]) -> Points:
-    """The points in `path`, which must be of exactly the pipeline's alphabet, in its order."""
+    """Return the points in `path`, which must have the pipeline's alphabet, in its order."""
     try:
         content = PointsFile.model_validate(orjson.loads(path.read_bytes()))
     except OSError as error:

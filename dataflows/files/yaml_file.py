@@ -1,4 +1,4 @@
-"""A file of sections, in YAML or JSON: every error names the line and what to write instead.
+"""Read a file of sections, in YAML or JSON: every error names the line and what to write.
 
 Reading takes seconds at most, whatever the file is: its size is limited, and so is the number of
 its keys and values, in which what an alias (*) repeats is counted again.
@@ -24,11 +24,11 @@ MOST_NODES = 200_000
 
 
 class _TooManyNodes(Exception):
-    """The file has more keys and values than are read."""
+    """Report that the file has more keys and values than are read."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Takes 1e-6 for the number that it is, which YAML 1.1 does without a dot for a text.
+    """Read 1e-6 as a number, which YAML 1.1 takes for a text.
 
     Counts keys and values as they are composed, those of aliases as often as they are repeated.
     """
@@ -39,7 +39,7 @@ class _Loader(yaml.SafeLoader):
         self._sizes: dict[yaml.Node, int] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """The next node; `_TooManyNodes` as soon as there are."""
+        """Return the next node; raise `_TooManyNodes` as soon as there are."""
         before, repeats = self._nodes, self.check_event(yaml.AliasEvent)
         node = super().compose_node(parent, index)
         if node is None:
@@ -108,7 +108,7 @@ class YamlFile:
         return cls(path, document, root)
 
     def content(self, model: type[Content]) -> Content:
-        """The checked content; `ConfigurationError` lists all problems by line."""
+        """Return the checked content; `ConfigurationError` lists all problems by line."""
         try:
             return model.model_validate(self._document, context=self.path.parent)
         except ValidationError as error:
@@ -134,11 +134,11 @@ class YamlFile:
 
 
 Read = tuple[object, yaml.Node | None, yaml.ScalarNode | None]
-"""What stands in a file, where, and a key that is there twice."""
+"""The content of a file, its nodes, and a key that is there twice."""
 
 
 def _yaml(text: str) -> Read:
-    """Parsed once; keys are compared before merged ones (<<) come in between."""
+    """Parse once; compare keys before merged ones (<<) come in between."""
     loader = _Loader(text)
     root = loader.get_single_node()
     duplicate = _duplicate_key(root)
@@ -147,7 +147,7 @@ def _yaml(text: str) -> Read:
 
 
 def _json(text: str) -> Read:
-    """JSON may be indented with tabs, which YAML may not."""
+    """Parse JSON, which may be indented with tabs; YAML may not."""
     document = orjson.loads(text)
     root = _Loader(text.replace("\t", " ")).get_single_node()
     return document, root, _duplicate_key(root)

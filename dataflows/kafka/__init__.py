@@ -1,1 +1,1 @@
-"""Kafka: one small client interface, its clients, and the bytewax source and sink."""
+"""Talk to Kafka: one small client interface, its clients, and the bytewax source and sink."""

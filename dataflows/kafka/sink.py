@@ -28,7 +28,7 @@ from fugu.dataflows.records.published import record_digest, release_id_of
 log = logging.getLogger(__name__)
 
 _UNMATCHED_WINDOW = 500_000
-"""How many source offsets before and after a replayed one an unmatched release may belong to."""
+"""The most source offsets between a replayed one and that of an unmatched release."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class SharedReader:
     reader: Reader
     max_batch: int
     is_behind: bool = True
-    """Whether more than a little had arrived when it was looked at last."""
+    """True if the last poll left much to read."""
     _offsets: dict[int, int] = field(default_factory=dict)
     _buffers: dict[int, deque[Batch]] = field(default_factory=dict)
     _assigned: bool = False

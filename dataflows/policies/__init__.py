@@ -1,1 +1,1 @@
-"""Policies of Swellfish privacy as people write them: what is to be hidden, when, and how much."""
+"""Read policies of Swellfish privacy as people write them: what to hide, when, and how much."""

@@ -1,4 +1,4 @@
-"""From the sections of a policy document to the policies that operators know.
+"""Build the policies that operators know from the sections of a policy document.
 
 `UnusableField` names the field of a policy, as in `pattern.ticks`.
 """
@@ -11,9 +11,7 @@ from fugu.dataflows.policies.fields import Threshold
 from fugu.dataflows.policies.sections import (
     MOST_TICKS,
     WEEKDAYS,
-    CalendarSection,
     DocumentSection,
-    IntervalSection,
     PatternSection,
     PolicySection,
     QuerySection,
@@ -41,7 +39,7 @@ def query(document: DocumentSection) -> Query:
 
 
 def policy(section: PolicySection, document: DocumentSection) -> Policy:
-    """A policy, checked against what the document says about all of them."""
+    """Build a policy, checked against what the document says about all of them."""
     when = _when(section, document.grid.zone)
     length = _length(section.pattern, document.grid.tick)
     most = ticks(when, document.grid.milliseconds)
@@ -102,25 +100,18 @@ def _activities(section: PolicySection, document: DocumentSection) -> tuple[str,
 
 def _when(section: PolicySection, zone_name: str) -> When:
     if section.calendar is not None:
-        return _calendar(section.calendar, zone_name)
+        calendar = section.calendar
+        return Calendar(
+            zone(zone_name),
+            tuple(sorted({WEEKDAYS.index(day) for day in calendar.days})),
+            _seconds(calendar.start),
+            _seconds(calendar.end),
+            calendar.from_,
+            calendar.until,
+            tuple(sorted(set(calendar.except_))),
+        )
     assert section.interval is not None
-    return _once(section.interval, zone_name)
-
-
-def _calendar(section: CalendarSection, zone_name: str) -> Calendar:
-    return Calendar(
-        zone(zone_name),
-        tuple(sorted({WEEKDAYS.index(day) for day in section.days})),
-        _seconds(section.start),
-        _seconds(section.end),
-        section.from_,
-        section.until,
-        tuple(sorted(set(section.except_))),
-    )
-
-
-def _once(section: IntervalSection, zone_name: str) -> Once:
-    start, end = local(section.start, zone_name), local(section.end, zone_name)
+    start, end = local(section.interval.start, zone_name), local(section.interval.end, zone_name)
     if end <= start:
         raise UnusableField("interval.end", "must be after start")
     return Once(zone(zone_name), start, end)

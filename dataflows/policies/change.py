@@ -1,11 +1,11 @@
-"""A change of policies: a record of a topic, whose key says which policy and whose value says how.
+"""Read changes of policies: the key of a record says which policy, its value says how.
 
-Key `household/shower`; value, where the policy is added or replaced or removed:
+Key `household/shower`; a value that adds or replaces the policy, and one that removes it:
 
     {"effective": "2026-03-01T00:00:00+01:00", "policy": {"id": "shower", ...as in the document...}}
     {"effective": 2951424, "remove": true}
 
-`effective` is a time, or the number of a tick. Without a value the policy goes as soon as it may.
+`effective` is a time, or the number of a tick. Without a value the policy goes as soon as it can.
 """
 
 import re
@@ -27,17 +27,17 @@ from fugu.operators.swellfish.change import Change
 
 
 class UnusableChange(FuguError):
-    """A record of the policy topic is not a change; it says which policy, and which field."""
+    """Report that a record is no change; name the policy and the field."""
 
     @property
     def place(self) -> str:
-        """Policy and field, without what is wrong; of several the first."""
+        """Return policy and field of the first problem, without its advice."""
         parts = str(self).splitlines()[0].split(": ")
         return ": ".join(parts[:-1][:2])
 
 
 class ChangeSection(Section):
-    """The value of a record."""
+    """Hold the value of a record."""
 
     effective: TickOrMoment
     policy: PolicySection | None = None
@@ -60,7 +60,7 @@ _LONGEST_WORD = 40
 
 
 def change(key: bytes | None, value: bytes | None, document: PolicyDocument) -> Change:
-    """Read what a record asks for; `UnusableChange` if it cannot be."""
+    """Read the change of a record; `UnusableChange` if there is none."""
     collection, policy = _named(key, document)
     if value is None:
         return Change(collection, _AS_SOON_AS_POSSIBLE, removes=policy, adds=None)
@@ -93,7 +93,7 @@ def change(key: bytes | None, value: bytes | None, document: PolicyDocument) -> 
 
 
 def _shown(location: Sequence[object]) -> str:
-    """A place in a record, whose own words are kept short."""
+    """Write a place in a record; names that come from the record are kept short."""
     parts = (str(part)[:_LONGEST_WORD] for part in location)
     return ".".join("".join(c if c.isprintable() else "?" for c in part) for part in parts)
 
@@ -113,7 +113,7 @@ def _named(key: bytes | None, document: PolicyDocument) -> tuple[str, str]:
 
 
 def _tick(effective: int | datetime, document: PolicyDocument) -> int:
-    """The first tick that begins then or later."""
+    """Return the first tick that begins then or later."""
     if isinstance(effective, int):
         return effective
     milliseconds = int(effective.timestamp()) * 1000

@@ -1,4 +1,4 @@
-"""What a policy document asks over a span of days: what is hidden when, and what that takes."""
+"""Compute what a policy document hides over a span of days, and what that takes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from fugu.operators.swellfish.relevance import Interval, Relevance
 
 @dataclass(frozen=True)
 class Hidden:
-    """An occurrence of a policy, and whose it is."""
+    """Name an occurrence of a policy, and whose it is."""
 
     collection: str
     policy: str
@@ -24,7 +24,7 @@ class Hidden:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Ticks from `start` to `end`, both included, that ask for the same."""
+    """Hold ticks from `start` to `end`, both included, that ask for the same."""
 
     start: int
     end: int
@@ -32,19 +32,14 @@ class Stretch:
     hidden: tuple[Hidden, ...]
 
     @property
-    def ticks(self) -> int:
-        """Count the ticks."""
-        return self.end - self.start + 1
-
-    @property
     def affected(self) -> int:
-        """The largest delta(J) of the open intervals; 0 without any."""
+        """Return the largest delta(J) of the open intervals; 0 without any."""
         return max((interval.affected for interval in self.relevance.intervals), default=0)
 
 
 @dataclass(frozen=True)
 class Course:
-    """Hold all ticks that `days` days have a part of."""
+    """Hold all ticks that overlap `days` days."""
 
     document: PolicyDocument
     first_day: date
@@ -52,17 +47,17 @@ class Course:
 
     @property
     def last_day(self) -> date:
-        """The last of the days."""
+        """Return the last of the days."""
         return self.first_day + timedelta(self.days - 1)
 
     @property
     def start(self) -> int:
-        """The first tick."""
+        """Return the first tick."""
         return self._midnight(0) // self.document.policies.tick_milliseconds
 
     @property
     def end(self) -> int:
-        """The last tick."""
+        """Return the last tick."""
         return -(-self._midnight(self.days) // self.document.policies.tick_milliseconds) - 1
 
     @cached_property
@@ -99,7 +94,7 @@ class Course:
 
     @property
     def most_affected(self) -> Interval | None:
-        """The interval with the largest delta(J), if any is open here."""
+        """Return the interval with the largest delta(J), if any is open here."""
         intervals = [one for stretch in self.stretches for one in stretch.relevance.intervals]
         return max(intervals, key=lambda one: one.affected, default=None)
 

@@ -1,21 +1,21 @@
-"""The policy document: YAML or JSON, checked strictly; errors name line, policy and field."""
+"""Read policy documents in YAML or JSON; errors name line, policy and field."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 from fugu.dataflows.base.errors import ConfigurationError, UnusableField
+from fugu.dataflows.base.problems import Location
 from fugu.dataflows.files.yaml_file import YamlFile
 from fugu.dataflows.policies import building
-from fugu.dataflows.policies.checks import problems
 from fugu.dataflows.policies.sections import DocumentSection
-from fugu.dataflows.policies.zones import zone_info
+from fugu.dataflows.policies.zones import zone, zone_info
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.timeline import Policies
 
 
 class PolicyDocument:
-    """Policies together with whose they are."""
+    """Hold policies together with whose they are."""
 
     def __init__(self, section: DocumentSection, collections: tuple[Collection, ...]) -> None:
         self.section = section
@@ -42,7 +42,7 @@ class PolicyDocument:
         """Read and check a document; `ConfigurationError` lists all problems by line."""
         file = YamlFile.read(path, "policy document", "version: 1")
         section = file.content(DocumentSection)
-        found = [file.problem(*problem) for problem in problems(section)]
+        found = [file.problem(*problem) for problem in _problems(section)]
         if not found:
             made = list(_made(section, file, found))
         if found:
@@ -51,7 +51,7 @@ class PolicyDocument:
 
 
 def _made(section: DocumentSection, file: YamlFile, found: list[str]) -> Iterator[Collection]:
-    """The collections, as far as their policies can be made; what is wrong is `found`."""
+    """Yield the collections with the policies that can be made; add problems to `found`."""
     for number, collection in enumerate(section.collections):
         policies: list[Policy] = []
         for place, one in enumerate(collection.policies):
@@ -62,3 +62,36 @@ def _made(section: DocumentSection, file: YamlFile, found: list[str]) -> Iterato
                 location = ["collections", number, "policies", place, *parts]
                 found.append(file.problem(location, error.advice))
         yield Collection(collection.id, tuple(policies))
+
+
+def _problems(document: DocumentSection) -> Iterator[tuple[Location, str]]:
+    """Yield what does not hold across the sections of a document, each problem with its place."""
+    try:
+        zone(document.grid.zone)
+    except ValueError as error:
+        yield ["grid", "zone"], str(error)
+    first: dict[object, str] = {}
+    for name, place, advice in _names(document):
+        if name in first:
+            yield ["collections", *place], first[name]
+        else:
+            first[name] = advice
+
+
+def _names(document: DocumentSection) -> Iterator[tuple[object, Location, str]]:
+    """Yield all that may be written once, its place, and what to say of the same name later."""
+    collections = list(enumerate(document.collections))
+    for number, one in collections:
+        yield ("collection", one.id), [number, "id"], f"collection {number + 1} has this id already"
+    for number, one in collections:
+        for place, policy in enumerate(one.policies):
+            advice = f"policy {place + 1} of the collection has this id already"
+            yield (number, policy.id), [number, "policies", place, "id"], advice
+    for number, one in collections:
+        for place, key in enumerate(one.applies_to.keys or []):
+            advice = f"is a key of {one.id} already; every key has one collection"
+            yield ("key", key), [number, "applies_to", "keys", place], advice
+    for number, one in collections:
+        if one.applies_to.default:
+            advice = f"{one.id} is for everybody else already; write {{keys: [...]}}"
+            yield "default", [number, "applies_to", "default"], advice

@@ -1,4 +1,4 @@
-"""Days, times and thresholds, as policies write them."""
+"""Read days, times and thresholds, as policies write them."""
 
 import re
 from datetime import date, datetime, time, timedelta

@@ -1,4 +1,4 @@
-"""One picture of a policy document over time: who hides what when, and what that takes.
+"""Draw a policy document over time: who hides what when, and what that takes.
 
 Above, a row of bars for each policy, by collection; below, by how much one individual can change a
 tick, and how many ticks of an interval can differ, as steps. Time is that of local clocks.
@@ -24,7 +24,8 @@ _ROW_HEIGHT, _STEPS_HEIGHT = 0.3, 1.4
 _DAY = 86_400_000
 _FORMATS = ["%Y", "%b", "%a %d", "%H:%M", "%H:%M", "%H:%M:%S"]
 _FIRST_FORMATS = ["", "%Y", "%a %d %b", "%a %d", "%H:%M", "%H:%M"]
-"""Of years, months, days, hours, minutes and seconds; the second ones where a larger one begins."""
+"""Formats of years, months, days, hours, minutes and seconds; the second list where a larger unit
+begins."""
 
 
 def save(course: Course, name: str, path: Path) -> None:

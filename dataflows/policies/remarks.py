@@ -1,4 +1,4 @@
-"""What is allowed in a policy document, and may still not be what was meant."""
+"""Remark on what is allowed in a policy document and may still not be meant."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from fugu.operators.swellfish.policy import Policy
 
 @dataclass(frozen=True)
 class Remark:
-    """About a policy, such as household/shower, a collection or the document."""
+    """Hold a remark about a policy, such as household/shower, a collection or the document."""
 
     about: str
     says: str
@@ -56,7 +56,7 @@ def _about(written: PolicySection, policy: Policy, course: Course) -> Iterator[s
 
 
 def _changes_of_clocks(written: PolicySection, course: Course) -> Iterator[str]:
-    """About local times that clocks skip, or show twice; of a calendar once for start and end."""
+    """Remark on local times that clocks skip or show twice, once each for start and end."""
     for name in ("start", "end"):
         found = [
             said

@@ -1,4 +1,4 @@
-"""The sections of a policy document, as typed, strict models."""
+"""Define the sections of a policy document as typed, strict models."""
 
 import re
 from datetime import date, datetime, timedelta
@@ -23,7 +23,7 @@ _LARGEST_UNITS = 2**32
 _LARGEST_SET = 63
 """A set of activities is a number of 64 bits with a sign."""
 MOST_TICKS = 1_000_000
-"""Of an interval, and of a pattern in it."""
+"""The most ticks of an interval, and of a pattern in it."""
 
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=249)]
@@ -31,7 +31,7 @@ Names = Annotated[list[Name], Field(min_length=1)]
 
 
 class GridSection(Section):
-    """Ticks of event time, counted from 1970-01-01 00:00 UTC, and the zone of local times."""
+    """Declare ticks, counted from 1970-01-01 00:00 UTC, and the zone of local times."""
 
     tick: Duration
     zone: str
@@ -110,18 +110,18 @@ class QuerySection(Section):
 
     @property
     def lower_units(self) -> int:
-        """The least that one individual adds to a sum."""
+        """Return the least that one individual adds to a sum."""
         return self.in_units(self.lower)
 
     @property
     def upper_units(self) -> int:
-        """The most that one individual adds to a sum."""
+        """Return the most that one individual adds to a sum."""
         assert self.cap is not None
         return self.in_units(self.cap)
 
     @property
     def largest_units(self) -> int:
-        """The same, whatever its sign; 1 where individuals are counted."""
+        """Return the largest amount of one individual, whatever its sign; 1 in a count."""
         return 1 if self.cap is None else max(abs(self.lower_units), abs(self.upper_units))
 
     @property
@@ -131,7 +131,7 @@ class QuerySection(Section):
 
 
 class CalendarSection(Section):
-    """The same hours on many days, by the clock of the grid's zone."""
+    """Name the same hours on many days, by the clock of the grid's zone."""
 
     days: Annotated[list[Weekday], Field(min_length=1)]
     start: TimeOfDay
@@ -214,7 +214,7 @@ class AppliesTo(Section):
 
 
 class CollectionSection(Section):
-    """Policies of the same people."""
+    """Hold the policies of the same people."""
 
     id: Identifier
     applies_to: AppliesTo
@@ -229,7 +229,7 @@ def _refuse(_: object) -> object:
 
 
 class DocumentSection(Section):
-    """A policy document."""
+    """Hold a policy document."""
 
     version: Literal[1]
     grid: GridSection

@@ -1,4 +1,4 @@
-"""What a policy document asks over a span of days, for people."""
+"""Print what a policy document hides over a span of days."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -18,7 +18,7 @@ Row = tuple[str, str, str, str]
 
 
 def print_course(console: Console, course: Course, name: str) -> None:
-    """Day by day, all stretches in which something is hidden; days that are alike together."""
+    """Print all stretches in which something is hidden, by days; days that are alike together."""
     document = course.document
     tick = duration(document.policies.tick_milliseconds)
     whole = in_unit(document.policies.largest_sensitivity, document.section.query)
@@ -31,11 +31,11 @@ def print_course(console: Console, course: Course, name: str) -> None:
     ):
         console.print(line, highlight=False)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
-    for heading in ("day", "hours"):
-        table.add_column(heading, no_wrap=True)
+    table.add_column("day", no_wrap=True)
+    table.add_column("hours", no_wrap=True)
     table.add_column("hidden")
-    for heading in ("sensitivity", "can differ"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("sensitivity", justify="right", no_wrap=True)
+    table.add_column("can differ", justify="right", no_wrap=True)
     days = _alike(course)
     for first, last, rows in days[:_MOST_DAYS]:
         names = [f"{first:%a %m-%d}", f"to {last:%a %m-%d}" if last != first else ""]
@@ -74,8 +74,7 @@ def print_improvement(console: Console, found: Improvement | None) -> None:
 
 
 def _alike(course: Course) -> list[tuple[date, date, list[Row]]]:
-    """Days on which something begins to be hidden, from the first to the last of those in a row
-    that have the same rows."""
+    """Return the rows of days on which something begins to be hidden; join equal neighbours."""
     hidden = [stretch for stretch in course.stretches if stretch.hidden]
     found: list[tuple[date, date, list[Row]]] = []
     for day, stretches in groupby(hidden, lambda one: course.document.begin(one.start).date()):

@@ -1,4 +1,4 @@
-"""Policies in words: amounts, hours and days."""
+"""Write policies in words: amounts, hours and days."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -14,7 +14,7 @@ def amount(units: int, query: QuerySection) -> Decimal:
 
 
 def in_unit(units: int, query: QuerySection) -> str:
-    """The same as text."""
+    """Write an amount in units as text, with the query's unit."""
     return f"{amount(units, query):f} {query.unit or ''}".rstrip()
 
 
@@ -52,7 +52,7 @@ def when(policy: PolicySection) -> list[str]:
 
 
 def days(written: Sequence[str]) -> str:
-    """Days of the week, as a range where they are one.
+    """Write days of the week, as a range where they are one.
 
     >>> days(["mon", "tue", "wed"]), days(["mon", "sun", "sat"]), days(["tue", "sun"])
     ('mon–wed', 'sat–mon', 'tue, sun')

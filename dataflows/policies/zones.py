@@ -1,5 +1,6 @@
-"""Time zones by their IANA names, as data; without a database of the system, from `tzdata`."""
+"""Read time zones by their IANA names as data, from the system or else from `tzdata`."""
 
+from bisect import bisect_left
 from datetime import UTC, datetime
 from functools import cache
 from itertools import pairwise
@@ -21,31 +22,22 @@ def zone(name: str) -> Zone:
     info = zone_info(name)
     transitions = [(_FIRST, _offset(info, _FIRST))]
     for before, after in pairwise([*range(_FIRST, _LAST, _STEP), _LAST]):
-        if _offset(info, after) != transitions[-1][1]:
-            second = _first_unlike(info, before, after)
-            transitions.append((second, _offset(info, second)))
+        offset = _offset(info, after)
+        if offset != transitions[-1][1]:
+            span = range(before, after + 1)
+            second = before + bisect_left(span, True, key=lambda one: _offset(info, one) == offset)
+            transitions.append((second, offset))
     return Zone(name, tuple(transitions))
 
 
 def zone_info(name: str) -> ZoneInfo:
-    """The same for single moments."""
+    """Return the zone for single moments; `ValueError` if there is no such zone."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError(
             f"{name!r} is not a time zone; write its IANA name, such as Europe/Berlin or UTC"
         ) from None
-
-
-def _first_unlike(info: ZoneInfo, before: int, after: int) -> int:
-    offset = _offset(info, before)
-    while after - before > 1:
-        middle = (before + after) // 2
-        if _offset(info, middle) == offset:
-            before = middle
-        else:
-            after = middle
-    return after
 
 
 def _offset(info: ZoneInfo, second: int) -> int:

@@ -25,7 +25,7 @@ from fugu.operators.mechanism import Releases
 LARGEST_KEY_BYTES = 65_536
 """Keys live in the state, and with `sink.key: original` in what is published."""
 READ_TOGETHER = 256
-"""Few enough that they stay in the cache, and that one refused record delays few others."""
+"""Records that are read together: they stay in the cache, and a refused one delays few others."""
 
 Value = int | bytes | tuple[int, int] | None
 

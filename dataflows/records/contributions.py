@@ -134,9 +134,7 @@ class Figures:
     ) -> None:
         names: list[str | int | None] = [None] if groups is None else list(groups)
         self.keys = [b"" if name is None else str(name).encode() for name in names]
-        self._groups = [
-            b"," if name is None else b',"group":' + orjson.dumps(name) + b"," for name in names
-        ]
+        self._groups = [{} if name is None else {"group": name} for name in names]
         self._units_per_one = units_per_one
         self._words = words or {}
 
@@ -147,29 +145,23 @@ class Figures:
 
         `start` is that of the tick, in milliseconds since 1970.
         """
-        units = self._units_per_one
-        if values is None:
-            columns = {"value": [b"null"] * len(self.keys)}
-        else:
-            ones = values if units == 1 else values / units
-            digits = ones if ones.dtype == np.int64 else np.round(ones, _DIGITS)
-            columns = {"value": _written(digits.tolist())}
+        columns: dict[str, list[object]] = {"value": [None] * len(self.keys)}
         common: dict[str, object] = {}
+        if values is not None:
+            ones = values if self._units_per_one == 1 else values / self._units_per_one
+            digits = ones if ones.dtype == np.int64 else np.round(ones, _DIGITS)
+            columns["value"] = digits.tolist()
         for name, note in notes.items():
             public, words = self._words.get(name, (name, ()))
             if isinstance(note, list):
-                columns[public] = _written([self._read(name, one, words) for one in note])
+                columns[public] = [self._read(name, one, words) for one in note]
             else:
                 common[public] = self._read(name, note, words)
-        begin = b'{"start":%d' % start
         end = b"," + orjson.dumps(common)[1:] if common else b"}"
-        parts = [
-            [b'%s"%s":%s' % (b"," * (place > 0), name.encode(), number) for number in numbers]
-            for place, (name, numbers) in enumerate(columns.items())
-        ]
         return [
-            b"".join([begin, group, *own, end])
-            for group, *own in zip(self._groups, *parts, strict=True)
+            orjson.dumps({"start": start, **group, **dict(zip(columns, own, strict=True))})[:-1]
+            + end
+            for group, own in zip(self._groups, zip(*columns.values(), strict=True), strict=True)
         ]
 
     def _read(self, name: str, note: object, words: Sequence[str]) -> object:
@@ -179,8 +171,3 @@ class Figures:
         if name in _IN_UNITS and isinstance(note, int | float):
             return round(note / self._units_per_one, _DIGITS)
         return note
-
-
-def _written(entries: list[object]) -> list[bytes]:
-    """Write figures as JSON, one by one; none of them holds a comma."""
-    return orjson.dumps(entries)[1:-1].split(b",")

@@ -1,1 +1,1 @@
-"""`fugu demo`: the whole path on an embedded broker, with a stream whose truth is known."""
+"""Run `fugu demo`: the whole path on an embedded broker, with a stream whose truth is known."""

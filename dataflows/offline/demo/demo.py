@@ -1,8 +1,8 @@
-"""The demo: an embedded broker, a known stream, the production path, and a report."""
+"""Run the demo: an embedded broker, a known stream, the production path, and a report."""
 
 import tempfile
 from importlib.resources import files
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +56,7 @@ def demo(users: int, records: int) -> None:
 
 
 def _pipeline_file(folder: Path, bootstrap: str) -> PipelineFile:
-    """The packaged pipeline and its model, on the embedded broker."""
+    """Write the packaged pipeline and its model, for the embedded broker."""
     packaged = files("fugu.dataflows.offline.demo")
     model = "heart-zones.model.json"
     (folder / model).write_bytes((packaged / model).read_bytes())
@@ -84,15 +84,9 @@ def _report(
         title="Shares of the zones, and how wrong releases are",
         caption="corrected and expected use the sanitized topic and the public model alone",
     )
-    for heading in (
-        "zone",
-        "true share",
-        "released",
-        "corrected",
-        "expected wrong",
-        "measured wrong",
-    ):
-        table.add_column(heading, justify="left" if heading == "zone" else "right")
+    table.add_column("zone")
+    for heading in ("true share", "released", "corrected", "expected wrong", "measured wrong"):
+        table.add_column(heading, justify="right")
     for symbol, name in enumerate(alphabet):
         table.add_row(
             name,
@@ -112,7 +106,7 @@ def _report(
 
 
 def _in_release_order(truth: list[tuple[bytes, int]]) -> Integers:
-    """Truth by partition, then time: releases keep the partition and order of their records."""
+    """Sort truth by partition, then time, as releases are: they keep the order of their records."""
     by_partition = sorted(truth, key=lambda told: partition_of(told[0]))
     return np.array([zone for _, zone in by_partition], dtype=np.int64)
 
@@ -121,12 +115,8 @@ def _few_records(sanitized: list[Batch]) -> Table:
     table = Table(title="A few sanitized records")
     for heading in ("key (pseudonym)", "value", "release id"):
         table.add_column(heading, no_wrap=True)
-    records = (
-        (key, value, headers)
-        for batch in sanitized
-        for key, value, headers in zip(batch.keys, batch.values, batch.headers, strict=True)
-    )
-    for key, value, headers in islice(records, 4):
+    records = chain.from_iterable(batch.records() for batch in sanitized)
+    for _, _, key, value, headers in islice(records, 4):
         release_id = dict(headers)[RELEASE_HEADER]
         table.add_row(_short(key), (value or b"").decode(), _short(release_id))
     return table

@@ -1,10 +1,8 @@
-"""The embedded development broker: librdkafka's mock cluster, in this process, in memory.
+"""Run the embedded development broker: librdkafka's mock cluster, in this process, in memory.
 
 Good for a first look, and for nothing else: no durability, no topic ids, no topic settings, no
 fencing. Topics appear by themselves with 4 partitions, each of which keeps its newest 5 MB.
 """
-
-from types import TracebackType
 
 from fugu.dataflows.base.errors import FuguError
 
@@ -12,7 +10,7 @@ PARTITIONS = 4
 
 
 class EmbeddedBroker:
-    """A broker on a free port of this machine, for as long as the context is open."""
+    """Run a broker on a free port of this machine while the context is open."""
 
     def __enter__(self) -> str:
         """Start it and return its bootstrap address."""
@@ -32,11 +30,6 @@ class EmbeddedBroker:
         broker = next(iter(self._owner.list_topics(timeout=10).brokers.values()))
         return f"{broker.host}:{broker.port}"
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Stop it; everything it held is gone."""
         del self._owner

@@ -1,4 +1,4 @@
-"""Raw records of a demonstration, in the partitions that a producer would send them to."""
+"""Put raw records of a demonstration in the partitions that a producer would send them to."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,12 +13,12 @@ RawRecord = tuple[bytes, bytes, int]
 
 
 def partition_of(user: bytes) -> int:
-    """The partition that a demonstration's producer sends a user to."""
+    """Return the partition that a demonstration's producer sends a user to."""
     return partitioner.partition_of(user, PARTITIONS)
 
 
 def partitioned(records: Iterable[RawRecord]) -> Iterator[Outgoing]:
-    """Batches for single partitions; records of one user stay in their order."""
+    """Yield batches for single partitions; records of one user stay in their order."""
     queues: list[list[RawRecord]] = [[] for _ in range(PARTITIONS)]
     for record in records:
         partition = partition_of(record[0])

@@ -1,4 +1,4 @@
-"""What the demo's analyst computes from the sanitized topic and the public model alone."""
+"""Compute what the demo's analyst can from the sanitized topic and the public model alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ class Released:
         )
 
     def shares(self, symbols: int) -> Floats:
-        """Relative frequency of every released symbol: biased towards likely ones."""
+        """Return the relative frequency of every released symbol, biased towards likely ones."""
         counts: Floats = np.bincount(self.zones, minlength=symbols) / len(self.zones)
         return counts
 
     def corrected_shares(self, mechanism: ConditionalRandomizedResponse) -> Floats:
-        """Mean posterior over all releases: unbiased if the model is right."""
+        """Return the mean posterior over all releases, unbiased if the model is right."""
         table = RowTable(mechanism.start)
         rows = table.rows_of(self.keys)
         total = np.zeros(mechanism.model.symbols)
@@ -50,11 +50,11 @@ class Released:
         return total / len(self.zones)
 
     def expected_wrong(self, zone: int) -> float:
-        """Share of the releases of a zone that are expected not to be the truth."""
+        """Return the share of the releases of a zone that are expected not to be the truth."""
         return 1.0 - _mean(self.confidence[self.zones == zone])
 
     def measured_wrong(self, zone: int, truth: Integers) -> float:
-        """The same share, counted; only a demo knows the truth."""
+        """Return the share that is not the truth; only a demo knows it."""
         return _mean(truth[self.zones == zone] != zone)
 
 

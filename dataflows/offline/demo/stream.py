@@ -1,4 +1,4 @@
-"""The demo's users: heart-rate zones drawn from the public model, so that the truth is known."""
+"""Draw heart-rate zones of the demo's users from the public model, so that the truth is known."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _MINUTE_MS = 60_000
 
 @dataclass(frozen=True)
 class DemoStream:
-    """`records` readings, one a minute per user, from `users` users in turn."""
+    """Draw `records` readings, one a minute per user, from `users` users in turn."""
 
     model: MarkovModel
     alphabet: list[str]
@@ -25,7 +25,7 @@ class DemoStream:
     records: int
 
     def truth(self) -> list[tuple[bytes, int]]:
-        """(user, zone index) of every record, in the order in which they happen."""
+        """Return (user, zone index) of every record, in the order in which they happen."""
         random = Random(_SEED)
         prior = list(accumulate(self.model.prior.tolist()))
         rows = [list(accumulate(row)) for row in self.model.transition.tolist()]
@@ -41,7 +41,7 @@ class DemoStream:
         return told
 
     def raw(self, truth: list[tuple[bytes, int]]) -> Iterator[RawRecord]:
-        """The raw records, each with fields that no pipeline may let through."""
+        """Yield the raw records, each with fields that no pipeline may let through."""
         rounds = self.records // self.users
         start = int(datetime.now(UTC).timestamp() * 1000) - rounds * _MINUTE_MS
         for number, (user, zone) in enumerate(truth):

@@ -1,21 +1,34 @@
-"""From a raw topic to the sanitized one on the embedded broker, by the code that users run."""
+"""Run the whole path on the embedded broker, from a raw topic to the sanitized one, as users do."""
 
-from collections.abc import Iterable
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from secrets import token_hex
+from typing import Self
 
 import yaml
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.offline.demo.embedded_broker import PARTITIONS
 from fugu.dataflows.offline.demo.raw_records import RawRecord, partitioned
-from fugu.dataflows.offline.demo.running import SECRET, Running
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+
+SECRET = "FUGU_DEMO_SECRET"
+"""The variable that holds a secret made for this run."""
+_PATIENCE_SECONDS = 120
 
 
 def pipeline_on(bootstrap: str, folder: Path, name: str, text: str) -> PipelineFile:
-    """An example pipeline, pointed at the embedded broker and at a secret made for this run."""
+    """Point an example pipeline at the embedded broker and at a secret made for this run."""
     document = yaml.safe_load(text)
     document["kafka"] = {"bootstrap": bootstrap, "broker": "embedded"}
     document["secret"] = {"env": SECRET}
@@ -25,7 +38,7 @@ def pipeline_on(bootstrap: str, folder: Path, name: str, text: str) -> PipelineF
 
 
 def shown_progress(console: Console) -> Progress:
-    """A bar for each stage, which may say a `rate`."""
+    """Return a bar for each stage, which may say a `rate`."""
     return Progress(
         TextColumn("{task.description:<9}"),
         BarColumn(),
@@ -55,3 +68,73 @@ def sanitize(client: Client, file: PipelineFile, records: int, progress: Progres
     with Running(client, file, records, progress) as running:
         running.wait_for(records)
         return running.stop()
+
+
+class Running:
+    """Run `fugu run` while the context is open, with a bar of the `records` that come out."""
+
+    def __init__(
+        self, client: Client, file: PipelineFile, records: int, progress: Progress
+    ) -> None:
+        self._file, self._progress = file, progress
+        self._task = progress.add_task("sanitize", total=records, rate="")
+        client.topic(file.pipeline.sink.topic)
+        self._reader = client.reader(file.pipeline.sink.topic)
+        self._first = 0.0
+
+    def __enter__(self) -> Self:
+        """Start it."""
+        self._errors = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "fugu", "run", str(self._file.path)],
+            env={**os.environ, SECRET: token_hex(32)},
+            stderr=self._errors,
+        )
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Kill it, if it has not been stopped."""
+        self._process.kill()
+        self._process.wait()
+        self._errors.close()
+        self._reader.close()
+
+    @property
+    def said(self) -> str:
+        """Return the log so far."""
+        return os.pread(self._errors.fileno(), 1 << 20, 0).decode()
+
+    def wait_for(self, records: int) -> None:
+        """Wait until so many releases have come out."""
+        self.wait_until(lambda: self._done() >= records)
+
+    def wait_until(self, reached: Callable[[], bool]) -> None:
+        """Wait for as long as more releases come out, now and then."""
+        moved, before = time.monotonic(), self._done()
+        while not reached():
+            if self._process.poll() is not None or time.monotonic() - moved > _PATIENCE_SECONDS:
+                raise FuguError(f"the pipeline stopped early:\n{self.said}")
+            done = self._done()
+            moved, before = time.monotonic() if done > before else moved, done
+            time.sleep(0.1)
+
+    def stop(self) -> list[Batch]:
+        """Stop it as an operator would, and read what came out."""
+        self._process.send_signal(signal.SIGTERM)
+        if self._process.wait(timeout=30) != 0:
+            raise FuguError(f"the pipeline did not stop:\n{self.said}")
+        return [
+            batch
+            for partition, bounds in self._reader.bounds(list(range(PARTITIONS))).items()
+            for batch in self._reader.read_range(partition, bounds.start, bounds.end)
+        ]
+
+    def _done(self) -> int:
+        """Count the releases that have come out, and show how fast."""
+        bounds = self._reader.bounds(list(range(PARTITIONS)))
+        done = sum(bound.end for bound in bounds.values())
+        self._first = self._first or (time.monotonic() if done else 0.0)
+        elapsed = time.monotonic() - self._first if self._first else 0.0
+        rate = f"{done / elapsed:,.0f} records/s" if elapsed > 0.5 else ""
+        self._progress.update(self._task, completed=done, rate=rate)
+        return done

@@ -1,1 +1,1 @@
-"""`fugu leakage`: what releases over time tell, for people and machines."""
+"""Report for `fugu leakage` what releases over time tell."""

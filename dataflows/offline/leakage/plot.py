@@ -1,7 +1,7 @@
-"""One picture of leakage over time: what earlier ticks tell about a tick, and what all ticks tell.
+"""Draw leakage over time: what earlier ticks tell about a tick, and what all ticks tell.
 
-Every epsilon has a colour, and its limit, where it has one, is dashed. A doubling of leakage is as
-high as any other, so that small epsilons can be read beside large ones.
+Every epsilon has a colour, and its limit, if any, is dashed. The scale is logarithmic, so that
+small epsilons can be read beside large ones.
 """
 
 from itertools import cycle

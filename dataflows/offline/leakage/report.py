@@ -1,4 +1,4 @@
-"""What leaks over time from a stream whose every tick spends the same, for several epsilons."""
+"""Compute what leaks over time from a stream whose ticks all spend the same, by epsilon."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -22,7 +22,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Course:
-    """The leakage about every tick (and every window from a tick on) at one epsilon."""
+    """Hold the leakage about every tick (and every window from a tick on) at one epsilon."""
 
     epsilon: float
     over_time: LeakageOverTime
@@ -69,7 +69,7 @@ class Report:
 
 
 def correlation_of(matrix: Floats, backward: Floats | None) -> tuple[TemporalCorrelation, str]:
-    """The matrix and its backward one, and in words which that is."""
+    """Return the matrix with its backward one, and in words which that is."""
     given = None if backward is None else "--backward"
     return TemporalCorrelation.of(matrix, backward), backward_in_words(matrix, given)
 
@@ -113,7 +113,7 @@ def report(
     window: int,
     alpha: float | None,
 ) -> Report:
-    """`ValueError` names the option that cannot be."""
+    """Compute the report; `ValueError` names an option that cannot be used."""
     if backward is not None and len(backward) != len(matrix):
         raise ValueError(
             f"backward: has {len(backward)} values, but MATRIX has {len(matrix)}; "

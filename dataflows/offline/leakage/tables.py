@@ -1,4 +1,4 @@
-"""Leakage over time, for people: leakages are rounded up and budgets down, past a billionth."""
+"""Print leakage over time: leakages are rounded up and budgets down, past a billionth."""
 
 from math import isfinite
 
@@ -14,7 +14,7 @@ _BUDGET_DIGITS, _UNSEEN = 1e6, 1e-9
 
 
 def print_report(console: Console, report: Report, name: str) -> None:
-    """The matrix, a table for each epsilon with what it means, and what alpha allows."""
+    """Print the matrix, a table for each epsilon with its meaning, and what alpha allows."""
     console.print(f"\n[bold]{name}[/bold]: {report.values} values")
     console.print(f"- backwards in time: {report.backward_is}")
     console.print(f"- {_bounded(report.bounded_below)}", highlight=False)

@@ -67,7 +67,7 @@ def test_text_holds_the_listed_names_and_labels_and_no_others() -> None:
 
 def test_number_that_is_not_listed_is_never_shown() -> None:
     metrics = full()
-    metrics.put(Metric("fugu_true_mean", "gauge", (), "The mean of the private values."), 1)
+    metrics.put(Metric("fugu_true_mean", "gauge", "The mean of the private values.", ()), 1)
     assert b"mean" not in metrics.text()
 
 

@@ -1,10 +1,14 @@
-"""What releases look like as JSON."""
+"""Write releases of symbols as JSON: one, a batch or a set, with a confidence or without."""
 
 import numpy as np
 import orjson
 
+from fugu.dataflows.records.symbols import PlainSymbols, SymbolSets
 from fugu.operators.mechanism import Kind, Releases
 from tests.dataflows.stages.columns import codec
+
+ALPHABET = ["rest", "light", "vigorous"]
+KINDS = np.array([Kind.FRESH, Kind.REPEATED])
 
 
 def releases(values: list[int], confidence: list[float]) -> Releases:
@@ -47,5 +51,26 @@ def test_integers_stay_integers() -> None:
     assert orjson.loads(encoded) == {"zone": 20, "confidence": 0.5}
 
 
+def test_a_symbol_stands_alone_and_a_repeated_one_says_so() -> None:
+    written = PlainSymbols("zone", ALPHABET).write(Releases(np.array([2, 0]), kinds=KINDS))
+    assert written == [b'{"zone":"vigorous"}', b'{"zone":"rest","repeated":true}']
+
+
+def test_a_set_is_the_list_of_its_symbols_in_the_order_of_the_alphabet() -> None:
+    bits = np.array([[False, True, True], [False, False, False]])
+    written = SymbolSets("zone", ALPHABET).write(Releases(bits, kinds=KINDS))
+    assert written == [b'{"zone":["light","vigorous"]}', b'{"zone":[],"repeated":true}']
+
+
+def test_sets_keep_integers_and_escape_names() -> None:
+    bits = np.array([[True, True]])
+    [numbers] = SymbolSets('a "zone"', [10, 20]).write(Releases(bits))
+    [quoted] = SymbolSets("zone", ['a"b', "\u2028é"]).write(Releases(bits))
+    assert orjson.loads(numbers) == {'a "zone"': [10, 20]}
+    assert orjson.loads(quoted) == {"zone": ['a"b', "\u2028é"]}
+
+
 def test_no_releases_are_no_records() -> None:
     assert codec().encode(releases([], [])) == []
+    assert SymbolSets("zone", ALPHABET).write(Releases(np.zeros((0, 3), dtype=bool))) == []
+    assert PlainSymbols("zone", ALPHABET).write(Releases(np.zeros(0, dtype=np.int64))) == []
