@@ -130,13 +130,7 @@ def test_a_package_is_imported_only_where_it_belongs(package: str) -> None:
     assert [name for name in importing if not within(name, ALLOWED[package])] == []
 
 
-@pytest.mark.parametrize(
-    "top",
-    [
-        "fugu.operators",
-        pytest.param("fugu.dataflows", marks=pytest.mark.xfail(reason="plots of evaluations")),
-    ],
-)
+@pytest.mark.parametrize("top", TOPS)
 def test_there_is_no_circle_between_files(top: str) -> None:
     files = [name for name in FILES if within(name, (top,))]
     assert circle({name: set(imports(name)) for name in files}) == []
