@@ -16,8 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fugu.dataflows.commands.cli.fugu import app
-from fugu.dataflows.kinds import laplace
 from fugu.dataflows.kinds.crr import CrrOperator
+from fugu.dataflows.kinds.laplace import LaplaceOperator
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.operators.noise.laplace_release import LaplaceRelease
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
@@ -46,7 +46,7 @@ def fugu_audit_of_symbols(kind: type[ConditionalRandomizedResponse]) -> None:
 def fugu_audit_of_numbers(kind: type[LaplaceRelease]) -> None:
     """The same for numbers; nothing is known of these but what is seen."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(laplace, "LaplaceRelease", kind)
+        patch.setattr(LaplaceOperator, "mechanism_class", kind)
         assert exit_code(LAPLACE) == 0
 
 

@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from fugu.dataflows.base.section import Exact, Section
-from fugu.dataflows.kinds.families.section import OperatorSection
+from fugu.dataflows.base.section import Epsilon, Exact, Section
+from fugu.dataflows.kinds.families.section import Files, OperatorSection
 from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.numbers import Numbers
-from fugu.operators.mechanism import Array
+from fugu.operators.mechanism import Array, Mechanism
+from fugu.operators.noise.number_release import NumberRelease
 
 
 class RangeSection(Section):
@@ -62,3 +63,27 @@ class NumberOperator(RangeSection, OperatorSection):
             "range": f"{self.lower} to {self.upper}; what is outside is read as the nearer end",
             "unit": str(self.unit),
         }
+
+
+class NoisyNumberOperator(NumberOperator):
+    """Add noise to each number, clamped to the range; a kind names its `mechanism_class`."""
+
+    mechanism_class: ClassVar[type[NumberRelease]]
+    example = "lower: 0\nupper: 250\nunit: 0.5\nepsilon: 1.0\n"
+    protected = "each number of the range, for any prior, per release"
+
+    epsilon: Annotated[Epsilon, Field(le=20)]
+
+    def mechanism(self, files: Files) -> Mechanism:
+        return self.mechanism_class(*self.ends, float(self.epsilon), self.units_per_one)
+
+    def parameters(self) -> dict[str, object]:
+        return {"epsilon": f"{self.epsilon:g} nats per release", **super().parameters()}
+
+    def how_to_read(self) -> list[str]:
+        return [
+            "a released number is the true one, clamped to the range, plus noise with mean 0 and "
+            "the standard deviation above: sums and means are unbiased, and may leave the range.",
+            "the mean of n releases errs by the standard deviation divided by the root of n.",
+            "clamping is not undone: a range that is too narrow biases what lies outside.",
+        ]
