@@ -10,42 +10,17 @@ ValueError: pba: no mechanism of single records has this name; there are adaptiv
 
 from typing import Any
 
+from fugu.dataflows.kinds import KINDS
 from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.mechanism import Mechanism, TimedMechanism
-from fugu.operators.noise.laplace_release import LaplaceRelease
-from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
-from fugu.operators.responses.optimized_unary_encoding import OptimizedUnaryEncoding
-from fugu.operators.sip.adaptive_release import AdaptiveRelease
-from fugu.operators.sip.batches.batched_release import BatchedRelease
-from fugu.operators.sip.cold_start import ColdStart
-from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.distances import Hamming, Ordered, Points
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.paper_conditional_randomized_response import (
-    PaperConditionalRandomizedResponse,
-)
-from fugu.operators.temporal.backward import BackwardPerturbation
-from fugu.operators.temporal.extended_threshold import ExtendedThresholdPerturbation
-from fugu.operators.temporal.forward import ForwardPerturbation
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
-from fugu.operators.temporal.threshold import ThresholdPerturbation
 
-PER_RECORD: dict[str, type[Any]] = {
-    cls.kind: cls
-    for cls in (
-        AdaptiveRelease,
-        BackwardPerturbation,
-        BatchedRelease,
-        ColdStart,
-        ConditionalRandomizedResponse,
-        ExtendedThresholdPerturbation,
-        ForwardPerturbation,
-        GeneralizedRandomizedResponse,
-        LaplaceRelease,
-        OptimizedUnaryEncoding,
-        PaperConditionalRandomizedResponse,
-        ThresholdPerturbation,
-    )
+PER_RECORD = {
+    kind: section.mechanism_class
+    for kind, section in KINDS.items()
+    if section.mechanism_class is not None
 }
 """Mechanisms that release each record of a key by itself, by the kind of pipeline files."""
 

@@ -14,6 +14,7 @@ class AdaptiveCrrOperator(ModelOperator, SymbolOperator):
     """Release a symbol as `crr` where the last one has become wrong, and repeat it elsewhere."""
 
     order = 103
+    mechanism_class = AdaptiveRelease
     example = ModelOperator.example + "decision_epsilon: 0.5\n"
 
     kind: Literal["adaptive_crr"]

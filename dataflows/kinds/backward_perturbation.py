@@ -9,6 +9,7 @@ class BackwardPerturbationOperator(TemporalOperator):
     """Publish at each tick the value of a random earlier one: some twice, some never."""
 
     order = 303
+    mechanism_class = BackwardPerturbation
 
     kind: Literal["backward_perturbation"]
 

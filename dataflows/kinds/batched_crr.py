@@ -20,13 +20,11 @@ class BatchedCrrOperator(ModelOperator):
     """Hold `window` symbols back, and release them together as one list."""
 
     order = 102
-    example = """\
-alphabet: [rest, light, moderate, vigorous]
-window: 2
-epsilon_per_batch: 2.0
-model: heart-zones.model.json
-kernel: heuristic
-"""
+    mechanism_class = BatchedRelease
+    example = (
+        "alphabet: [rest, light, moderate, vigorous]\nwindow: 2\nepsilon_per_batch: 2.0\n"
+        "model: heart-zones.model.json\nkernel: heuristic\n"
+    )
     protected = "a user's sequence of symbols, with the model and without one, per list"
 
     kind: Literal["batched_crr"]

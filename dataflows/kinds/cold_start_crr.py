@@ -12,6 +12,7 @@ class ColdStartCrrOperator(SymbolOperator):
     """Release as `grr`, and as `crr` once a stream has learned a model from its releases."""
 
     order = 104
+    mechanism_class = ColdStart
     protected = "a user's sequence of symbols, with that model and without one, per release"
     example = SymbolOperator.example + "when_short: accept\n"
 

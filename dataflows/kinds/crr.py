@@ -39,7 +39,7 @@ class CrrOperator(ModelOperator, SymbolOperator):
     """Release one symbol, drawn from what the model and all releases so far make likely."""
 
     order = 100
-    release: ClassVar[type[ConditionalRandomizedResponse]] = ConditionalRandomizedResponse
+    mechanism_class: ClassVar[type[ConditionalRandomizedResponse]] = ConditionalRandomizedResponse
 
     kind: Literal["crr"]
     mode: Mode = "optimal"
@@ -68,7 +68,9 @@ class CrrOperator(ModelOperator, SymbolOperator):
     def mechanism(self, files: Files) -> Mechanism:
         model, gaps = self.chain(files), None if self.step is None else self.step.gaps
         distance = distance_between(self.alphabet, self.distance, files)
-        return self.release(model, float(self.epsilon), distance, self.mode, self.kernel, gaps)
+        return self.mechanism_class(
+            model, float(self.epsilon), distance, self.mode, self.kernel, gaps
+        )
 
     def parameters(self) -> dict[str, object]:
         return {

@@ -10,6 +10,7 @@ class ExtendedThresholdPerturbationOperator(ThresholdOperator):
     """Publish values as `threshold_perturbation` does, and drop some, for small epsilons."""
 
     order = 302
+    mechanism_class = ExtendedThresholdPerturbation
 
     kind: Literal["extended_threshold_perturbation"]
     acceptance: float | None = None

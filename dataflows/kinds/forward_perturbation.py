@@ -9,6 +9,7 @@ class ForwardPerturbationOperator(CalibratedOperator):
     """Delay each value at random; of those that meet at a tick one is kept."""
 
     order = 304
+    mechanism_class = ForwardPerturbation
 
     kind: Literal["forward_perturbation"]
 

@@ -11,6 +11,7 @@ class GrrOperator(ResponseOperator):
     """Release the true symbol, or by chance any other one (generalized randomized response)."""
 
     order = 105
+    mechanism_class = GeneralizedRandomizedResponse
     instead: ClassVar[Mapping[str, str]] = {
         "output": "output is for kind: oue only; grr releases a symbol. Delete it"
     }

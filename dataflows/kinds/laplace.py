@@ -13,6 +13,7 @@ class LaplaceOperator(NumberOperator):
     """Add discrete Laplace noise to each number, clamped to a declared range, on an exact grid."""
 
     order = 200
+    mechanism_class = LaplaceRelease
     example = "lower: 0\nupper: 250\nunit: 0.5\nepsilon: 1.0\n"
     protected = "each number of the range, for any prior, per release"
 

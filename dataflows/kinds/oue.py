@@ -10,6 +10,7 @@ class OueOperator(ResponseOperator):
     """Release a set of symbols, for counting over large alphabets (optimized unary encoding)."""
 
     order = 106
+    mechanism_class = OptimizedUnaryEncoding
 
     kind: Literal["oue"]
     output: Literal["bits", "symbol"] | None = None

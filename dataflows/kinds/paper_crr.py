@@ -14,7 +14,7 @@ class PaperCrrOperator(CrrOperator):
     order = 101
     example = CrrOperator.example + "accept_unsound: true\n"
     protected = "nothing: its own claim fails for beliefs below 1/(e^epsilon + 1)"
-    release = PaperConditionalRandomizedResponse
+    mechanism_class = PaperConditionalRandomizedResponse
 
     kind: Literal["paper_crr"]  # type: ignore[assignment]
 

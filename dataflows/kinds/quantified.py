@@ -12,12 +12,10 @@ class QuantifiedOperator(WEventOperator):
     """Release figures with budgets that keep a limit on what a declared correlation gives away."""
 
     order = 408
-    example = """\
-groups: [north, south]
-ticks: {width: 15m}
-window: 4
-correlation: {transition: [[0.9, 0.1], [0.2, 0.8]], at_most: 1.0}
-"""
+    example = (
+        "groups: [north, south]\nticks: {width: 15m}\nwindow: 4\n"
+        "correlation: {transition: [[0.9, 0.1], [0.2, 0.8]], at_most: 1.0}\n"
+    )
     protected = WEventOperator.protected + "; and one tick, given the transition matrix"
 
     kind: Literal["quantified"]

@@ -34,14 +34,9 @@ class LocalRealTimeOperator(SeriesBudget, NumberOperator):
     """Release a number of each tick with Gaussian noise, filtered by what was released."""
 
     order = 601
-    example = """\
-lower: 40
-upper: 180
-ticks: {width: 1m}
-epsilon: 4.0
-delta: 1.0e-6
-horizon: 60
-"""
+    example = (
+        "lower: 40\nupper: 180\nticks: {width: 1m}\nepsilon: 4.0\ndelta: 1.0e-6\nhorizon: 60\n"
+    )
     protected = "all numbers of one user, over a whole life or per `period`"
     reads = frozenset({"unit", "ticks"})
     stage = StageKind.SERIES

@@ -9,6 +9,7 @@ class ThresholdPerturbationOperator(ThresholdOperator):
     """Publish each value as it is, at its own tick or one of the `window` - 1 that follow."""
 
     order = 301
+    mechanism_class = ThresholdPerturbation
 
     kind: Literal["threshold_perturbation"]
 

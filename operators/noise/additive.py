@@ -10,7 +10,7 @@ from typing import ClassVar
 from fugu.operators.budget_units import exact_exp
 from fugu.operators.byte_fields import encode_each, encode_fields
 from fugu.operators.declared import take_whole_numbers
-from fugu.operators.mechanism import Array, Draws, Integers, Words
+from fugu.operators.mechanism import Array, Draws, Floats, Integers, Words
 from fugu.operators.noise.grid import Grid
 
 COMFORTABLE = 100
@@ -66,6 +66,10 @@ class AdditiveNoise(ABC):
         bindings = _digests(index.reshape(len(index), coordinates), self._bound_to)
         words = draws.words(purpose, bindings, coordinates=coordinates, count=self.words_per_draw)
         return index + self._sample(words).reshape(index.shape)
+
+    def value(self, points: Integers, units_per_one: int = 1) -> Floats:
+        """Return the numbers that noisy points stand for."""
+        return self.grid.value(points, units_per_one)
 
     def _require_sensitivity(self) -> None:
         take_whole_numbers(self)

@@ -11,7 +11,7 @@ from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.mechanism import Draws, Inputs, Releases, State
 from fugu.operators.noise.grid import counted
-from fugu.operators.noise.laplace_release import LARGEST_UNITS_PER_ONE
+from fugu.operators.noise.number_release import LARGEST_UNITS_PER_ONE
 from fugu.operators.realtime.guarantees import WEIGHTS, beyond_periods, knowing_no_periods
 from fugu.operators.realtime.real_time_release import Presentation, RealTimeRelease
 from fugu.operators.sentences import KEYED_HASH, RAW_VALUES_SEEN, SECRET

@@ -39,7 +39,7 @@ LAPLACE = with_change(
 def fugu_audit_of_symbols(kind: type[ConditionalRandomizedResponse]) -> None:
     """`fugu audit` of a pipeline file whose mechanism is of this class."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(CrrOperator, "release", kind)
+        patch.setattr(CrrOperator, "mechanism_class", kind)
         assert exit_code(PIPELINE) == 0
 
 

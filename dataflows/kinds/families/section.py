@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from pydantic import model_validator
 
@@ -41,6 +41,8 @@ class OperatorSection(Section, ABC):
     protected: ClassVar[str]
     """What is protected, and per what."""
 
+    mechanism_class: ClassVar[type[Any] | None] = None
+    """The class of the mechanism, where one releases each record of a key by itself."""
     reads: ClassVar[frozenset[str]]
     """Keys of the section that say how records are read."""
     stage: ClassVar[StageKind] = StageKind.PER_RECORD

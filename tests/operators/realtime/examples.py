@@ -4,7 +4,7 @@ from math import nan
 
 import numpy as np
 
-from fugu.operators.noise.laplace_release import LARGEST_UNITS_PER_ONE
+from fugu.operators.noise.number_release import LARGEST_UNITS_PER_ONE
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable

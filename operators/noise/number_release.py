@@ -1,0 +1,113 @@
+"""Noise on one number per record, whatever its law."""
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from fugu.operators.declared import take_whole_numbers
+from fugu.operators.guarantee import Guarantee, local_privacy
+from fugu.operators.independent_releases import IndependentReleases
+from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
+from fugu.operators.noise.grid import Grid, counted
+
+LARGEST_UNITS_PER_ONE = 10**12
+
+
+class NumberNoise(Protocol):
+    """Add noise to numbers of a range, one of which may be replaced by any other one."""
+
+    @property
+    def grid(self) -> Grid:
+        """Return the public grid of the range."""
+        ...
+
+    @property
+    def charge(self) -> int:
+        """Return the cost of a release in units of 2^-40 nat."""
+        ...
+
+    @property
+    def standard_deviation(self) -> float:
+        """Return the deviation of the noise in units."""
+        ...
+
+    @property
+    def finite_precision_delta(self) -> float:
+        """Return the delta per release of sampling in finite precision."""
+        ...
+
+    def add(self, values: Array, draws: Draws) -> Integers:
+        """Return noisy points for values in units."""
+        ...
+
+    def value(self, points: Integers, units_per_one: int) -> Floats:
+        """Return the numbers that noisy points stand for."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class NumberRelease(IndependentReleases):
+    """Release one clamped number per record with noise on an exact grid: the local model.
+
+    Claim. Every release is epsilon-LDP: no output is more than e^epsilon times as likely under one
+    true value as under another, for any prior and any correlation, up to the delta of sampling in
+    finite precision. Releases of one stream add up.
+
+    Parameters: `lower` and `upper`, the declared range as integers in fixed-point units; `epsilon`
+    in nats; `units_per_one`, how many units make 1 in what is published.
+
+    Input: integers `(rows,)` that count units; those outside the range are clamped to it. Release:
+    doubles `(rows,)`, unbounded and unbiased for the clamped value. State: `spent (rows,)`.
+
+    Raises `ValueError` for an empty range, an epsilon or `units_per_one` out of bounds, and, in
+    `step`, for values that are not integers.
+    """
+
+    lower: int
+    upper: int
+    epsilon: float
+    units_per_one: int = 1
+    noise: NumberNoise = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        take_whole_numbers(self)
+        if self.lower >= self.upper:
+            raise ValueError(f"lower: must be below upper, which is {self.upper}")
+        if not 1 <= self.units_per_one <= LARGEST_UNITS_PER_ONE:
+            raise ValueError(f"units_per_one: must be 1 to 10^12, not {self.units_per_one}")
+        object.__setattr__(self, "noise", self._noise_for(self.upper - self.lower))
+
+    @abstractmethod
+    def _noise_for(self, width: int) -> NumberNoise:
+        """Return the noise that hides any change within the range, which is so wide."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        clamped = np.clip(counted(inputs.values), self.lower, self.upper)
+        points = self.noise.add(clamped, draws)
+        return self._spent_after(state), Releases(self.noise.value(points, self.units_per_one))
+
+    @property
+    def largest_charge(self) -> int:
+        return self.noise.charge
+
+    @property
+    def constant(self) -> float:
+        return (self.lower + self.upper) / (2 * self.units_per_one)
+
+    @property
+    def standard_deviation(self) -> float:
+        """Return the deviation of the noise in what is published; its mean is 0."""
+        return self.noise.standard_deviation / self.units_per_one
+
+    def _promised(self, proof: str) -> tuple[Guarantee, ...]:
+        promised = local_privacy(
+            self.epsilon,
+            "number",
+            "n releases of one stream have n times epsilon and delta together",
+            own="the declared range, which is public",
+            proof=proof,
+            finite_precision_delta=self.noise.finite_precision_delta,
+        )
+        return (promised,)
