@@ -67,10 +67,9 @@ def _draw_bars(axes: Axes, course: Course) -> None:
     for collection, colour in zip(collections, cycle(_COLOURS), strict=False):
         for policy in collection.policies:
             spans = [
-                (_in_days(course, occurrence.start), _in_days(course, occurrence.ticks))
+                (_in_days(course, one.occurrence.start), _in_days(course, one.occurrence.ticks))
                 for one in course.hidden
                 if (one.collection, one.policy) == (collection.id, policy.id)
-                for occurrence in [one.occurrence]
             ]
             axes.broken_barh(spans, (len(labels) - 0.32, 0.64), color=colour)
             labels.append(f"{collection.id}: {policy.id}")

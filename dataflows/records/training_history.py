@@ -84,13 +84,13 @@ class History:
     def frequent(self, min_count: int, other: Symbol | None) -> Alphabet:
         """Return the symbols that occur at least so often, sorted; `other` is last."""
         times = Counter(self.symbol_of)
-        kept = [symbol for symbol, number in self.symbols.items() if times[number] >= min_count]
-        rare = len(kept) < len(self.symbols)
-        texts = sorted(symbol for symbol in kept if isinstance(symbol, str) and symbol != other)
-        numbers = sorted(symbol for symbol in kept if isinstance(symbol, int) and symbol != other)
-        if isinstance(other, str) and (rare or other in kept):
+        kept = {symbol for symbol, number in self.symbols.items() if times[number] >= min_count}
+        used = other in kept or len(kept) < len(self.symbols)
+        texts = sorted(symbol for symbol in kept - {other} if isinstance(symbol, str))
+        numbers = sorted(symbol for symbol in kept - {other} if isinstance(symbol, int))
+        if used and isinstance(other, str):
             texts.append(other)
-        if isinstance(other, int) and (rare or other in kept):
+        if used and isinstance(other, int):
             numbers.append(other)
         if texts and numbers:
             raise ConfigurationError(
