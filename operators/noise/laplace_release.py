@@ -15,8 +15,14 @@ from fugu.operators.noise.number_release import NumberRelease
 class LaplaceRelease(NumberRelease):
     """Release one clamped number per record with Laplace noise: the baseline of the local model.
 
-    Claim, parameters, shapes and errors are those of `NumberRelease`; epsilon is at most 20, and a
-    release costs epsilon, rounded down to the resolution of the sampler.
+    Claim. Every release is epsilon-LDP: no output is more than e^epsilon times as likely under one
+    true value as under another, for any prior and any correlation, up to the delta of sampling in
+    finite precision. Releases of one stream add up.
+
+    Parameters: `lower` and `upper`, the declared range as integers in fixed-point units; `epsilon`
+    in nats, at most 20; `units_per_one`, how many units make 1 in what is published.
+    Shapes and errors are those of `NumberRelease`. A release costs epsilon, rounded down to
+    the resolution of the sampler.
 
     >>> release = LaplaceRelease(lower=400, upper=2000, epsilon=1.0, units_per_one=10)
     >>> release.constant, round(release.standard_deviation, 1), release.largest_charge == 2**40

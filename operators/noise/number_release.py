@@ -51,15 +51,9 @@ class NumberNoise(Protocol):
 class NumberRelease(IndependentReleases):
     """Release one clamped number per record with noise on an exact grid: the local model.
 
-    Claim. Every release is epsilon-LDP: no output is more than e^epsilon times as likely under one
-    true value as under another, for any prior and any correlation, up to the delta of sampling in
-    finite precision. Releases of one stream add up.
-
-    Parameters: `lower` and `upper`, the declared range as integers in fixed-point units; `epsilon`
-    in nats; `units_per_one`, how many units make 1 in what is published.
-
-    Input: integers `(rows,)` that count units; those outside the range are clamped to it. Release:
-    doubles `(rows,)`, unbounded and unbiased for the clamped value. State: `spent (rows,)`.
+    A law of noise is a subclass. Input: integers `(rows,)` that count units; those outside the
+    declared range are clamped to it. Release: doubles `(rows,)`, unbounded and unbiased for the
+    clamped value. State: `spent (rows,)`.
 
     Raises `ValueError` for an empty range, an epsilon or `units_per_one` out of bounds, and, in
     `step`, for values that are not integers.
