@@ -224,13 +224,20 @@ class Preparation:
         return Admission(partitioner, source.partitions, most, aggregate.covers)
 
     def _owned(self, shards: list[int] | None, topics: Topics) -> dict[int, StateDirectory]:
-        """Lock the directories of the given shards.
+        """Lock the directories of the given shards, which all have partitions.
 
         Refuse to begin where a state is missing and the keys or the ledger know that there was one;
         topics that hold releases are found when it is begun.
         """
         directories = dict(enumerate(shard_directories(self.file)))
         chosen = directories if shards is None else {n: directories[n] for n in shards}
+        source = topics.source
+        if max(chosen) >= source.partitions:  # before any state begins with so many shards
+            raise ConfigurationError(
+                f"state.shards: {len(directories)}, but topic {source.name} has "
+                f"{source.partitions} partitions, so shard {max(chosen)} would have none. Write "
+                f"at most {source.partitions}."
+            )
         for directory in chosen.values():
             directory.lock()
         missing = next((one.path for one in chosen.values() if one.stored() is None), None)
@@ -260,12 +267,6 @@ class Preparation:
     def _fingerprint(self, topics: Topics, shard: int | None, steps: list[str]) -> Fingerprint:
         """Return what the state of one shard belongs to."""
         pipeline, scope, ledger = self.pipeline, self.scope, self.ledger
-        if (shard or 0) >= topics.source.partitions:
-            raise ConfigurationError(
-                f"state.shards: {pipeline.state.shards}, but topic {topics.source.name} has "
-                f"{topics.source.partitions} partitions, so shard {shard} would have none. Write "
-                f"at most {topics.source.partitions}."
-            )
         return Fingerprint(
             pipeline=pipeline.name,
             steps=steps,

@@ -49,6 +49,28 @@ def test_a_source_that_does_not_exist(document: Document, tmp_path: Path) -> Non
     assert "topic no-such-topic (source.topic) does not exist" in refused(document, tmp_path)
 
 
+AGGREGATE = {
+    "kind": "uniform",
+    "epsilon": 1.0,
+    "window": 4,
+    "groups": ["north", "south"],
+    "ticks": {"width": "1s"},
+}
+
+
+@pytest.mark.parametrize("operator", [None, AGGREGATE])
+def test_more_shards_than_partitions_begin_no_state(
+    operator: Document | None, document: Document, tmp_path: Path
+) -> None:
+    """Otherwise the states of the first shards would refuse the right number afterwards."""
+    document["operator"] = operator or document["operator"]
+    document["sink"]["topic"] += f".{document['operator']['kind']}"
+    document["state"]["shards"] = 3
+    assert "so shard 2 would have none. Write at most 2." in refused(document, tmp_path)
+    state = tmp_path / document["state"]["directory"]
+    assert not [*state.rglob("fingerprint*")]
+
+
 def test_a_sink_that_does_not_exist(document: Document, tmp_path: Path) -> None:
     document["sink"]["create"] = False
     said = refused(document, tmp_path)
