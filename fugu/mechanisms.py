@@ -30,11 +30,14 @@ _INSTEAD = (
 )
 
 
-def mechanism(kind: str, *, budget: float | None = None, **parameters: Any) -> Mechanism:
+def mechanism(
+    kind: str, *, budget: float | None = None, accept_unsound: bool = False, **parameters: Any
+) -> Mechanism:
     """Configure a mechanism by the name that pipeline files give it.
 
     `parameters` are those of its class, such as `symbols` and `epsilon`. `budget` is what a key
     may spend in all, in nats; then its last release is repeated, or what else `Budgeted` offers.
+    What breaks the claim of its own paper is refused, unless `accept_unsound`.
     """
     if kind not in PER_RECORD:
         known = ", ".join(sorted(PER_RECORD))
@@ -42,6 +45,11 @@ def mechanism(kind: str, *, budget: float | None = None, **parameters: Any) -> M
             f"{kind}: no mechanism of single records has this name; there are {known}. {_INSTEAD}"
         )
     configured = PER_RECORD[kind](**parameters)
+    if not accept_unsound and not all(one.sound for one in configured.guarantees()):
+        raise ValueError(
+            f"{kind} promises nothing as it is configured, and is a baseline for comparison: "
+            "choose another one, or write accept_unsound=True if you know why you want it"
+        )
     if budget is not None and isinstance(configured, TemporalPerturbation):
         raise ValueError(f"budget: {kind} charges nothing per release; leave it out")
     released: Mechanism = configured if budget is None else Budgeted(configured, budget)

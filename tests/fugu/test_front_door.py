@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import bytewax.operators as op
 import numpy as np
@@ -11,7 +12,7 @@ from bytewax.testing import TestingSink, TestingSource, run_main
 
 import fugu
 from fugu.dataflows.base.errors import BudgetExhausted, StartRefused
-from fugu.mechanisms import Budgeted
+from fugu.mechanisms import Budgeted, MarkovModel
 from fugu.operators.mechanism import Mechanism
 from fugu.streams import Advance
 
@@ -110,6 +111,27 @@ def test_names_that_are_not_known_are_refused() -> None:
         fugu.mechanism("laplas", epsilon=1.0)
     with pytest.raises(ValueError, match="charges nothing per release"):
         fugu.mechanism("backward_perturbation", k=3, epsilon=1.0, budget=3.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        (
+            "paper_crr",
+            {
+                "model": MarkovModel.smoothed([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], 0.0),
+                "epsilon": 1.0,
+            },
+        ),
+        ("threshold_perturbation", {"k": 5, "c0": 3, "start_mode": "cold"}),
+    ],
+)
+def test_what_breaks_its_own_claim_is_refused_unless_it_is_accepted(
+    kind: str, parameters: dict[str, Any]
+) -> None:
+    with pytest.raises(ValueError, match="accept_unsound=True"):
+        fugu.mechanism(kind, **parameters)
+    assert fugu.mechanism(kind, accept_unsound=True, **parameters).kind == kind
 
 
 def test_state_goes_with_its_mechanism_secret_and_step(laplace: Mechanism) -> None:
