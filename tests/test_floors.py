@@ -45,7 +45,7 @@ ALLOWED = {
         "fugu.dataflows.pipeline",
         "fugu.dataflows.offline.evaluation",
     ),
-    "typer": ("fugu.dataflows.base.logs", "fugu.dataflows.commands.cli"),
+    "typer": ("fugu.dataflows.base.logs", "fugu.dataflows.commands"),
     "operators": (),
     "dataflows": (),
 }

@@ -1,34 +1,36 @@
-"""`fugu audit`: exact numbers of the configured mechanism, then attacks on it as a black box."""
+"""Compute exact numbers of the configured mechanism, then attack it as a black box."""
 
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
-import orjson
+import typer
 from rich.console import Console
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.commands.pictures import require_picture
-from fugu.dataflows.commands.progress import progress
+from fugu.dataflows.commands.arguments import AsJson, PipelineArgument, Plot, Seed
+from fugu.dataflows.commands.output import print_json, progress, require_picture
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 
-@dataclass(frozen=True)
-class Options:
-    """Hold how hard to attack, and what to show; `confidence` is in per cent."""
+def audit(
+    pipeline: PipelineArgument,
+    runs: Annotated[int, typer.Option(min=1_000, help="Runs of each attacked stream.")] = 50_000,
+    steps: Annotated[int, typer.Option(min=1, max=64, help="Releases of each run.")] = 4,
+    confidence: Annotated[
+        float, typer.Option(min=50.0, max=99.999999, help="Of all bounds together, in per cent.")
+    ] = 99.9,
+    seed: Seed = 0,
+    plot: Plot = None,
+    as_json: AsJson = False,
+) -> bool:
+    """Attack the configured operator; exit with 1 if it leaks more than it claims.
 
-    runs: int
-    steps: int
-    confidence: float
-    seed: int
-    plot: Path | None
-    as_json: bool
-
-
-def audit(file: PipelineFile, options: Options) -> bool:
-    """Print what was found; true if no claim broke. Neither Kafka nor the secret is needed."""
-    _check(options)
+    Prints exact worst cases, where the alphabet is small enough to follow all releases.
+    Then runs the real operator many times on streams that should be hard to tell apart.
+    What can be told apart is a lower bound of what leaks. The pipeline's secret is not used.
+    """
+    _require_packages(plot)
     from fugu.dataflows.offline.auditing.attacks import Effort, carried_out, planned, sources
     from fugu.dataflows.offline.auditing.exact import exhaustive
     from fugu.dataflows.offline.auditing.report import Report
@@ -36,8 +38,8 @@ def audit(file: PipelineFile, options: Options) -> bool:
     from fugu.dataflows.offline.auditing.subject import Subject
     from fugu.dataflows.offline.auditing.tables import print_report
 
-    mechanism = configure(file).mechanism
-    operator = file.pipeline.operator
+    mechanism = configure(pipeline).mechanism
+    operator = pipeline.pipeline.operator
     if operator.claims_about is not None:
         raise FuguError(
             f"fugu audit attacks claims about the values of single streams, and {mechanism.kind} "
@@ -45,18 +47,18 @@ def audit(file: PipelineFile, options: Options) -> bool:
         )
     subject = Subject.of(mechanism, operator.nats_per_release, operator.audit_inputs())
     exact = exhaustive(subject)
-    streams: Streams = GuessedStreams(subject, options.steps)
-    if exact is not None and len(exact.paths) >= options.steps:
-        streams = KnownStreams(exact.paths[: options.steps], subject.model)
+    streams: Streams = GuessedStreams(subject, steps)
+    if exact is not None and len(exact.paths) >= steps:
+        streams = KnownStreams(exact.paths[:steps], subject.model)
     attacks = planned(subject.claims, streams)
-    effort = Effort(options.runs, options.confidence, options.seed)
+    effort = Effort(runs, confidence, seed)
     console = Console()
-    shown = console.is_terminal and not options.as_json
-    total = len(sources(attacks)) * options.runs
+    shown = console.is_terminal and not as_json
+    total = len(sources(attacks)) * runs
     with progress(console, "attacking", total, shown=shown) as advance:
         findings = list(carried_out(subject, attacks, effort, advance))
     report = Report(
-        pipeline=file.pipeline.name,
+        pipeline=pipeline.pipeline.name,
         mechanism=f"{mechanism.kind} (implementation {mechanism.implementation})",
         law=mechanism.law_digest().hex()[:16],
         numbers=mechanism.audit(),
@@ -66,19 +68,18 @@ def audit(file: PipelineFile, options: Options) -> bool:
         out_of_reach=effort.out_of_reach(attacks),
         findings=findings,
     )
-    if options.plot is not None:
+    if plot is not None:
         from fugu.dataflows.offline.auditing.plot import save
 
-        save(report, options.plot)
-    if options.as_json:
-        print(orjson.dumps(report.document(), option=orjson.OPT_INDENT_2).decode())
+        save(report, plot)
+    if as_json:
+        print_json(report.document())
     else:
         print_report(console, report)
     return not report.broken
 
 
-def _check(options: Options) -> None:
-    plot = options.plot
+def _require_packages(plot: Path | None) -> None:
     packages = ("scipy",) if plot is None else ("scipy", "matplotlib")
     missing = [package for package in packages if find_spec(package) is None]
     if missing:

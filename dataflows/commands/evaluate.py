@@ -1,62 +1,94 @@
-"""`fugu evaluate`: how useful releases are, offline, for a grid of epsilons and operators."""
+"""Measure offline how useful releases are, for a grid of epsilons and operators."""
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-import orjson
+import typer
 from rich.console import Console
 
-from fugu.dataflows.commands.pictures import require_picture
-from fugu.dataflows.commands.progress import progress
+from fugu.dataflows.commands.arguments import (
+    EPSILON_OPTIONS,
+    AsJson,
+    PipelineArgument,
+    Plot,
+    Seed,
+)
+from fugu.dataflows.commands.output import print_json, progress, require_picture
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 
-@dataclass(frozen=True)
-class Options:
-    """The sample, the grid (None: what suits the pipeline), what to show, how numbers are read
-    whose ticks are displaced, and the windows of aggregates."""
+def evaluate(
+    pipeline: PipelineArgument,
+    sample: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="One JSON object per line: a record and its key."),
+    ],
+    key_field: Annotated[str, typer.Option(help="The field that holds the key.")] = "key",
+    epsilons: Annotated[
+        list[str] | None,
+        typer.Option(
+            *EPSILON_OPTIONS,
+            metavar="0.5,1,2",
+            help="Nats per record to try; otherwise half, once and twice the configured.",
+        ),
+    ] = None,
+    rivals: Annotated[
+        str | None,
+        typer.Option(metavar="KIND,...", help="Operators to compare with; otherwise all that fit."),
+    ] = None,
+    average: Annotated[
+        int | None,
+        typer.Option(
+            metavar="TICKS", min=1, help="Displaced numbers: average over so many; otherwise 10."
+        ),
+    ] = None,
+    count_above: Annotated[
+        float | None,
+        typer.Option(help="Displaced numbers: count those above it; otherwise half of all."),
+    ] = None,
+    value_range: Annotated[
+        str | None,
+        typer.Option(
+            "--range", metavar="40,180", help="Displaced numbers: their range, to try laplace too."
+        ),
+    ] = None,
+    windows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="10,20,40", help="Aggregates: windows to try; otherwise the configured one."
+        ),
+    ] = None,
+    runs: Annotated[
+        int, typer.Option(min=1, max=1_000, help="How often, each under another secret.")
+    ] = 5,
+    seed: Seed = 0,
+    plot: Plot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure, offline, how useful releases of a sample are, for several epsilons and operators.
 
-    sample: Path
-    key_field: str
-    epsilons: str | None
-    rivals: str | None
-    runs: int
-    seed: int
-    plot: Path | None
-    as_json: bool
-    average: int | None = None
-    count_above: float | None = None
-    value_range: str | None = None
-    windows: str | None = None
-
-
-def evaluate(file: PipelineFile, options: Options) -> None:
-    """Print what was measured. Neither Kafka nor the secret is needed."""
-    require_picture(options.plot)
+    Each line of the sample is a record with its key, such as {"key": "user-1", "zone": "rest"}.
+    Records go through the very operator of fugu run, under secrets of their own; neither Kafka nor
+    the secret of the pipeline is needed.
+    """
+    require_picture(plot)
     from fugu.dataflows.offline.evaluation.families.by_section import family_of
     from fugu.dataflows.offline.evaluation.family import Wanted
     from fugu.dataflows.offline.evaluation.sample import Sample
     from fugu.dataflows.offline.evaluation.tables import print_report
 
-    wanted = Wanted(
-        options.epsilons,
-        options.rivals,
-        options.windows,
-        options.average,
-        options.count_above,
-        options.value_range,
-    )
-    family = family_of(file.pipeline.operator, wanted)
-    sample = Sample.read(options.sample, options.key_field, configure(file).codec)
-    plan = family.planned(file, sample, wanted)
+    grid = ",".join(epsilons) if epsilons else None
+    wanted = Wanted(grid, rivals, windows, average, count_above, value_range)
+    family = family_of(pipeline.pipeline.operator, wanted)
+    records = Sample.read(sample, key_field, configure(pipeline).codec)
+    plan = family.planned(pipeline, records, wanted)
     console = Console()
-    shown = console.is_terminal and not options.as_json
-    with progress(console, "evaluating", plan.steps * options.runs, shown=shown) as advance:
-        report = plan.report(options.runs, options.seed, advance)
-    if options.plot is not None:
-        report.draw(options.plot)
-    if options.as_json:
-        print(orjson.dumps(report.document(), option=orjson.OPT_INDENT_2).decode())
+    shown = console.is_terminal and not as_json
+    with progress(console, "evaluating", plan.steps * runs, shown=shown) as advance:
+        report = plan.report(runs, seed, advance)
+    if plot is not None:
+        report.draw(plot)
+    if as_json:
+        print_json(report.document())
     else:
         print_report(console, report)

@@ -1,19 +1,22 @@
-"""`fugu explain`: what pipelines promise, what they do not, and how to read their output."""
+"""Say what pipelines promise, what they do not, and how to read their output."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
-import orjson
+import typer
 from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.arguments import AsJson, read_pipeline
 from fugu.dataflows.commands.explain_together import (
     check_budgets,
     print_together,
     together_documents,
 )
+from fugu.dataflows.commands.output import print_json
 from fugu.dataflows.kinds import AlphabetOperator
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.guarantee_text import guarantee_id, in_words, pipeline_not_covered
@@ -28,13 +31,20 @@ LARGEST_SHOWN = 36
 """Numbers that are printed one by one; of more there is a summary, and all of them with --json."""
 
 
-def explain(files: Sequence[PipelineFile], as_json: bool) -> None:
-    """Print the explanation, and what several pipelines add up to; Kafka is not needed.
+def explain(
+    pipelines: Annotated[
+        list[PipelineFile],
+        typer.Argument(metavar="PIPELINE", parser=read_pipeline, help="Pipeline files (YAML)."),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Say what a pipeline promises, what it does not protect, and how to read its output.
 
-    Raises `StartRefused`, after everything is printed, if they exceed a `source.budget`.
+    With several files, also what those over one source add up to.
+    Exit with 1 if that is more than source.budget allows.
     """
-    _require_different([file.path for file in files])
-    explained = [(file, configure(file).mechanism) for file in files]
+    _require_different([file.path for file in pipelines])
+    explained = [(file, configure(file).mechanism) for file in pipelines]
     sources: dict[str, list[Promises]] = {}
     for file, mechanism in explained:
         source = file.pipeline.source
@@ -43,12 +53,8 @@ def explain(files: Sequence[PipelineFile], as_json: bool) -> None:
         )
     if as_json:
         documents = [_document(file, mechanism) for file, mechanism in explained]
-        content = (
-            documents[0]
-            if len(documents) == 1
-            else {"pipelines": documents, "sums": together_documents(sources)}
-        )
-        print(orjson.dumps(content, option=orjson.OPT_INDENT_2).decode())
+        several = {"pipelines": documents, "sums": together_documents(sources)}
+        print_json(documents[0] if len(documents) == 1 else several)
     else:
         console = Console()
         for file, mechanism in explained:

@@ -1,4 +1,4 @@
-"""What the pipelines given to `fugu explain` let out together, source by source."""
+"""Say what the pipelines given to `fugu explain` release together, source by source."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -6,9 +6,9 @@ from math import isfinite
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.commands.output import folding_table
 from fugu.dataflows.pipeline.guarantee_text import notion_in_words, stated
 from fugu.dataflows.pipeline.neighbours_text import protected_in_words
 from fugu.dataflows.pipeline.source_budget import Promises, Sum, check, smallest_budget, sums
@@ -21,9 +21,8 @@ BySource = Mapping[str, Sequence[Promises]]
 def print_together(console: Console, sources: BySource) -> None:
     """Print what the pipelines over each common source promise, and the sums."""
     for source, pipelines in _shared(sources).items():
-        table = Table(title=f"Together, about {source}", title_justify="left")
-        for heading in ("pipeline", "notion", "promise", "protecting"):
-            table.add_column(heading, overflow="fold")
+        look = {"title": f"Together, about {source}", "title_justify": "left"}
+        table = folding_table("pipeline", "notion", "promise", "protecting", **look)
         for promises in pipelines:
             for guarantee in promises.guarantees:
                 table.add_row(
@@ -42,7 +41,7 @@ def print_together(console: Console, sources: BySource) -> None:
 
 
 def together_documents(sources: BySource) -> list[dict[str, object]]:
-    """The same for a machine."""
+    """Return the same for a machine."""
     return [
         {
             "source": source,
@@ -68,7 +67,7 @@ def together_documents(sources: BySource) -> list[dict[str, object]]:
 
 
 def check_budgets(sources: BySource) -> None:
-    """`StartRefused` for all sources whose `source.budget` does not allow its pipelines."""
+    """Raise `StartRefused` for all sources whose `source.budget` does not allow its pipelines."""
     problems = []
     for source, pipelines in sources.items():
         try:

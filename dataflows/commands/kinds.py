@@ -1,11 +1,14 @@
 """Show the kinds of operators: `fugu kinds`, and the table of the README."""
 
 from inspect import cleandoc
+from typing import Annotated
 
-import orjson
+import typer
 from rich.console import Console
 from rich.table import Table
 
+from fugu.dataflows.commands.arguments import AsJson
+from fugu.dataflows.commands.output import print_json
 from fugu.dataflows.kinds import KINDS
 
 HEADINGS = ("kind", "what it releases", "what is protected")
@@ -25,8 +28,13 @@ def markdown() -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines).replace("| --- ", "|---")
 
 
-def show_kinds(*, as_json: bool, as_markdown: bool) -> None:
-    """Print all kinds; as JSON with an example of each section."""
+def show_kinds(
+    as_json: AsJson = False,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the table of the README.")
+    ] = False,
+) -> None:
+    """Show every kind of operator: what it releases, and what is protected."""
     if as_markdown:
         print(markdown(), end="")
     elif as_json:
@@ -34,7 +42,7 @@ def show_kinds(*, as_json: bool, as_markdown: bool) -> None:
             dict(zip(HEADINGS, row, strict=True)) | {"example": KINDS[row[0]].example}
             for row in rows()
         ]
-        print(orjson.dumps(entries, option=orjson.OPT_INDENT_2).decode())
+        print_json(entries)
     else:
         table = Table(*HEADINGS)
         for row in rows():

@@ -1,23 +1,31 @@
-"""`fugu ledger`: who promises what about a source, and which streams are nearest to their end."""
+"""Show what pipelines promise about a source, and the streams nearest to exhaustion."""
 
 from dataclasses import asdict
+from typing import Annotated
 
-import orjson
+import typer
 from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
+from fugu.dataflows.commands.output import folding_table, print_json
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.pipeline.guarantee_text import in_words
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.entries import PipelineEntry, StreamEntry
 from fugu.dataflows.publishing.ledger_topic import find_ledger, read_ledger
 
 
-def ledger(file: PipelineFile, streams: int, as_json: bool) -> None:
-    """Print the pipelines of a ledger, and the streams that have spent most of their budget."""
-    client = client_of(file.connection(), file.pipeline.source.generation)
-    topic = find_ledger(client, file.pipeline)
+def ledger(
+    pipeline: PipelineArgument,
+    streams: Annotated[
+        int, typer.Option("--streams", "-n", min=0, help="How many streams to show.")
+    ] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show what pipelines promise about a source, and the streams nearest to exhaustion."""
+    client = client_of(pipeline.connection(), pipeline.pipeline.source.generation)
+    topic = find_ledger(client, pipeline.pipeline)
     if topic is None:
         raise ConfigurationError(
             "the pipeline file names no ledger; write ledger: {topic: NAME, create: true}"
@@ -32,7 +40,7 @@ def ledger(file: PipelineFile, streams: int, as_json: bool) -> None:
             "entered by a later version": [asdict(entry) for entry in content.later],
             "streams": [asdict(entry) for entry in nearest],
         }
-        print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+        print_json(document)
         return
     console = Console()
     console.print(_pipelines(topic.name, pipelines))
@@ -57,9 +65,8 @@ def _distance(entry: StreamEntry) -> tuple[bool, int, str, str]:
 
 
 def _pipelines(topic: str, entries: list[PipelineEntry]) -> Table:
-    table = Table(title=f"{topic}: what pipelines promise", title_justify="left", show_lines=True)
-    for column in ("source", "pipeline", "promise"):
-        table.add_column(column, overflow="fold")
+    look = {"title": f"{topic}: what pipelines promise", "title_justify": "left"}
+    table = folding_table("source", "pipeline", "promise", show_lines=True, **look)
     for entry in entries:
         promises = "\n".join(in_words(guarantee) for guarantee in entry.guarantees)
         table.add_row(entry.source, entry.pipeline, promises)
@@ -69,9 +76,8 @@ def _pipelines(topic: str, entries: list[PipelineEntry]) -> Table:
 def _streams(nearest: list[StreamEntry], limit: int) -> Table:
     shown = nearest[:limit]
     title = f"streams by what is left of their budget: {len(shown):,} of {len(nearest):,}"
-    table = Table(title=title, title_justify="left")
-    for column in ("pipeline", "stream", "spent at least"):
-        table.add_column(column, overflow="fold")
+    columns = ("pipeline", "stream", "spent at least")
+    table = folding_table(*columns, title=title, title_justify="left")
     for entry in shown:
         table.add_row(entry.pipeline, entry.stream, _spent(entry))
     return table

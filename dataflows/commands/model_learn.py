@@ -1,13 +1,16 @@
-"""`fugu model learn`: a model file from public or accounted history."""
+"""Write a model file from public or accounted history."""
 
 from contextlib import closing
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable
-from fugu.dataflows.commands.progress import progress
+from fugu.dataflows.commands.arguments import read_pipeline
+from fugu.dataflows.commands.output import progress
 from fugu.dataflows.commands.published import published_symbols
 from fugu.dataflows.files.model_file import read_model_file
 from fugu.dataflows.files.model_writing import written
@@ -28,92 +31,135 @@ _LARGEST_POOLED = 2_000
 _OTHER = "OTHER"
 
 
-@dataclass(frozen=True)
-class Options:
-    """Hold what to learn from, and how; a pipeline file fills in what is None."""
+def learn(
+    path: Annotated[Path, typer.Argument(metavar="MODEL", help="The model file to write.")],
+    history: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="HISTORY", help="Files of JSON lines, the oldest record first."),
+    ] = None,
+    key: Annotated[str, typer.Option(help="The field that names the stream.")] = "key",
+    value: Annotated[str | None, typer.Option(help="The field that holds the symbol.")] = None,
+    pipeline: Annotated[
+        PipelineFile | None,
+        typer.Option(
+            metavar="PIPELINE",
+            parser=read_pipeline,
+            help="Take value, alphabet, other and Kafka from it.",
+        ),
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option(help="Read this topic of the pipeline's Kafka, not files.")
+    ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="The pipeline's own source topic is public.")
+    ] = False,
+    released_by: Annotated[
+        PipelineFile | None,
+        typer.Option(
+            metavar="PIPELINE",
+            parser=read_pipeline,
+            help="Learn from what this grr pipeline has released, not from history.",
+        ),
+    ] = None,
+    alphabet: Annotated[
+        str | None,
+        typer.Option(help="Symbols in order, with commas between; else those found, sorted."),
+    ] = None,
+    min_count: Annotated[
+        int, typer.Option(min=1, help="Rarer symbols become --other (text: OTHER).")
+    ] = 1,
+    other: Annotated[
+        str | None, typer.Option(help="What symbols become that are not in the alphabet.")
+    ] = None,
+    order: Annotated[int, typer.Option(min=1, max=2, help="How many symbols count.")] = 1,
+    alpha: Annotated[
+        float, typer.Option(min=0.0, max=1e6, help="Added to every count (Laplace).")
+    ] = 1.0,
+    smoothing: Annotated[
+        float, typer.Option(min=0.0, max=0.5, help="Mixed in from the uniform law, on top.")
+    ] = 0.0,
+    sparse: Annotated[
+        bool | None,
+        typer.Option("--sparse/--dense", help="Rows or a matrix; else by the alphabet's size."),
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option(help="Where the history is from, to be written down.")
+    ] = None,
+    date: Annotated[
+        str | None, typer.Option(help="The day to be written down, today if not given.")
+    ] = None,
+    description: Annotated[str, typer.Option(help="A sentence for the file.")] = "",
+) -> None:
+    """Count public history, and write down how its symbols follow each other.
 
-    files: list[Path]
-    topic: str | None
-    public: bool
-    released_by: PipelineFile | None
-    key: str
-    value: str | None
-    alphabet: list[str] | None
-    min_count: int
-    other: str | None
-    order: int
-    alpha: float
-    smoothing: float
-    sparse: bool | None
-    source: str | None
-    date: str
-    description: str
-
-
-def learn(path: Path, pipeline: PipelineFile | None, options: Options) -> None:
-    """Write a model file; a file that is there is never replaced."""
+    Safe are public data, and history whose release is itself accounted for: with --released-by, the
+    sanitized topic of a grr pipeline, whose noise is undone. A model that was counted from the
+    private streams leaks them, outside every guarantee.
+    """
     if path.exists():
         raise ConfigurationError(
             f"{path} exists, and a model that a pipeline uses must not change; write to another "
             "file, or remove it"
         )
-    console, history = Console(), History()
-    if options.released_by is not None:
-        model, alphabet, source = _from_releases(console, history, options, options.released_by)
+    console, found, files = Console(), History(), history or []
+    listed = None if alphabet is None else alphabet.split(",")
+    symbols: Alphabet
+    if released_by is not None:
+        if files or topic or listed or order > 1:
+            raise ConfigurationError(
+                "--released-by takes topic and alphabet from the pipeline, and learns of first "
+                "order; leave --topic, --alphabet, --order and files out"
+            )
+        model, symbols = _from_releases(console, found, released_by, alpha)
+        origin = f"releases of {released_by.pipeline.name}"
     else:
-        model, alphabet, source = _from_history(console, history, pipeline, options)
-    declared = bool(pipeline or options.released_by or options.alphabet)
-    pairs = len(model.rows) - len(alphabet)
-    sparse = options.sparse
+        operator = None if pipeline is None else _operator(pipeline)
+        field = value or (pipeline.pipeline.source.field if pipeline else None)
+        if field is None:
+            raise ConfigurationError("which field holds the symbol? Give --value, or --pipeline")
+        if bool(files) == (topic is not None):
+            raise ConfigurationError("give files of JSON lines, or --topic; one of the two")
+        if topic is None:
+            _read_files(console, found, files, key, field)
+        else:
+            _read_topic(console, found, pipeline, topic, field, public=public)
+        _require_some(found)
+        symbols, instead = _alphabet(found, operator, listed, min_count, other)
+        counts = Counts.of(*found.columns(symbols, instead), len(symbols), order)
+        model, origin = learned(counts, alpha), topic or ", ".join(file.name for file in files)
+    declared = bool(pipeline or released_by or listed)
+    pairs = len(model.rows) - len(symbols)
     if sparse is None:
-        sparse = len(alphabet) > _LARGEST_DENSE
+        sparse = len(symbols) > _LARGEST_DENSE
     content = written(
         model,
-        alphabet,
+        symbols,
         sparse=sparse or pairs > 0,
-        smoothing=options.smoothing,
-        source=options.source or source,
-        date=options.date,
-        description=options.description,
+        smoothing=smoothing,
+        source=source or origin,
+        date=date or datetime.now(UTC).date().isoformat(),
+        description=description,
         declared=declared,
     )
     _write(path, content)
-    about = f"{len(alphabet):,} symbols" + (f", {pairs} pairs" if pairs else "")
+    about = f"{len(symbols):,} symbols" + (f", {pairs} pairs" if pairs else "")
     console.print(
-        f"{path}: {about}, from {len(history.stream_of):,} records of "
-        f"{len(history.streams):,} streams. Look at it: fugu model show {path}"
+        f"{path}: {about}, from {len(found.stream_of):,} records of "
+        f"{len(found.streams):,} streams. Look at it: fugu model show {path}"
     )
     if not declared:
         console.print(
             "Its symbols stand in sorted order, since none was declared: where their order counts "
             "(operator.distance: ordered), learn with --alphabet, or with --pipeline."
         )
-    if history.refused:
-        console.print(
-            f"{history.refused:,} records were passed over: a pipeline refuses them, too."
-        )
-
-
-def _from_history(
-    console: Console, history: History, pipeline: PipelineFile | None, options: Options
-) -> tuple[Learned, Alphabet, str]:
-    operator = None if pipeline is None else _operator(pipeline)
-    value = options.value or (pipeline.pipeline.source.field if pipeline else None)
-    if value is None:
-        raise ConfigurationError("which field holds the symbol? Give --value, or --pipeline")
-    _read(console, history, pipeline, options, value)
-    _require_some(history)
-    alphabet, other = _alphabet(history, operator, options)
-    streams, symbols = history.columns(alphabet, other)
-    counts = Counts.of(streams, symbols, len(alphabet), options.order)
-    source = options.topic or ", ".join(file.name for file in options.files)
-    return learned(counts, options.alpha), alphabet, source
+    if found.refused:
+        console.print(f"{found.refused:,} records were passed over: a pipeline refuses them, too.")
 
 
 def _from_releases(
-    console: Console, history: History, options: Options, file: PipelineFile
-) -> tuple[Learned, Alphabet, str]:
-    """A function of what is public already."""
+    console: Console, history: History, file: PipelineFile, alpha: float
+) -> tuple[Learned, Alphabet]:
+    """Undo the noise of what a pipeline has published, which its guarantee covers already."""
     operator, mechanism = file.pipeline.operator, configure(file).mechanism
     response = without_budget(mechanism)
     if not (
@@ -122,11 +168,6 @@ def _from_releases(
         raise ConfigurationError(
             f"--released-by {file.path}: operator.kind is {mechanism.kind}, and only the noise of "
             "grr can be undone"
-        )
-    if options.files or options.topic or options.alphabet or options.order > 1:
-        raise ConfigurationError(
-            "--released-by takes topic and alphabet from the pipeline, and learns of first order; "
-            "leave --topic, --alphabet, --order and files out"
         )
     if response.symbols > _LARGEST_POOLED:
         raise ConfigurationError(
@@ -141,8 +182,8 @@ def _from_releases(
     _require_some(history)
     streams, symbols = history.columns(list(range(response.symbols)), None)
     counts = Counts.of(streams, symbols, response.symbols)
-    model = learned_from_responses(counts.first, counts.pairs(), response.epsilon, options.alpha)
-    return model, operator.alphabet, f"releases of {file.pipeline.name}"
+    pairs = counts.pairs()
+    return learned_from_responses(counts.first, pairs, response.epsilon, alpha), operator.alphabet
 
 
 def _require_some(history: History) -> None:
@@ -157,32 +198,33 @@ def _operator(file: PipelineFile) -> CrrOperator:
     return operator
 
 
-def _read(
-    console: Console, history: History, file: PipelineFile | None, options: Options, value: str
+def _read_files(
+    console: Console, history: History, files: list[Path], key: str, value: str
 ) -> None:
-    if bool(options.files) == (options.topic is not None):
-        raise ConfigurationError("give files of JSON lines, or --topic; one of the two")
-    if options.topic is None:
-        total = sum(path.stat().st_size for path in options.files if path.exists())
-        with progress(console, "reading", total) as advance:
-            for path in options.files:
-                history.read_lines(path, options.key, value, advance)
-        return
-    if file is None:
-        raise ConfigurationError("--topic needs --pipeline, which says how to reach Kafka")
-    if options.topic == file.pipeline.source.topic and not options.public:
-        raise ConfigurationError(
-            f"{options.topic} is the private topic that {file.path} protects. A model that was "
-            "counted from it is published with every release and leaks what was counted, outside "
-            "every guarantee. Learn from public data, or from history whose release is accounted "
-            "for; give --public if the topic holds nothing else"
-        )
-    _read_topic(console, history, file, options.topic, value)
+    total = sum(path.stat().st_size for path in files if path.exists())
+    with progress(console, "reading", total) as advance:
+        for path in files:
+            history.read_lines(path, key, value, advance)
 
 
 def _read_topic(
-    console: Console, history: History, file: PipelineFile, name: str, value: str
+    console: Console,
+    history: History,
+    file: PipelineFile | None,
+    name: str,
+    value: str,
+    *,
+    public: bool,
 ) -> None:
+    if file is None:
+        raise ConfigurationError("--topic needs --pipeline, which says how to reach Kafka")
+    if name == file.pipeline.source.topic and not public:
+        raise ConfigurationError(
+            f"{name} is the private topic that {file.path} protects. A model that was counted from "
+            "it is published with every release and leaks what was counted, outside every "
+            "guarantee. Learn from public data, or from history whose release is accounted for; "
+            "give --public if the topic holds nothing else"
+        )
     operator = _operator(file)
     symbols = Symbols(value, operator.alphabet, other=operator.other)
     codec = Codec(symbols, file.pipeline.source.max_value_bytes)
@@ -200,16 +242,18 @@ def _read_topic(
 
 
 def _alphabet(
-    history: History, operator: CrrOperator | None, options: Options
+    history: History,
+    operator: CrrOperator | None,
+    listed: list[str] | None,
+    min_count: int,
+    instead: str | None,
 ) -> tuple[Alphabet, Symbol | None]:
-    """The declared alphabet, or the one that is found, and what other symbols become."""
-    if options.alphabet is not None:
-        integers = all(isinstance(symbol, int) for symbol in history.symbols)
+    """Return the declared alphabet, or the one that is found, and what other symbols become."""
+    integers = all(isinstance(symbol, int) for symbol in history.symbols)
+    if listed is not None:
         try:
-            declared: Alphabet = (
-                [int(symbol) for symbol in options.alphabet] if integers else options.alphabet
-            )
-            other = _like(options.other, integers)
+            declared: Alphabet = [int(symbol) for symbol in listed] if integers else listed
+            other = _like(instead, integers)
         except ValueError:
             raise ConfigurationError("--alphabet and --other: the history's are integers") from None
         if len(set(declared)) != len(declared) or other not in [None, *declared]:
@@ -217,15 +261,13 @@ def _alphabet(
         return declared, other
     if operator is not None:
         return operator.alphabet, operator.other
-    integers = all(isinstance(symbol, int) for symbol in history.symbols)
-    instead = options.other
-    if instead is None and options.min_count > 1 and not integers:
+    if instead is None and min_count > 1 and not integers:
         instead = _OTHER
     try:
         other = _like(instead, integers)
     except ValueError:
         raise ConfigurationError("--other: must be an integer, as the symbols are") from None
-    found = history.frequent(options.min_count, other)
+    found = history.frequent(min_count, other)
     return found, other if other in found else None
 
 
@@ -234,7 +276,7 @@ def _like(symbol: str | None, integers: bool) -> Symbol | None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Under another name first: what is left at `path` can be read as a model."""
+    """Write under another name first: what is left at `path` can be read as a model."""
     beside = path.with_name(path.name + ".new")
     try:
         beside.write_bytes(content)

@@ -1,12 +1,15 @@
-"""`fugu model show`: what a model says, and how accurate releases relative to it will be."""
+"""Show what a model says, and how accurate releases relative to it will be."""
 
 from pathlib import Path
+from typing import Annotated
 
-import orjson
+import typer
 from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands.arguments import EPSILON_OPTIONS, AsJson, numbers
+from fugu.dataflows.commands.output import print_json
 from fugu.dataflows.files.model_file import ModelFile, read_model, read_model_file
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.long_run import Model, entropy_rate, simulate, stationary, strongest
@@ -15,8 +18,17 @@ from fugu.operators.sip.second_order_model import SecondOrderModel
 _NATS_TO_BITS = 1.4426950408889634
 
 
-def show(path: Path, epsilons: list[float], rows: int, as_json: bool) -> None:
-    """Print the model's figures; neither Kafka nor a pipeline is needed."""
+def show(
+    path: Annotated[Path, typer.Argument(metavar="MODEL", help="The model file.")],
+    epsilon: Annotated[
+        list[str] | None,
+        typer.Option(*EPSILON_OPTIONS, metavar="0.5,1", help="Expect accuracy at these."),
+    ] = None,
+    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Of each table.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a model says, and how accurate releases will be under it."""
+    epsilons = numbers("--epsilon", epsilon or ["0.5,1,2,4"])
     try:
         content = read_model_file(path)
         model = read_model(path, content.alphabet)
@@ -38,13 +50,13 @@ def show(path: Path, epsilons: list[float], rows: int, as_json: bool) -> None:
         for run in [simulate(mechanism, *_effort(len(model.start)))]
     ]
     if as_json:
-        print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+        print_json(document)
     else:
         _print(Console(), document)
 
 
 def _effort(states: int) -> tuple[int, int]:
-    """Streams and steps of a simulation: about a second for each epsilon."""
+    """Return streams and steps of a simulation: about a second for each epsilon."""
     if states <= 100:
         return 300, 100
     return (50, 60) if states <= 1_000 else (8, 40)

@@ -1,32 +1,41 @@
-"""`fugu peek`: the newest records of a pipeline's sanitized topic or of its dead letters."""
+"""Show the newest records of a pipeline's sanitized topic or of its dead letters."""
 
+from contextlib import closing
 from datetime import UTC, datetime
+from typing import Annotated
 
 import orjson
+import typer
 from rich.console import Console
-from rich.table import Table
 
 from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
+from fugu.dataflows.commands.output import folding_table
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.published import GUARANTEE_HEADER, RELEASE_HEADER
 
 Record = dict[str, object]
 
 
-def peek(file: PipelineFile, records: int, dead_letters: bool, as_json: bool) -> None:
-    """Print up to `records` of the newest records, oldest first."""
-    sink = file.pipeline.sink
+def peek(
+    pipeline: PipelineArgument,
+    records: Annotated[int, typer.Option("--records", "-n", min=1, help="How many.")] = 10,
+    dead_letters: Annotated[
+        bool, typer.Option("--dead-letters", help="Look at refused records instead.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the newest records of the sanitized topic."""
+    sink = pipeline.pipeline.sink
     topic = sink.dead_letter_topic if dead_letters else sink.topic
-    newest = newest_records(client_of(file.connection()), topic, records)
+    newest = newest_records(client_of(pipeline.connection()), topic, records)
     if as_json:
         for record in newest:
             print(orjson.dumps(record).decode())
         return
-    table = Table(title=f"{topic}: the newest {len(newest)} records")
-    for column in ("time (UTC)", "partition", "offset", "key", "value", "release"):
-        table.add_column(column, overflow="fold")
+    columns = ("time (UTC)", "partition", "offset", "key", "value", "release")
+    table = folding_table(*columns, title=f"{topic}: the newest {len(newest)} records")
     for record in newest:
         moment = datetime.fromtimestamp(int(str(record["timestamp"])) / 1000, UTC)
         table.add_row(
@@ -41,13 +50,12 @@ def peek(file: PipelineFile, records: int, dead_letters: bool, as_json: bool) ->
 
 
 def newest_records(client: Client, name: str, records: int) -> list[Record]:
-    """The newest records of a topic over all its partitions, oldest first."""
+    """Return the newest records of a topic over all its partitions, oldest first."""
     topic = client.topic(name)
     if topic is None:
         raise KafkaUnavailable(f"topic {name} does not exist. Has the pipeline run yet?")
-    reader = client.reader(name)
     found: list[Record] = []
-    try:
+    with closing(client.reader(name)) as reader:
         for partition, bounds in reader.bounds(list(range(topic.partitions))).items():
             start = max(bounds.start, bounds.end - records)
             for batch in reader.read_range(partition, start, bounds.end):
@@ -64,8 +72,6 @@ def newest_records(client: Client, name: str, records: int) -> list[Record]:
                             "guarantee": named.get(GUARANTEE_HEADER, b"").decode(errors="replace"),
                         }
                     )
-    finally:
-        reader.close()
     found.sort(key=lambda record: (record["timestamp"], record["partition"], record["offset"]))
     return found[-records:]
 

@@ -1,14 +1,15 @@
-"""`fugu policy check`: whether a policy document can be used, and what it comes to."""
+"""Check whether a policy document can be used, and show what it comes to."""
 
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
-import orjson
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from fugu.dataflows.commands.arguments import AsJson, DocumentPath
+from fugu.dataflows.commands.output import print_json
 from fugu.dataflows.policies.course import Course, first_day
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.remarks import Remark, remarks
@@ -20,14 +21,18 @@ _WEEK, _YEAR = 7, 366
 _NAME_WIDTH, _HOURS_WIDTH = 12, 30
 
 
-def check(path: Path, as_json: bool) -> None:
-    """Print what is in a document; `ConfigurationError` says what is wrong with it."""
+def check(path: DocumentPath, as_json: AsJson = False) -> None:
+    """Check a policy document; exit with 1 if it cannot be used.
+
+    Prints collections and policies, how often they occur, what they ask for at most, and remarks on
+    what may not be meant.
+    """
     document = PolicyDocument.read(path)
     week = Course(document, first_day(document), _WEEK)
     year = Course(document, week.first_day, _YEAR)
     found = list(remarks(year))
     if as_json:
-        print(orjson.dumps(_data(path, week, year, found), option=orjson.OPT_INDENT_2).decode())
+        print_json(_data(path, week, year, found))
     else:
         _print(Console(), path, week, year, found)
 
@@ -94,7 +99,7 @@ def _print(console: Console, path: Path, week: Course, year: Course, found: list
 
 
 def _table(section: CollectionSection, collection: Collection, week: Course) -> Table:
-    """The policies of a collection."""
+    """List the policies of a collection."""
     in_week = _occurrences(week)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
     table.add_column("policy", min_width=_NAME_WIDTH)

@@ -1,14 +1,15 @@
-"""`fugu policy show`: what is hidden when, what that takes, and how much noise it saves."""
+"""Show what a policy document hides when, what that takes, and how much noise it saves."""
 
-from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
+from typing import Annotated
 
-import orjson
+import typer
 from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.commands.pictures import require_picture
+from fugu.dataflows.commands.arguments import AsJson, DocumentPath, Plot
+from fugu.dataflows.commands.output import print_json, require_picture
 from fugu.dataflows.policies.course import Course, Hidden, Stretch, first_day
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.fields import require_known
@@ -21,36 +22,44 @@ _MOST_TICKS = 1_000_000
 """Which take a few seconds."""
 
 
-@dataclass(frozen=True)
-class Options:
-    """Hold which days to show, and how."""
+def show(
+    path: DocumentPath,
+    from_: Annotated[
+        datetime | None,
+        typer.Option(
+            "--from", formats=["%Y-%m-%d"], metavar="DAY", help="Else that of the first occurrence."
+        ),
+    ] = None,
+    until: Annotated[
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], metavar="DAY", help="The last day; else a week."),
+    ] = None,
+    plot: Plot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what is hidden when, what that takes, and how much noise it saves.
 
-    first_day: date | None
-    last_day: date | None
-    plot: Path | None
-    as_json: bool
-
-
-def show(path: Path, options: Options) -> None:
-    """Print what a document asks for; neither Kafka nor a pipeline is needed."""
-    require_picture(options.plot)
-    course = _course(PolicyDocument.read(path), options)
+    For every stretch of time: who hides what, the sensitivity of a tick, and the largest delta of
+    an interval, that is, how many of its ticks can differ.
+    """
+    require_picture(plot)
+    course = _course(PolicyDocument.read(path), from_, until)
     found = _improvement(course)
-    if options.plot is not None:
+    if plot is not None:
         from fugu.dataflows.policies.plot import save
 
-        save(course, path.name, options.plot)
-    if options.as_json:
-        print(orjson.dumps(_data(path, course, found), option=orjson.OPT_INDENT_2).decode())
+        save(course, path.name, plot)
+    if as_json:
+        print_json(_data(path, course, found))
     else:
         console = Console()
         print_course(console, course, path.name)
         print_improvement(console, found)
 
 
-def _course(document: PolicyDocument, options: Options) -> Course:
-    first = _known("--from", options.first_day) or first_day(document)
-    last = _known("--until", options.last_day)
+def _course(document: PolicyDocument, from_: datetime | None, until: datetime | None) -> Course:
+    first = _known_day("--from", from_) or first_day(document)
+    last = _known_day("--until", until)
     days = _WEEK if last is None else (last - first).days + 1
     if days < 1:
         raise ConfigurationError(f"--until: is before {first}, the first day; write a later one")
@@ -64,17 +73,18 @@ def _course(document: PolicyDocument, options: Options) -> Course:
     return course
 
 
-def _known(name: str, day: date | None) -> date | None:
+def _known_day(name: str, moment: datetime | None) -> date | None:
+    if moment is None:
+        return None
     try:
-        if day is not None:
-            require_known(day)
+        require_known(moment.date())
     except ValueError as error:
         raise ConfigurationError(f"{name}: {error}") from None
-    return day
+    return moment.date()
 
 
 def _improvement(course: Course) -> Improvement | None:
-    """None where nothing is hidden."""
+    """Return how much noise policies save; None where nothing is hidden."""
     if not course.hidden:
         return None
     return improvement(course.document.policies, course.start, course.end)
@@ -125,7 +135,7 @@ def _stretch(stretch: Stretch, document: PolicyDocument) -> dict[str, object]:
 
 
 def _span(start: int, end: int, document: PolicyDocument) -> dict[str, object]:
-    """Ticks, both included, and times, of which the second is where the last tick ends."""
+    """Return ticks, both included, and times, of which the second is where the last tick ends."""
     return {
         "first_tick": start,
         "last_tick": end,

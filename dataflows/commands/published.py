@@ -1,4 +1,4 @@
-"""What a pipeline over symbols has published, read back from its sanitized topic."""
+"""Read back what a pipeline over symbols has published to its sanitized topic."""
 
 from array import array
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from rich.console import Console
 
 from fugu.dataflows.base.batches import Header
 from fugu.dataflows.base.errors import FuguError, KafkaUnavailable
-from fugu.dataflows.commands.progress import progress
+from fugu.dataflows.commands.output import progress
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kinds import ResponseOperator
 from fugu.dataflows.pipeline.guarantee_text import guarantee_id

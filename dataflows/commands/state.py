@@ -1,4 +1,4 @@
-"""`fugu state ...`: look at a state, check it, carry it to another machine, rotate its key.
+"""Look at a state, check it, carry it to another machine, and rotate its key.
 
 Every command needs the pipeline to be stopped: it takes the locks of all shards.
 """
@@ -7,14 +7,17 @@ import os
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Annotated
 
-import orjson
+import typer
 from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError, StartRefused
+from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
+from fugu.dataflows.commands.output import print_json
 from fugu.dataflows.flows.former_stages import former_rows
 from fugu.dataflows.flows.state_directories import all_directories
 from fugu.dataflows.pipeline.mechanisms import columns_of, configure
@@ -28,6 +31,8 @@ from fugu.dataflows.state.row_log import blocks, generation_of, log_files, read_
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Mechanism
+
+Archive = Annotated[Path, typer.Argument(metavar="ARCHIVE", help="The archive (.tar.gz).")]
 
 
 @dataclass(frozen=True)
@@ -43,42 +48,26 @@ class Partition:
     largest_spent: float | None
 
 
-def show(file: PipelineFile, as_json: bool) -> None:
-    """Print streams, bytes and spent budget of every partition."""
-    with stopped(file) as directories:
-        found = [partition for directory in directories for partition in _read(file, directory)]
+def show(pipeline: PipelineArgument, as_json: AsJson = False) -> None:
+    """Show streams, bytes and spent budget of every partition."""
+    with stopped(pipeline) as directories:
+        found = [partition for directory in directories for partition in _read(pipeline, directory)]
     if as_json:
-        print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
+        print_json(found)
         return
-    unit = file.pipeline.operator.spent_in
-    table = Table(title=f"state of {file.pipeline.name}, spent in {unit} per stream")
-    for heading in (
-        "shard",
-        "partition",
-        "streams",
-        "compacted",
-        "log bytes",
-        "mean spent",
-        "largest spent",
-    ):
-        table.add_column(heading, justify="right")
+    unit = pipeline.pipeline.operator.spent_in
+    table = Table(title=f"state of {pipeline.pipeline.name}, spent in {unit} per stream")
+    for field in fields(Partition):
+        table.add_column(field.name.replace("_", " "), justify="right")
     for partition in found:
-        table.add_row(
-            str(partition.shard),
-            str(partition.partition),
-            f"{partition.streams:,}",
-            f"{partition.compacted:,}",
-            f"{partition.log_bytes:,}",
-            _nats(partition.mean_spent),
-            _nats(partition.largest_spent),
-        )
+        table.add_row(*map(_cell, astuple(partition)))
     Console().print(table)
 
 
-def verify(file: PipelineFile) -> None:
-    """Check every block of every row log."""
+def verify(pipeline: PipelineArgument) -> None:
+    """Check the checksums of the whole state."""
     count = 0
-    with stopped(file) as directories:
+    with stopped(pipeline) as directories:
         for directory in directories:
             for path in sorted(directory.rows.glob("*.rows")):
                 for block in blocks(path):
@@ -87,10 +76,10 @@ def verify(file: PipelineFile) -> None:
     Console().print(f"{count} blocks in {len(directories)} shards are sound")
 
 
-def export(file: PipelineFile, archive: Path) -> None:
-    """Write the whole state directory to one archive."""
-    root = file.resolve(file.pipeline.state.directory)
-    with stopped(file) as directories:
+def export(pipeline: PipelineArgument, archive: Archive) -> None:
+    """Write the state to one archive, to continue on another machine."""
+    root = pipeline.resolve(pipeline.pipeline.state.directory)
+    with stopped(pipeline) as directories:
         for directory in directories:
             require_graceful_stop(directory)
         try:
@@ -105,9 +94,9 @@ def export(file: PipelineFile, archive: Path) -> None:
     Console().print(f"wrote {archive}; it holds original keys: keep it where the state belongs")
 
 
-def import_(file: PipelineFile, archive: Path) -> None:
-    """Unpack an archive of `export` into a state directory that does not exist yet."""
-    root = file.resolve(file.pipeline.state.directory)
+def import_(pipeline: PipelineArgument, archive: Archive) -> None:
+    """Unpack an archive into the (empty) state directory of the pipeline file."""
+    root = pipeline.resolve(pipeline.pipeline.state.directory)
     if root.exists() and any(root.iterdir()):
         raise ConfigurationError(f"{root} is not empty; import needs a directory of its own")
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -118,25 +107,25 @@ def import_(file: PipelineFile, archive: Path) -> None:
         raise ConfigurationError(
             f"{archive} is not an archive of fugu state export ({type(error).__name__})"
         ) from None
-    verify(file)
+    verify(pipeline)
 
 
-def rotate(file: PipelineFile, key_file: Path) -> None:
-    """Make the keys of the next epoch and tie the state to them; budgets and beliefs stay.
-
-    Safe to repeat after an interruption: it continues with the shards that are left.
-    """
-    keys = read_keys(file)
-    after = keys.rotated()
-    with stopped(file) as directories:
+def rotate(
+    pipeline: PipelineArgument,
+    keys: Annotated[Path, typer.Option(help="Where to write the new key file.")],
+) -> None:
+    """Continue with the next key; budgets, beliefs and pseudonyms stay as they are."""
+    before = read_keys(pipeline)
+    after = before.rotated()
+    with stopped(pipeline) as directories:
         for directory in directories:
             require_graceful_stop(directory)
-        write_keys(after, key_file)
+        write_keys(after, keys)
         for directory in directories:
             stored = directory.stored()
             if stored is None or stored.secret_check == after.noise.check_value():
                 continue
-            if stored.secret_check != keys.noise.check_value():
+            if stored.secret_check != before.noise.check_value():
                 raise StartRefused(
                     "the state was made with another secret than the pipeline file names; "
                     "nothing was rotated there"
@@ -152,7 +141,7 @@ def rotate(file: PipelineFile, key_file: Path) -> None:
             )
     Console().print(
         f"key epoch {after.epoch} begins where each partition stopped. In the pipeline file write\n"
-        f"  secret: {{file: {key_file.resolve()}, encoding: keys}}\n"
+        f"  secret: {{file: {keys.resolve()}, encoding: keys}}\n"
         "start the pipeline, and then destroy the old secret: nothing needs it any more. Keep a "
         "backup of the state directory: without it these keys start nothing."
     )
@@ -160,7 +149,7 @@ def rotate(file: PipelineFile, key_file: Path) -> None:
 
 @contextmanager
 def stopped(file: PipelineFile) -> Iterator[list[StateDirectory]]:
-    """The directories of all shards, owned; `StartRefused` while a process runs one of them."""
+    """Own the directories of all shards; `StartRefused` while a process runs one of them."""
     directories = all_directories(file)
     missing = [directory.path for directory in directories if not directory.path.is_dir()]
     if missing:
@@ -175,7 +164,7 @@ def stopped(file: PipelineFile) -> Iterator[list[StateDirectory]]:
 
 
 def require_graceful_stop(directory: StateDirectory) -> dict[str, int]:
-    """The next source offset of every partition; `StartRefused` after a crash."""
+    """Return the next source offset of every partition; `StartRefused` after a crash."""
     positions = directory.stopped_at()
     if positions is None:
         raise StartRefused(
@@ -188,7 +177,7 @@ def require_graceful_stop(directory: StateDirectory) -> dict[str, int]:
 def newest_table(
     file: PipelineFile, mechanism: Mechanism, stored: Fingerprint, partition: int, log: Path
 ) -> RowTable:
-    """The rows that a log holds, as its last complete block left them."""
+    """Return the rows that a log holds, as its last complete block left them."""
     columns = columns_of(file.pipeline, mechanism)
     former = former_rows(file.pipeline, mechanism, stored, partition)
     return read_rows(blocks(log), columns, exhaustible(mechanism), former)
@@ -220,5 +209,7 @@ def _read(file: PipelineFile, directory: StateDirectory) -> list[Partition]:
     return found
 
 
-def _nats(spent: float | None) -> str:
-    return "-" if spent is None else f"{spent:.3f}"
+def _cell(number: float | None) -> str:
+    if number is None:
+        return "-"
+    return f"{number:,}" if isinstance(number, int) else f"{number:.3f}"

@@ -1,20 +1,23 @@
-"""`fugu state continue`: the next version of a pipeline, with the budgets of the one before.
+"""Start the next version of a pipeline, with the budgets of the one before.
 
 From `grr`, which needs no model, to `crr` under a model that may have been learned from what `grr`
 released. Rows are written anew: what was spent stays spent, and beliefs are those of a reader of
 all releases so far, which are read back from the sanitized topic. The directory of a shard is
-exchanged as a whole; the old one is kept beside it.
+exchanged as a whole, and the old one is kept beside it: an interrupted change can be repeated.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
+from typing import Annotated
 
 import numpy as np
+import typer
 from rich.console import Console
 
 from fugu.dataflows.base.errors import NEW_PIPELINE, ConfigurationError, StartRefused
+from fugu.dataflows.commands.arguments import PipelineArgument, read_pipeline
 from fugu.dataflows.commands.published import Streams, published_symbols
 from fugu.dataflows.commands.state import newest_table, require_graceful_stop, stopped
 from fugu.dataflows.flows.first_start import own_begin
@@ -41,7 +44,7 @@ from fugu.operators.sip.conditional_randomized_response import ConditionalRandom
 
 @dataclass(frozen=True)
 class Change:
-    """Two versions of one pipeline: `grr` before, `crr` after."""
+    """Hold two versions of one pipeline: `grr` before, `crr` after."""
 
     before: PipelineFile
     after: PipelineFile
@@ -75,9 +78,24 @@ class Change:
         return key if self.after.pipeline.sink.key == "original" else self.pseudonyms.of(key)
 
 
-def continue_(after: PipelineFile, before: PipelineFile) -> None:
-    """Carry every shard over; safe to repeat after an interruption."""
-    change = change_between(before, after)
+def continue_(
+    pipeline: PipelineArgument,
+    before: Annotated[
+        PipelineFile,
+        typer.Option(
+            "--after",
+            metavar="PIPELINE",
+            parser=read_pipeline,
+            help="The file of the version before, with grr.",
+        ),
+    ],
+) -> None:
+    """Continue the budgets of grr with crr, under the next version of the pipeline.
+
+    Every stream goes on with what it has spent, and with what readers know after all releases so
+    far: they are read back from the sanitized topic. The pipeline must have stopped gracefully.
+    """
+    after, change = pipeline, change_between(before, pipeline)
     for directory in shard_directories(after):
         _finish_interrupted(directory, before.pipeline.version)
     client = client_of(after.connection(), after.pipeline.source.generation)
@@ -166,7 +184,7 @@ def _write(
     streams: dict[int, Streams],
     client: Client,
 ) -> None:
-    """The whole next state of a shard, in a directory of its own."""
+    """Write the whole next state of a shard, in a directory of its own."""
     stored, stopped_at = directory.stored(), require_graceful_stop(directory)
     assert stored is not None
     if beside.path.exists():

@@ -1,44 +1,48 @@
-"""`fugu state upgrade`: go on with the state that the version of Fugu before wrote.
+"""Go on with the state that the version of Fugu before wrote.
 
 Another version may draw by other laws or keep other columns. Positions that were released stay
 released: the upgrade needs a graceful stop, after which nothing is released again. Only
-fingerprints are exchanged, each one atomically; rows are converted when the pipeline loads them.
-What was spent stays spent.
+fingerprints are exchanged, each one atomically, so that an interrupted upgrade can be repeated;
+rows are converted when the pipeline loads them. What was spent stays spent.
 """
 
 from rich.console import Console
 
 from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.commands.arguments import PipelineArgument
 from fugu.dataflows.commands.state import require_graceful_stop, stopped
 from fugu.dataflows.flows.sections import layout_of
 from fugu.dataflows.pipeline.config import Pipeline, reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.upgrades.former_laws import former_implementation, former_law_digest
 
 
-def upgrade(file: PipelineFile) -> None:
-    """Exchange the fingerprints of all directories; safe to repeat after an interruption."""
-    mechanism = configure(file).mechanism
-    with stopped(file) as directories:
+def upgrade(pipeline: PipelineArgument) -> None:
+    """Go on with the state that the version of Fugu before wrote; budgets stay as they are.
+
+    Stop the pipeline gracefully with the version before, install this one, run this, and start.
+    """
+    mechanism = configure(pipeline).mechanism
+    with stopped(pipeline) as directories:
         stored = {directory: directory.stored() for directory in directories}
         waiting = {
             directory: fingerprint
             for directory, fingerprint in stored.items()
-            if fingerprint is not None and not _is_current(fingerprint, file.pipeline, mechanism)
+            if fingerprint is not None
+            and not _is_current(fingerprint, pipeline.pipeline, mechanism)
         }
         for directory, fingerprint in waiting.items():
-            _require_the_version_before(directory, fingerprint, file.pipeline, mechanism)
+            _require_the_version_before(directory, fingerprint, pipeline.pipeline, mechanism)
         for directory, fingerprint in waiting.items():
             positions = require_graceful_stop(directory)
-            now = _written_by_this_version(fingerprint, file.pipeline, mechanism)
+            now = _written_by_this_version(fingerprint, pipeline.pipeline, mechanism)
             directory.replace(now.model_copy(update={"upgraded_at": positions}))
     Console().print(
-        f"{file.pipeline.name}: {len(waiting)} of {len(stored)} directories were of the version of "
-        f"Fugu before and go on with this one; all budgets stay. Start {file.path}."
+        f"{pipeline.pipeline.name}: {len(waiting)} of {len(stored)} directories were of the "
+        f"version of Fugu before and go on with this one; all budgets stay. Start {pipeline.path}."
     )
 
 

@@ -1,10 +1,13 @@
-"""`fugu validate`: check a pipeline file, and with `--kafka` its topics, changing nothing."""
+"""Check a pipeline file, and with `--kafka` its topics, changing nothing."""
 
-import orjson
+from typing import Annotated
+
+import typer
 from rich.console import Console
-from rich.table import Table
 
 from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
+from fugu.dataflows.commands.output import folding_table, print_json
 from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection
@@ -23,11 +26,12 @@ from fugu.dataflows.pipeline.topics import (
 from fugu.dataflows.publishing.ledger_topic import ledger_problem
 
 _SMALL_RECORD_BYTES = 4096
+_COLUMNS = ("check", "result", "detail")
 _DAY_MS = 24 * 60 * 60 * 1000
 
 
 class Checks:
-    """Results in the order in which they were found."""
+    """Collect results in the order in which they were found."""
 
     def __init__(self) -> None:
         self.results: list[tuple[str, str, str]] = []
@@ -37,17 +41,23 @@ class Checks:
         self.results.append((what, "ok", detail))
 
     def failed(self, what: str, advice: str) -> None:
-        """The pipeline would not start."""
+        """Report that the pipeline would not start."""
         self.results.append((what, "failed", advice))
 
     def warned(self, what: str, advice: str) -> None:
-        """The pipeline would start, but somebody should look."""
+        """Report that the pipeline would start, but somebody should look."""
         self.results.append((what, "warning", advice))
 
 
-def validate(file: PipelineFile, kafka: bool, as_json: bool) -> bool:
-    """Print every check; true if the pipeline would start."""
-    checks = Checks()
+def validate(
+    pipeline: PipelineArgument,
+    kafka: Annotated[
+        bool, typer.Option("--kafka", help="Check the topics too; nothing is changed.")
+    ] = False,
+    as_json: AsJson = False,
+) -> bool:
+    """Check a pipeline file; exit with 1 if the pipeline would not start."""
+    file, checks = pipeline, Checks()
     checks.passed("pipeline file", str(file.path))
     try:
         mechanism = configure(file).mechanism
@@ -72,10 +82,8 @@ def validate(file: PipelineFile, kafka: bool, as_json: bool) -> bool:
     except FuguError as error:
         checks.failed("kafka", str(error))
     if as_json:
-        rows = [
-            dict(zip(("check", "result", "detail"), row, strict=True)) for row in checks.results
-        ]
-        print(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
+        rows = [dict(zip(_COLUMNS, row, strict=True)) for row in checks.results]
+        print_json(rows)
     else:
         _print(checks, kafka)
     return all(result != "failed" for _, result, _ in checks.results)
@@ -188,9 +196,7 @@ def _check_retention(key: str, topic: Topic, when: str, checks: Checks) -> None:
 
 def _print(checks: Checks, kafka: bool) -> None:
     colours = {"ok": "green", "failed": "red", "warning": "yellow"}
-    table = Table(show_lines=False)
-    for column in ("check", "result", "detail"):
-        table.add_column(column, overflow="fold")
+    table = folding_table(*_COLUMNS)
     for what, result, detail in checks.results:
         table.add_row(what, f"[{colours[result]}]{result}[/]", detail)
     console = Console()

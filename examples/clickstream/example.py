@@ -13,7 +13,7 @@ from rich.progress import Progress
 from examples.clickstream.analyst import estimated_shares, read_topic, reader_of
 from examples.clickstream.report import Shares, table
 from examples.clickstream.site import Click, Site
-from fugu.dataflows.commands.model_learn import Options, learn
+from fugu.dataflows.commands.model_learn import learn
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
 from fugu.dataflows.kinds.crr import CrrOperator
@@ -60,7 +60,14 @@ def prepared(folder: Path, bootstrap: str, site: Site, public_visitors: int) -> 
     file = pipeline_on(bootstrap, folder, "pipeline.yaml", _PIPELINE.read_text())
     history = folder / "public.jsonl"
     history.write_bytes(b"\n".join(_lines(site, site.clicks(public_visitors, PUBLIC_SEED))))
-    learn(folder / "pages.model.json", file, _from(history, alpha=1.0 / site.pages))
+    learn(
+        folder / "pages.model.json",
+        [history],
+        key="visitor",
+        pipeline=file,
+        alpha=1.0 / site.pages,
+        source="clicks of other visitors of the same site",
+    )
     return file
 
 
@@ -105,25 +112,3 @@ def _raw(site: Site, clicks: Sequence[Click]) -> Iterator[RawRecord]:
 def _lines(site: Site, clicks: Iterable[Click]) -> Iterator[bytes]:
     for click in clicks:
         yield orjson.dumps({"visitor": click.visitor, "page": site.names[click.page]})
-
-
-def _from(history: Path, alpha: float) -> Options:
-    """As `fugu model learn FILE public.jsonl --key visitor --alpha ALPHA --pipeline PIPELINE`."""
-    return Options(
-        files=[history],
-        topic=None,
-        public=False,
-        released_by=None,
-        key="visitor",
-        value=None,
-        alphabet=None,
-        min_count=1,
-        other=None,
-        order=1,
-        alpha=alpha,
-        smoothing=0.0,
-        sparse=None,
-        source="clicks of other visitors of the same site",
-        date=f"{datetime.now(UTC):%Y-%m-%d}",
-        description="",
-    )

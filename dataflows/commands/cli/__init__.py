@@ -1,1 +1,1 @@
-"""Declare the arguments of the `fugu` command, and call what does the work."""
+"""Hold the entry point of the `fugu` command."""

@@ -1,10 +1,12 @@
-"""The `fugu` command. What each command does is in `dataflows/commands`, `run` and `demo`."""
+"""Declare the `fugu` command: `demo` and `run`, and those whose modules declare themselves."""
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -12,8 +14,17 @@ import typer
 from fugu.dataflows.base import logs
 from fugu.dataflows.base.errors import ConfigurationError, FuguError, exit_code, unexpected
 from fugu.dataflows.base.logs import LogFormat
-from fugu.dataflows.commands.cli import judging, model, policy, state
-from fugu.dataflows.commands.cli.arguments import AsJson, PipelinePath, PipelinePaths
+from fugu.dataflows.commands import model_learn, model_show, policy_check, policy_show, state
+from fugu.dataflows.commands.audit import audit
+from fugu.dataflows.commands.evaluate import evaluate
+from fugu.dataflows.commands.explain import explain
+from fugu.dataflows.commands.kinds import show_kinds
+from fugu.dataflows.commands.leakage import leakage
+from fugu.dataflows.commands.ledger import ledger
+from fugu.dataflows.commands.peek import peek
+from fugu.dataflows.commands.state_continue import continue_
+from fugu.dataflows.commands.state_upgrade import upgrade
+from fugu.dataflows.commands.validate import validate
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 app = typer.Typer(
@@ -60,7 +71,7 @@ def demo(
 
 @app.command()
 def run(
-    pipeline: PipelinePath,
+    pipeline: Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).")],
     shard: Annotated[
         list[str] | None,
         typer.Option(help="Run this shard only, such as 0/4; may be given several times."),
@@ -130,79 +141,56 @@ def _restarts_told_apart() -> Iterator[None]:
         _end_at_once(exit_code(error))
 
 
-@app.command()
-def validate(
-    pipeline: PipelinePath,
-    kafka: Annotated[
-        bool, typer.Option("--kafka", help="Check the topics too; nothing is changed.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Check a pipeline file; exit with 1 if the pipeline would not start."""
-    from fugu.dataflows.commands.validate import validate as validate_pipeline
+def _checking(command: Callable[..., bool]) -> Callable[..., None]:
+    """Exit with 1 where a command returns false."""
 
-    if not validate_pipeline(PipelineFile.read(pipeline), kafka, as_json):
-        raise typer.Exit(1)
+    @wraps(command)
+    def checked(**options: object) -> None:
+        if not command(**options):
+            raise typer.Exit(1)
+
+    return checked
 
 
-@app.command()
-def kinds(
-    as_json: AsJson = False,
-    as_markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print the table of the README.")
-    ] = False,
-) -> None:
-    """Show every kind of operator: what it releases, and what is protected."""
-    from fugu.dataflows.commands.kinds import show_kinds
-
-    show_kinds(as_json=as_json, as_markdown=as_markdown)
-
-
-@app.command()
-def explain(pipelines: PipelinePaths, as_json: AsJson = False) -> None:
-    """Say what a pipeline promises, what it does not protect, and how to read its output.
-
-    With several files, also what those over one source add up to.
-    Exit with 1 if that is more than source.budget allows.
-    """
-    from fugu.dataflows.commands.explain import explain as explain_pipelines
-
-    explain_pipelines([PipelineFile.read(pipeline) for pipeline in pipelines], as_json)
-
-
-@app.command()
-def peek(
-    pipeline: PipelinePath,
-    records: Annotated[int, typer.Option("--records", "-n", min=1, help="How many.")] = 10,
-    dead_letters: Annotated[
-        bool, typer.Option("--dead-letters", help="Look at refused records instead.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show the newest records of the sanitized topic."""
-    from fugu.dataflows.commands.peek import peek as peek_topic
-
-    peek_topic(PipelineFile.read(pipeline), records, dead_letters, as_json)
-
-
-@app.command()
-def ledger(
-    pipeline: PipelinePath,
-    streams: Annotated[
-        int, typer.Option("--streams", "-n", min=0, help="How many streams to show.")
-    ] = 20,
-    as_json: AsJson = False,
-) -> None:
-    """Show what pipelines promise about a source, and the streams nearest to exhaustion."""
-    from fugu.dataflows.commands.ledger import ledger as show_ledger
-
-    show_ledger(PipelineFile.read(pipeline), streams, as_json)
-
-
-app.add_typer(judging.app)
-app.add_typer(state.app, name="state")
-app.add_typer(model.app, name="model")
-app.add_typer(policy.app, name="policy")
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "validate": _checking(validate),
+    "kinds": show_kinds,
+    "explain": explain,
+    "peek": peek,
+    "ledger": ledger,
+    "audit": _checking(audit),
+    "evaluate": evaluate,
+    "leakage": leakage,
+}
+_GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
+    "state": (
+        "Look at, check, move or rotate a stopped state.",
+        {
+            "show": state.show,
+            "verify": state.verify,
+            "export": state.export,
+            "import": state.import_,
+            "rotate": state.rotate,
+            "upgrade": upgrade,
+            "continue": continue_,
+        },
+    ),
+    "model": (
+        "Make and look at models of streams.",
+        {"learn": model_learn.learn, "show": model_show.show},
+    ),
+    "policy": (
+        "Check and look at policies: what to hide, and when.",
+        {"check": policy_check.check, "show": policy_show.show},
+    ),
+}
+for _name, _command in _COMMANDS.items():
+    app.command(_name)(_command)
+for _name, (_about, _commands) in _GROUPS.items():
+    _group = typer.Typer(no_args_is_help=True, help=_about)
+    app.add_typer(_group, name=_name)
+    for _part, _command in _commands.items():
+        _group.command(_part)(_command)
 
 
 def main() -> None:

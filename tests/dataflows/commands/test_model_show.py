@@ -18,7 +18,7 @@ def document(
 ) -> Any:
     path = directory / "model.json"
     path.write_bytes(orjson.dumps(model))
-    show(path, list(epsilons), rows=2, as_json=True)
+    show(path, list(map(str, epsilons)), rows=2, as_json=True)
     return orjson.loads(capsys.readouterr().out)
 
 
@@ -74,7 +74,7 @@ def test_people_read_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     path = tmp_path / "model.json"
     learned = {"source": "a survey", "date": "2024-05-01"}
     path.write_bytes(orjson.dumps(SPARSE | {"learned": learned, "description": "Zones."}))
-    show(path, [4.0], rows=9, as_json=False)
+    show(path, ["4.0"], rows=9, as_json=False)
     said = " ".join(capsys.readouterr().out.split())
     for part in ("3 symbols, order 2, 1 pairs", "a survey", "Zones.", "rest light", "fixed seed"):
         assert part in said
@@ -84,7 +84,7 @@ def test_a_bad_model_or_epsilon_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     path.write_bytes(orjson.dumps(BINARY | {"transition": [[0.9, 0.1], [0.3, 0.8]]}))
     with pytest.raises(ConfigurationError, match=r"^[^:]*model.json: transition row 1: .* sum to"):
-        show(path, [1.0], rows=1, as_json=True)
+        show(path, ["1.0"], rows=1, as_json=True)
     path.write_bytes(orjson.dumps(BINARY))
     with pytest.raises(ConfigurationError, match="--epsilon: must be above 0"):
-        show(path, [0.0], rows=1, as_json=True)
+        show(path, ["0.0"], rows=1, as_json=True)

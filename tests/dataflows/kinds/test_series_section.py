@@ -111,11 +111,10 @@ def test_there_is_nothing_to_finish_to_evaluate_or_to_attack(tmp_path: Path) -> 
     file = pipeline_file(tmp_path)
     with pytest.raises(ConfigurationError, match="--finish: real_time_local holds nothing back"):
         run(file, finish=True)
-    sample = evaluate.Options(tmp_path / "none", "key", None, None, 1, 1, None, False)
     with pytest.raises(FuguError, match="fugu evaluate does not measure real_time_local"):
-        evaluate.evaluate(file, sample)
+        evaluate.evaluate(file, tmp_path / "none")
     with pytest.raises(FuguError, match="makes one about all ticks of a stream together"):
-        audit.audit(file, audit.Options(1, 1, 95.0, 1, None, False))
+        audit.audit(file, runs=1, steps=1)
 
 
 def test_it_is_explained_and_validated(

@@ -1,4 +1,4 @@
-"""Arguments that several commands have in common."""
+"""Declare the arguments that several commands have in common."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,18 +6,26 @@ from typing import Annotated
 import typer
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
-PipelinePath = Annotated[Path, typer.Argument(metavar="PIPELINE", help="The pipeline file (YAML).")]
-PipelinePaths = Annotated[
-    list[Path], typer.Argument(metavar="PIPELINE", help="Pipeline files (YAML).")
+
+def read_pipeline(path: str) -> PipelineFile:
+    """Return the pipeline file that an argument names."""
+    return PipelineFile.read(Path(path))
+
+
+PipelineArgument = Annotated[
+    PipelineFile,
+    typer.Argument(metavar="PIPELINE", parser=read_pipeline, help="The pipeline file (YAML)."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**62, help="Another seed, other runs.")]
 Plot = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Draw the result too (.png or .svg).")
 ]
-
-
+DocumentPath = Annotated[
+    Path, typer.Argument(metavar="POLICIES", help="The policy document (YAML or JSON).")
+]
 EPSILON_OPTIONS = ("--epsilon", "--epsilons")
 """Both spellings, in every command that takes several; with commas between, or given again."""
 
