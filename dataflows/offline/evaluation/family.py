@@ -81,7 +81,7 @@ class Family(ABC, Generic[R, U]):
 
     def draw(self, report: Report[U], path: Path) -> None:
         """Write a picture; its format follows from the name."""
-        from fugu.dataflows.offline.evaluation.over_nats import save_over_nats
+        from fugu.dataflows.offline.evaluation.plot import save_over_nats
 
         save_over_nats(report, path)
 

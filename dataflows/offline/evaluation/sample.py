@@ -134,8 +134,7 @@ def _decoded(lines: list[bytes], key_field: str, codec: Codec) -> Decoded:
         values.append(line)
     count = len(numbers)
     decoded = codec.decode(Batch(0, numbers, [0] * count, keys, values, [[]] * count))
-    for offset, reason, field in zip(dead.offsets, dead.reasons, dead.fields, strict=True):
-        decoded.dead.add(offset, 0, reason, field)
+    decoded.dead.extend(dead)
     return decoded
 
 

@@ -1,7 +1,6 @@
 """Choose mechanisms that displace values and, for numbers, operators that change them instead."""
 
 from collections.abc import Sequence
-from functools import partial
 from math import ceil, floor, log10
 
 from fugu.dataflows.kinds import TemporalOperator, as_kind
@@ -37,10 +36,9 @@ def grid_of(
     Of candidates with the same law the first one stands for all.
     """
     grid = Grid()
-    for kind in (operator.kind, *(kind for kind in PREFERENCE if kind in rivals)):
-        for epsilon in epsilons:
-            made = partial(_displacing, operator, kind, epsilon)
-            grid.add(kind.removesuffix(_SUFFIX), epsilon, made)
+    kinds = (operator.kind, *(kind for kind in PREFERENCE if kind in rivals))
+    named = {kind.removesuffix(_SUFFIX): kind for kind in kinds}
+    grid.add_each(named, epsilons, lambda name, eps: _displacing(operator, named[name], eps))
     laws = {(one.mechanism.law_digest(), one.epsilon): one for one in reversed(grid.candidates)}
     grid.candidates[:] = [one for one in grid.candidates if one in laws.values()]
     grid.require_some()

@@ -8,7 +8,7 @@ import pytest
 
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.offline.evaluation.aggregates.figures import Summed
-from fugu.dataflows.offline.evaluation.aggregates.windows import STRATEGIES
+from fugu.dataflows.offline.evaluation.aggregates.strategies import STRATEGIES
 from fugu.dataflows.pipeline.mechanisms import configure
 from tests.dataflows.offline.evaluation.aggregates.live import SECRET, city, live
 from tests.dataflows.offline.evaluation.aggregates.samples import (

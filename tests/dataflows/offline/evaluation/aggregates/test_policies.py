@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.offline.evaluation.aggregates.figures import Summed
-from fugu.dataflows.offline.evaluation.aggregates.policies import (
+from fugu.dataflows.offline.evaluation.aggregates.strategies import (
     RIVALS,
     UNDER_POLICIES,
     PolicyFamily,

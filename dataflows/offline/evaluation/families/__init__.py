@@ -1,1 +1,0 @@
-"""Choose the family of an operator."""
