@@ -69,10 +69,10 @@ class Lines:
                 capsize=2,
                 label=line.label,
             )
-            if line.configured in places:
-                point, label = places.index(line.configured), "the pipeline as configured"
-                ring = places[point], values[point]
-                axes.plot(*ring, "o", color=DARK, fillstyle="none", ms=11, label=label)
+            for point in zip(places, values, strict=True):
+                if point[0] == line.configured:
+                    label = "the pipeline as configured"
+                    axes.plot(*point, "o", color=DARK, fillstyle="none", ms=11, label=label)
         if self.level is not None:
             label, level = self.level
             axes.axhline(level, color=RED, ls="--", lw=1.2, label=label)

@@ -117,11 +117,6 @@ class Summed:
         return len(self.partials)
 
     @property
-    def first_tick(self) -> int:
-        """Return the number of the first one."""
-        return self.partials[0].tick
-
-    @property
     def numbers(self) -> list[int]:
         """Return the numbers of all of them: they follow each other, but for silences."""
         return [one.tick for one in self.partials]

@@ -172,9 +172,10 @@ class Picture:
         if said.any():
             deviations, what = band
             low, high = (series.values + k * deviations * series.noise for k in (-1.0, 1.0))
-            style = {"step": "post", "color": (colour, 0.18), "lw": 0.0}
-            label = f"± {deviations:g} {what}"
-            axes.fill_between(times, low, high, where=said, label=label, **style)
+            label, shade = f"± {deviations:g} {what}", (colour, 0.18)
+            axes.fill_between(
+                times, low, high, where=said, step="post", color=shade, lw=0.0, label=label
+            )
         key = operator.figures().keys[group].decode()
         name = f"the largest group, {key}" if key else "the only group"
         axes.set_title(f"{title}: {name}", fontsize="medium", loc="left")
