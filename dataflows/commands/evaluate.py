@@ -34,7 +34,7 @@ class Options:
 def evaluate(file: PipelineFile, options: Options) -> None:
     """Print what was measured. Neither Kafka nor the secret is needed."""
     require_picture(options.plot)
-    from fugu.dataflows.offline.evaluation.families import family_of
+    from fugu.dataflows.offline.evaluation.families.by_section import family_of
     from fugu.dataflows.offline.evaluation.family import Wanted
     from fugu.dataflows.offline.evaluation.sample import Sample
     from fugu.dataflows.offline.evaluation.tables import print_report

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from fugu.dataflows.kinds import RealTimeOperator
+from fugu.dataflows.kinds import RealTimeOperator, strategy_of
 from fugu.dataflows.kinds.families.series_budget import FixedWeight
 from fugu.dataflows.offline.evaluation.aggregates.family import (
     GUESS,
@@ -41,15 +41,9 @@ from fugu.dataflows.offline.evaluation.sample import Sample, require_times
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.secret import Secret
 from fugu.operators.wevent.binary_tree import BinaryTree
-from fugu.operators.wevent.budget_absorption import BudgetAbsorption
-from fugu.operators.wevent.budget_distribution import BudgetDistribution
-from fugu.operators.wevent.uniform import Uniform
 
 _WEIGHTS = (0.1, 0.3, 0.6)
-_IN_ONE_WINDOW: Mapping[str, Any] = {
-    strategy.kind: strategy
-    for strategy in (Uniform, BudgetDistribution, BudgetAbsorption, BinaryTree)
-}
+_IN_ONE_WINDOW = ("uniform", "budget_distribution", "budget_absorption", BinaryTree.kind)
 _FILTERS = ("adaptive", "weight", "baseline")
 RIVALS = (*_FILTERS, *_IN_ONE_WINDOW, *SIMULATED)
 _FEWEST_TICKS = 2
@@ -225,7 +219,9 @@ def _filter(
 
 
 def _strategy(operator: RealTimeOperator, ticks: int, kind: str, epsilon: float) -> Candidate:
-    horizon = {"horizon": ticks} if kind == BinaryTree.kind else {}
     shape = operator.group_count, ticks, epsilon, operator.sensitivity
-    settings = {"epsilon": epsilon, "window": ticks, **horizon}
-    return Candidate(kind, epsilon, _IN_ONE_WINDOW[kind](*shape, **horizon), settings, kind, ticks)
+    settings: dict[str, object] = {"epsilon": epsilon, "window": ticks}
+    if kind == BinaryTree.kind:
+        tree, settings["horizon"] = BinaryTree(*shape, horizon=ticks), ticks
+        return Candidate(kind, epsilon, tree, settings, kind, ticks)
+    return Candidate(kind, epsilon, strategy_of(kind)(*shape), settings, kind, ticks)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from fugu.dataflows.base.errors import FuguError
-from fugu.dataflows.kinds import PolicyOperator, WEventOperator, as_kind, kinds_of
+from fugu.dataflows.kinds import PolicyOperator, WEventOperator, as_kind, kinds_of, strategy_of
 from fugu.dataflows.offline.evaluation.aggregates.family import AggregateFamily, require_ticks
 from fugu.dataflows.offline.evaluation.aggregates.figures import Summed
 from fugu.dataflows.offline.evaluation.aggregates.utility import AggregateUtility
@@ -28,23 +28,13 @@ from fugu.dataflows.offline.evaluation.family import Wanted
 from fugu.dataflows.offline.evaluation.report import Report
 from fugu.dataflows.offline.evaluation.sample import Sample, require_times
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.operators.mechanism import Mechanism
-from fugu.operators.wevent.budget_absorption import BudgetAbsorption
-from fugu.operators.wevent.budget_distribution import BudgetDistribution
-from fugu.operators.wevent.rescue_dp import RescueDp
-from fugu.operators.wevent.sample import Sample as SampleStrategy
-from fugu.operators.wevent.strategy import Strategy
-from fugu.operators.wevent.uniform import Uniform
 
 _APART = {"binary_tree": "its totals are about many ticks", "quantified": "it has no epsilon"}
 STRATEGIES = tuple(kind for kind in kinds_of(WEventOperator) if kind not in _APART)
 _LARGEST_WINDOW = 100_000
 
 UNDER_POLICIES = kinds_of(PolicyOperator)
-_IN_WINDOWS: dict[str, type[Strategy]] = {
-    strategy.kind: strategy
-    for strategy in (Uniform, SampleStrategy, BudgetDistribution, BudgetAbsorption, RescueDp)
-}
+_IN_WINDOWS = ("uniform", "sample", "budget_distribution", "budget_absorption", "rescue_dp")
 RIVALS = (*UNDER_POLICIES, *_IN_WINDOWS)
 
 
@@ -166,8 +156,6 @@ def _under_policies(operator: PolicyOperator, window: int, kind: str, epsilon: f
     settings = {"window": window} if windowed else {}
     if kind in _IN_WINDOWS:
         shape = operator.group_count, window, epsilon, operator.sensitivity
-        mechanism: Mechanism = _IN_WINDOWS[kind](*shape)
-    else:
-        section: PolicyOperator = as_kind(operator, kind, window=window if windowed else None)
-        mechanism = section.strategy(epsilon)
-    return Candidate(kind, epsilon, mechanism, settings, window=window)
+        return Candidate(kind, epsilon, strategy_of(kind)(*shape), settings, window=window)
+    section: PolicyOperator = as_kind(operator, kind, window=window if windowed else None)
+    return Candidate(kind, epsilon, section.strategy(epsilon), settings, window=window)

@@ -1,0 +1,1 @@
+"""Choose the family of an operator."""
