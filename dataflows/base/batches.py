@@ -66,6 +66,13 @@ class DeadLetters:
         self.reasons.append(reason)
         self.fields.append(name)
 
+    def extend(self, others: "DeadLetters") -> None:
+        """Append other refused records."""
+        self.offsets.extend(others.offsets)
+        self.timestamps.extend(others.timestamps)
+        self.reasons.extend(others.reasons)
+        self.fields.extend(others.fields)
+
     def without(self, offsets: Collection[int]) -> "DeadLetters":
         """Leave out records at these offsets."""
         return self._at([i for i, offset in enumerate(self.offsets) if offset not in offsets])

@@ -14,6 +14,7 @@ from fugu.dataflows.kinds.families.symbols import AlphabetOperator, SymbolOperat
 from fugu.dataflows.kinds.families.temporal import TemporalOperator
 from fugu.dataflows.kinds.families.w_event import WEventOperator
 from fugu.dataflows.kinds.real_time import RealTimeOperator
+from fugu.operators.wevent.strategy import Strategy
 
 __all__ = [
     "KINDS",
@@ -29,6 +30,7 @@ __all__ = [
     "WEventOperator",
     "as_kind",
     "kinds_of",
+    "strategy_of",
 ]
 
 
@@ -58,6 +60,13 @@ else:
 def kinds_of(family: type[OperatorSection]) -> tuple[str, ...]:
     """Name the kinds of a family."""
     return tuple(kind for kind, section in KINDS.items() if issubclass(section, family))
+
+
+def strategy_of(kind: str) -> type[Strategy]:
+    """Return the strategy of a kind with a budget for any window, which takes nothing else."""
+    section = KINDS[kind]
+    assert issubclass(section, WEventOperator)
+    return section.strategy_class
 
 
 def as_kind(section: OperatorSection, kind: str, **changes: object) -> Any:

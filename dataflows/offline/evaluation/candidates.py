@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from itertools import product
 from math import isfinite
+from typing import TypeVar
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.operators.budget import without_budget
 from fugu.operators.mechanism import Mechanism, Notion
 from fugu.operators.sip.batches.batched_release import BatchedRelease
+
+N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,23 +78,18 @@ class Grid:
     candidates: list[Candidate] = field(default_factory=list)
     _left_out: dict[tuple[str, str], list[str]] = field(default_factory=dict, init=False)
 
-    def add(self, name: str, epsilon: float, made: Callable[[], Candidate]) -> None:
-        """Add what is made; note why there is no such candidate where that fails."""
-        try:
-            self.candidates.append(made())
-        except ValueError as error:
-            self._left_out.setdefault((name, str(error)), []).append(f"{epsilon:g}")
-
     def add_each(
         self,
         names: Iterable[str],
         epsilons: Sequence[float],
         made: Callable[[str, float], Candidate],
     ) -> None:
-        """Add a candidate for each name and epsilon."""
-        for name in names:
-            for epsilon in epsilons:
-                self.add(name, epsilon, partial(made, name, epsilon))
+        """Add a candidate for each name and epsilon, or note why there is none."""
+        for name, epsilon in product(names, epsilons):
+            try:
+                self.candidates.append(made(name, epsilon))
+            except ValueError as error:
+                self._left_out.setdefault((name, str(error)), []).append(f"{epsilon:g}")
 
     @property
     def left_out(self) -> list[str]:
@@ -115,15 +113,20 @@ def chosen_epsilons(configured: float, text: str | None) -> list[float]:
 
 def parse_epsilons(text: str) -> list[float]:
     """Read positive numbers with commas between them; sort them, and keep each once."""
-    try:
-        epsilons = sorted({float(word) for word in text.split(",")})
-    except ValueError:
-        epsilons = []
+    epsilons = sorted_numbers(text, float)
     if not epsilons or not all(isfinite(epsilon) and epsilon > 0.0 for epsilon in epsilons):
         raise FuguError(
             f"--epsilons {text}: write positive numbers with commas between them, such as 0.5,1,2"
         )
     return epsilons
+
+
+def sorted_numbers(text: str, read: Callable[[str], N]) -> list[N]:
+    """Read what stands between commas; return nothing if anything else does."""
+    try:
+        return sorted({read(word) for word in text.split(",")})
+    except ValueError:
+        return []
 
 
 def chosen_rivals(

@@ -81,7 +81,7 @@ class Family(ABC, Generic[R, U]):
 
     def draw(self, report: Report[U], path: Path) -> None:
         """Write a picture; its format follows from the name."""
-        from fugu.dataflows.offline.evaluation.over_nats import save_over_nats
+        from fugu.dataflows.offline.evaluation.plot import save_over_nats
 
         save_over_nats(report, path)
 
@@ -115,19 +115,14 @@ class Family(ABC, Generic[R, U]):
         beside, name = self.beside(runs, seed), self.file.pipeline.name
         bare = Report(name, self.sample, refused, runs, seed, rows, beside)
         report = replace(bare, notions=self.notions(bare))
-        return replace(
-            report,
-            notes=[*self.notes(report), *self._of_runs(runs), INSIDE],
-            extra=self.extra(report),
-            draw=partial(self.draw, report),
-        )
-
-    def _of_runs(self, runs: int) -> list[str]:
-        note = (
-            f"± is the standard error of a mean over {runs} runs{self.error_unit}: from the draws "
-            "alone, the sample stays the same."
-        )
-        return [note] if runs > 1 else []
+        notes = [*self.notes(report), INSIDE]
+        if runs > 1:
+            notes[-1:-1] = [
+                f"± is the standard error of a mean over {runs} runs{self.error_unit}: from the "
+                "draws alone, the sample stays the same."
+            ]
+        draw = partial(self.draw, report)
+        return replace(report, notes=notes, extra=self.extra(report), draw=draw)
 
 
 def require_memory(file: PipelineFile, candidate: Candidate, sample: Sample) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from fugu.dataflows.base.batches import DeadLetters, Decoded, RefusedRecords, Sanitized
 from fugu.dataflows.offline.evaluation.candidates import Candidate
@@ -14,9 +14,11 @@ from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import deduplication_of
 from fugu.dataflows.stages.admission import Admission
+from fugu.dataflows.stages.batch_result import picked
 from fugu.dataflows.stages.per_record import PerRecord, exhaustible
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.mechanism import Floats, Integers, Kind, Mechanism, Releases
+from fugu.operators.columns import joined, taken
+from fugu.operators.mechanism import Array, Floats, Integers, Kind, Mechanism, Releases
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 
@@ -68,7 +70,7 @@ class Run:
 
     def of(self, chosen: NDArray[np.bool_]) -> "Run":
         """Keep these records only, with all that was spent."""
-        notes = {name: note[chosen] for name, note in self.releases.annotations.items()}
+        notes = taken(self.releases.annotations, chosen)
         releases = Releases(self.releases.values[chosen], notes, self.kinds[chosen])
         return replace(self, records=self.records[chosen], releases=releases)
 
@@ -119,32 +121,20 @@ def batches(decoded: Decoded, size: int) -> Iterator[Decoded]:
     """Yield so many accepted records at a time, with the refused ones that came between."""
     refused, at = decoded.refused, 0
     for start in range(0, len(decoded.offsets), size):
-        chosen = slice(start, start + size)
+        chosen = np.arange(start, min(start + size, len(decoded.offsets)))
         rest = decoded.offsets[start + size : start + size + 1]
         end = bisect_left(refused.offsets, rest[0]) if rest else len(refused.offsets)
         between, at = slice(at, end), end
-        yield Decoded(
-            decoded.partition,
-            decoded.offsets[chosen],
-            decoded.timestamps[chosen],
-            decoded.keys[chosen],
-            decoded.values[chosen],
-            None if decoded.events is None else decoded.events[chosen],
-            DeadLetters(),
-            RefusedRecords(
-                refused.offsets[between], refused.timestamps[between], refused.keys[between]
-            ),
-        )
+        came = refused.offsets[between], refused.timestamps[between], refused.keys[between]
+        records = picked(decoded, chosen)
+        yield replace(records, dead=DeadLetters(), refused=RefusedRecords(*came))
 
 
 def refused_in(parts: Sequence[Sanitized]) -> DeadLetters:
     """Collect what the lift refused."""
     dead = DeadLetters()
     for part in parts:
-        for offset, reason, field in zip(
-            part.dead.offsets, part.dead.reasons, part.dead.fields, strict=True
-        ):
-            dead.add(offset, 0, reason, field)
+        dead.extend(part.dead)
     return dead
 
 
@@ -154,12 +144,17 @@ def _run(sample: Sample, parts: list[Sanitized], spent: Integers | None, held_ba
     published = np.concatenate([np.array(part.offsets, dtype=np.int64) for part in parts])
     where = np.searchsorted(lines[records], published)
     values = np.concatenate([part.releases.values for part in parts])
-    aligned = np.zeros((len(records), *values.shape[1:]), dtype=values.dtype)
-    aligned[where] = values
-    kinds = np.full(len(records), Kind.SUPPRESSED, dtype=np.int64)
-    kinds[where] = np.concatenate([part.releases.kinds for part in parts])
-    annotations = {}
-    for name in parts[0].releases.annotations:
-        annotations[name] = np.full(len(records), np.nan)
-        annotations[name][where] = np.concatenate([p.releases.annotations[name] for p in parts])
-    return Run(records, Releases(aligned, annotations, kinds), spent, dead, held_back)
+    kinds = np.concatenate([part.releases.kinds for part in parts])
+    notes = joined([part.releases.annotations for part in parts])
+
+    def aligned(found: Array, nothing: float, dtype: DTypeLike) -> Array:
+        everywhere = np.full((len(records), *found.shape[1:]), nothing, dtype=dtype)
+        everywhere[where] = found
+        return everywhere
+
+    releases = Releases(
+        aligned(values, 0, values.dtype),
+        {name: aligned(note, np.nan, np.float64) for name, note in notes.items()},
+        aligned(kinds, Kind.SUPPRESSED, np.int64),
+    )
+    return Run(records, releases, spent, dead, held_back)

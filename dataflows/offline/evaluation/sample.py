@@ -50,22 +50,18 @@ class Sample:
     @classmethod
     def read(cls, path: Path, key_field: str, codec: Codec) -> "Sample":
         """Read the file; raise `FuguError` if no line of it can be used."""
+        example = f"one JSON object per line, such as  {_example(key_field, codec)}"
         try:
             lines = path.read_bytes().split(b"\n")
         except OSError as error:
             raise FuguError(
-                f"--sample {path}: cannot be read ({error.strerror}). Give a file with one JSON "
-                f"object per line, such as  {_example(key_field, codec)}"
+                f"--sample {path}: cannot be read ({error.strerror}). Give a file with {example}"
             ) from None
         decoded = _decoded(lines, key_field, codec)
-        sample = cls(path, decoded, _streams(decoded.keys))
         if not decoded.keys:
             why = "; ".join(str(some) for some in refused_lines(decoded.dead)) or "it is empty"
-            raise FuguError(
-                f"--sample {path}: no line can be used: {why}. Write one JSON object per line, "
-                f"such as  {_example(key_field, codec)}"
-            )
-        return sample
+            raise FuguError(f"--sample {path}: no line can be used: {why}. Write {example}")
+        return cls(path, decoded, _streams(decoded.keys))
 
     @property
     def records(self) -> int:
@@ -134,8 +130,7 @@ def _decoded(lines: list[bytes], key_field: str, codec: Codec) -> Decoded:
         values.append(line)
     count = len(numbers)
     decoded = codec.decode(Batch(0, numbers, [0] * count, keys, values, [[]] * count))
-    for offset, reason, field in zip(dead.offsets, dead.reasons, dead.fields, strict=True):
-        decoded.dead.add(offset, 0, reason, field)
+    decoded.dead.extend(dead)
     return decoded
 
 
@@ -162,10 +157,7 @@ def _streams(keys: list[bytes]) -> Integers:
 
 
 def _example(key_field: str, codec: Codec) -> str:
-    fields = [codec.domain.field] if codec.domain.field else []
-    if codec.timestamp is not None:
-        fields.append(codec.timestamp.field)
-    if codec.event is not None:
-        fields.append(codec.event)
-    shown = "".join(f', "{field}": …' for field in fields)
+    time = None if codec.timestamp is None else codec.timestamp.field
+    fields = (codec.domain.field, time, codec.event)
+    shown = "".join(f', "{field}": …' for field in fields if field)
     return f'{{"{key_field}": "user-1"{shown}}}'

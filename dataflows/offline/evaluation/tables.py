@@ -1,12 +1,12 @@
-"""Make the tables of a report, as data, and print all of them with one renderer."""
+"""Print a report: the sample, the tables, and what to know before comparing rows."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table as RichTable
+from rich.table import Table
 
 from fugu.dataflows.offline.evaluation.estimates import NOTHING
 from fugu.dataflows.offline.evaluation.report import Report, Row
@@ -26,34 +26,8 @@ _HEADINGS = {"delay-law": "law"}
 """Short headings of figures with long names."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """Hold a row of a table; a rule separates one group from the next."""
-
-    group: str
-    name: str
-    cells: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Hold columns that say something, of rows that have something to say in them."""
-
-    title: str
-    columns: Sequence[str]
-    lines: Sequence[Line]
-
-
-def tables(report: Report[Any]) -> Iterator[Table]:
-    """Yield a table for each question that some row answers."""
-    for title in report.rows[0].utility.tables():
-        table = _table(report, title)
-        if table is not None:
-            yield table
-
-
 def print_report(console: Console, report: Report[Any]) -> None:
-    """Print the sample, the tables, and what to know before comparing rows."""
+    """Print everything that people read."""
     sample = report.sample
     console.print(
         f"\n[bold]{report.pipeline}[/bold]: {sample.records:,} records of "
@@ -61,46 +35,45 @@ def print_report(console: Console, report: Report[Any]) -> None:
     )
     for refused in report.refused:
         console.print(f"- [yellow]refused[/yellow], {refused}")
-    for table in tables(report):
-        console.print(f"\n[bold]{table.title}[/bold]")
-        console.print(_rendered(table))
+    for title in report.rows[0].utility.tables():
+        table = _table(report, title)
+        if table is not None:
+            console.print(f"\n[bold]{title}[/bold]")
+            console.print(table)
     console.print()
     for note in report.notes:
         console.print(f"- {note}")
 
 
-def _rendered(table: Table) -> RichTable:
-    shown = RichTable(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
-    shown.add_column("operator", no_wrap=True)
-    for heading in table.columns:
-        shown.add_column(_HEADINGS.get(heading, heading), justify="right", overflow="fold")
-    for before, line in zip([None, *table.lines], table.lines, strict=False):
-        if before is not None and before.group != line.group:
-            shown.add_section()
-        shown.add_row(line.name, *line.cells)
-    return shown
-
-
 def _table(report: Report[Any], title: str) -> Table | None:
+    """Return the columns that say something, of rows that have something to say in them."""
     cells = [row.utility.tables()[title] for row in report.rows]
     shown = [
         column
         for column in cells[0]
         if any(some[column] != _SAYS_NOTHING.get(column) for some in cells)
     ]
+    if all(some[column] == NOTHING for some in cells for column in shown):
+        return None
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
+    table.add_column("operator", no_wrap=True)
+    for heading in ("eps", *report.notions, *shown):
+        table.add_column(_HEADINGS.get(heading, heading), justify="right", overflow="fold")
     lines = []
     for row, some in zip(report.rows, cells, strict=True):
         if any(some[column] not in (NOTHING, _SAYS_NOTHING.get(column)) for column in shown):
             nats = [_nats(row.candidate.per_record(notion)) for notion in report.notions]
             own = f"{row.candidate.epsilon:g}", *nats, *(some[column] for column in shown)
-            lines.append(Line(row.candidate.kind, _name(row), own))
-    if all(some[column] == NOTHING for some in cells for column in shown):
-        return None
+            lines.append((row.candidate.kind, _name(row), own))
     for one in report.beside:
         epsilon = "" if one.epsilon is None else f"{one.epsilon:g}"
         others = epsilon, *(one.tables[title][column] for column in shown)
-        lines.append(Line(one.name, f"[italic]{one.name}[/italic]", others))
-    return Table(title, ("eps", *report.notions, *shown), lines)
+        lines.append((one.name, f"[italic]{one.name}[/italic]", others))
+    for _, group in groupby(lines, key=itemgetter(0)):
+        for _, name, texts in group:
+            table.add_row(name, *texts)
+        table.add_section()
+    return table
 
 
 def _name(row: Row[Any]) -> str:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.cli.fugu import app
-from fugu.dataflows.offline.evaluation.aggregates.windows import STRATEGIES
+from fugu.dataflows.offline.evaluation.aggregates.strategies import STRATEGIES
 from tests.dataflows.offline.evaluation.aggregates.samples import (
     KILOWATTS,
     PIPELINE,

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from fugu.dataflows.flows.merging import MergeStep
-from fugu.dataflows.offline.evaluation.aggregates.exact import Exact
+from fugu.dataflows.offline.evaluation.aggregates.figures import Exact
 from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.operators.randomness import DrawScope

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from fugu.dataflows.base.batches import DeadLetters, Reason
 from fugu.dataflows.base.errors import FuguError
@@ -17,6 +18,9 @@ from fugu.dataflows.offline.evaluation.run import Advance
 from fugu.dataflows.offline.evaluation.sample import Sample, refused_lines
 from fugu.dataflows.policies.wording import counted
 from fugu.operators.secret import Secret
+
+if TYPE_CHECKING:
+    from fugu.dataflows.offline.evaluation.aggregates.plot import Picture
 
 GUESS = "constant guess"
 _FEW_WINDOWS = 5
@@ -72,6 +76,12 @@ class AggregateFamily(Family[Figures, AggregateUtility]):
     def guess_document(self) -> dict[str, object]:
         """Say for a machine what a guess errs."""
         return {"uses_true_data": True, **document_of(self.truth.constant_guess().figures())}
+
+    def picture(self, report: Report[AggregateUtility]) -> "Picture":
+        """Return what draws the report."""
+        from fugu.dataflows.offline.evaluation.aggregates.plot import Picture
+
+        return Picture(report, self.summed, self.truth)
 
     @abstractmethod
     def promises(self, report: Report[AggregateUtility]) -> Iterator[str]:

@@ -1,7 +1,9 @@
-"""Draw errors as lines, and the pipeline's own strategy and the best other one over time."""
+"""Draw errors as lines or boxes, and the pipeline's strategy and the best other one over time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import floor, log10
 from pathlib import Path
 
 import numpy as np
@@ -10,49 +12,22 @@ from matplotlib.axes import Axes
 from fugu.dataflows.offline.evaluation.aggregates.figures import Summed
 from fugu.dataflows.offline.evaluation.aggregates.simulated import SimulatedRow
 from fugu.dataflows.offline.evaluation.aggregates.utility import BARS, AggregateUtility, Truth
-from fugu.dataflows.offline.evaluation.plot import DARK, Block, Line, Lines, colours_of, save
+from fugu.dataflows.offline.evaluation.plot import (
+    DARK,
+    RED,
+    Block,
+    Line,
+    Lines,
+    Panel,
+    colours_of,
+    save,
+)
 from fugu.dataflows.offline.evaluation.report import Report, Row
 from fugu.dataflows.policies.wording import counted
 
-_LEVEL = "constant guess (true data)"
-_LINES_HEIGHT, _COURSE_HEIGHT = 3.9, 2.3
+_OWN, _UNDER_POLICIES, _IN_WINDOWS = "#1f6f8b", "#a8cfdb", "#d9d9d9"
+_LINES_HEIGHT, _COURSE_HEIGHT, _BOX_HEIGHT, _AROUND_BOXES = 3.9, 2.3, 0.27, 1.5
 """Inches."""
-
-
-@dataclass(frozen=True)
-class Course:
-    """Follow the largest group as it is, and as it is released, with a band around it."""
-
-    label: str
-    title: str
-    utility: AggregateUtility
-    colour: str
-    summed: Summed
-    truth: Truth
-    band: tuple[float, str]
-
-    def draw(self, axes: Axes) -> None:
-        """Draw both over time, with a legend of their own."""
-        operator, series = self.summed.operator, self.utility.series
-        ticks, group = operator.in_ticks(), self.truth.largest_group
-        starts = [ticks.end(tick - 1) for tick in self.summed.numbers]
-        times = np.array(starts, dtype="datetime64[ms]")
-        true = self.truth.in_ones(self.truth.figures[:, group])
-        axes.plot(times, true, color=DARK, lw=1.0, label="true figure")
-        label, shade = f"{self.label}, one run", self.colour
-        axes.step(times, series.values, where="post", color=shade, lw=1.4, label=label)
-        if not np.isnan(series.noise).all():
-            deviations, what = self.band
-            low, high = (series.values + k * deviations * series.noise for k in (-1.0, 1.0))
-            label = f"± {deviations:g} {what}"
-            said = ~np.isnan(series.noise)
-            axes.fill_between(
-                times, low, high, where=said, step="post", color=(shade, 0.18), lw=0.0, label=label
-            )
-        key = operator.figures().keys[group].decode()
-        name = f"the largest group, {key}" if key else "the only group"
-        axes.set_title(f"{self.title}: {name}", fontsize="medium", loc="left")
-        axes.legend(edgecolor="none", fontsize="small", ncols=3, loc="upper right")
 
 
 @dataclass(frozen=True)
@@ -67,100 +42,213 @@ class Shown:
     rival: bool = True
     style: str = "-"
 
-    @classmethod
-    def of(cls, row: Row[AggregateUtility], own: str, windowed: bool = True) -> "Shown":
-        """Show a candidate; those of the pipeline's own kind are no rivals of it."""
-        one, other = row.candidate, row.candidate.kind != own
-        window = one.window or 0 if windowed else 0
-        style = "--" if other and not windowed else "-"
-        return cls(one.name, one.epsilon, window, row.utility, row.configured, other, style)
-
     @property
     def error(self) -> float:
         """Return the mean absolute error."""
         return self.utility.errors.absolute.value
 
 
-def save_windows(
-    path: Path, report: Report[AggregateUtility], summed: Summed, truth: Truth
-) -> None:
-    """Draw errors by window, in a panel for each epsilon, or by epsilon."""
-    own = summed.operator.kind
-    shown = [Shown.of(row, own) for row in report.rows]
-    if len({one.window for one in shown}) > 1:
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Draw one report: errors, and below them the largest group over time.
+
+    Where boxes are drawn, a box holds the middle half of all ticks, groups and runs, its whiskers
+    nine tenths, with a line at the median and a point at the mean. Figures without any error stand
+    at 0, left of where the logarithmic scale begins.
+    """
+
+    report: Report[AggregateUtility]
+    summed: Summed
+    truth: Truth
+
+    def save_windows(self, path: Path) -> None:
+        """Draw errors by window, in a panel for each epsilon, or by epsilon."""
+        shown = [self._shown(row) for row in self.report.rows]
+        if len({one.window for one in shown}) > 1:
+            panels = [
+                self._lines([one for one in shown if one.epsilon == epsilon], by_window=True)
+                for epsilon in sorted({one.epsilon for one in shown})
+            ]
+        else:
+            axis = f"epsilon, in any {shown[0].window:,} ticks in a row"
+            panels = [self._lines(shown, axis)]
+        where = dict.fromkeys((one.label for one in shown), self._in_window)
+        self._save(path, Block([panels], _LINES_HEIGHT), self._courses(shown, where))
+
+    def save_real_time(self, path: Path) -> None:
+        """Draw errors by epsilon; simulations that look at the truth are not followed."""
+        shown = [self._shown(row, windowed=False) for row in self.report.rows]
+        for one in self.report.beside:
+            if isinstance(one, SimulatedRow):
+                honest = not (one.rival.uses_true_data or one.rival.offline)
+                place = one.name, one.epsilon or 0.0, 0
+                shown.append(Shown(*place, one.utility, rival=honest, style="-."))
+        panel = self._lines(shown, "epsilon, for everything a user contributes")
+        followed = self._courses(shown, {}, (BARS, "standard errors"))
+        self._save(path, Block([[panel]], _LINES_HEIGHT), followed)
+
+    def save_boxes(self, path: Path, under_policies: Collection[str]) -> None:
+        """Draw how errors are spread: a box for each strategy, a panel for each epsilon."""
+        order = self._order()
+        colours = {
+            kind: _UNDER_POLICIES if kind in under_policies else _IN_WINDOWS for kind in order
+        } | {self.summed.operator.kind: _OWN}
+        where = {
+            kind: " in any interval" if kind in under_policies else self._in_window
+            for kind in order
+        }
         panels = [
-            _lines([one for one in shown if one.epsilon == epsilon], truth, by_window=True)
-            for epsilon in sorted({one.epsilon for one in shown})
+            partial(self._draw_boxes, epsilon, order, colours)
+            for epsilon in sorted({row.candidate.epsilon for row in self.report.rows})
         ]
-    else:
-        panels = [_lines(shown, truth, f"epsilon, in any {shown[0].window:,} ticks in a row")]
-    window = f" in {report.own.candidate.window} ticks"
-    followed = courses(shown, summed, truth, {one.label: window for one in shown})
-    save_over_time(path, report, summed, Block([panels], _LINES_HEIGHT), followed)
+        above = Block([panels], _AROUND_BOXES + _BOX_HEIGHT * len(order))
+        shown = [self._shown(row) for row in self.report.rows]
+        self._save(path, above, self._courses(shown, where))
 
+    @property
+    def _in_window(self) -> str:
+        return f" in {self.report.own.candidate.window} ticks"
 
-def save_real_time(
-    path: Path, report: Report[AggregateUtility], summed: Summed, truth: Truth
-) -> None:
-    """Draw errors by epsilon; simulations that look at the truth are not followed."""
-    own = summed.operator.kind
-    shown = [Shown.of(row, own, windowed=False) for row in report.rows]
-    simulated = [one for one in report.beside if isinstance(one, SimulatedRow)]
-    for one in simulated:
-        honest = not (one.rival.uses_true_data or one.rival.offline)
-        shown.append(Shown(one.name, one.epsilon or 0.0, 0, one.utility, False, honest, "-."))
-    panel = _lines(shown, truth, "epsilon, for everything a user contributes")
-    followed = courses(shown, summed, truth, {}, (BARS, "standard errors"))
-    save_over_time(path, report, summed, Block([[panel]], _LINES_HEIGHT), followed)
+    def _shown(self, row: Row[AggregateUtility], windowed: bool = True) -> Shown:
+        """Show a candidate; those of the pipeline's own kind are no rivals of it."""
+        one, other = row.candidate, row.candidate.kind != self.summed.operator.kind
+        window = one.window or 0 if windowed else 0
+        style = "--" if other and not windowed else "-"
+        return Shown(one.name, one.epsilon, window, row.utility, row.configured, other, style)
 
+    def _save(self, path: Path, above: Block, followed: Iterator[Panel]) -> None:
+        below, summed = [[course] for course in followed], self.summed
+        title = (
+            f"{self.report.pipeline}: {counted(summed.ticks, 'tick')} of "
+            f"{counted(summed.operator.group_count, 'group')}, "
+            f"{counted(self.report.sample.stream_count, 'user')}, runs: {self.report.runs}"
+        )
+        save(path, title, [above, Block(below, _COURSE_HEIGHT * len(below), shared=False)])
 
-def courses(
-    shown: Sequence[Shown],
-    summed: Summed,
-    truth: Truth,
-    where: dict[str, str],
-    band: tuple[float, str] = (2.0, "standard errors of its noise"),
-) -> Iterator[Course]:
-    """Follow the pipeline's own row and the best rival of the same epsilon."""
-    own = next((one for one in shown if one.configured), shown[0])
-    promise = own.epsilon, own.window
-    same = [one for one in shown if one.rival and (one.epsilon, one.window) == promise]
-    colours = colours_of(one.label for one in shown)
-    for one in (own, *sorted(same, key=lambda one: one.error)[:1]):
-        title = f"{one.label}, epsilon {one.epsilon:g}{where.get(one.label, '')}"
-        colour = colours[one.label]
-        yield Course(one.label, title, one.utility, colour, summed, truth, band)
+    def _lines(
+        self, shown: Sequence[Shown], axis: str = "window, in ticks", by_window: bool = False
+    ) -> Lines:
+        def place(one: Shown) -> float:
+            return one.window if by_window else one.epsilon
 
+        lines = []
+        for label, colour in colours_of(one.label for one in shown).items():
+            rows = sorted((one for one in shown if one.label == label), key=place)
+            points = [(place(one), one.utility.errors.absolute) for one in rows]
+            own = next((place(one) for one in rows if one.configured), None)
+            lines.append(Line(label, colour, points, rows[0].style, own))
+        title = f"epsilon {shown[0].epsilon:g}" if by_window else ""
+        level = "constant guess (true data)", self.truth.constant_guess().absolute.value
+        return Lines(lines, axis, "mean absolute error (MAE)", title, True, level)
 
-def save_over_time(
-    path: Path,
-    report: Report[AggregateUtility],
-    summed: Summed,
-    above: Block,
-    followed: Iterator[Course],
-) -> None:
-    """Write errors, and below them the largest group over time."""
-    below = [[course] for course in followed]
-    title = (
-        f"{report.pipeline}: {counted(summed.ticks, 'tick')} of "
-        f"{counted(summed.operator.group_count, 'group')}, "
-        f"{counted(report.sample.stream_count, 'user')}, runs: {report.runs}"
-    )
-    save(path, title, [above, Block(below, _COURSE_HEIGHT * len(below), shared=False)])
+    def _courses(
+        self,
+        shown: Sequence[Shown],
+        where: Mapping[str, str],
+        band: tuple[float, str] = (2.0, "standard errors of its noise"),
+    ) -> Iterator[Panel]:
+        """Follow the pipeline's own row and the best rival of the same epsilon."""
+        own = next((one for one in shown if one.configured), shown[0])
+        promise = own.epsilon, own.window
+        same = [one for one in shown if one.rival and (one.epsilon, one.window) == promise]
+        colours = colours_of(one.label for one in shown)
+        for one in (own, *sorted(same, key=lambda one: one.error)[:1]):
+            title = f"{one.label}, epsilon {one.epsilon:g}{where.get(one.label, '')}"
+            yield partial(self._draw_course, one, title, colours[one.label], band)
 
+    def _draw_course(
+        self, shown: Shown, title: str, colour: str, band: tuple[float, str], axes: Axes
+    ) -> None:
+        """Draw the largest group as it is, and as it is released, with a band around it."""
+        operator, series = self.summed.operator, shown.utility.series
+        ticks, group = operator.in_ticks(), self.truth.largest_group
+        starts = [ticks.end(tick - 1) for tick in self.summed.numbers]
+        times = np.array(starts, dtype="datetime64[ms]")
+        true = self.truth.in_ones(self.truth.figures[:, group])
+        axes.plot(times, true, color=DARK, lw=1.0, label="true figure")
+        label = f"{shown.label}, one run"
+        axes.step(times, series.values, where="post", color=colour, lw=1.4, label=label)
+        said = ~np.isnan(series.noise)
+        if said.any():
+            deviations, what = band
+            low, high = (series.values + k * deviations * series.noise for k in (-1.0, 1.0))
+            label, shade = f"± {deviations:g} {what}", (colour, 0.18)
+            axes.fill_between(
+                times, low, high, where=said, step="post", color=shade, lw=0.0, label=label
+            )
+        key = operator.figures().keys[group].decode()
+        name = f"the largest group, {key}" if key else "the only group"
+        axes.set_title(f"{title}: {name}", fontsize="medium", loc="left")
+        axes.legend(edgecolor="none", fontsize="small", ncols=3, loc="upper right")
 
-def _lines(
-    shown: Sequence[Shown], truth: Truth, axis: str = "window, in ticks", by_window: bool = False
-) -> Lines:
-    def place(one: Shown) -> float:
-        return one.window if by_window else one.epsilon
+    def _order(self) -> Mapping[str, int]:
+        """Place strategies by medians at the pipeline's epsilon; last are those without it."""
+        own = self.report.own.candidate.epsilon
 
-    lines = []
-    for label, colour in colours_of(one.label for one in shown).items():
-        rows = sorted((one for one in shown if one.label == label), key=place)
-        points = [(place(one), one.utility.errors.absolute) for one in rows]
-        own = next((place(one) for one in rows if one.configured), None)
-        lines.append(Line(label, colour, points, rows[0].style, own))
-    title = f"epsilon {shown[0].epsilon:g}" if by_window else ""
-    level = _LEVEL, truth.constant_guess().absolute.value
-    return Lines(lines, axis, "mean absolute error (MAE)", title, True, level)
+        def key(row: Row[AggregateUtility]) -> tuple[bool, float, float]:
+            errors = row.utility.errors
+            if row.candidate.epsilon != own:
+                return True, 0.0, 0.0
+            return False, errors.spread.median, errors.absolute.value
+
+        kinds = dict.fromkeys(row.candidate.kind for row in sorted(self.report.rows, key=key))
+        return {kind: place for place, kind in enumerate(kinds)}
+
+    def _draw_boxes(
+        self, epsilon: float, order: Mapping[str, int], colours: Mapping[str, str], axes: Axes
+    ) -> None:
+        """Draw boxes, the median of the constant guess, and what colours mean."""
+        for row in self.report.rows:
+            spread, kind = row.utility.errors.spread, row.candidate.kind
+            if row.candidate.epsilon == epsilon:
+                box = {
+                    "whislo": spread.low,
+                    "q1": spread.lower,
+                    "med": spread.median,
+                    "q3": spread.upper,
+                    "whishi": spread.high,
+                    "mean": row.utility.errors.absolute.value,
+                }
+                axes.bxp(
+                    [box],
+                    positions=[order[kind]],
+                    widths=0.62,
+                    orientation="horizontal",
+                    showfliers=False,
+                    showmeans=True,
+                    patch_artist=True,
+                    manage_ticks=False,
+                    boxprops={"facecolor": colours[kind], "linewidth": 0.8},
+                    medianprops={"color": DARK, "linewidth": 1.6},
+                    meanprops={"marker": "o", "markersize": 3.5, "mfc": "white", "mec": DARK},
+                )
+        median, label = self.truth.constant_guess().spread.median, "constant guess (true data)"
+        axes.axvline(median, color=RED, ls="--", lw=1.0, label=f"{label}, its median")
+        own = self.report.own
+        for colour, meaning in (
+            (_OWN, "the pipeline's strategy"),
+            (_UNDER_POLICIES, "others under its policies"),
+            (_IN_WINDOWS, f"hides everything in any {own.candidate.window:,} ticks"),
+        ):
+            axes.fill_between([], [], color=colour, label=meaning)
+        as_configured = own.configured and own.candidate.epsilon == epsilon
+        title = f"epsilon {epsilon:g}{', as configured' * as_configured}"
+        axes.set_title(title, fontsize="medium", loc="left")
+        axes.set_xlabel("absolute error")
+        axes.set_yticks(list(order.values()), list(order))
+        axes.set_ylim(len(order) - 0.4, -0.6)
+        self._scale(axes)
+
+    def _scale(self, axes: Axes) -> None:
+        """Use a logarithmic scale from the smallest quantile on that is not 0."""
+        spreads = [row.utility.errors.spread for row in self.report.rows]
+        found = [value for spread in spreads for value in spread.document().values()]
+        positive = [value for value in found if value > 0.0]
+        if len(positive) == len(found):
+            axes.set_xscale("log")
+        else:
+            begin = 10.0 ** floor(log10(min(positive, default=1.0)))
+            axes.set_xscale("symlog", linthresh=begin, linscale=0.4)
+            axes.set_xlim(left=-begin / 10.0)
+        axes.minorticks_off()
+        axes.xaxis.set_major_formatter(lambda at, _: f"{at:,g}")

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from fugu.dataflows.kinds import RealTimeOperator
+from fugu.dataflows.kinds import RealTimeOperator, strategy_of
 from fugu.dataflows.kinds.families.series_budget import FixedWeight
 from fugu.dataflows.offline.evaluation.aggregates.family import (
     GUESS,
@@ -20,11 +20,6 @@ from fugu.dataflows.offline.evaluation.aggregates.family import (
     require_ticks,
 )
 from fugu.dataflows.offline.evaluation.aggregates.figures import Figures, Summed
-from fugu.dataflows.offline.evaluation.aggregates.real_time_notes import (
-    of_columns,
-    of_promises,
-    of_rivals,
-)
 from fugu.dataflows.offline.evaluation.aggregates.simulated import SIMULATED, Promise, SimulatedRow
 from fugu.dataflows.offline.evaluation.aggregates.utility import (
     ESTIMATES,
@@ -46,15 +41,9 @@ from fugu.dataflows.offline.evaluation.sample import Sample, require_times
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.secret import Secret
 from fugu.operators.wevent.binary_tree import BinaryTree
-from fugu.operators.wevent.budget_absorption import BudgetAbsorption
-from fugu.operators.wevent.budget_distribution import BudgetDistribution
-from fugu.operators.wevent.uniform import Uniform
 
 _WEIGHTS = (0.1, 0.3, 0.6)
-_IN_ONE_WINDOW: Mapping[str, Any] = {
-    strategy.kind: strategy
-    for strategy in (Uniform, BudgetDistribution, BudgetAbsorption, BinaryTree)
-}
+_IN_ONE_WINDOW = ("uniform", "budget_distribution", "budget_absorption", BinaryTree.kind)
 _FILTERS = ("adaptive", "weight", "baseline")
 RIVALS = (*_FILTERS, *_IN_ONE_WINDOW, *SIMULATED)
 _FEWEST_TICKS = 2
@@ -76,7 +65,12 @@ class RealTimeFamily(AggregateFamily):
         epsilons = chosen_epsilons(float(operator.epsilon), wanted.epsilons)
         summed = Summed.of(file.pipeline, operator, sample)
         require_ticks(sample, summed, _FEWEST_TICKS, "a series has at least")
-        grid = _grid(operator, epsilons, summed.ticks, rivals)
+        sections = {_label(one): one for one in (operator, *_filtered(operator, rivals))}
+        grid = Grid()
+        grid.add_each(sections, epsilons, partial(_filter, sections, summed.ticks))
+        grid.require_some()
+        strategies = [kind for kind in rivals if kind in _IN_ONE_WINDOW]
+        grid.add_each(strategies, epsilons, partial(_strategy, operator, summed.ticks))
         own = _label(operator), float(operator.epsilon), operator.period or summed.ticks
         return cls(file, sample, grid, summed, own, operator, rivals)
 
@@ -106,13 +100,81 @@ class RealTimeFamily(AggregateFamily):
         return [*rows, Beside(GUESS, guess, None)]
 
     def promises(self, report: Report[AggregateUtility]) -> Iterator[str]:
-        return of_promises(self.operator, self.summed.ticks)
+        operator, ticks = self.operator, self.summed.ticks
+        everything = f"eps: nats, with delta {operator.delta:g}, for everything a user contributes"
+        if operator.period is not None:
+            yield f"{everything} to any {operator.period:,} ticks in a row."
+            if operator.period < ticks:
+                yield (
+                    f"rivals below the filters keep eps over all {ticks:,} ticks of the sample, "
+                    "and so promise more than the filters do."
+                )
+            return
+        yield f"{everything} to all ticks. Strategies for windows have no delta."
+        horizon = operator.horizon
+        if operator.decay is not None:
+            yield (
+                f"filters share it among all ticks that will ever come (operator.decay), rivals "
+                f"among the {ticks:,} ticks of the sample."
+            )
+        elif horizon is not None and horizon > ticks:
+            yield (
+                f"operator.horizon is {horizon:,}, and the sample closes {ticks:,} ticks: filters "
+                "keep the rest of their budget, rivals spend all of theirs. Set horizon to the "
+                "ticks of the sample to compare them as equals."
+            )
+        elif horizon is not None and horizon < ticks:
+            yield (
+                f"operator.horizon is {horizon:,}, and the sample closes {ticks:,} ticks: later "
+                "ones are predicted only, while rivals share theirs among all. Set horizon to the "
+                "ticks that you will publish."
+            )
 
     def of_columns(self, report: Report[AggregateUtility]) -> Iterator[str]:
         """Say how errors are measured, and what rivals are."""
-        yield from of_columns()
-        yield from of_rivals(report, self.operator, self.summed.ticks)
+        yield (
+            "RE: the root of the sum of squared errors, divided by the number of ticks and by the "
+            "largest true figure; the mean of all groups. MAE, MSE: mean over ticks and groups of "
+            "what a figure errs, and of its square."
+        )
+        yield (
+            "held: how many figures lie within value ± 1.96 standard_error, where one is said. It "
+            "counts ticks and is an average: bars hold less right after a step and at spikes, and "
+            "more elsewhere. Those of strategies are about noise alone, not about what changed "
+            "since. new: ticks with a new noisy value; others repeat or predict."
+        )
+        yield from self._of_rivals(report)
         yield self.of_guess()
+
+    def _of_rivals(self, report: Report[AggregateUtility]) -> Iterator[str]:
+        """Say what can be run, and what only looks at the true data."""
+        operator, ticks = self.operator, self.summed.ticks
+        kinds = dict.fromkeys(row.candidate.kind for row in report.rows)
+        strategies = ", ".join(kind for kind in kinds if kind != operator.kind)
+        if strategies:
+            yield (
+                f"{strategies}: run with window: {ticks:,}. uniform is Laplace noise "
+                "at every tick; binary_tree publishes totals, of which these are the differences."
+            )
+        simulated = [one.rival for one in report.beside if isinstance(one, SimulatedRow)]
+        if any(rival.name == "normal" for rival in simulated):
+            yield (
+                "normal (simulated): Gaussian noise at every tick, with the exact account of "
+                "continuous noise. No computer draws that; baseline is what can be run."
+            )
+        oracles = [rival.label for rival in dict.fromkeys(simulated) if rival.uses_true_data]
+        if oracles:
+            yield (
+                f"{', '.join(oracles)}: simulated, with the parameter that errs least, chosen by "
+                "looking at the true figures. Nobody can run that and keep eps: it bounds what "
+                "FAST (Laplace noise and a filter, at every tick) and Fourier perturbation (dft) "
+                "could do. offline: it also needs the whole series first."
+            )
+        if operator.presentation != "none":
+            yield (
+                f"only filters are presented as operator.presentation says "
+                f"({operator.presentation}); rivals are as they come."
+            )
 
     def extra(self, report: Report[AggregateUtility]) -> Mapping[str, object]:
         simulated = [one for one in report.beside if isinstance(one, SimulatedRow)]
@@ -127,9 +189,7 @@ class RealTimeFamily(AggregateFamily):
         return self.truth.error_of_series([self.truth.constant()])
 
     def draw(self, report: Report[AggregateUtility], path: Path) -> None:
-        from fugu.dataflows.offline.evaluation.aggregates.plot import save_real_time
-
-        save_real_time(path, report, self.summed, self.truth)
+        self.picture(report).save_real_time(path)
 
 
 def _label(operator: RealTimeOperator) -> str:
@@ -138,19 +198,6 @@ def _label(operator: RealTimeOperator) -> str:
             return f"weight {weight:g}"
         case word:
             return word
-
-
-def _grid(
-    operator: RealTimeOperator, epsilons: Sequence[float], ticks: int, rivals: Sequence[str]
-) -> Grid:
-    """Take the own filter first, then the others, and strategies for so many `ticks`."""
-    grid = Grid()
-    sections = {_label(one): one for one in (operator, *_filtered(operator, rivals))}
-    grid.add_each(sections, epsilons, partial(_filter, sections, ticks))
-    grid.require_some()
-    strategies = [kind for kind in rivals if kind in _IN_ONE_WINDOW]
-    grid.add_each(strategies, epsilons, partial(_strategy, operator, ticks))
-    return grid
 
 
 def _filtered(operator: RealTimeOperator, rivals: Sequence[str]) -> Iterator[RealTimeOperator]:
@@ -172,7 +219,9 @@ def _filter(
 
 
 def _strategy(operator: RealTimeOperator, ticks: int, kind: str, epsilon: float) -> Candidate:
-    horizon = {"horizon": ticks} if kind == BinaryTree.kind else {}
     shape = operator.group_count, ticks, epsilon, operator.sensitivity
-    settings = {"epsilon": epsilon, "window": ticks, **horizon}
-    return Candidate(kind, epsilon, _IN_ONE_WINDOW[kind](*shape, **horizon), settings, kind, ticks)
+    settings: dict[str, object] = {"epsilon": epsilon, "window": ticks}
+    if kind == BinaryTree.kind:
+        tree, settings["horizon"] = BinaryTree(*shape, horizon=ticks), ticks
+        return Candidate(kind, epsilon, tree, settings, kind, ticks)
+    return Candidate(kind, epsilon, strategy_of(kind)(*shape), settings, kind, ticks)

@@ -11,8 +11,9 @@ each of `changed_bins`. So vectors of a tick change by bin_sensitivity sqrt(chan
 times that, all added up (dft).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
 
 import numpy as np
@@ -102,22 +103,17 @@ def _fast(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple[Fl
 
 
 def _fourier(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple[Floats, float]:
-    """Perturb frequencies."""
-    sensitivity = promise.length * sqrt(truth.shape[1])
-
-    def kept() -> Iterator[Floats]:
-        for number in _frequencies(len(truth)):
-            yield rivals.kept_frequencies(
-                truth, kept=number, epsilon=promise.epsilon, sensitivity=sensitivity, rng=rng
-            )
-
-    return _nearest(truth, kept()), np.nan
-
-
-def _frequencies(ticks: int) -> list[int]:
-    """Return some numbers from 1 to all, each larger by about the same factor."""
-    spaced = np.geomspace(1, ticks // 2 + 1, _FREQUENCIES)
-    return sorted(set(np.rint(spaced).astype(int).tolist()))
+    """Perturb frequencies: some numbers of them from 1 to all, by about the same factor."""
+    release = partial(
+        rivals.kept_frequencies,
+        truth,
+        epsilon=promise.epsilon,
+        sensitivity=promise.length * sqrt(truth.shape[1]),
+        rng=rng,
+    )
+    spaced = np.geomspace(1, len(truth) // 2 + 1, _FREQUENCIES)
+    numbers = sorted(set(np.rint(spaced).astype(int).tolist()))
+    return _nearest(truth, (release(kept=number) for number in numbers)), np.nan
 
 
 def _nearest(truth: Floats, tried: Iterable[Floats]) -> Floats:

@@ -34,11 +34,6 @@ class Spread:
     upper: float
     high: float
 
-    @classmethod
-    def of(cls, distances: Array) -> "Spread":
-        """Take distances in any order."""
-        return cls(*np.quantile(distances, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist())
-
     def cells(self) -> Cells:
         """Return two of them, in a row of a table."""
         return {"median": three_digits(self.median), "95 %": three_digits(self.high)}
@@ -84,11 +79,7 @@ class Truth:
     def of(cls, summed: Summed) -> "Truth":
         """Sum a sample; nothing smaller than one contribution is what errors are relative to."""
         operator = summed.operator
-        return cls(
-            summed.truth(),
-            units_per_one=operator.units_per_one,
-            smallest=operator.largest_contribution,
-        )
+        return cls(summed.truth(), operator.units_per_one, operator.largest_contribution)
 
     @property
     def mean(self) -> float:
@@ -106,9 +97,13 @@ class Truth:
 
     def errors(self, runs: Sequence[Array]) -> Errors:
         """Measure figures in units; standard errors are from run to run."""
-        distances = self.in_ones(np.abs(np.stack(runs) - self.figures))
-        absolute, squared, relative = estimates([self._errors_of(values) for values in runs])
-        return Errors(absolute, squared, relative, Spread.of(distances))
+        units = np.abs(np.stack(runs) - self.figures)
+        ones, shares = self.in_ones(units), units / np.maximum(np.abs(self.figures), self.smallest)
+        by_run = zip(ones, ones**2, shares, strict=True)
+        means = [[float(np.mean(errors)) for errors in run] for run in by_run]
+        absolute, squared, relative = estimates(means)
+        quantiles = np.quantile(ones, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist()
+        return Errors(absolute, squared, relative, Spread(*quantiles))
 
     def error_of_series(self, runs: Sequence[Array]) -> Estimate:
         """Divide the length of all errors of a group by its ticks and largest figure.
@@ -133,20 +128,6 @@ class Truth:
         """Measure what it errs; one run can have no standard error."""
         return self.errors([self.constant()])
 
-    def _errors_of(self, values: Array) -> list[float]:
-        distances = np.abs(values - self.figures)
-        relative = distances / np.maximum(np.abs(self.figures), self.smallest)
-        ones = self.in_ones(distances)
-        return [float(np.mean(one)) for one in (ones, ones**2, relative)]
-
-
-@dataclass(frozen=True)
-class Series:
-    """Follow one group in one run, tick by tick, as the pipeline writes it."""
-
-    values: Floats
-    noise: Floats
-
 
 @dataclass(frozen=True, eq=False)
 class AggregateUtility(Utility):
@@ -160,7 +141,7 @@ class AggregateUtility(Utility):
     errors: Errors
     publications: Estimate
     ticks: int
-    series: Series
+    series: Figures
 
     @classmethod
     def of(cls, truth: Truth, runs: Sequence[Figures], window: int | None) -> "AggregateUtility":
@@ -171,7 +152,11 @@ class AggregateUtility(Utility):
             truth.errors([run.values for run in runs]),
             estimate([float(np.count_nonzero(run.published)) for run in runs]),
             len(first.published),
-            Series(truth.in_ones(first.values[:, group]), truth.in_ones(first.noise[:, group])),
+            Figures(
+                truth.in_ones(first.values[:, group]),
+                first.published,
+                truth.in_ones(first.noise[:, group]),
+            ),
         )
 
     @property

@@ -4,9 +4,8 @@ from typing import Any
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.kinds import Operator
-from fugu.dataflows.offline.evaluation.aggregates.policies import PolicyFamily
 from fugu.dataflows.offline.evaluation.aggregates.real_time import RealTimeFamily
-from fugu.dataflows.offline.evaluation.aggregates.windows import WindowFamily
+from fugu.dataflows.offline.evaluation.aggregates.strategies import PolicyFamily, WindowFamily
 from fugu.dataflows.offline.evaluation.family import Family, Wanted
 from fugu.dataflows.offline.evaluation.records.family import RecordFamily
 from fugu.dataflows.offline.evaluation.temporal.family import TemporalFamily
@@ -29,17 +28,13 @@ _OPTIONS = {
 
 def family_of(operator: Operator, wanted: Wanted) -> type[Family[Any, Any]]:
     """Choose the family; raise `FuguError` for an option that it does not take."""
-    family = _family_of(operator)
-    for name, (option, why) in _OPTIONS.items():
-        if name not in family.takes and getattr(wanted, name) is not None:
-            raise FuguError(f"{option}: {operator.kind} {why}; delete it")
-    return family
-
-
-def _family_of(operator: Operator) -> type[Family[Any, Any]]:
     if operator.evaluation is None:
         raise FuguError(
             f"fugu evaluate does not measure {operator.kind}; fugu explain says how much noise "
             "a value has, and every release states its own standard_error"
         )
-    return _FAMILIES[operator.evaluation]
+    family = _FAMILIES[operator.evaluation]
+    for name, (option, why) in _OPTIONS.items():
+        if name not in family.takes and getattr(wanted, name) is not None:
+            raise FuguError(f"{option}: {operator.kind} {why}; delete it")
+    return family

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan, sqrt
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -14,16 +13,9 @@ from fugu.dataflows.offline.evaluation.report import Figure, Points, Utility
 from fugu.dataflows.offline.evaluation.run import Run
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.operators.mechanism import Array, Kind
+from fugu.operators.noise.number_release import NumberRelease
 
 _SINGLE, _MEAN = "Single releases", "The mean of all records"
-
-
-@runtime_checkable
-class NoisyNumbers(Protocol):
-    """State the public standard deviation of fresh releases, whose noise has mean 0."""
-
-    @property
-    def standard_deviation(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -107,7 +99,7 @@ def _error_of_one_run(mean: Estimate, runs: int) -> float:
 
 def _predicted(candidate: Candidate, fresh: float) -> float | None:
     inside = candidate.unbudgeted
-    if not isinstance(inside, NoisyNumbers) or fresh == 0.0:
+    if not isinstance(inside, NumberRelease) or fresh == 0.0:
         return None
     return inside.standard_deviation / sqrt(fresh)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.dataflows.offline.evaluation.candidates import Candidate
-from fugu.dataflows.offline.evaluation.estimates import Estimate, estimate, estimates, mean_of_runs
+from fugu.dataflows.offline.evaluation.estimates import Estimate, estimate, estimates
 from fugu.dataflows.offline.evaluation.run import Run
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.stages.per_record import passing_time
@@ -37,11 +37,6 @@ class Shares:
     def root_mean_square(self) -> Estimate:
         """Return the root mean square over symbols; the mean over runs."""
         return estimate(np.sqrt((self.differences**2).mean(axis=1)))
-
-    @property
-    def bias(self) -> tuple[Floats, Floats]:
-        """Return the mean difference of each symbol, and its standard error."""
-        return mean_of_runs(self.differences)
 
     def document(self, symbols: Sequence[str | int]) -> dict[str, object]:
         """Return the same for a machine."""

@@ -24,7 +24,7 @@ from fugu.operators.responses.generalized_randomized_response import Generalized
 BASELINES = ("laplace", "grr")
 _UNITS_PER_ONE = 10**6
 _LARGEST = 10**12
-_AVERAGE = 10
+AVERAGE = 10
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,9 @@ class Reading:
     Without a number, the one counts that splits the sample most evenly.
     """
 
-    average: int = _AVERAGE
+    average: int = AVERAGE
     count_above: float | None = None
     value_range: tuple[Fraction, Fraction] | None = None
-
-    @classmethod
-    def of(cls, average: int | None, count_above: float | None, text: str | None) -> "Reading":
-        """Read options; raise `FuguError` if the range is none."""
-        width = _AVERAGE if average is None else average
-        return cls(width, count_above, None if text is None else _range(text))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +97,8 @@ class Numbers:
         return replace(sample, decoded=chosen, streams=sample.streams[records])
 
 
-def _range(text: str) -> tuple[Fraction, Fraction]:
+def read_range(text: str) -> tuple[Fraction, Fraction]:
+    """Read two numbers; raise `FuguError` if they are no range."""
     try:
         lower, upper = (Fraction(word.strip()) for word in text.split(","))
         ends = (lower, upper)

@@ -9,7 +9,7 @@ import numpy as np
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.stream_time import StreamTime
 from fugu.dataflows.base.ticks import Ticks
-from fugu.dataflows.offline.evaluation.aggregates.exact import Exact
+from fugu.dataflows.offline.evaluation.aggregates.figures import Exact
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.contributions import Contributions

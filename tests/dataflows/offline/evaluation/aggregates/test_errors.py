@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fugu.dataflows.offline.evaluation.aggregates.strategies import WindowFamily
 from fugu.dataflows.offline.evaluation.aggregates.utility import Truth
-from fugu.dataflows.offline.evaluation.aggregates.windows import WindowFamily
 from fugu.dataflows.offline.evaluation.family import Wanted
 from tests.dataflows.offline.evaluation.aggregates.samples import ZONES, crowd, sample_of, written
 

@@ -8,7 +8,7 @@ import pytest
 
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.offline.evaluation.aggregates.figures import Summed
-from fugu.dataflows.offline.evaluation.aggregates.windows import STRATEGIES
+from fugu.dataflows.offline.evaluation.aggregates.strategies import STRATEGIES
 from fugu.dataflows.pipeline.mechanisms import configure
 from tests.dataflows.offline.evaluation.aggregates.live import SECRET, city, live
 from tests.dataflows.offline.evaluation.aggregates.samples import (
@@ -56,7 +56,7 @@ def test_true_figures_can_be_counted_by_hand(tmp_path: Path) -> None:
     sample = sample_of(tmp_path, file, lines)
     summed = Summed.of(file.pipeline, operator_of(file), sample)
     assert summed.truth().tolist() == [[0, 2, 1], [2, 0, 0], [0, 0, 0]]
-    assert (summed.first_tick, summed.open_ticks) == (FIRST_TICK, 1)
+    assert (summed.numbers[0], summed.open_ticks) == (FIRST_TICK, 1)
     assert list(zip(summed.dead.offsets, summed.dead.reasons, strict=True)) == [
         (4, Reason.TOO_MANY_KEYS),
         (9, Reason.LATE),

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.offline.evaluation.aggregates.figures import Summed
-from fugu.dataflows.offline.evaluation.aggregates.policies import (
+from fugu.dataflows.offline.evaluation.aggregates.strategies import (
     RIVALS,
     UNDER_POLICIES,
     PolicyFamily,
@@ -94,7 +94,7 @@ def test_releases_are_those_of_the_live_pipeline(kind: str, tmp_path: Path) -> N
     assert figures.values.tolist() == found
     assert len(found) == summed.ticks >= 20
     exact = (figures.values == summed.truth())[:, 0]
-    ticks = np.arange(summed.ticks) + summed.first_tick - FIRST_TICK
+    ticks = np.arange(summed.ticks) + summed.numbers[0] - FIRST_TICK
     hidden = (ticks >= 2) & (ticks < 4 + LONGEST)
     assert exact[~hidden].all()
     assert not exact[hidden].all()
