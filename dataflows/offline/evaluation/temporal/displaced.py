@@ -25,7 +25,7 @@ from fugu.dataflows.offline.evaluation.run import (
 )
 from fugu.dataflows.offline.evaluation.sample import Sample, ticks_in
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.mechanisms import deduplication_of, ticks_of
+from fugu.dataflows.pipeline.mechanisms import deduplication_of
 from fugu.dataflows.stages.displaced import PayloadsPerTick
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
@@ -75,7 +75,7 @@ def displaced(
     assert isinstance(candidate.mechanism, TemporalPerturbation)
     mechanism = replace(candidate.mechanism, warm_up="emit", empty="emit")
     scope = scope_of(pipeline, mechanism.kind, mechanism, secret)
-    declared = ticks_of(pipeline)
+    declared = pipeline.operator.in_ticks()
     ticks = None if declared is None else ticks_in(sample, declared)
     common = (mechanism, scope, pipeline.source.topic, everybody(sample))
     plain = PerRecord(*common, deduplication_of(pipeline))
