@@ -21,7 +21,7 @@ _CELLS = 256
 
 @dataclass(frozen=True)
 class WorstCase:
-    """The most that `releases` releases leak, over all inputs and all releases, and the claim."""
+    """Hold the most that `releases` releases leak, over all inputs and releases, and the claim."""
 
     notion: Notion
     about: str
@@ -36,7 +36,7 @@ class WorstCase:
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """Worst cases of 1 release, 2, ...; and how `step` compares with the law they come from."""
+    """Hold worst cases of 1 release, 2, ...; and compare `step` with the law they come from."""
 
     worst: tuple[WorstCase, ...]
     ledger_covers: bool | None
@@ -92,7 +92,7 @@ def _about_truth(model: Chain | None, paths: Sequences) -> Floats:
 
 
 def _ledger_covers(subject: Subject, paths: tuple[Sequences, ...]) -> bool | None:
-    """A ledger counts leakage relative to the model, or without one where there is none."""
+    """Check the ledger, which counts leakage relative to the model, or without one."""
     if "spent" not in paths[0].state:
         return None
     model, factor = subject.model, subject.ledger_factor
@@ -104,7 +104,7 @@ def _ledger_covers(subject: Subject, paths: tuple[Sequences, ...]) -> bool | Non
 
 
 def _states(mechanism: EnumerableMechanism, paths: tuple[Sequences, ...]) -> State | None:
-    """The start and what follows it, as many states as a check of `step` can look at."""
+    """Return the start and what follows it, as many states as a check of `step` can look at."""
     inputs, outputs = mechanism.outcomes
     rows = _LARGEST_STEP_CHECK // (_CELLS * inputs * outputs)
     reached = [mechanism.start(1), *(some.state for some in islice(paths, 3))]
