@@ -5,6 +5,7 @@ from abc import ABC
 import numpy as np
 
 from fugu.operators.budget_units import LARGEST_SPENT, add_spent
+from fugu.operators.columns import taken
 from fugu.operators.mechanism import (
     Array,
     ChargingRunningMechanism,
@@ -15,7 +16,8 @@ from fugu.operators.mechanism import (
     Run,
     State,
 )
-from fugu.operators.multi_step import occurrences
+from fugu.operators.multi_step import occurrences, placed_releases
+from fugu.operators.randomness import draws_of
 
 
 class IndependentReleases(ChargingRunningMechanism, ABC):
@@ -39,10 +41,19 @@ class IndependentReleases(ChargingRunningMechanism, ABC):
         paid = number <= affordable[rows]
         charged = np.minimum(number, affordable[rows]) * charge
         ledger = {"spent": np.minimum(spent[rows] + charged, LARGEST_SPENT)}
-        releases = self.step(ledger, inputs, draws)[1]
+        releases = self._released(ledger, np.flatnonzero(paid), inputs, draws)
         times = np.bincount(rows[paid], minlength=len(spent))
         after = {"spent": np.minimum(spent + times * charge, LARGEST_SPENT)}
         return Run(after, releases, ledger, paid)
+
+    def _released(self, ledger: State, there: Integers, inputs: Inputs, draws: Draws) -> Releases:
+        """Draw for the positions that are `there` alone: streams at their end cost no words."""
+        positions = len(ledger["spent"])
+        if len(there) == positions:
+            return self.step(ledger, inputs, draws)[1]
+        some = Inputs(inputs.values[there])
+        _, releases = self.step(taken(ledger, there), some, draws_of(draws, there, positions))
+        return placed_releases([(there, releases)], positions)
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         return dict(state), Releases(instead)

@@ -88,11 +88,11 @@ def run_in_rounds(
         paid[going_on] = True
         spent[chosen] = state["spent"][rows[chosen]]
         parts.append((going_on, releases))
-    return Run(state, _joined(parts, len(rows)), {"spent": spent}, paid)
+    return Run(state, placed_releases(parts, len(rows)), {"spent": spent}, paid)
 
 
-def _joined(parts: list[tuple[Integers, Releases]], positions: int) -> Releases:
-    """Place the releases of rounds at their positions; positions without a release are zero."""
+def placed_releases(parts: list[tuple[Integers, Releases]], positions: int) -> Releases:
+    """Place the releases of several steps at their positions; others are zero."""
 
     def placed(columns: list[Array]) -> Array:
         whole = np.zeros((positions, *columns[0].shape[1:]), dtype=columns[0].dtype)

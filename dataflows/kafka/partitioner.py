@@ -3,8 +3,6 @@
 from typing import Literal
 from zlib import crc32
 
-from kafka.partitioner.default import murmur2
-
 Partitioner = Literal["murmur2", "crc32", "unchecked"]
 
 _POSITIVE = 0x7FFFFFFF
@@ -13,6 +11,11 @@ _POSITIVE = 0x7FFFFFFF
 def partition_of(
     key: bytes, partitions: int, partitioner: Literal["murmur2", "crc32"] = "murmur2"
 ) -> int:
-    """Return the partition; murmur2 is the default of Java and kafka-python producers."""
+    """Return the partition; murmur2 is the default of Java and kafka-python producers.
+
+    kafka-python is imported when a key is hashed: who uses a mechanism alone needs none of it.
+    """
+    from kafka.partitioner.default import murmur2
+
     digest = crc32(key) if partitioner == "crc32" else int(murmur2(key)) & _POSITIVE
     return digest % partitions

@@ -1,4 +1,4 @@
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
@@ -8,6 +8,9 @@ from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.kinds.families.symbols import SymbolOperator
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
+
+RIVAL_DECISION = 0.25
+"""The share of its nats that a decision takes where another kind is compared with it."""
 
 
 class AdaptiveCrrOperator(ModelOperator, SymbolOperator):
@@ -24,6 +27,11 @@ class AdaptiveCrrOperator(ModelOperator, SymbolOperator):
     @property
     def nats_per_release(self) -> float:
         return self.decision_epsilon + self.epsilon
+
+    @classmethod
+    def spending(cls, nats: float, own: Self | None = None) -> dict[str, object]:
+        share = RIVAL_DECISION if own is None else own.decision_epsilon / own.nats_per_record
+        return {"decision_epsilon": share * nats, "epsilon": nats - share * nats}
 
     def mechanism(self, files: Files) -> Mechanism:
         decision, fresh = float(self.decision_epsilon), float(self.epsilon)

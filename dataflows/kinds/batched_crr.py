@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
@@ -14,6 +14,9 @@ from fugu.operators.sip.batches.batched_release import LARGEST_WINDOW, BatchedRe
 from fugu.operators.sip.kernels import Search
 from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.temporal.temporal_perturbation import End
+
+RIVAL_WINDOW = 2
+"""How many records a list has where another kind is compared with lists."""
 
 
 class BatchedCrrOperator(ModelOperator):
@@ -55,6 +58,13 @@ class BatchedCrrOperator(ModelOperator):
     @property
     def records_per_release(self) -> int:
         return self.window
+
+    @classmethod
+    def spending(cls, nats: float, own: Self | None = None) -> dict[str, object]:
+        if own is not None:
+            return {"epsilon_per_batch": own.window * nats}
+        window = RIVAL_WINDOW
+        return {"window": window, "epsilon_per_batch": window * nats, "kernel": "heuristic"}
 
     @property
     def finishing(self) -> End:

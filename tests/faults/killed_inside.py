@@ -50,7 +50,7 @@ def _soon_after(original: Callable[..., Any], *arguments: Any) -> Any:
 
 def _published(original: Callable[..., Any], part: Any, values: Any) -> None:
     original(part, values)
-    part._writer.flush()
+    part.writer.flush()
     _kill()
 
 

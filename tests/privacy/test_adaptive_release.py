@@ -8,9 +8,10 @@ import pytest
 from fugu.operators.auditing.enumeration import sequences
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats
-from fugu.operators.mechanism import Floats
+from fugu.operators.mechanism import State
 from fugu.operators.release_digest import extended
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.private_law import SymbolLaw
 from fugu.operators.sip.proposal import Mask
 from fugu.operators.sip.repeat_decision import Distance, RepeatDecision
 from tests.operators.sip.chains import random_second_order
@@ -23,8 +24,8 @@ BILLIONTH_MORE = 1 + 2e-9
 class BitLeftOut(AdaptiveRelease):
     """Charges the decision, but believes after it what it believed before."""
 
-    def _after_decision(self, decision: RepeatDecision, repeats: Mask) -> Floats:
-        return decision.belief
+    def _law_after(self, state: State, decision: RepeatDecision, repeats: Mask) -> SymbolLaw:
+        return self._fresh.law(decision.belief, self._doubt(state))
 
 
 def random_epsilons(rng: np.random.Generator) -> tuple[float, float]:

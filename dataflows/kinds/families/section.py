@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 from pydantic import model_validator
 
@@ -100,6 +100,16 @@ class OperatorSection(Section, ABC):
     def records_per_release(self) -> int:
         """Return how many records a release is about."""
         return 1
+
+    @property
+    def nats_per_record(self) -> float:
+        """Return what a record may cost, relative to a model where there is one."""
+        return self.nats_per_release / self.records_per_release
+
+    @classmethod
+    def spending(cls, nats: float, own: Self | None = None) -> dict[str, object]:
+        """Return the keys with which a record costs so many nats, in the proportions of `own`."""
+        return {"epsilon": nats}
 
     @property
     def finishing(self) -> End | None:

@@ -79,9 +79,11 @@ class Family(ABC, Generic[R, U]):
     def notes(self, report: Report[U]) -> Iterable[str]:
         """Say what to know before comparing rows."""
 
-    @abstractmethod
     def draw(self, report: Report[U], path: Path) -> None:
         """Write a picture; its format follows from the name."""
+        from fugu.dataflows.offline.evaluation.over_nats import save_over_nats
+
+        save_over_nats(report, path)
 
     def notions(self, report: Report[U]) -> tuple[Notion, ...]:
         """Return the figures of privacy that rows are compared in."""

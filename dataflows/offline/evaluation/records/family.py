@@ -2,54 +2,59 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import ClassVar, Self
 
 from fugu.dataflows.base.batches import DeadLetters
 from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.kinds import AlphabetOperator
+from fugu.dataflows.kinds.adaptive_crr import RIVAL_DECISION
+from fugu.dataflows.kinds.batched_crr import RIVAL_WINDOW
+from fugu.dataflows.kinds.families.ranges import RangeSection
 from fugu.dataflows.offline.evaluation.candidates import Candidate, Grid, parse_epsilons
 from fugu.dataflows.offline.evaluation.family import (
+    CONFIGURED,
     Family,
     Wanted,
     needed_megabytes,
     require_memory,
 )
-from fugu.dataflows.offline.evaluation.records.equal_nats import nats_per_record
 from fugu.dataflows.offline.evaluation.records.grid import (
     candidates,
     default_epsilons,
     default_rivals,
 )
-from fugu.dataflows.offline.evaluation.records.notes import notes
-from fugu.dataflows.offline.evaluation.records.numbers import NumberMeasure
+from fugu.dataflows.offline.evaluation.records.numbers import NumberMeasure, NumberUtility
 from fugu.dataflows.offline.evaluation.records.symbols import SymbolMeasure, declared_distance
 from fugu.dataflows.offline.evaluation.report import Report, Utility
 from fugu.dataflows.offline.evaluation.run import Advance, Run, released
 from fugu.dataflows.offline.evaluation.sample import Sample, require_times
+from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import passing_time
 from fugu.operators.mechanism import Notion
 from fugu.operators.secret import Secret
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 
-
-@runtime_checkable
-class _SymbolSection(Protocol):
-    @property
-    def alphabet(self) -> list[str] | list[int]: ...
-
-
-@runtime_checkable
-class _NumberSection(Protocol):
-    @property
-    def units_per_one(self) -> int: ...
+Measure = Callable[[Candidate, Sample, Sequence[Run]], Utility]
+_OF_SYMBOLS = (
+    "expected: how often wrong a reader thinks that records are, from their confidence. "
+    "Where not all have one, those that do are counted once more under: of these. If both "
+    "are far apart, the model does not fit the sample.",
+    "debiased: what a reader makes of the releases who knows the operator.",
+)
+_OF_NUMBERS = (
+    "predicted: what a reader expects who knows the noise. A larger error of the mean, and a bias "
+    "beyond its ±, come from what lies outside the declared range, or after the end of a budget.",
+)
 
 
 @dataclass(frozen=True, eq=False)
 class RecordFamily(Family[Run, Utility]):
     """Compare every release with the truth of its record, at equal nats per record."""
 
-    measure: Callable[[Candidate, Sample, Sequence[Run]], Utility]
+    measure: Measure
 
     error_unit: ClassVar = ""
 
@@ -68,8 +73,8 @@ class RecordFamily(Family[Run, Utility]):
         return cls(file, sample, Grid(grid), _measure(file, grid[0]))
 
     def configured(self, candidate: Candidate) -> bool:
-        operator = self.file.pipeline.operator
-        return (candidate.kind, candidate.epsilon) == (operator.kind, nats_per_record(operator))
+        own = self.file.pipeline.operator
+        return (candidate.kind, candidate.epsilon) == (own.kind, own.nats_per_record)
 
     def released(self, candidate: Candidate, secret: Secret, advance: Advance) -> Run:
         return released(candidate, self.file.pipeline, self.sample, secret, advance)
@@ -87,22 +92,42 @@ class RecordFamily(Family[Run, Utility]):
         return ("ldp", "sip") if "sip" in stated else ("ldp",)
 
     def notes(self, report: Report[Utility]) -> Iterator[str]:
-        return notes(self.file.pipeline, report)
+        pipeline = self.file.pipeline
+        sip = "sip" in report.notions
+        candidates = [row.candidate for row in report.rows]
+        yield (
+            "ldp: nats per record that releases may leak, without any model"
+            f"{'; sip: relative to the declared model' if sip else ''}. Compare rows with equal "
+            "nats in the column that you rely on, not rows with the same eps."
+        )
+        if any(row.configured for row in report.rows):
+            yield CONFIGURED
+        if not all(candidate.sound for candidate in candidates):
+            yield (
+                "! promises nothing: its eps is a claim that fails. What it spent is what it "
+                "really leaked, relative to the model."
+            )
+        if sip:
+            yield (
+                "what was spent counts nats relative to the model where an operator uses one, and "
+                "without any model where not."
+            )
+        own, numbers = pipeline.operator.kind, isinstance(report.rows[0].utility, NumberUtility)
+        yield from dict.fromkeys(line for one in candidates for line in _of_kind(one, own))
+        rivals = any(one.kind != own for one in candidates)
+        if rivals and passing_time(candidates[0].unbudgeted) is not None:
+            yield "operator.step: rivals have none, and take one step of a model per record."
+        yield from _of_candidates(report)
+        yield from _OF_NUMBERS if numbers else _OF_SYMBOLS
+        yield from _of_budget(pipeline, report)
 
-    def draw(self, report: Report[Utility], path: Path) -> None:
-        from fugu.dataflows.offline.evaluation.over_nats import save_over_nats
 
-        save_over_nats(report, path)
-
-
-def _measure(
-    file: PipelineFile, own: Candidate
-) -> Callable[[Candidate, Sample, Sequence[Run]], Utility]:
+def _measure(file: PipelineFile, own: Candidate) -> Measure:
     """Choose how releases of the pipeline's domain are compared with the truth."""
     match file.pipeline.operator:
-        case _SymbolSection() as section:
+        case AlphabetOperator() as section:
             return SymbolMeasure(section.alphabet, declared_distance(own.unbudgeted))
-        case _NumberSection() as section:
+        case RangeSection() as section:
             return NumberMeasure(section.units_per_one)
         case operator:
             raise FuguError(
@@ -119,3 +144,66 @@ def _suits(file: PipelineFile, rival: Candidate, sample: Sample) -> bool:
     inside = rival.unbudgeted
     learns = not isinstance(inside, ColdStart) or inside.positions < sample.longest_stream
     return learns and needed_megabytes(rival, sample) <= file.pipeline.state.max_megabytes
+
+
+def _of_kind(candidate: Candidate, own: str) -> Iterator[str]:
+    rival = candidate.kind != own
+    match candidate.unbudgeted:
+        case BatchedRelease(window=window):
+            as_rival = f" As a rival it has window: {RIVAL_WINDOW} and kernel: heuristic."
+            yield (
+                f"{candidate.name}: a release is a list of {window} records. eps, ldp and sip are "
+                "a record's share of what a list may leak, but all of it may be about one record. "
+                "held back: how many records wait in the end for the rest of their list. "
+                f"A repeated list counts by its last symbol.{as_rival if rival else ''}"
+            )
+        case AdaptiveRelease():
+            as_rival = f" As a rival it has {RIVAL_DECISION:.0%} of eps for the decision."
+            yield (
+                "adaptive_crr: eps is that of the decision and of a fresh symbol together. still "
+                "good: repeated by that decision, which tells something and costs less than eps, "
+                f"so compare what it spent on a record.{as_rival if rival else ''}"
+            )
+        case ColdStart():
+            yield (
+                "cold_start_crr: sip is relative to the model that each stream learns, which "
+                "nobody holds before: rely on ldp. learned: share of records with such a model."
+            )
+
+
+def _of_candidates(report: Report[Utility]) -> Iterator[str]:
+    """Join the epsilons at which the same is to be said."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in report.rows:
+        for note in row.utility.notes():
+            found.setdefault((row.candidate.name, note), []).append(f"{row.candidate.epsilon:g}")
+    for (name, note), epsilons in found.items():
+        yield f"{name} at eps {', '.join(epsilons)}: {note}"
+
+
+def _of_budget(pipeline: Pipeline, report: Report[Utility]) -> Iterator[str]:
+    budget = pipeline.budget
+    if budget is None:
+        return
+    window = "" if budget.window is None else f" in any {budget.window} consecutive records"
+    yield (
+        f"every operator has the pipeline's budget: {budget.total:g} nats per stream{window}. "
+        "Rates and biases are of everything published, repeated releases too; debiased shares "
+        "and means are estimated from what was paid for, which need not be a fair sample of "
+        "all records, and compared with all of them."
+    )
+    if budget.window is None:
+        last = {row.candidate.kind: row.candidate for row in report.rows}
+        totals = [f"{kind} {_total(one, report.notions)}" for kind, one in last.items()]
+        yield f"all releases of a stream together: {', '.join(totals)}."
+    if budget.when_exhausted == "stop":
+        yield (
+            "budget.when_exhausted is stop: the pipeline would end with the first exhausted "
+            "stream. Here the sample goes on, and what cannot be paid for is suppressed."
+        )
+
+
+def _total(candidate: Candidate, notions: Sequence[Notion]) -> str:
+    stated = [(notion, candidate.per_stream(notion)) for notion in notions]
+    nats = " and ".join(f"{nats:.4g} {notion}" for notion, nats in stated if nats)
+    return nats or "promises nothing"

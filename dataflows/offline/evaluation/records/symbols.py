@@ -4,14 +4,12 @@ Where releases are lists, every symbol of a list is compared with the truth of i
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.estimates import NOTHING, Estimate, estimates, percent
-from fugu.dataflows.offline.evaluation.records.learning import Learning
-from fugu.dataflows.offline.evaluation.records.lists import record_by_record
 from fugu.dataflows.offline.evaluation.records.shares import (
     Shares,
     debiased_shares,
@@ -22,9 +20,11 @@ from fugu.dataflows.offline.evaluation.records.spending import Spending, mean_co
 from fugu.dataflows.offline.evaluation.report import Figure, Points, Utility
 from fugu.dataflows.offline.evaluation.run import Run
 from fugu.dataflows.offline.evaluation.sample import Sample
-from fugu.operators.mechanism import Kind, Mechanism
+from fugu.operators.columns import taken
+from fugu.operators.mechanism import Kind, Mechanism, Releases
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
+from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered
 
@@ -46,6 +46,49 @@ def declared_distance(mechanism: Mechanism) -> Distance:
         case AdaptiveRelease(distance="steps"):
             return Ordered()
     return HAMMING
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Count streams with a learned model, which takes `positions` records.
+
+    `learned` of the `streams` came to one, and `share` is that of the records which were published
+    with it.
+    """
+
+    positions: int
+    streams: int
+    longest_stream: int
+    learned: int
+    share: float
+
+    @classmethod
+    def of(cls, candidate: Candidate, sample: Sample, runs: Sequence[Run]) -> "Learning | None":
+        """Count by confidences, as there are none without a model; None: nothing is learned."""
+        inside = candidate.unbudgeted
+        if not isinstance(inside, ColdStart):
+            return None
+        learned = [np.count_nonzero(sample.by_stream(run.records, run.confident)) for run in runs]
+        told = np.concatenate([run.confident[run.published] for run in runs])
+        share = float(told.mean()) if len(told) else 0.0
+        streams, longest = sample.stream_count, sample.longest_stream
+        return cls(inside.positions, streams, longest, int(max(learned)), share)
+
+    def note(self) -> str:
+        """Say what to know before the figures are taken for those of a learned model."""
+        takes = f"takes {self.positions:,} records"
+        if self.learned:
+            return (
+                f"{self.learned:,} of {self.streams:,} streams come to their learned model, which "
+                f"{takes}; everything before is released as by grr."
+            )
+        why = f"the longest stream has {self.longest_stream:,}"
+        if self.longest_stream > self.positions:
+            why = "the budget ends before"
+        return (
+            f"too short to switch: a learned model {takes}, and {why}. All releases are as those "
+            "of grr, and say nothing about what comes after."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,3 +203,27 @@ def _wrong_of_these(sample: Sample, runs: Sequence[Run]) -> Estimate | None:
     if confident.all() or not confident.any():
         return None
     return mean_cost(sample, [run.of(run.confident) for run in runs], HAMMING.between)
+
+
+def record_by_record(sample: Sample, run: Run) -> Run:
+    """Read lists as a reader has them: one symbol for every record that something was said about.
+
+    A fresh list is about the last records of its stream. One that is published again for want of
+    budget says nothing new and comes with every record: its last symbol stands for that record, as
+    a repeated symbol does where releases are single. So every record counts once, or not at all
+    while it is held back.
+    """
+    by_stream = np.argsort(sample.streams[run.records], kind="stable")
+    lists, kinds = run.releases.values[by_stream], run.kinds[by_stream]
+    notes = taken(run.releases.annotations, by_stream)
+    complete = np.flatnonzero(kinds == Kind.FRESH)
+    symbols = lists[:, -1].copy()
+    for back in range(1, lists.shape[1]):
+        record = complete - back
+        symbols[record] = lists[complete, -1 - back]
+        kinds[record] = Kind.FRESH
+        for note in notes.values():
+            note[record] = note[complete]
+    place = np.argsort(by_stream)
+    releases = Releases(symbols[place], taken(notes, place), kinds[place])
+    return replace(run, releases=releases)

@@ -6,14 +6,12 @@ window of an epoch and empty ticks are shown here even if the pipeline does not 
 changes no delay.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.dataflows.base.batches import DeadLetters, Decoded, Sanitized
-from fugu.dataflows.base.ticks import Ticks
+from fugu.dataflows.base.batches import DeadLetters, Decoded
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.run import (
     RECORDS_PER_BATCH,
@@ -29,9 +27,10 @@ from fugu.dataflows.pipeline.mechanisms import deduplication_of
 from fugu.dataflows.stages.displaced import PayloadsPerTick
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.mechanism import Array, Integers
+from fugu.operators.columns import joined, taken
+from fugu.operators.mechanism import Array, Integers, Releases, State
 from fugu.operators.secret import Secret
-from fugu.operators.temporal.temporal_perturbation import Phase, TemporalPerturbation
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,95 +74,58 @@ def displaced(
     assert isinstance(candidate.mechanism, TemporalPerturbation)
     mechanism = replace(candidate.mechanism, warm_up="emit", empty="emit")
     scope = scope_of(pipeline, mechanism.kind, mechanism, secret)
-    declared = pipeline.operator.in_ticks()
-    ticks = None if declared is None else ticks_in(sample, declared)
+    ticks = pipeline.operator.in_ticks()
+    numbered = _numbered(sample, lists=ticks is not None and ticks.several == "list")
     common = (mechanism, scope, pipeline.source.topic, everybody(sample))
-    plain = PerRecord(*common, deduplication_of(pipeline))
-    lift = plain if ticks is None else PayloadsPerTick(*common, ticks)
+    in_order = PerRecord(*common, deduplication_of(pipeline))
+    lift = in_order if ticks is None else _Watched(*common, ticks_in(sample, ticks))
     table, parts = RowTable(lift.start), []
-    for part in batches(_numbered(sample, ticks), batch):
+    for part in batches(numbered, batch):
         parts.append(lift(part, table))
         advance(len(part.offsets))
-    parts.append(lift.finish(0, table, "drain"))
-    return _displaced(sample, parts, ticks)
+    if ticks is not None:
+        parts.append(lift.finish(0, table, "discard"))
+    rows = dict(zip(sample.decoded.keys, sample.streams.tolist(), strict=True))
+    streams = np.array([rows[key] for part in parts for key in part.keys], dtype=np.int64)
+    offsets = np.array([offset for part in parts for offset in part.offsets], dtype=np.int64)
+    order = np.lexsort((offsets, streams))
+    offsets, notes = offsets[order], taken(joined([p.releases.annotations for p in parts]), order)
+    released = np.concatenate([part.releases.values for part in parts])[order]
+    if ticks is None:
+        came = _records(numbered.values[np.searchsorted(numbered.offsets, offsets)])
+        offsets = notes["tick"] - 1
+    else:
+        came = notes["came"]
+    dead = refused_in(parts)
+    return Displaced(streams[order], offsets, notes["tick"], came, _records(released), dead)
 
 
-def _numbered(sample: Sample, ticks: Ticks | None) -> Decoded:
+class _Watched(PayloadsPerTick):
+    """Say beside each release which value came, as no pipeline does."""
+
+    said = (*PayloadsPerTick.said, "came")
+
+    def _step(
+        self, state: State, values: Array, there: Array, names: list[bytes], position: bytes
+    ) -> tuple[State, Releases]:
+        after, releases = super()._step(state, values, there, names, position)
+        notes = {**releases.annotations, "came": _records(values)}
+        return after, replace(releases, annotations=notes)
+
+
+def _numbered(sample: Sample, lists: bool) -> Decoded:
     """Leave a record without a value so, but for lists, in which it has a place."""
-    values = sample.decoded.values
-    lists = ticks is not None and ticks.several == "list"
     numbers = [
         None if value is None and not lists else b"%d" % number
-        for number, value in enumerate(values.tolist())
+        for number, value in enumerate(sample.decoded.values.tolist())
     ]
     return replace(sample.decoded, values=np.array(numbers, dtype=object))
 
 
-def _displaced(sample: Sample, parts: Sequence[Sanitized], ticks: Ticks | None) -> Displaced:
-    dead = refused_in(parts)
-    accepted = np.flatnonzero(~np.isin(sample.decoded.offsets, dead.offsets))
-    came = _ticks_of_records(sample, accepted, ticks)
-    steady = [part.releases.annotations["phase"] != Phase.COOL_DOWN for part in parts]
-
-    def column(per_part: list[Array]) -> Array:
-        shown = [content[mask] for content, mask in zip(per_part, steady, strict=True)]
-        return np.concatenate(shown)
-
-    numbers = dict(zip(sample.decoded.keys, sample.streams.tolist(), strict=True))
-    streams = column([np.array([numbers[k] for k in part.keys], dtype=np.int64) for part in parts])
-    offsets = column([np.array(part.offsets, dtype=np.int64) for part in parts])
-    if ticks is None:
-        offsets = came[np.searchsorted(sample.decoded.offsets, offsets)]
-    released = column([_records(part.releases.values) for part in parts])
-    counted = column([part.releases.annotations["tick"] for part in parts])
-    order = np.lexsort((offsets, streams))
-    held = _held(sample, accepted, came, ticks)
-    cells = zip(streams[order].tolist(), offsets[order].tolist(), strict=True)
-    return Displaced(
-        streams[order],
-        offsets[order],
-        counted[order],
-        np.array([held.get(cell, -1) for cell in cells], dtype=np.int64),
-        released[order],
-        dead,
-    )
-
-
-def _ticks_of_records(sample: Sample, accepted: Integers, ticks: Ticks | None) -> Integers:
-    """Return the tick of each accepted record; 0 for others."""
-    came = np.zeros(sample.records, dtype=np.int64)
-    if ticks is not None:
-        came[:] = [ticks.of(time) for time in sample.decoded.timestamps]
-        return came
-    streams = sample.streams[accepted]
-    order = np.argsort(streams, kind="stable")
-    begins = np.flatnonzero(np.diff(streams[order], prepend=-1))
-    before = np.repeat(begins, np.diff(begins, append=len(order)))
-    came[accepted[order]] = np.arange(len(order)) - before
-    return came
-
-
-def _held(
-    sample: Sample, accepted: Integers, came: Integers, ticks: Ticks | None
-) -> dict[tuple[int, int], int]:
-    """Return the record that counts in each tick of a stream; -1: one without a value."""
-    held: dict[tuple[int, int], int] = {}
-    first = ticks is not None and ticks.several != "last"
-    lists = ticks is not None and ticks.several == "list"
-    values = sample.decoded.values
-    for record in accepted.tolist():
-        cell = int(sample.streams[record]), int(came[record])
-        if not (first and cell in held):
-            held[cell] = record if lists or values[record] is not None else -1
-    return held
-
-
 def _records(payloads: Array) -> Integers:
     """Read the number of each record; of a list, the first; -1 for nothing."""
-    return np.array(
-        [
-            -1 if payload is None else int(payload.lstrip(b"[").rstrip(b"]").split(b",")[0])
-            for payload in payloads.tolist()
-        ],
-        dtype=np.int64,
-    )
+    numbers = [
+        -1 if payload is None else int(payload.strip(b"[]").split(b",")[0])
+        for payload in payloads.tolist()
+    ]
+    return np.array(numbers, dtype=np.int64)

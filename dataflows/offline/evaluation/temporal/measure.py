@@ -1,6 +1,20 @@
-"""Measure what candidates did to a sample."""
+"""Measure what candidates did to a sample, and how far that misleads readers of numbers.
 
-from collections.abc import Sequence
+A running count of values above a number, to which an empty tick adds nothing, and a moving average
+over the last ticks, which leaves empty ticks out.
+
+>>> first = np.array([0, 0, 0, 3, 3])
+>>> running(np.array([1.0, 0, 1, 1, 1]), first).tolist()
+[1.0, 1.0, 2.0, 1.0, 2.0]
+>>> moving_average(np.array([1.0, np.nan, 3, 5, 9]), first, width=2).tolist()
+[1.0, 1.0, 3.0, 5.0, 7.0]
+>>> squared_errors(np.array([1.0, 2, 3, 4, 5]), np.array([9.0, 1, 2, 9, 4]), first, lag=1).tolist()
+[nan, 0.0, 0.0, nan, 0.0]
+
+Source: TLDP specification, section 9 (FC and SMA); Ye et al. 2021, section V.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
@@ -9,11 +23,6 @@ from fugu.dataflows.offline.evaluation.estimates import Estimate, estimates, mea
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.offline.evaluation.temporal.displaced import Displaced
 from fugu.dataflows.offline.evaluation.temporal.numbers import Numbers
-from fugu.dataflows.offline.evaluation.temporal.series import (
-    moving_average,
-    running,
-    squared_errors,
-)
 from fugu.dataflows.offline.evaluation.temporal.utility import (
     ErrorsOfAverage,
     ErrorsOfCount,
@@ -24,6 +33,9 @@ from fugu.operators.mechanism import Array, Floats, Integers, Mechanism
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.temporal.costs import Costs, Expected
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
+
+Series = Callable[[Displaced, Integers], Floats]
+"""Computes what readers see of a run if these records are in its ticks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,22 +51,19 @@ class TemporalMeasure:
     ) -> TemporalUtility:
         """Measure all runs of a mechanism that displaces values."""
         lag = round(float(mechanism.delay_law @ np.arange(mechanism.k)))
-        fill, numbers = 1.0 - mechanism.expected.empty, self.numbers
+        fill = 1.0 - mechanism.expected.empty
         count = average = None
-        if numbers is not None:
-            truths = [_count(numbers, run, run.held) for run in runs]
-            counts = [_count(numbers, run, run.released) for run in runs]
-            filled = [counted / fill for counted in counts]
+        if self.numbers is not None:
+
+            def errors(series: Series, fill: float = 1.0, lag: int = 0) -> Estimate:
+                made = [series(run, run.released) / fill for run in runs]
+                return self._errors(runs, [series(run, run.held) for run in runs], made, lag)
+
+            counted, averaged = self._count, self._average
             count = ErrorsOfCount(
-                self._errors(runs, truths, counts),
-                self._errors(runs, truths, filled),
-                self._errors(runs, truths, filled, lag),
+                errors(counted), errors(counted, fill), errors(counted, fill, lag)
             )
-            truths = [_average(numbers, run, run.held) for run in runs]
-            averages = [_average(numbers, run, run.released) for run in runs]
-            average = ErrorsOfAverage(
-                self._errors(runs, truths, averages), self._errors(runs, truths, averages, lag)
-            )
+            average = ErrorsOfAverage(errors(averaged), errors(averaged, lag=lag))
         return TemporalUtility(
             costs=self._priced([_costs(run, mechanism.k) for run in runs]),
             expected=self._priced([_with_gaps(mechanism.expected, run) for run in runs]),
@@ -69,25 +78,36 @@ class TemporalMeasure:
         self, mechanism: Mechanism, ticks: Displaced, runs: Sequence[Floats]
     ) -> TemporalUtility:
         """Measure all runs of a baseline: what it made of the value of each record."""
-        assert self.numbers is not None
         noisy = [_of_records(values, ticks.held, np.nan) for values in runs]
-        times, first = [ticks] * len(noisy), ticks.first
-        count, average = ErrorsOfCount(), ErrorsOfAverage()
+        first, count, average = ticks.first, ErrorsOfCount(), ErrorsOfAverage()
+
+        def errors(series: Series, made: list[Floats]) -> Estimate:
+            times = [ticks] * len(made)
+            return self._errors(times, [series(ticks, ticks.held)] * len(made), made)
+
         if isinstance(mechanism, GeneralizedRandomizedResponse):
             p, q = mechanism.reported_if_true, mechanism.reported_if_other
             records = running(np.where(ticks.held < 0, 0.0, 1.0), first)
-            truths = [_count(self.numbers, ticks, ticks.held)] * len(noisy)
             counts = [running(np.nan_to_num(symbols), first) for symbols in noisy]
             debiased = [(counted - records * q) / (p - q) for counted in counts]
-            plain, filled = (self._errors(times, truths, made) for made in (counts, debiased))
-            count = ErrorsOfCount(plain, filled)
+            count = ErrorsOfCount(errors(self._count, counts), errors(self._count, debiased))
         else:
-            width = self.numbers.reading.average
-            truths = [_average(self.numbers, ticks, ticks.held)] * len(noisy)
-            averages = [moving_average(values, first, width) for values in noisy]
-            average = ErrorsOfAverage(self._errors(times, truths, averages))
+            averages = [self._averaged(values, first) for values in noisy]
+            average = ErrorsOfAverage(errors(self._average, averages))
         nothing = MeasuredCosts()
         return TemporalUtility(nothing, nothing, count, average, 0, 1.0, None)
+
+    def _count(self, run: Displaced, records: Integers) -> Floats:
+        assert self.numbers is not None
+        return running(_of_records(self.numbers.above, records, 0.0), run.first)
+
+    def _average(self, run: Displaced, records: Integers) -> Floats:
+        assert self.numbers is not None
+        return self._averaged(_of_records(self.numbers.values, records, np.nan), run.first)
+
+    def _averaged(self, values: Floats, first: Integers) -> Floats:
+        assert self.numbers is not None
+        return moving_average(values, first, self.numbers.reading.average)
 
     def _priced(self, runs: Sequence[Expected]) -> MeasuredCosts:
         return MeasuredCosts(*estimates([[*astuple(one), self.costs.of(one)] for one in runs]))
@@ -114,15 +134,6 @@ def _of_records(values: Array, records: Integers, none: float) -> Floats:
     return np.where(records < 0, none, values[records])
 
 
-def _count(numbers: Numbers, run: Displaced, records: Integers) -> Floats:
-    return running(_of_records(numbers.above, records, 0.0), run.first)
-
-
-def _average(numbers: Numbers, run: Displaced, records: Integers) -> Floats:
-    values = _of_records(numbers.values, records, np.nan)
-    return moving_average(values, run.first, numbers.reading.average)
-
-
 def _costs(run: Displaced, k: int) -> Expected:
     """Count values whose whole window is in the run, and ticks after the first window."""
     came = run.whole_windows(k)
@@ -146,3 +157,29 @@ def _with_gaps(expected: Expected, run: Displaced) -> Expected:
     """Count a tick as empty too if nothing came to the one that its value would be of."""
     gaps = float(np.mean(run.held < 0))
     return replace(expected, empty=expected.empty + (1.0 - expected.empty) * gaps)
+
+
+def running(values: Floats, first: Integers) -> Floats:
+    """Sum from the beginning of each stream, which is at `first`."""
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    return np.asarray(total[1:] - total[first])
+
+
+def moving_average(values: Floats, first: Integers, width: int) -> Floats:
+    """Average the last `width` ticks of the stream, those with NaN left out."""
+    there = ~np.isnan(values)
+    middle = float(values[there].mean()) if there.any() else 0.0
+    ends = np.arange(1, len(values) + 1)
+    begins = np.maximum(ends - width, first)
+    total = np.concatenate([[0.0], np.cumsum(np.where(there, values - middle, 0.0))])
+    counts = np.concatenate([[0], np.cumsum(there)])
+    within = counts[ends] - counts[begins]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(middle + (total[ends] - total[begins]) / within)
+
+
+def squared_errors(truth: Floats, estimate: Floats, first: Integers, lag: int = 0) -> Floats:
+    """Compare with the truth `lag` ticks before; NaN where the stream had not begun then."""
+    before = np.arange(len(truth)) - lag
+    known = before >= first
+    return np.where(known, (estimate - truth[np.where(known, before, 0)]) ** 2, np.nan)

@@ -7,7 +7,6 @@ import pytest
 
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.offline.evaluation.candidates import Candidate
-from fugu.dataflows.offline.evaluation.records.equal_nats import nats_per_record
 from fugu.dataflows.offline.evaluation.records.grid import candidates
 from fugu.dataflows.offline.evaluation.run import Run, released, secret_of
 from fugu.dataflows.offline.evaluation.sample import Sample
@@ -30,7 +29,7 @@ def sample_path(tmp_path: Path) -> Path:
 
 def read(directory: Path, path: Path, text: str) -> tuple[PipelineFile, Candidate, Sample]:
     file = pipeline(directory, text)
-    [candidate] = candidates(file, [nats_per_record(file.pipeline.operator)], [])
+    [candidate] = candidates(file, [file.pipeline.operator.nats_per_record], [])
     return file, candidate, Sample.read(path, "key", configure(file).codec)
 
 

@@ -40,7 +40,9 @@ def test_by_default_rivals_read_the_same_values(tmp_path: Path) -> None:
         "grr",
         "oue",
     ]
-    assert default_rivals(pipeline(tmp_path, POWER), [1.0]) == []
+    assert [rival.kind for rival in default_rivals(pipeline(tmp_path, POWER), [1.0])] == [
+        "staircase"
+    ]
     without_model = default_rivals(pipeline(tmp_path, OPERATORS["cold_start_crr"]), [1.0])
     assert [rival.kind for rival in without_model] == ["grr", "oue"]
 

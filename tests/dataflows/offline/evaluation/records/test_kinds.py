@@ -10,7 +10,6 @@ import orjson
 import pytest
 
 from fugu.dataflows.offline.evaluation.candidates import Candidate
-from fugu.dataflows.offline.evaluation.records.equal_nats import nats_per_record
 from fugu.dataflows.offline.evaluation.records.grid import candidates
 from fugu.dataflows.offline.evaluation.records.symbols import SymbolMeasure, SymbolUtility
 from fugu.dataflows.offline.evaluation.run import released, secret_of
@@ -49,7 +48,7 @@ class Read:
 
 
 def evaluated(file: PipelineFile, directory: Path) -> tuple[Candidate, SymbolUtility]:
-    [candidate] = candidates(file, [nats_per_record(file.pipeline.operator)], [])
+    [candidate] = candidates(file, [file.pipeline.operator.nats_per_record], [])
     sample = Sample.read(sample_in(directory), "key", configure(file).codec)
     run = released(candidate, file.pipeline, sample, SECRET)
     return candidate, SymbolMeasure(ZONES, Ordered())(candidate, sample, [run])

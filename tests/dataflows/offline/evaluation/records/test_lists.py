@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from fugu.dataflows.offline.evaluation.candidates import Candidate
-from fugu.dataflows.offline.evaluation.records.lists import record_by_record
-from fugu.dataflows.offline.evaluation.records.symbols import SymbolMeasure, SymbolUtility
+from fugu.dataflows.offline.evaluation.records.symbols import (
+    SymbolMeasure,
+    SymbolUtility,
+    record_by_record,
+)
 from fugu.operators.mechanism import Kind
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.markov_model import MarkovModel

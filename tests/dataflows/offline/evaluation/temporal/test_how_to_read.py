@@ -9,7 +9,7 @@ import pytest
 
 from tests.dataflows.stages.displaced.running import Running, pipeline_file
 
-PAGE = Path(__file__).parents[4] / "docs" / "analysts.md"
+PAGE = Path(__file__).parents[5] / "docs" / "analysts.md"
 
 
 def block(heading: str) -> str:
