@@ -18,7 +18,7 @@ from bench.comparison.data import ALPHABET, TICK_MILLISECONDS, stream_of, write_
 from bench.stream import Stream, key_of
 from bench.watched import Stopwatch
 from fugu.dataflows.base.batches import Batch
-from fugu.dataflows.pipeline.mechanisms import columns_of, configure, ticks_of
+from fugu.dataflows.pipeline.mechanisms import columns_of, configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.run.run import collect_garbage_seldom
@@ -64,7 +64,7 @@ def _measured(contestant: Fugu, stream: Stream) -> dict[str, float]:
         model = write_model(folder, ALPHABET)
         contestant.command(Path(), Place("localhost:9092", "raw", "sanitized", model, folder))
         file = PipelineFile.read(folder / "pipeline.yaml")
-        configured, ticks = configure(file), ticks_of(file.pipeline)
+        configured, ticks = configure(file), file.pipeline.operator.in_ticks()
     watch = Stopwatch()
     mechanism = configured.mechanism
     scope = DrawScope(_SECRET, "bench", mechanism.kind, 1, mechanism.law_digest())

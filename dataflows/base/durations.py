@@ -15,6 +15,7 @@ _ISO = re.compile(
     r"^P(?=.)(?:(?P<d>\d+)D)?"
     r"(?:T(?=\d)(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?$"
 )
+MILLISECOND = timedelta(milliseconds=1)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -29,6 +30,19 @@ def between(shortest: str, longest: str) -> Callable[[object], timedelta]:
         if not least <= seconds <= most:
             raise ValueError(f"must be at least {shortest} and at most {longest}")
         return timedelta(seconds=seconds)
+
+    return read
+
+
+def whole_milliseconds(shortest: str, longest: str) -> Callable[[object], timedelta]:
+    """Return a function that reads a duration without fractions of a millisecond."""
+    inside = between(shortest, longest)
+
+    def read(value: object) -> timedelta:
+        duration = inside(value)
+        if duration % MILLISECOND:
+            raise ValueError("must be a whole number of milliseconds")
+        return duration
 
     return read
 

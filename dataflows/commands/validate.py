@@ -16,13 +16,7 @@ from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import configure, state_megabytes
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.secrets import read_keys
-from fugu.dataflows.pipeline.topics import (
-    policies_problem,
-    single_partition_problems,
-    single_partition_topics,
-    sink_problems,
-    source_problems,
-)
+from fugu.dataflows.pipeline.topics import outputs, policies_problem, source_problems
 from fugu.dataflows.publishing.ledger_topic import ledger_problem
 
 _SMALL_RECORD_BYTES = 4096
@@ -93,36 +87,26 @@ def _check_kafka(file: PipelineFile, connection: Connection, checks: Checks) -> 
     pipeline = file.pipeline
     client = client_of(connection, pipeline.source.generation)
     source = client.topic(pipeline.source.topic)
-    names = {
-        "sink.topic": pipeline.sink.topic,
-        "sink.dead_letters": pipeline.sink.dead_letter_topic,
-    }
-    single = single_partition_topics(pipeline)
-    sinks = {key: (name, client.topic(name)) for key, name in (names | single).items()}
     checks.passed("kafka", f"{connection.bootstrap}, {connection.protocol}, {client.name}")
     if source is None:
         checks.failed("source.topic", f"topic {pipeline.source.topic} does not exist; create it")
         return
     _report("source.topic", source, source_problems(pipeline, source), checks)
     _check_source_limits(source, pipeline.source.max_value_bytes, checks)
-    for key, (name, sink) in sinks.items():
-        wanted = "1 partition" if key in single else f"{source.partitions} partitions"
+    for output in outputs(pipeline, source):
+        sink = client.topic(output.name)
+        wanted = output.partitions_in_words
         if sink is not None:
-            problems = (
-                single_partition_problems(sink, key)
-                if key in single
-                else sink_problems(sink, key, source)
-            )
-            _report(key, sink, problems, checks)
-            _check_sink_limits(key, sink, checks)
+            _report(output.key, sink, output.problems(sink), checks)
+            _check_sink_limits(output.key, sink, checks)
         elif pipeline.sink.create:
-            checks.passed(key, f"{name} will be created with {wanted}")
+            checks.passed(output.key, f"{output.name} will be created with {wanted}")
         else:
             checks.failed(
-                key,
-                f"topic {name} does not exist; create it with {wanted}, or write sink.create: true",
+                output.key,
+                f"topic {output.name} does not exist; create it with {wanted}, or write "
+                "sink.create: true",
             )
-
     if pipeline.source.policies is not None:
         _check_policies(client, pipeline.source.policies, checks)
     if pipeline.ledger is not None:

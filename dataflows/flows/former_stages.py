@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from fugu.dataflows.base.ticks import CLOSED, Ticks
 from fugu.dataflows.flows.sections import aggregate_of
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.mechanisms import columns_of, ticks_of
+from fugu.dataflows.pipeline.mechanisms import columns_of
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.former_rows import FormerRows, Start
 from fugu.operators.budget import without_budget
@@ -31,7 +31,7 @@ def former_rows(
     records = stored.upgraded_at.get(str(partition))
     if records is None:
         return None
-    now, ticks = columns_of(pipeline, mechanism), ticks_of(pipeline)
+    now, ticks = columns_of(pipeline, mechanism), pipeline.operator.in_ticks()
     aggregate = aggregate_of(pipeline)
     if aggregate is not None:
         return former_ticks(now, aggregate.in_ticks(), CONTRIBUTIONS, (), _seen)

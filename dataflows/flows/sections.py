@@ -3,7 +3,7 @@
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds import AggregateOperator, PolicyOperator
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.mechanisms import deduplication_of, ticks_of
+from fugu.dataflows.pipeline.mechanisms import deduplication_of
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.displaced import PayloadsPerTick
 from fugu.dataflows.stages.per_record import PerRecord
@@ -50,14 +50,14 @@ def reports_spending(pipeline: Pipeline) -> bool:
 
 def layout_of(pipeline: Pipeline) -> int:
     """Return how often what is kept beside a mechanism's own columns has changed, and once more."""
-    return 1 if ticks_of(pipeline) is None else 2
+    return 1 if pipeline.operator.in_ticks() is None else 2
 
 
 def stage_of(
     pipeline: Pipeline, mechanism: Mechanism, scope: DrawScope, source: str, admission: Admission
 ) -> StreamStage:
     """Return the stage of single streams, over the topic identified by `source`."""
-    ticks = ticks_of(pipeline)
+    ticks = pipeline.operator.in_ticks()
     if ticks is None:
         return PerRecord(mechanism, scope, source, admission, deduplication_of(pipeline))
     if isinstance(mechanism, LocalRealTimeRelease):

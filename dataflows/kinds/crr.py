@@ -3,7 +3,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
-from fugu.dataflows.base.durations import between
+from fugu.dataflows.base.durations import MILLISECOND, whole_milliseconds
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.kinds.families.distances import Placed, distance_between, in_words
 from fugu.dataflows.kinds.families.models import ModelOperator
@@ -19,20 +19,13 @@ from fugu.operators.sip.linear_program_kernel import LARGEST_ALPHABET
 class ModelStep(Section):
     """Let steps of the model take `length` in event time, a gap `longest_gap` of them at most."""
 
-    length: Annotated[timedelta, BeforeValidator(between("1ms", "30d"))]
+    length: Annotated[timedelta, BeforeValidator(whole_milliseconds("1ms", "30d"))]
     longest_gap: int = Field(ge=1, le=LONGEST_GAP)
-
-    @field_validator("length")
-    @classmethod
-    def _check_length(cls, length: timedelta) -> timedelta:
-        if length % timedelta(milliseconds=1):
-            raise ValueError("must be a whole number of milliseconds")
-        return length
 
     @property
     def gaps(self) -> Gaps:
         """Return the same for the mechanism."""
-        return Gaps(self.length // timedelta(milliseconds=1), self.longest_gap)
+        return Gaps(self.length // MILLISECOND, self.longest_gap)
 
 
 class CrrOperator(ModelOperator, SymbolOperator):

@@ -2,7 +2,12 @@ from typing import Literal
 
 from fugu.dataflows.kinds.families.aggregates import DeclaredAggregate
 from fugu.dataflows.kinds.families.section import Files
-from fugu.dataflows.kinds.families.series_budget import PREDICTED_BARS, SeriesBudget
+from fugu.dataflows.kinds.families.series_budget import (
+    CORRELATED_ERRORS,
+    MEASURED_BARS,
+    PREDICTED_BARS,
+    SeriesBudget,
+)
 from fugu.dataflows.records.contributions import Figures
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.realtime.real_time_release import RealTimeRelease
@@ -57,12 +62,8 @@ class RealTimeOperator(DeclaredAggregate, SeriesBudget):
         return [
             "value is an estimate of the true figure: a noisy one, smoothed by what earlier ones "
             "say (status: measured); or what they predict (predicted: true), at no price.",
-            "value plus and minus 1.96 standard_error holds the true figure in 19 ticks of 20 on "
-            "average over a long run, and more often where noise hides how the series moves; less "
-            "often in a short series that rises and falls steeply, not right after a step, and not "
-            "at spikes that are within the noise.",
+            MEASURED_BARS.format(what="figure"),
             PREDICTED_BARS,
-            "errors of ticks that follow each other are correlated: the mean of n values errs more "
-            "than standard_error divided by the root of n.",
+            CORRELATED_ERRORS,
             "records that came late, and users beyond state.max_keys, are not in the figures.",
         ]

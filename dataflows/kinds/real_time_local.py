@@ -6,7 +6,12 @@ from pydantic import Field
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.ranges import NumberOperator
 from fugu.dataflows.kinds.families.section import Files
-from fugu.dataflows.kinds.families.series_budget import PREDICTED_BARS, SeriesBudget
+from fugu.dataflows.kinds.families.series_budget import (
+    CORRELATED_ERRORS,
+    MEASURED_BARS,
+    PREDICTED_BARS,
+    SeriesBudget,
+)
 from fugu.dataflows.kinds.families.ticks import EventTimeTicks
 from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.series import Series
@@ -62,14 +67,8 @@ class LocalRealTimeOperator(SeriesBudget, NumberOperator):
         return Series(fields[0], units_per_one=self.units_per_one, whole=whole)
 
     def in_ticks(self) -> Ticks:
-        ticks = self.ticks
-        return Ticks(
-            *ticks.milliseconds,
-            ticks.max_jump,
-            ticks.idle,
-            ticks.several,
-            ticks.stream_time.as_declared,
-        )
+        ticks, time = self.ticks, self.ticks.stream_time.as_declared
+        return Ticks(*ticks.milliseconds, ticks.max_jump, ticks.idle, ticks.several, time)
 
     def parameters(self) -> dict[str, object]:
         ticks = self.in_ticks()
@@ -97,14 +96,9 @@ class LocalRealTimeOperator(SeriesBudget, NumberOperator):
             "where a tick had no record or nothing is left of the budget (budget_exhausted).",
             "a prediction costs nothing and says nothing new about the stream: leave it out of "
             "counts of readings.",
-            "value plus and minus 1.96 standard_error holds the true number in 19 ticks of 20 on "
-            "average over a long run, and more often where noise hides how the series moves; less "
-            "often in a short series that rises and falls steeply, not right after a step, and not "
-            "at spikes that are within the noise. It is null while that is not "
-            "known yet.",
+            MEASURED_BARS.format(what="number") + " It is null while that is not known yet.",
             PREDICTED_BARS,
-            "errors of ticks that follow each other are correlated: the mean of n values errs more "
-            "than standard_error divided by the root of n.",
+            CORRELATED_ERRORS,
             "to average over n streams choose filter: baseline, whose mean errs standard_error "
             "divided by the root of n; what another filter smooths away, it smooths away in all "
             "streams alike.",

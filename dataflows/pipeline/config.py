@@ -1,4 +1,4 @@
-"""What a pipeline file may say: its sections as typed, strict models."""
+"""Declare what a pipeline file may say: its sections as typed, strict models."""
 
 from datetime import timedelta
 from hashlib import blake2b
@@ -29,23 +29,26 @@ _LONGEST_TRANSACTION = timedelta(seconds=60)
 
 
 class TimestampField(Section):
-    """Event time from a field of the record."""
+    """Read event time from a field of the record."""
 
     field: str
     format: Literal["epoch-ms", "epoch-s"]
 
 
 class Dedupe(Section):
-    """Producer retries are recognised by an event id, among the last `remember` of their stream."""
+    """Recognise records sent twice by an event id, among the last `remember` of their stream."""
 
     field: str
     remember: int = Field(default=16, ge=1, le=1_000)
 
 
 class Source(Section):
-    """The private topic. `generation` stands in where a broker has no topic ids: raise it when the
-    topic is created anew. `budget` is the most, in nats and without a model, that all pipelines
-    over the topic may add up to. `policies` is a topic of what people add to a policy document."""
+    """Declare the private topic.
+
+    `generation` stands in where a broker has no topic ids: raise it when the topic is created anew.
+    `budget` is the most, in nats and without a model, that all pipelines
+    over the topic may add up to. `policies` is a topic of what people add to a policy document.
+    """
 
     topic: TopicName
     policies: TopicName | None = None
@@ -64,17 +67,17 @@ class Source(Section):
 
     @property
     def fields(self) -> list[str]:
-        """The fields whose content is released."""
+        """Return the fields whose content is released."""
         return [self.value] if isinstance(self.value, str) else self.value
 
     @property
     def field(self) -> str:
-        """The field, where there is only one."""
+        """Return the field, where there is only one."""
         return self.fields[0]
 
 
 class Sink(Section):
-    """The sanitized topic; partition i holds the releases of source partition i.
+    """Declare the sanitized topic; partition i holds the releases of source partition i.
 
     An aggregate is written to one partition, and its exact `partials` to a topic of their own,
     which is raw data.
@@ -88,12 +91,12 @@ class Sink(Section):
 
     @property
     def dead_letter_topic(self) -> str:
-        """Where coordinates of refused records go."""
+        """Return the topic of coordinates of refused records."""
         return self.dead_letters or f"{self.topic}.dead"
 
 
 class StateSection(Section):
-    """Where progress, beliefs and ledgers live, and how often they are written."""
+    """Say where progress, beliefs and ledgers live, and how often they are written."""
 
     directory: str
     every: Annotated[timedelta, BeforeValidator(between("50ms", "60m"))] = timedelta(seconds=1)
@@ -103,7 +106,7 @@ class StateSection(Section):
 
 
 class Budget(Section):
-    """What a stream may spend, over its life or in any `window` consecutive records."""
+    """Limit what a stream may spend, over its life or in any `window` consecutive records."""
 
     total: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)]
     window: int | None = Field(default=None, ge=1, le=100_000)
@@ -111,14 +114,14 @@ class Budget(Section):
 
 
 class Ledger(Section):
-    """A compacted topic shared by all pipelines over a source: promises, and what streams spent."""
+    """Share promises and spent budgets among all pipelines of a source, in a compacted topic."""
 
     topic: TopicName
     create: bool = False
 
 
 class SecretSource(Section):
-    """32 secret bytes, from an environment variable or a file.
+    """Find 32 secret bytes in an environment variable or a file.
 
     `keys` is the file that `fugu state rotate` writes.
     """
@@ -137,14 +140,14 @@ class SecretSource(Section):
 
 
 class MetricsEndpoint(Section):
-    """Where numbers and health are served, to everyone who can reach the port."""
+    """Serve numbers and health to everyone who can reach the port."""
 
     host: str = "127.0.0.1"
     port: int = Field(default=9464, ge=1, le=65_535)
 
 
 class Pipeline(Section):
-    """A pipeline file. `version` goes up by hand when the same state continues with a new law."""
+    """Hold a pipeline file; raise `version` where the same state continues with a new law."""
 
     name: TopicName
     version: int = Field(default=1, ge=1)
@@ -194,12 +197,12 @@ class Pipeline(Section):
 
     @property
     def partials_topic(self) -> str:
-        """Where an aggregate writes partial sums."""
+        """Return the topic of the partial sums of an aggregate."""
         return self.sink.partials or f"{self.name}.partials"
 
 
 def reading_digest(pipeline: Pipeline) -> str:
-    """Changes whenever the same record would be read as another value or time.
+    """Return a digest that changes when the same record would be read as another value or time.
 
     What is too far ahead and who moves stream time may be changed, because people come and go;
     where records are read again, a release that differs is recognised.
@@ -211,5 +214,5 @@ def reading_digest(pipeline: Pipeline) -> str:
         ticks.pop("stream_time", None)
     included = {"value", "timestamp", "partitioner", "dedupe"}
     source = pipeline.source.model_dump(include=included, warnings=False)
-    reading = [source, read]
-    return blake2b(orjson.dumps(reading, option=orjson.OPT_SORT_KEYS), digest_size=16).hexdigest()
+    content = orjson.dumps([source, read], option=orjson.OPT_SORT_KEYS)
+    return blake2b(content, digest_size=16).hexdigest()

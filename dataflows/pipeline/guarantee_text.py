@@ -1,4 +1,4 @@
-"""Guarantees for people and for machines: words, JSON, and the short id in every record."""
+"""Say guarantees to people and machines: in words, and as the short id in every record."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -24,13 +24,13 @@ _NOTIONS = {
 
 
 def guarantee_id(guarantees: Sequence[Guarantee]) -> bytes:
-    """16 hexadecimal digits that name exactly these promises."""
+    """Return 16 hexadecimal digits that name exactly these promises."""
     content = orjson.dumps([asdict(guarantee) for guarantee in guarantees])
     return blake2b(content, digest_size=8).hexdigest().encode()
 
 
 def in_words(guarantee: Guarantee) -> str:
-    """One sentence: what is promised, about what, relative to what."""
+    """Say in one sentence what is promised, about what, relative to what."""
     notion = notion_in_words(guarantee.notion)
     if not guarantee.sound or isinf(guarantee.epsilon):
         return f"{notion}: no bound is promised. {guarantee.proof}."
@@ -54,7 +54,7 @@ def in_words(guarantee: Guarantee) -> str:
 
 
 def stated(guarantee: Guarantee) -> str:
-    """Epsilon, the whole delta that goes with it, and per what."""
+    """Say epsilon, the whole delta that goes with it, and per what."""
     per = per_in_words(guarantee.per, guarantee.window, guarantee.tick_milliseconds)
     return figures_in_words(
         guarantee.epsilon, guarantee.total_delta, per, guarantee.delta_per_release
@@ -62,18 +62,18 @@ def stated(guarantee: Guarantee) -> str:
 
 
 def figures_in_words(epsilon: float, delta: float, per: str, delta_per_release: float) -> str:
-    """The same of figures that are no promise of one pipeline."""
+    """Say the same of figures that are no promise of one pipeline."""
     rest = rest_in_words(delta_per_release)
     return f"epsilon {epsilon:.6g} nats{delta_in_words(delta)} per {per}{rest}"
 
 
 def delta_in_words(delta: float) -> str:
-    """To follow an epsilon: nothing where it is 0, else rounded up to three digits."""
+    """Say delta after an epsilon: nothing where it is 0, else rounded up to three digits."""
     return f" and delta {_rounded_up(delta)}" if delta > 0.0 else ""
 
 
 def rest_in_words(delta_per_release: float) -> str:
-    """The delta of releases whose number has no bound."""
+    """Say the delta of releases whose number has no bound."""
     if delta_per_release == 0.0:
         return ""
     return f" (and a delta of {_rounded_up(delta_per_release)} for every release)"
@@ -86,12 +86,12 @@ def _rounded_up(delta: float) -> str:
 
 
 def notion_in_words(notion: Notion) -> str:
-    """Its full name."""
+    """Return the full name of a notion."""
     return _NOTIONS.get(notion, notion)
 
 
 def pipeline_not_covered(pipeline: Pipeline) -> list[str]:
-    """What the pipeline around the mechanism leaves open."""
+    """Return what the pipeline around the mechanism leaves open."""
     open_points = ["offsets and reasons of refused records, in the dead-letter topic"]
     if pipeline.source.partitioner == "unchecked":
         open_points.append(

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import cast
 
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.pipeline.config import Pipeline, TimestampField
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.codec import Codec
@@ -63,11 +62,6 @@ def deduplication_of(pipeline: Pipeline) -> Deduplication | None:
     """Return how the pipeline recognises records that were sent twice."""
     dedupe = pipeline.source.dedupe
     return None if dedupe is None else Deduplication(dedupe.remember)
-
-
-def ticks_of(pipeline: Pipeline) -> Ticks | None:
-    """Return the ticks of event time; None where every record counts by itself."""
-    return pipeline.operator.in_ticks()
 
 
 def columns_of(pipeline: Pipeline, mechanism: Mechanism) -> Callable[[int], State]:

@@ -1,4 +1,4 @@
-"""What two inputs that a promise cannot tell apart differ in, as one sentence written from data."""
+"""Say in one sentence, written from data, what the neighbouring relation of a promise is."""
 
 from fugu.operators.guarantee import Guarantee, Kept, Neighbours, Per
 
@@ -19,7 +19,7 @@ _SECRETS = (
 
 
 def protected_in_words(guarantee: Guarantee) -> str:
-    """To follow the word `protecting`: of whom what may be other than it is, and what stays."""
+    """Say, to follow the word `protecting`, what may differ of whom, and what stays."""
     neighbours = guarantee.neighbours
     match neighbours.change:
         case "believed":
@@ -52,7 +52,7 @@ def per_in_words(per: Per, window: int | None, tick_milliseconds: int | None = N
 
 
 def duration(milliseconds: int) -> str:
-    """Exactly, in at most as many units as it takes.
+    """Say a duration exactly, in at most as many units as it takes.
 
     >>> duration(900_000), duration(864_000_000), duration(90_061_001)
     ('15 min', '10 days', '1 day 1 h 1 min 1 s 1 ms')

@@ -1,4 +1,4 @@
-"""The pipeline file: YAML, checked strictly; every error names the line and what to write instead.
+"""Read the pipeline file: YAML, checked strictly; errors name the line and what to write instead.
 
 Paths in the file (alphabet, model, state directory, secret file) are relative to the file itself.
 """
@@ -12,7 +12,7 @@ from fugu.dataflows.pipeline.config import Pipeline
 
 
 class PipelineFile:
-    """A pipeline together with where it was read from."""
+    """Hold a pipeline together with where it was read from."""
 
     def __init__(self, pipeline: Pipeline, file: YamlFile) -> None:
         self.path = file.path
@@ -20,11 +20,11 @@ class PipelineFile:
         self._file = file
 
     def resolve(self, relative: str) -> Path:
-        """A path that the file mentions."""
+        """Return a path that the file mentions."""
         return (self.path.parent / Path(relative).expanduser()).resolve()
 
     def connection(self) -> Connection:
-        """How to reach Kafka, its files and environment variables read."""
+        """Return how to reach Kafka, its files and environment variables read."""
         try:
             return self.pipeline.kafka.connection(self.resolve)
         except UnusableField as error:
@@ -32,7 +32,7 @@ class PipelineFile:
             raise ConfigurationError(problem) from None
 
     def replacing(self, pipeline: Pipeline) -> "PipelineFile":
-        """The same file with another content, to try something out."""
+        """Return the same file with another content, to try something out."""
         return PipelineFile(pipeline, self._file)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Reading the pipeline's secret; its content never appears in an error."""
+"""Read the pipeline's secret; its content never appears in an error."""
 
 import base64
 import binascii
@@ -23,7 +23,7 @@ _HOW_TO_MAKE_ONE = (
 
 
 class KeyFile(BaseModel):
-    """What `fugu state rotate` writes: the keys of one key epoch, in hexadecimal."""
+    """Hold the keys of one key epoch in hexadecimal, as `fugu state rotate` writes them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 
@@ -56,7 +56,7 @@ def write_keys(keys: Keys, path: Path) -> None:
 
 
 def read_keys(file: PipelineFile) -> Keys:
-    """The keys that the pipeline file points to."""
+    """Read the keys that the pipeline file points to."""
     source = file.pipeline.secret
     if source.env is not None:
         where = f"environment variable {source.env}"

@@ -1,4 +1,4 @@
-"""What all pipelines over one source add up to, and the most that the source allows.
+"""Add up what all pipelines over one source promise, and compare it with what it allows.
 
 `source.budget` in a pipeline file counts nats in the figure without a model (`ldp`): per stream if
 the pipelines have totals, per release if none has. The smallest one that is declared counts. It
@@ -22,7 +22,7 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class Promises:
-    """What one pipeline over a source promises, and the `source.budget` it was started with."""
+    """Hold what one pipeline over a source promises, and the `source.budget` of its start."""
 
     pipeline: str
     guarantees: tuple[Guarantee, ...]
@@ -31,7 +31,7 @@ class Promises:
 
 @dataclass(frozen=True)
 class Sum:
-    """What all pipelines let out together in one notion, or why that has no number.
+    """Add up the loss of all pipelines in one notion, or say why that has no number.
 
     `windows`: how many windows of each pipeline the stretch of time of the total takes.
     """
@@ -43,7 +43,7 @@ class Sum:
 
     @property
     def in_words(self) -> str:
-        """Epsilon and delta, and per what."""
+        """Say epsilon and delta, and per what."""
         total = self.total
         if total is None:
             return f"no sum. {self.why_not}"
@@ -60,19 +60,19 @@ class Sum:
 
 
 def sums(pipelines: Sequence[Promises]) -> list[Sum]:
-    """One for every notion that any of the pipelines over a source states."""
+    """Return a sum for every notion that any of the pipelines over a source states."""
     stated = [guarantee.notion for promises in pipelines for guarantee in promises.guarantees]
     return [_sum(notion, pipelines) for notion in dict.fromkeys(stated)]
 
 
 def smallest_budget(pipelines: Sequence[Promises]) -> float | None:
-    """The declared `source.budget` that counts; None without any."""
+    """Return the declared `source.budget` that counts; None without any."""
     declared = [promises.source_budget for promises in pipelines]
     return min((budget for budget in declared if budget is not None), default=None)
 
 
 def check(source: str, pipelines: Sequence[Promises]) -> None:
-    """`StartRefused` if the pipelines over `source` add up to more than was declared for it."""
+    """Raise `StartRefused` if the pipelines over `source` exceed what was declared for it."""
     budget = smallest_budget(pipelines)
     if budget is None:
         return
@@ -109,7 +109,7 @@ def _sum(notion: Notion, pipelines: Sequence[Promises]) -> Sum:
 
 
 def _spend(notion: Notion, promises: Promises) -> Spend:
-    """The figure of this notion, or that of a whole stream, which holds for every window."""
+    """Return the figure of this notion, or that of a whole stream, which holds for every window."""
     for guarantee in promises.guarantees:
         if guarantee.notion == notion:
             return Spend.of(guarantee)

@@ -1,6 +1,7 @@
-"""What must be true of the topics before anything is read: design section 4.2, conditions."""
+"""Check what must be true of the topics before anything is read: design section 4.2."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from fugu.dataflows.base.errors import KafkaUnavailable
@@ -27,31 +28,77 @@ _WHY = {
 
 @dataclass(frozen=True)
 class Topics:
-    """The three topics of a pipeline, found and checked."""
+    """Hold the three topics of a pipeline, found and checked."""
 
     source: Topic
     sink: Topic
     dead_letters: Topic
 
 
+@dataclass(frozen=True)
+class Output:
+    """Describe a topic that a pipeline writes; `key` names it in the pipeline file."""
+
+    key: str
+    name: str
+    like: Topic | None = None
+    """The source, where partitions go with those of the source; None where there must be one."""
+
+    @property
+    def partitions(self) -> int:
+        """Return how many partitions the topic must have."""
+        return 1 if self.like is None else self.like.partitions
+
+    @property
+    def partitions_in_words(self) -> str:
+        """Return the same to follow `with`."""
+        return "1 partition" if self.like is None else f"{self.partitions} partitions"
+
+    def problems(self, topic: Topic) -> list[str]:
+        """Return what keeps a topic from being used."""
+        has = f"topic {topic.name} ({self.key}) has {topic.partitions} partitions, but"
+        problems = []
+        if topic.partitions != self.partitions and self.like is None:
+            problems.append(
+                f"{has} aggregates are written in order, to one. Create it with 1 partition."
+            )
+        elif topic.partitions != self.partitions and self.like is not None:
+            problems.append(
+                f"{has} {self.like.name} has {self.partitions}. Both need the same number: "
+                "partition i holds the releases of partition i. If partitions were added to the "
+                "source of a pipeline that has run, its keys have moved: let producers write to a "
+                "new topic, and start a new pipeline over it."
+            )
+        settings = topic.settings or {}
+        for setting, wanted in _SINK_SETTINGS.items():
+            found = settings.get(setting, wanted)
+            if found != wanted:
+                problems.append(
+                    f"topic {topic.name} ({self.key}): set {setting}={wanted} (it is {found}), "
+                    f"because {_WHY[setting]}."
+                )
+        return problems
+
+
 def find_topics(client: Client, pipeline: Pipeline) -> Topics:
     """Find (or, with `sink.create`, create) the topics; `KafkaUnavailable` lists every problem."""
     source = _source(client, pipeline)
-    names = {"sink.topic": pipeline.sink.topic, **_dead_letters(pipeline)}
-    sink, dead_letters = _beside(client, pipeline, source, names)
+    wanted, problems = outputs(pipeline, source), source_problems(pipeline, source)
+    sink, dead_letters = _found(client, pipeline, wanted, problems)
     return Topics(source, sink, dead_letters)
 
 
 def find_aggregate_topics(client: Client, pipeline: Pipeline) -> tuple[Topics, Topics]:
-    """The topics of the two dataflows of an aggregate: what the first writes, the second reads."""
+    """Find the topics of both dataflows of an aggregate: the second reads what the first writes."""
     source = _source(client, pipeline)
-    [dead_letters] = _beside(client, pipeline, source, _dead_letters(pipeline))
-    log, sink = _single_partition(client, pipeline)
+    releases, beside, partials = outputs(pipeline, source)
+    [dead_letters] = _found(client, pipeline, [beside], source_problems(pipeline, source))
+    log, sink = _found(client, pipeline, [partials, releases])
     return Topics(source, log, dead_letters), Topics(log, sink, dead_letters)
 
 
 def find_policies(client: Client, pipeline: Pipeline, name: str) -> Topic:
-    """The topic of policy changes, which are read in order."""
+    """Find the topic of policy changes, which are read in order."""
     topic = client.topic(name)
     if topic is not None and pipeline.kafka.broker == "embedded":
         topic = replace(topic, partitions=1)
@@ -62,7 +109,7 @@ def find_policies(client: Client, pipeline: Pipeline, name: str) -> Topic:
 
 
 def policies_problem(topic: Topic | None, name: str) -> str | None:
-    """What keeps a topic from being used for policy changes."""
+    """Return what keeps a topic from being used for policy changes."""
     if topic is None or topic.partitions != 1:
         what = "does not exist" if topic is None else f"has {topic.partitions} partitions"
         return (
@@ -70,13 +117,6 @@ def policies_problem(topic: Topic | None, name: str) -> str | None:
             "are read in order, cleanup.policy=delete and retention.ms=-1."
         )
     return None
-
-
-def single_partition_topics(pipeline: Pipeline) -> dict[str, str]:
-    """Return topics of one partition, by their keys in the pipeline file; aggregates have some."""
-    if pipeline.operator.stage is not StageKind.AGGREGATE:
-        return {}
-    return {"sink.partials": pipeline.partials_topic, "sink.topic": pipeline.sink.topic}
 
 
 def _source(client: Client, pipeline: Pipeline) -> Topic:
@@ -89,74 +129,47 @@ def _source(client: Client, pipeline: Pipeline) -> Topic:
     return source
 
 
-def _dead_letters(pipeline: Pipeline) -> dict[str, str]:
-    return {"sink.dead_letters": pipeline.sink.dead_letter_topic}
+def outputs(pipeline: Pipeline, source: Topic) -> list[Output]:
+    """Return the topics that a pipeline writes: releases, dead letters, and partial sums."""
+    dead_letters = Output("sink.dead_letters", pipeline.sink.dead_letter_topic, source)
+    if pipeline.operator.stage is not StageKind.AGGREGATE:
+        return [Output("sink.topic", pipeline.sink.topic, source), dead_letters]
+    partials = Output("sink.partials", pipeline.partials_topic)
+    return [Output("sink.topic", pipeline.sink.topic), dead_letters, partials]
 
 
-def _beside(
-    client: Client, pipeline: Pipeline, source: Topic, names: Mapping[str, str]
+def _found(
+    client: Client, pipeline: Pipeline, wanted: Sequence[Output], problems: Sequence[str] = ()
 ) -> list[Topic]:
-    """Topics with as many partitions as the source, by their keys in the pipeline file."""
-    problems = source_problems(pipeline, source)
-    found: list[Topic] = []
-    for key, name in names.items():
-        topic = client.topic(name)
-        if topic is None and pipeline.sink.create:
-            client.create_topic(name, source.partitions, _SINK_SETTINGS)
-            topic = client.topic(name)
-        if topic is None:
-            problems.append(
-                f"topic {name} ({key}) does not exist. Create it with {source.partitions} "
-                "partitions and cleanup.policy=delete, or write sink.create: true."
-            )
-        else:
-            problems += sink_problems(topic, key, source)
-            found.append(topic)
-    if problems:
-        raise KafkaUnavailable("\n".join(problems))
-    return found
+    """Find topics, or create them if told so; `KafkaUnavailable` lists every problem.
 
-
-def _single_partition(client: Client, pipeline: Pipeline) -> list[Topic]:
-    """Topics of one partition, which keeps the order of everything in it; created if told so.
-
-    All topics of the embedded broker have four: of these the first one is used.
+    All topics of the embedded broker have four partitions: where one is needed, the first is used.
     """
-    problems: list[str] = []
-    found: list[Topic] = []
-    for key, name in single_partition_topics(pipeline).items():
-        topic = client.topic(name)
+    problems, found = list(problems), list[Topic]()
+    for output in wanted:
+        topic = client.topic(output.name)
         if topic is None and pipeline.sink.create:
-            client.create_topic(name, 1, {**_SINK_SETTINGS, **_KEPT})
-            topic = client.topic(name)
+            kept = _KEPT if output.like is None else {}
+            client.create_topic(output.name, output.partitions, _SINK_SETTINGS | kept)
+            topic = client.topic(output.name)
         if topic is None:
             problems.append(
-                f"topic {name} ({key}) does not exist. Create it with 1 partition and "
-                "cleanup.policy=delete, or write sink.create: true."
+                f"topic {output.name} ({output.key}) does not exist. Create it with "
+                f"{output.partitions_in_words} and cleanup.policy=delete, or write "
+                "sink.create: true."
             )
             continue
-        if pipeline.kafka.broker == "embedded":
+        if output.like is None and pipeline.kafka.broker == "embedded":
             topic = replace(topic, partitions=1)
-        problems += single_partition_problems(topic, key)
+        problems += output.problems(topic)
         found.append(topic)
     if problems:
         raise KafkaUnavailable("\n".join(problems))
     return found
 
 
-def single_partition_problems(topic: Topic, key: str) -> list[str]:
-    """What keeps a topic from holding everything in one order."""
-    problems = []
-    if topic.partitions != 1:
-        problems.append(
-            f"topic {topic.name} ({key}) has {topic.partitions} partitions, but aggregates are "
-            "written in order, to one. Create it with 1 partition."
-        )
-    return problems + _settings_problems(topic, key)
-
-
 def source_problems(pipeline: Pipeline, source: Topic) -> list[str]:
-    """What keeps the source topic from being used."""
+    """Return what keeps the source topic from being used."""
     stamped = (source.settings or {}).get("message.timestamp.type", "LogAppendTime")
     if pipeline.source.timestamp == "broker" and stamped != "LogAppendTime":
         return [
@@ -166,37 +179,7 @@ def source_problems(pipeline: Pipeline, source: Topic) -> list[str]:
     return []
 
 
-def sink_problems(topic: Topic, key: str, source: Topic) -> list[str]:
-    """What keeps an output topic, named by `key` in the pipeline file, from being used."""
-    problems = []
-    if topic.partitions != source.partitions:
-        problems.append(
-            f"topic {topic.name} ({key}) has {topic.partitions} partitions, but {source.name} has "
-            f"{source.partitions}. Both need the same number: partition i holds the releases of "
-            "partition i. If partitions were added to the source of a pipeline that has run, its "
-            "keys have moved: let producers write to a new topic, and start a new pipeline over it."
-        )
-    return problems + _settings_problems(topic, key)
-
-
-def _settings_problems(topic: Topic, key: str) -> list[str]:
-    if topic.settings is None:
-        return []
-    found = {
-        setting: topic.settings.get(setting, wanted) for setting, wanted in _SINK_SETTINGS.items()
-    }
-    return [
-        f"topic {topic.name} ({key}): set {setting}={wanted} (it is {found[setting]}), because "
-        f"{_WHY[setting]}."
-        for setting, wanted in _SINK_SETTINGS.items()
-        if found[setting] != wanted
-    ]
-
-
 def bounds_of(client: Client, topic: Topic, partitions: list[int]) -> dict[int, Bounds]:
-    """Where partitions of a topic start and end now."""
-    reader = client.reader(topic.name)
-    try:
+    """Return where partitions of a topic start and end now."""
+    with closing(client.reader(topic.name)) as reader:
         return reader.bounds(partitions)
-    finally:
-        reader.close()

@@ -8,14 +8,14 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
-from fugu.dataflows.base.durations import between
+from fugu.dataflows.base.durations import MILLISECOND, whole_milliseconds
 from fugu.dataflows.base.section import Epsilon, Exact, Section
 from fugu.dataflows.policies.fields import Day, Identifier, Moment, Threshold, Thresholds, TimeOfDay
 from fugu.operators.wevent.limits import LARGEST_EPSILON
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WEEKDAYS = get_args(Weekday)
-Duration = Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
+Duration = Annotated[timedelta, BeforeValidator(whole_milliseconds("1ms", "366d"))]
 
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00Z")
 _UNIT = re.compile(r"^[^\s\d.\[\]][^\[\]]*$")
@@ -39,8 +39,6 @@ class GridSection(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.tick % timedelta(milliseconds=1):
-            raise ValueError("tick: must be a whole number of milliseconds")
         if self.origin is None:
             return self
         if self.origin.tzinfo is None:
@@ -57,7 +55,7 @@ class GridSection(Section):
     @property
     def milliseconds(self) -> int:
         """Return the length of a tick in milliseconds."""
-        return self.tick // timedelta(milliseconds=1)
+        return self.tick // MILLISECOND
 
 
 class QuerySection(Section):

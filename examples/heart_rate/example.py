@@ -20,7 +20,7 @@ from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
 from fugu.dataflows.offline.demo.raw_records import RawRecord, partition_of
 from fugu.dataflows.offline.demo.whole_path import pipeline_on, produce, sanitize, shown_progress
 from fugu.dataflows.pipeline.guarantee_text import in_words
-from fugu.dataflows.pipeline.mechanisms import configure, ticks_of
+from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.mechanism import Floats
 from fugu.operators.temporal.threshold import ThresholdPerturbation
@@ -62,7 +62,7 @@ def displaced(file: PipelineFile, watches: Watches, progress: Progress) -> Recov
     While it comes out: the embedded broker keeps the newest five megabytes of a partition only.
     """
     pipeline, client = file.pipeline, client_of(file.connection())
-    mechanism, ticks = configure(file).mechanism, ticks_of(pipeline)
+    mechanism, ticks = configure(file).mechanism, pipeline.operator.in_ticks()
     assert isinstance(mechanism, ThresholdPerturbation)
     assert mechanism.epsilon is not None
     assert ticks is not None

@@ -16,7 +16,17 @@ PREDICTED_BARS = (
     "with every tick since the last measurement. Of generated random walks and ramps it held 90 % "
     "and more (77 % where noise hid a trend); it knows nothing of a step or a new habit since."
 )
-"""Say what an analyst must know of predictions."""
+MEASURED_BARS = (
+    "value plus and minus 1.96 standard_error holds the true {what} in 19 ticks of 20 on average "
+    "over a long run, and more often where noise hides how the series moves; less often in a short "
+    "series that rises and falls steeply, not right after a step, and not at spikes that are "
+    "within the noise."
+)
+CORRELATED_ERRORS = (
+    "errors of ticks that follow each other are correlated: the mean of n values errs more than "
+    "standard_error divided by the root of n."
+)
+"""Say what an analyst must know of error bars."""
 _PRESENTED = {
     "none": "as it is",
     "integer": "rounded to a whole number of units",

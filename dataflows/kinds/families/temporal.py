@@ -164,15 +164,10 @@ class TemporalOperator(OperatorSection):
     def in_ticks(self) -> Ticks | None:
         if isinstance(self.ticks, str):
             return None
-        width, grace = self.ticks.milliseconds
-        return Ticks(
-            width=width,
-            grace=grace,
-            max_jump=self.ticks.max_jump or _JUMP_WINDOWS * self.window,
-            idle=self.ticks.idle or _IDLE_WINDOWS * self.window,
-            several=self.ticks.several,
-            time=self.ticks.stream_time.as_declared,
-        )
+        ticks, time = self.ticks, self.ticks.stream_time.as_declared
+        max_jump = ticks.max_jump or _JUMP_WINDOWS * self.window
+        idle = ticks.idle or _IDLE_WINDOWS * self.window
+        return Ticks(*ticks.milliseconds, max_jump, idle, ticks.several, time)
 
     def parameters(self) -> dict[str, object]:
         return {

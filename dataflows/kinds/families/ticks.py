@@ -5,11 +5,9 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from fugu.dataflows.base.durations import between
+from fugu.dataflows.base.durations import MILLISECOND, whole_milliseconds
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.base.stream_time import DISTINCT_KEYS, StreamTime
-
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 class StreamTimeSection(Section):
@@ -38,32 +36,20 @@ class Lateness(Section):
     """Say how long after its end a tick closes, and whose records say what time it is."""
 
     stream_time: StreamTimeSection = StreamTimeSection(distinct_keys=DISTINCT_KEYS)
-    grace: Annotated[timedelta, BeforeValidator(between("0s", "30d"))] = timedelta(0)
-
-    @model_validator(mode="after")
-    def _check_grace(self) -> Self:
-        if self.grace % _MILLISECOND:
-            raise ValueError("grace: must be a whole number of milliseconds")
-        return self
+    grace: Annotated[timedelta, BeforeValidator(whole_milliseconds("0s", "30d"))] = timedelta(0)
 
     @property
     def grace_milliseconds(self) -> int:
         """Return the same as a number."""
-        return self.grace // _MILLISECOND
+        return self.grace // MILLISECOND
 
 
 class EventTimeTicks(Lateness):
     """Say how long a tick is, too."""
 
-    width: Annotated[timedelta, BeforeValidator(between("1ms", "366d"))]
-
-    @model_validator(mode="after")
-    def _check_width(self) -> Self:
-        if self.width % _MILLISECOND:
-            raise ValueError("width: must be a whole number of milliseconds")
-        return self
+    width: Annotated[timedelta, BeforeValidator(whole_milliseconds("1ms", "366d"))]
 
     @property
     def milliseconds(self) -> tuple[int, int]:
         """Return width and grace."""
-        return self.width // _MILLISECOND, self.grace_milliseconds
+        return self.width // MILLISECOND, self.grace_milliseconds

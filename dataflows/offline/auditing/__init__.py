@@ -1,1 +1,1 @@
-"""What `fugu audit` does: exact worst cases, and attacks on the real operator."""
+"""Audit an operator: compute exact worst cases, and attack the real operator."""

@@ -1,4 +1,4 @@
-"""Black-box attacks: run the real operator many times on two streams and count what differs.
+"""Attack a black box: run the real operator many times on two streams and count what differs.
 
 One half of the runs finds the event that tells two streams apart best, the other half counts it.
 Every bound may err with its share of what the whole audit may err with (Bonferroni), so that with
@@ -20,7 +20,7 @@ from fugu.operators.mechanism import Floats, Notion
 
 @dataclass(frozen=True)
 class Attack:
-    """Runs of one stream against runs of another one, or of streams drawn from the model."""
+    """Compare runs of one stream with those of another one, or of streams drawn from the model."""
 
     notion: Notion
     name: str
@@ -49,17 +49,17 @@ class Effort:
 
     @property
     def counted(self) -> int:
-        """Runs of each stream that bounds are computed from."""
+        """Return how many runs of each stream bounds are computed from."""
         return self.runs // 2
 
     def out_of_reach(self, attacks: Sequence[Attack]) -> float:
-        """Nats that so many runs could not prove even of an operator that hides nothing."""
+        """Return the nats that so many runs cannot prove even of an operator that hides nothing."""
         counts = np.array(self.counted), np.array(0)
         error = self.error(attacks)
         return float(leakage_bound(*counts, self.counted, error=error, delta=0.0))
 
     def error(self, attacks: Sequence[Attack]) -> float:
-        """The share of each attack in each direction."""
+        """Return the error of each attack in each direction."""
         return (1.0 - self.confidence / 100.0) / max(1, 2 * len(attacks))
 
 
@@ -77,7 +77,7 @@ class Finding:
 
     @property
     def broken(self) -> bool:
-        """The operator leaks more than it claims, as surely as the audit's confidence says."""
+        """Return whether more leaks than is claimed, as surely as the audit's confidence says."""
         return self.bound > self.attack.claim
 
 

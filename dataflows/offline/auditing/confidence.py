@@ -1,4 +1,4 @@
-"""What counts prove: exact (Clopper-Pearson) limits of a probability, and of a leakage.
+"""Compute what counts prove: exact (Clopper-Pearson) limits of a probability, and of a leakage.
 
 >>> float(upper_limit(np.array(0), 100, error=0.05).round(4))
 0.0295
@@ -13,13 +13,13 @@ from fugu.operators.mechanism import Floats, Integers
 
 
 def lower_limit(hits: Integers, runs: int, error: float) -> Floats:
-    """The probability of what happened in `hits` of `runs` is above this, but for `error`."""
+    """Bound the probability of what happened in `hits` of `runs` from below, but for `error`."""
     some = np.maximum(hits, 1)
     return np.where(hits == 0, 0.0, beta.ppf(error, some, runs - some + 1))
 
 
 def upper_limit(hits: Integers, runs: int, error: float) -> Floats:
-    """The probability of what happened in `hits` of `runs` is below this, but for `error`."""
+    """Bound the probability of what happened in `hits` of `runs` from above, but for `error`."""
     some = np.minimum(hits, runs - 1)
     return np.where(hits == runs, 1.0, beta.isf(error, some + 1, runs - some))
 
@@ -27,7 +27,7 @@ def upper_limit(hits: Integers, runs: int, error: float) -> Floats:
 def leakage_bound(
     hits: Integers, other_hits: Integers, runs: int, *, error: float, delta: float
 ) -> Floats:
-    """Nats that an event proves, at least 0: ln((p - delta) / q) with p from below, q from above.
+    """Return the nats that an event proves: ln((p - delta) / q), p from below, q from above, or 0.
 
     `hits` and `other_hits` count the event in `runs` runs of either stream. No mechanism whose true
     leakage is smaller gives counts with a larger bound, but for `error`.

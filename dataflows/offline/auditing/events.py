@@ -1,4 +1,4 @@
-"""The event that tells two streams apart best: everything whose likelihood ratio is large enough.
+"""Find the event that tells two streams apart best: all whose likelihood ratio is large enough.
 
 Ratios are learned from one part of the runs and the threshold is chosen on another one. Whoever
 then counts the event in runs that had no part in either gets an honest bound, however poor the
@@ -35,7 +35,7 @@ class Event:
 
 
 def likeliest_event(seen: Floats, other: Floats, *, error: float, delta: float) -> Event:
-    """An event that `seen` shows as often, and `other` as rarely, as can be found."""
+    """Return an event that `seen` shows as often, and `other` as rarely, as can be found."""
     learn, choose = np.array_split(seen, 2)
     other_learn, other_choose = np.array_split(other, 2)
     codes = _Codes.of(np.concatenate([learn, other_learn]))
@@ -60,7 +60,7 @@ def _thinned(thresholds: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _Codes:
-    """Small integers for numbers: labels where there are few different ones, else bins."""
+    """Write numbers as small integers: labels where there are few different ones, else bins."""
 
     edges: list[Floats]
 

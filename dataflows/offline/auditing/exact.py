@@ -1,4 +1,4 @@
-"""Exact worst cases of a mechanism whose law can be written down, for as many releases as fit."""
+"""Compute exact worst cases of a mechanism whose law can be written down, as long as they fit."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -8,7 +8,8 @@ import numpy as np
 from fugu.dataflows.offline.auditing.subject import Claim, Subject
 from fugu.operators.auditing.enumeration import Sequences, deepest, sequences, stream_probabilities
 from fugu.operators.auditing.step_check import StepCheck, check_step
-from fugu.operators.mechanism import EnumerableMechanism, Notion, State
+from fugu.operators.mechanism import EnumerableMechanism, Floats, Notion, State
+from fugu.operators.sip.chain import Chain
 
 ROUNDING = 1e-9
 """Nats, and total variation, that the doubles of an enumeration may be off by."""
@@ -20,7 +21,7 @@ _CELLS = 256
 
 @dataclass(frozen=True)
 class WorstCase:
-    """The most that `releases` releases leak, over all inputs and all releases, and the claim."""
+    """Hold the most that `releases` releases leak, over all inputs and releases, and the claim."""
 
     notion: Notion
     about: str
@@ -35,7 +36,7 @@ class WorstCase:
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """Worst cases of 1 release, 2, ...; and how `step` compares with the law they come from."""
+    """Hold worst cases of 1 release, 2, ...; and compare `step` with the law they come from."""
 
     worst: tuple[WorstCase, ...]
     ledger_covers: bool | None
@@ -75,7 +76,7 @@ def exhaustive(subject: Subject) -> Exact | None:
 def _cases(subject: Subject, claim: Claim, paths: Sequences) -> list[WorstCase]:
     releases = paths.steps
     if claim.notion == "sip":
-        leaked = _about_truth(subject, paths)
+        leaked = float(_about_truth(subject.model, paths).max())
         return [WorstCase("sip", "the truth", releases, claim.over(releases), leaked)]
     one = max(float(paths.about_one_position(k).max()) for k in range(releases))
     streams = float(paths.about_streams().max())
@@ -85,27 +86,25 @@ def _cases(subject: Subject, claim: Claim, paths: Sequences) -> list[WorstCase]:
     ]
 
 
-def _about_truth(subject: Subject, paths: Sequences) -> float:
-    assert subject.model is not None
-    return float(paths.about_truth(stream_probabilities(subject.model, paths.steps)).max())
+def _about_truth(model: Chain | None, paths: Sequences) -> Floats:
+    assert model is not None
+    return paths.about_truth(stream_probabilities(model, paths.steps))
 
 
 def _ledger_covers(subject: Subject, paths: tuple[Sequences, ...]) -> bool | None:
-    """A ledger counts leakage relative to the model, or without one where there is none."""
+    """Check the ledger, which counts leakage relative to the model, or without one."""
     if "spent" not in paths[0].state:
         return None
-    for some in paths:
-        if subject.model is None:
-            leaked = some.about_streams()
-        else:
-            leaked = some.about_truth(stream_probabilities(subject.model, some.steps))
-        if not (leaked <= subject.ledger_factor * some.spent + ROUNDING).all():
-            return False
-    return True
+    model, factor = subject.model, subject.ledger_factor
+    return all(
+        (leaked <= factor * some.spent + ROUNDING).all()
+        for some in paths
+        for leaked in [some.about_streams() if model is None else _about_truth(model, some)]
+    )
 
 
 def _states(mechanism: EnumerableMechanism, paths: tuple[Sequences, ...]) -> State | None:
-    """The start and what follows it, as many states as a check of `step` can look at."""
+    """Return the start and what follows it, as many states as a check of `step` can look at."""
     inputs, outputs = mechanism.outcomes
     rows = _LARGEST_STEP_CHECK // (_CELLS * inputs * outputs)
     reached = [mechanism.start(1), *(some.state for some in islice(paths, 3))]

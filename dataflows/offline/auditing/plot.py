@@ -1,4 +1,4 @@
-"""One picture of an audit: what every attack proved, beside what is claimed and what is exact."""
+"""Draw an audit: what every attack proved, beside what is claimed and what is exact."""
 
 from math import isnan, nan
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What an audit found, as data."""
+"""Hold what an audit found, as data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -54,7 +54,7 @@ class Report:
         return f"CLAIM BROKEN: {'; '.join(self.broken)}" if self.broken else SURVIVED
 
     def document(self) -> dict[str, object]:
-        """The same for a machine."""
+        """Return the same for a machine."""
         return {
             "pipeline": self.pipeline,
             "mechanism": self.mechanism,

@@ -1,4 +1,4 @@
-"""Many runs of the real operator on one stream, each under a secret and a key of its own."""
+"""Run the real operator many times on one stream, each under a secret and a key of its own."""
 
 from collections.abc import Callable
 from hashlib import blake2b

@@ -1,8 +1,8 @@
-"""Which streams to compare: those whose releases differ most, among those a claim is about."""
+"""Choose streams to compare: those whose releases differ most, among those a claim is about."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,31 +17,6 @@ Leaks = tuple[float, float]
 """What the releases of one tell at worst against another, and the other way round, in nats."""
 
 _ALMOST_IMPOSSIBLE = -1e6
-
-
-class Streams(Protocol):
-    """A way to choose streams of `steps` positions."""
-
-    @property
-    def steps(self) -> int:
-        """Return the length of the streams."""
-        ...
-
-    def neighbours(self, position: int) -> tuple[Stream, Stream]:
-        """Two that differ at one position only."""
-        ...
-
-    def strangers(self) -> tuple[Stream, Stream]:
-        """Return two streams that have nothing to do with each other."""
-        ...
-
-    def against_model(self, length: int) -> Stream:
-        """Return a stream that begins unlike what the declared model expects."""
-        ...
-
-    def exact(self, one: Stream, other: Stream | None) -> Leaks | None:
-        """Return the exact leakage, where it is known; without `other`, against the model."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +35,7 @@ class KnownStreams:
         return self.paths[0].inputs
 
     def neighbours(self, position: int) -> tuple[Stream, Stream]:
+        """Return two streams that differ at one position only."""
         before, after = self._inputs**position, self._inputs ** (self.steps - position - 1)
         sides = (before, self._inputs, after)
         among = np.einsum("bxabya->bxay", self._divergence.reshape(sides * 2))
@@ -69,17 +45,19 @@ class KnownStreams:
         )
 
     def strangers(self) -> tuple[Stream, Stream]:
+        """Return two streams that have nothing to do with each other."""
         one, other = np.unravel_index(np.argmax(self._divergence), self._divergence.shape)
         return self._stream(one), self._stream(other)
 
     def against_model(self, length: int) -> Stream:
-        """The one that gives itself away most."""
+        """Return the stream that differs most from what the declared model expects."""
         likelihood = _finite(self.paths[length - 1].log_likelihood)
         mixture = _finite(self._mixtures[length - 1])
         told = (np.exp(likelihood) * (likelihood - mixture)).sum(axis=1)
         return self._stream(np.argmax(told), length)
 
     def exact(self, one: Stream, other: Stream | None) -> Leaks:
+        """Return the exact leakage; without `other`, against the model."""
         likelihood = self.paths[len(one) - 1].log_likelihood
         shape = (self._inputs,) * len(one)
         first = likelihood[np.ravel_multi_index(one, shape)]
@@ -128,7 +106,7 @@ class GuessedStreams:
         return (first,) * self.steps, (last,) * self.steps
 
     def against_model(self, length: int) -> Stream:
-        """The one that always goes to the least likely symbol."""
+        """Return the stream that always goes to the least likely symbol."""
         model = self.subject.model
         assert model is not None
         belief, symbols = model.start[:, None], []
@@ -139,6 +117,10 @@ class GuessedStreams:
 
     def exact(self, one: Stream, other: Stream | None) -> None:
         return None
+
+
+Streams = KnownStreams | GuessedStreams
+"""A way to choose streams of `steps` positions."""
 
 
 def _finite(log_likelihood: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""What is audited: a mechanism, what it claims, and which inputs tell its streams apart."""
+"""Describe what is audited: a mechanism, its claims, and inputs that tell its streams apart."""
 
 from dataclasses import dataclass
 from math import inf
@@ -20,7 +20,7 @@ _RELATIVE_TO_A_MODEL = (ConditionalRandomizedResponse, AdaptiveRelease, BatchedR
 
 @dataclass(frozen=True)
 class Claim:
-    """Nats and delta per release, and the most over a stream's life."""
+    """Claim nats and delta per release, and the most over a stream's life."""
 
     notion: Notion
     epsilon: float
@@ -34,7 +34,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Subject:
-    """`inputs` are values to attack with, the first and the last as different as can be."""
+    """Hold a mechanism with `inputs` to attack it with, first and last as different as can be."""
 
     mechanism: Mechanism
     claims: tuple[Claim, ...]
@@ -87,7 +87,7 @@ class Subject:
 
     @property
     def enumerable(self) -> EnumerableMechanism | None:
-        """The mechanism, if its law can be written down."""
+        """Return the mechanism, if its law can be written down."""
         mechanism = self.mechanism
         if isinstance(mechanism, EnumerableMechanism) and mechanism.outcomes[0]:
             return mechanism

@@ -1,4 +1,4 @@
-"""What an audit found, for people."""
+"""Print what an audit found."""
 
 from collections.abc import Iterable, Sequence
 from math import isfinite
@@ -15,7 +15,7 @@ _LONGEST_TEXT = 400
 
 
 def print_report(console: Console, report: Report) -> None:
-    """Exact numbers, exact worst cases, attacks, and the verdict in the last line."""
+    """Print exact numbers, exact worst cases, attacks, and the verdict in the last line."""
     console.print(f"\n[bold]{report.pipeline}[/bold]: {report.mechanism}, law {report.law}")
     console.print("\n[bold]Exact numbers[/bold]")
     for name, number in report.numbers.items():

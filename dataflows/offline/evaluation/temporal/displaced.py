@@ -23,7 +23,7 @@ from fugu.dataflows.offline.evaluation.run import (
 )
 from fugu.dataflows.offline.evaluation.sample import Sample, ticks_in
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.mechanisms import deduplication_of, ticks_of
+from fugu.dataflows.pipeline.mechanisms import deduplication_of
 from fugu.dataflows.stages.displaced import PayloadsPerTick
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
@@ -73,7 +73,8 @@ def displaced(
     """Run the candidate over the sample; `advance` is told how many records are done."""
     assert isinstance(candidate.mechanism, TemporalPerturbation)
     mechanism = replace(candidate.mechanism, warm_up="emit", empty="emit")
-    scope, ticks = scope_of(pipeline, mechanism.kind, mechanism, secret), ticks_of(pipeline)
+    scope = scope_of(pipeline, mechanism.kind, mechanism, secret)
+    ticks = pipeline.operator.in_ticks()
     numbered = _numbered(sample, lists=ticks is not None and ticks.several == "list")
     common = (mechanism, scope, pipeline.source.topic, everybody(sample))
     in_order = PerRecord(*common, deduplication_of(pipeline))

@@ -9,7 +9,7 @@ import yaml
 
 from fugu.dataflows.base.batches import Batch, Sanitized
 from fugu.dataflows.kinds import TemporalOperator
-from fugu.dataflows.pipeline.mechanisms import Configured, columns_of, configure, ticks_of
+from fugu.dataflows.pipeline.mechanisms import Configured, columns_of, configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.stages.admission import Admission
@@ -61,7 +61,7 @@ class Running:
 
     def __post_init__(self) -> None:
         self.configured: Configured = configure(self.file)
-        mechanism, ticks = self.configured.mechanism, ticks_of(self.file.pipeline)
+        mechanism, ticks = self.configured.mechanism, self.file.pipeline.operator.in_ticks()
         assert isinstance(mechanism, TemporalPerturbation)
         scope = DrawScope(SECRET, "heart-rate", mechanism.kind, 1, mechanism.law_digest())
         admission = Admission("unchecked", 1, self.max_keys)

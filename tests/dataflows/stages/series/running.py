@@ -9,7 +9,7 @@ import orjson
 import yaml
 
 from fugu.dataflows.base.batches import Batch
-from fugu.dataflows.pipeline.mechanisms import Configured, columns_of, configure, ticks_of
+from fugu.dataflows.pipeline.mechanisms import Configured, columns_of, configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.stages.admission import Admission
@@ -84,7 +84,7 @@ class Running:
 
     def __post_init__(self) -> None:
         self.configured: Configured = configure(self.file)
-        mechanism, ticks = self.configured.mechanism, ticks_of(self.file.pipeline)
+        mechanism, ticks = self.configured.mechanism, self.file.pipeline.operator.in_ticks()
         assert isinstance(mechanism, LocalRealTimeRelease)
         assert ticks is not None
         scope = DrawScope(SECRET, "heart-rate", mechanism.kind, 1, mechanism.law_digest())
