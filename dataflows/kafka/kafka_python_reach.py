@@ -118,6 +118,6 @@ def _what_it_may_mean(connection: Connection) -> str:
         )
     return (
         f"Its port does not seem to speak {connection.protocol}, to offer {credentials.mechanism} "
-        f"or to accept user {credentials.username}: correct kafka.security, or the port in "
+        f"or to accept user {credentials.username} there: correct kafka.security, or the port in "
         "kafka.bootstrap."
     )

@@ -35,15 +35,21 @@ OPERATOR: dict[str, Any] = {
 }
 
 
-def readings() -> list[Placed]:
-    """Nine of ten are there, and 1 in 50 is late."""
+def drawn() -> list[tuple[int, int, bool]]:
+    """Step, user, and whether it is late: nine of ten are there, and 1 in 50 is late."""
     random = Random(7)
     return [
-        Placed(user % PARTITIONS, Record(b"user-%d" % user, reading(step - 2 * late, user)))
+        (step, user, step > 2 and random.random() < 0.02)
         for step in range(STEPS)
         for user in range(USERS)
         if step == 0 or random.random() < 0.9
-        for late in [step > 2 and random.random() < 0.02]
+    ]
+
+
+def readings() -> list[Placed]:
+    return [
+        Placed(user % PARTITIONS, Record(b"user-%d" % user, reading(step - 2 * late, user)))
+        for step, user, late in drawn()
     ]
 
 
@@ -73,13 +79,14 @@ def test_kills_in_the_middle_leave_no_trace(
                 wait_for(bootstrap, run, disturbed, int(share * RELEASES))
                 run.kill()
         with running(here) as run:
-            wait_for(bootstrap, run, disturbed, RELEASES)
+            wait_for_the_end(bootstrap, run, disturbed)
             assert run.stop() == 0, run.stderr
-        wait_for(bootstrap, undisturbed_run, undisturbed, RELEASES)
+        wait_for_the_end(bootstrap, undisturbed_run, undisturbed)
         assert undisturbed_run.stop() == 0, undisturbed_run.stderr
 
     sanitized, dead_letters = published(bootstrap, disturbed)
     assert (sanitized, dead_letters) == published(bootstrap, undisturbed)
+    assert sum(map(len, dead_letters.values())) == sum(late for _, _, late in drawn())
     mechanism = configure(PipelineFile.read(here)).mechanism
     assert isinstance(mechanism, LocalRealTimeRelease)
     check_every_stream(mechanism, sanitized)
@@ -87,9 +94,19 @@ def test_kills_in_the_middle_leave_no_trace(
 
 def wait_for(bootstrap: str, run: RunningPipeline, document: Document, releases: int) -> None:
     """Until so much is published, by this run and those before it."""
-    sink = document["sink"]["topic"]
+    wait_for_records(bootstrap, run, document["sink"]["topic"], releases)
+
+
+def wait_for_the_end(bootstrap: str, run: RunningPipeline, document: Document) -> None:
+    """Until all releases and all dead letters are published: what is late closes no tick."""
+    wait_for(bootstrap, run, document, RELEASES)
+    late = sum(late for _, _, late in drawn())
+    wait_for_records(bootstrap, run, document["sink"]["dead_letters"], late)
+
+
+def wait_for_records(bootstrap: str, run: RunningPipeline, topic: str, count: int) -> None:
     with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
-        run.wait_until(lambda: sum(end_offsets(consumer, sink)) >= releases)
+        run.wait_until(lambda: sum(end_offsets(consumer, topic)) >= count)
 
 
 def check_every_stream(mechanism: LocalRealTimeRelease, sanitized: Topic) -> None:

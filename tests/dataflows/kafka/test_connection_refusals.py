@@ -37,8 +37,8 @@ def test_a_refused_user_reads_what_to_correct(error: type[KafkaError], says: str
         (None, "does not seem to speak PLAINTEXT: correct kafka.security.protocol, or the port"),
         (
             CREDENTIALS,
-            "does not seem to speak SASL_PLAINTEXT, to offer SCRAM-SHA-256 or to accept user fugu: "
-            "correct kafka.security, or the port",
+            "does not seem to speak SASL_PLAINTEXT, to offer SCRAM-SHA-256 or to accept user fugu "
+            "there: correct kafka.security, or the port",
         ),
     ],
 )
