@@ -41,7 +41,7 @@ household: need-python .venv/dev ## sum the power of households, and hide what t
 	@.venv/bin/python -m examples.household --plot build/household.png
 
 quick: need-python .venv/dev ## run the fast tests that need no Kafka, one example of each kind (2 minutes)
-	@.venv/bin/pytest $(PARALLEL) -m "not (kafka or slow or acceptance)"
+	@.venv/bin/pytest $(PARALLEL) -m "not (kafka or slow or acceptance)" --ignore=tests/examples --ignore=tests/test_wheel.py
 
 # A failure without Kafka is told before Kafka is started.
 test: need-kafka lint ## run the linters and every test, at last those on a real Kafka
