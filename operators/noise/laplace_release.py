@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from fugu.operators.budget_units import in_nats
-from fugu.operators.byte_fields import binding_digest
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.noise.laplace import LaplaceNoise
 from fugu.operators.noise.number_release import NumberRelease
@@ -54,12 +53,5 @@ class LaplaceRelease(NumberRelease):
             "warning": self.noise.warning,
         }
 
-    def law_digest(self) -> bytes:
-        return binding_digest(
-            self.kind,
-            self.implementation,
-            self.lower,
-            self.upper,
-            self.units_per_one,
-            self.noise.index_sensitivity,
-        )
+    def _law(self) -> int:
+        return self.noise.index_sensitivity

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
+from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee, local_privacy
 from fugu.operators.independent_releases import IndependentReleases
@@ -76,6 +77,14 @@ class NumberRelease(IndependentReleases):
     @abstractmethod
     def _noise_for(self, width: int) -> NumberNoise:
         """Return the noise that hides any change within the range, which is so wide."""
+
+    @abstractmethod
+    def _law(self) -> int | str:
+        """Return what tells the law from others over the same range."""
+
+    def law_digest(self) -> bytes:
+        declared = self.lower, self.upper, self.units_per_one
+        return binding_digest(self.kind, self.implementation, *declared, self._law())
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         clamped = np.clip(counted(inputs.values), self.lower, self.upper)

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.operators.budget_units import exact_exp, in_nats, units_of
-from fugu.operators.byte_fields import binding_digest, encode_fields
+from fugu.operators.byte_fields import encode_fields
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Floats, Integers, Words
 from fugu.operators.noise.additive import AdditiveNoise, finite_precision_delta
@@ -225,12 +225,5 @@ class StaircaseRelease(NumberRelease):
             "delta per release of finite precision": self.noise.finite_precision_delta,
         }
 
-    def law_digest(self) -> bytes:
-        return binding_digest(
-            self.kind,
-            self.implementation,
-            self.lower,
-            self.upper,
-            self.units_per_one,
-            float(self.epsilon).hex(),
-        )
+    def _law(self) -> str:
+        return float(self.epsilon).hex()
