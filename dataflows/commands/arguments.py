@@ -1,7 +1,7 @@
 """Declare the arguments that several commands have in common."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,11 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 def read_pipeline(path: str) -> PipelineFile:
     """Return the pipeline file that an argument names."""
     return PipelineFile.read(Path(path))
+
+
+def pipeline_option(what_for: str, *names: str) -> Any:
+    """Declare an option that names a pipeline file."""
+    return typer.Option(*names, metavar="PIPELINE", parser=read_pipeline, help=what_for)
 
 
 PipelineArgument = Annotated[

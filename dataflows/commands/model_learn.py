@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from fugu.dataflows.base.errors import ConfigurationError, KafkaUnavailable
-from fugu.dataflows.commands.arguments import read_pipeline
+from fugu.dataflows.commands.arguments import pipeline_option
 from fugu.dataflows.commands.output import progress
 from fugu.dataflows.commands.published import published_symbols
 from fugu.dataflows.files.model_file import read_model_file
@@ -41,11 +41,7 @@ def learn(
     value: Annotated[str | None, typer.Option(help="The field that holds the symbol.")] = None,
     pipeline: Annotated[
         PipelineFile | None,
-        typer.Option(
-            metavar="PIPELINE",
-            parser=read_pipeline,
-            help="Take value, alphabet, other and Kafka from it.",
-        ),
+        pipeline_option("Take value, alphabet, other and Kafka from it."),
     ] = None,
     topic: Annotated[
         str | None, typer.Option(help="Read this topic of the pipeline's Kafka, not files.")
@@ -55,11 +51,7 @@ def learn(
     ] = False,
     released_by: Annotated[
         PipelineFile | None,
-        typer.Option(
-            metavar="PIPELINE",
-            parser=read_pipeline,
-            help="Learn from what this grr pipeline has released, not from history.",
-        ),
+        pipeline_option("Learn from what this grr pipeline has released, not from history."),
     ] = None,
     alphabet: Annotated[
         str | None,

@@ -13,11 +13,10 @@ from shutil import rmtree
 from typing import Annotated
 
 import numpy as np
-import typer
 from rich.console import Console
 
 from fugu.dataflows.base.errors import NEW_PIPELINE, ConfigurationError, StartRefused
-from fugu.dataflows.commands.arguments import PipelineArgument, read_pipeline
+from fugu.dataflows.commands.arguments import PipelineArgument, pipeline_option
 from fugu.dataflows.commands.published import Streams, published_symbols
 from fugu.dataflows.commands.state import newest_table, require_graceful_stop, stopped
 from fugu.dataflows.flows.first_start import own_begin
@@ -82,12 +81,7 @@ def continue_(
     pipeline: PipelineArgument,
     before: Annotated[
         PipelineFile,
-        typer.Option(
-            "--after",
-            metavar="PIPELINE",
-            parser=read_pipeline,
-            help="The file of the version before, with grr.",
-        ),
+        pipeline_option("The file of the version before, with grr.", "--after"),
     ],
 ) -> None:
     """Continue the budgets of grr with crr, under the next version of the pipeline.
