@@ -9,7 +9,7 @@ Notion = Literal[
 ]
 
 Per = Literal["release", "window", "period", "interval", "stream"]
-"""What epsilon counts, and so what two inputs that are hard to tell apart may differ in: the record
+"""Name what epsilon counts, and so in what neighbouring inputs may differ: the record
 of one release, the records of any `window` consecutive ticks, those of one of the aligned periods
 of `window` ticks, what policies say may change within one of their relevance intervals, or all
 records of a stream."""

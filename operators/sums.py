@@ -11,7 +11,7 @@ from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee, Neighbo
 from fugu.operators.stretches import periods_touched, windows_touched
 
 _OF_WINDOWS: dict[Notion, Notion] = {"dp": "w-event-dp", "ldp": "w-event-ldp"}
-"""What a promise about a whole stream promises about every window."""
+"""State what a promise about a whole stream promises about every window."""
 _DIGITS = 60
 _TOO_MUCH = 1000
 """Nats beyond which no delta stays below 1."""

@@ -16,7 +16,7 @@ from fugu.dataflows.records.published import release_id_of
 from fugu.dataflows.state.directory import StateDirectory
 
 _LOOKED_AT = 1_000
-"""How many of the newest records of a partition say whose topic it is."""
+"""Count the newest records of a partition that say whose topic it is."""
 
 
 def require_keys_without_a_past(key_epoch: int, missing: Path) -> None:

@@ -15,9 +15,9 @@ from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.sip.belief_radius import PREDICTIONS, Radius
 
 CONTRIBUTIONS = ("tick", "group", "amount")
-"""What a user contributes, with a place for each tick that may be open."""
+"""Hold what a user contributes, with a place for each tick that may be open."""
 HELD = ("values", "present")
-"""What a stream holds, likewise."""
+"""Hold the values of a stream, with a place for each tick that may be open."""
 _OF_STAGES = ("ahead", "seen")
 """Columns that were added to rows over ticks."""
 

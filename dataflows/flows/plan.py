@@ -80,9 +80,9 @@ class Plan(ABC):
     suffix: ClassVar[str] = ""
     """Tells the dataflow from others of the same pipeline."""
     reads_source: ClassVar[bool] = False
-    """Whether its source is that of the pipeline."""
+    """Say whether its source is that of the pipeline."""
     shares_sink: ClassVar[bool] = False
-    """Whether every partition finds its own records among those of others."""
+    """Say whether every partition finds its own records among those of others."""
 
     @abstractmethod
     def items(self, batches: Stream[Batch]) -> KeyedStream[Any]:

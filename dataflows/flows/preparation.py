@@ -63,7 +63,7 @@ from fugu.operators.temporal.temporal_perturbation import End
 log = logging.getLogger(__name__)
 
 _FIGURES_AT_ONCE = 1_000_000
-"""That one batch of partial sums may lead to, whatever is waiting in the log."""
+"""Bound the figures of one batch of partial sums, whatever is waiting in the log."""
 
 Shape = TypeVar("Shape", bound=Plan)
 

@@ -16,7 +16,7 @@ from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.temporal.temporal_perturbation import End
 
 RIVAL_WINDOW = 2
-"""How many records a list has where another kind is compared with lists."""
+"""Count the records of a list where another kind is compared with lists."""
 
 
 class BatchedCrrOperator(ModelOperator):

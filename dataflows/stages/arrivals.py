@@ -18,7 +18,7 @@ from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Integers
 
 Closed = TypeVar("Closed")
-"""What comes of a tick that is closed."""
+"""Hold what comes of a tick that is closed."""
 
 
 class Arrivals(Stage[Made], Generic[Closed, Made]):

@@ -17,7 +17,7 @@ from fugu.dataflows.stages.witnesses import digest, heard, newest, reached, stor
 from fugu.operators.mechanism import Integers
 
 _AHEAD = 1_000
-"""How many records are looked at together."""
+"""Count the records that are looked at together."""
 _WITNESS = "witness "
 _NOTHING = Passed(range(0), range(0))
 

@@ -57,7 +57,7 @@ class StreamStage(Stage[Sanitized]):
     admission: Admission
 
     in_ticks: ClassVar[bool]
-    """Whether releases belong to ticks, and not to records."""
+    """Say whether releases belong to ticks, and not to records."""
 
     def warm_up(self, values: Array) -> None:
         """Compile what is to be compiled, so that no record waits for it."""

@@ -9,7 +9,7 @@ from math import isfinite, nextafter
 from fugu.operators.budget_units import units_of
 
 WORDS = 2.0**64
-"""How many words there are, as a double."""
+"""Count the 64-bit words, as a double."""
 UP = 1.0 + 2.0**-50
 PART_DOWN = 1.0 - 2.0**-50
 """Shares are rounded down by a little more than rounding of doubles can raise them."""

@@ -20,7 +20,7 @@ from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE
 from fugu.operators.wevent.limits import LARGEST_VALUE
 
 _LARGEST_UNITS = 2**32
-"""Of one contribution, so that a sum over all users fits."""
+"""Bound one contribution, so that a sum over all users fits."""
 _LARGEST_GROUPS_OF_SUMS = 90_000
 """Exact sums of so many groups fit a Kafka message of a megabyte, however large they are."""
 

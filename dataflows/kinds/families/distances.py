@@ -46,7 +46,7 @@ Placed = Annotated[
     BeforeValidator(_distance),
     AfterValidator(_fitting),
 ]
-"""How far apart two symbols of the alphabet are."""
+"""Name how far apart two symbols of the alphabet are."""
 
 
 def distance_between(

@@ -64,7 +64,7 @@ class PolicyOperator(AggregateOperator):
     evaluation = "policies"
     strategy_class: ClassVar[type[PolicyStrategy[Any]]]
     windowed: ClassVar[bool] = False
-    """Whether budgets are spread over windows, and not over relevance intervals."""
+    """Say whether budgets are spread over windows, and not over relevance intervals."""
 
     policies: Annotated[InstanceOf[PolicyDocument], BeforeValidator(_document)]
     ticks: TicksOfDocument = TicksOfDocument()

@@ -39,7 +39,7 @@ class OperatorSection(Section, ABC):
     example: ClassVar[str]
     """A short section in YAML, without its kind."""
     protected: ClassVar[str]
-    """What is protected, and per what."""
+    """Say what is protected, and per what."""
 
     mechanism_class: ClassVar[type[Any] | None] = None
     """The class of the mechanism, where one releases each record of a key by itself."""
@@ -48,18 +48,18 @@ class OperatorSection(Section, ABC):
     stage: ClassVar[StageKind] = StageKind.PER_RECORD
     evaluation: ClassVar[Evaluation | None] = "records"
     claims_about: ClassVar[str | None] = None
-    """What the claim is about, where it is not about values of single streams."""
+    """Name what the claim is about, where it is not about values of single streams."""
     several_fields: ClassVar[bool] = False
     under_policies: ClassVar[bool] = False
     no_budget: ClassVar[str | None] = None
     """Why there is no budget beside the section, where there may be none."""
     source_budget: ClassVar[bool] = True
-    """Whether `source.budget` may be declared."""
+    """Say whether `source.budget` may be declared."""
     no_dedupe: ClassVar[str | None] = None
     """Why copies of records do no harm in ticks of event time."""
     spent_in: ClassVar[str] = "nats"
     instead: ClassVar[Mapping[str, str]] = {}
-    """What to answer to keys that only other kinds of the family have."""
+    """Hold the answers to keys that only other kinds of the family have."""
 
     kind: str
 

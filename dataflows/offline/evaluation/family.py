@@ -52,7 +52,7 @@ class Family(ABC, Generic[R, U]):
     takes: ClassVar[frozenset[str]] = frozenset()
     """Fields of `Wanted` that not every family knows."""
     error_unit: ClassVar[str] = ", in per cent of it"
-    """How tables show standard errors."""
+    """Say how tables show standard errors."""
 
     @classmethod
     @abstractmethod
