@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from math import inf, nextafter
 from typing import Literal
 
+from fugu.operators.loss import Loss, PureLoss, StatedLoss
+
 Notion = Literal[
     "sip", "ldp", "w-event-dp", "w-event-ldp", "swellfish", "dp", "delay-law", "anonymity"
 ]
@@ -50,10 +52,11 @@ class Guarantee:
 
     `epsilon` is in nats. It and both deltas hold per `per`; `window` counts ticks where that is a
     window or a period, each of `tick_milliseconds`, aligned to 1970; None: ticks have no length in
-    time. `finite_precision_delta` is the delta that sampling in finite precision adds to `delta`, 0
-    where that includes it; `delta_per_release` is the rest of it, of every release, where their
-    number has no bound. `tick_by_tick`: a release depends on the data of its own tick and on
-    earlier releases only, so that promises, deltas too, add up from one window to the next.
+    time. `loss` says more than epsilon and delta do, and None that they say all; finite precision
+    is beside it. `finite_precision_delta` is the delta that sampling in finite precision adds to
+    `delta`, 0 where that includes it; `delta_per_release` is the rest of it, of every release,
+    where their number has no bound. `tick_by_tick`: a release depends on the data of its own tick
+    and on earlier releases only, so that promises, deltas too, add up from one window to the next.
     """
 
     notion: Notion
@@ -73,6 +76,7 @@ class Guarantee:
     tick_by_tick: bool = False
     delta_per_release: float = 0.0
     sound: bool = True
+    loss: Loss | None = None
 
     @property
     def total_delta(self) -> float:
@@ -80,6 +84,13 @@ class Guarantee:
         if self.finite_precision_delta == 0.0:
             return self.delta
         return min(1.0, nextafter(self.delta + self.finite_precision_delta, inf))
+
+    @property
+    def known_loss(self) -> Loss:
+        """Return the loss of what is drawn, as a function of epsilon."""
+        if self.loss is not None:
+            return self.loss
+        return StatedLoss(self.epsilon, self.delta) if self.delta else PureLoss(self.epsilon)
 
     def of_releases(self, number: int | None) -> "Guarantee":
         """Return the promise with the deltas of so many releases; None: of any number."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from fugu.operators.guarantee import PRESENCE, Guarantee, Neighbours, Notion
+from fugu.operators.loss import GaussianLoss, Loss, PureLoss, StatedLoss
 
 _DELAY = re.compile(r"0 to (\d+) ticks")
 _WEAKER = (
@@ -39,7 +40,22 @@ def read_sentence(content: dict[str, Any]) -> Guarantee:
 def _read(content: dict[str, Any], neighbours: Neighbours) -> Guarantee:
     lists = {name: tuple(content[name]) for name in ("assumptions", "not_covered")}
     epsilon = float("inf") if content["epsilon"] is None else content["epsilon"]
-    return Guarantee(**{**content, **lists, "epsilon": epsilon, "neighbours": neighbours})
+    loss = _read_loss(content.pop("loss", None))
+    return Guarantee(
+        **{**content, **lists, "epsilon": epsilon, "neighbours": neighbours, "loss": loss}
+    )
+
+
+def _read_loss(content: dict[str, Any] | None) -> Loss | None:
+    match content:
+        case {"squares": squares}:
+            return GaussianLoss(squares)
+        case {"epsilon": epsilon, "delta": delta}:
+            return StatedLoss(epsilon, delta)
+        case {"epsilon": epsilon}:
+            return PureLoss(epsilon)
+        case _:
+            return None
 
 
 def _neighbours(notion: Notion, sentence: str) -> Neighbours:

@@ -1,6 +1,7 @@
 """The guarantee of real-time release, over all ticks or over those of a period."""
 
 from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.loss import GaussianLoss
 from fugu.operators.sentences import (
     CORRELATION,
     EXACT_SUMS_SEEN,
@@ -40,10 +41,12 @@ def real_time_guarantee(
     sensitivity: int,
     neighbours: Neighbours,
     tick_milliseconds: int | None,
+    squares: int,
 ) -> Guarantee:
     """Return (epsilon, delta)-DP of all ticks together, or of any `period` ticks in a row.
 
-    `delta` includes that of finite precision. Source: real-time release specification, section 5.
+    `delta` includes that of finite precision; `squares` is what all draws may differ by (`loss`).
+    Source: real-time release specification, section 5.
     """
     whole = period is None
     extent = "all ticks" if whole else f"any {period} consecutive ticks"
@@ -79,6 +82,7 @@ def real_time_guarantee(
         ),
         proof=_PROOF,
         finite_precision_delta=0.0,
+        loss=GaussianLoss(squares),
     )
 
 

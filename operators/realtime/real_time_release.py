@@ -17,7 +17,7 @@ from fugu.operators.realtime.account import Account, account_of
 from fugu.operators.realtime.accountants import gaussian_total, paper_total
 from fugu.operators.realtime.guarantees import real_time_guarantee
 from fugu.operators.realtime.measurement import Measurement
-from fugu.operators.realtime.schedule import Schedule, sharing
+from fugu.operators.realtime.schedule import RHO_OF_STEP, Schedule, sharing
 from fugu.operators.wevent.limits import (
     LARGEST_BINS,
     LARGEST_EPSILON,
@@ -184,6 +184,7 @@ class RealTimeRelease:
                 sensitivity=self.sensitivity,
                 neighbours=self.neighbours,
                 tick_milliseconds=self.tick_milliseconds,
+                squares=self.budget // RHO_OF_STEP,
             ),
         )
 
