@@ -1,6 +1,7 @@
 """Privacy losses of promises as functions: how large delta is at any epsilon."""
 
 from dataclasses import dataclass
+from math import inf, nextafter
 
 
 @dataclass(frozen=True)
@@ -9,6 +10,10 @@ class PureLoss:
 
     epsilon: float
 
+    def over(self, changes: int) -> "PureLoss":
+        """Return the loss between inputs that are so many changes apart."""
+        return PureLoss(nextafter(changes * self.epsilon, inf))
+
 
 @dataclass(frozen=True)
 class GaussianLoss:
@@ -16,12 +21,18 @@ class GaussianLoss:
 
     `squares` is the most that neighbours differ by: the sum of the squares of all differences of
     their indices, in squared grid steps. It is that of a Gaussian mechanism whose ratio of
-    sensitivity to deviation has the square squares / (2^28 - 9).
+    sensitivity to deviation has the square squares / (2^28 - 9). At most `draws` indices differ;
+    each adds the delta of a draw in finite precision (`noise.gaussian_precision`).
 
-    Source: continual release specification, section 4 (Theorem 3).
+    Source: continual release specification, section 4 (Theorems 3 and 4).
     """
 
     squares: int
+    draws: int
+
+    def over(self, changes: int) -> "GaussianLoss":
+        """Return the loss between inputs that are so many changes apart."""
+        return GaussianLoss(changes**2 * self.squares, changes * self.draws)
 
 
 @dataclass(frozen=True)

@@ -48,8 +48,8 @@ def _read(content: dict[str, Any], neighbours: Neighbours) -> Guarantee:
 
 def _read_loss(content: dict[str, Any] | None) -> Loss | None:
     match content:
-        case {"squares": squares}:
-            return GaussianLoss(squares)
+        case {"squares": squares, "draws": draws}:
+            return GaussianLoss(squares, draws)
         case {"epsilon": epsilon, "delta": delta}:
             return StatedLoss(epsilon, delta)
         case {"epsilon": epsilon}:
