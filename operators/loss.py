@@ -36,6 +36,43 @@ class GaussianLoss:
 
 
 @dataclass(frozen=True)
+class LaplaceLoss:
+    """Lose what discrete Laplace noise on one number loses, moved by `shift` steps.
+
+    A probability falls by a factor e^-rate with every step.
+
+    Source: noise specification, section 3.
+    """
+
+    rate: float
+    shift: int
+
+    @property
+    def epsilon(self) -> float:
+        """Return the largest loss."""
+        return self.rate * self.shift
+
+    def over(self, changes: int) -> "LaplaceLoss":
+        """Return the loss between inputs that are so many changes apart."""
+        return LaplaceLoss(self.rate, changes * self.shift)
+
+
+@dataclass(frozen=True)
+class ResponseLoss:
+    """Lose what a generalized randomized response among so many symbols loses.
+
+    Source: SIP specification, section 9.
+    """
+
+    epsilon: float
+    symbols: int
+
+    def over(self, changes: int) -> PureLoss:
+        """Return the loss between inputs that are so many changes apart, or more."""
+        return PureLoss(self.epsilon).over(changes)
+
+
+@dataclass(frozen=True)
 class StatedLoss:
     """Lose (epsilon, delta) and no more is known."""
 
@@ -43,4 +80,5 @@ class StatedLoss:
     delta: float
 
 
-Loss = PureLoss | GaussianLoss | StatedLoss
+BoundedLoss = PureLoss | LaplaceLoss | ResponseLoss
+Loss = BoundedLoss | GaussianLoss | StatedLoss

@@ -5,7 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from fugu.operators.guarantee import PRESENCE, Guarantee, Neighbours, Notion
-from fugu.operators.loss import GaussianLoss, Loss, PureLoss, StatedLoss
+from fugu.operators.loss import (
+    GaussianLoss,
+    LaplaceLoss,
+    Loss,
+    PureLoss,
+    ResponseLoss,
+    StatedLoss,
+)
 
 _DELAY = re.compile(r"0 to (\d+) ticks")
 _WEAKER = (
@@ -52,6 +59,10 @@ def _read_loss(content: dict[str, Any] | None) -> Loss | None:
             return GaussianLoss(squares, draws)
         case {"epsilon": epsilon, "delta": delta}:
             return StatedLoss(epsilon, delta)
+        case {"rate": rate, "shift": shift}:
+            return LaplaceLoss(rate, shift)
+        case {"epsilon": epsilon, "symbols": symbols}:
+            return ResponseLoss(epsilon, symbols)
         case {"epsilon": epsilon}:
             return PureLoss(epsilon)
         case _:

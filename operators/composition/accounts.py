@@ -16,13 +16,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from fugu.operators.composition.loss_distributions import epsilon_by_distributions, gains
 from fugu.operators.composition.sums import Spend
 
-Account = Literal["sum", "noise", "pure"]
+Account = Literal["sum", "noise", "pure", "distributions"]
 IN_WORDS: dict[Account, str] = {
     "sum": "by adding epsilons",
     "noise": "by the exact account of Gaussian noise with pure losses",
     "pure": "by the optimal composition of pure losses",
+    "distributions": "by privacy loss distributions",
 }
 
 
@@ -49,4 +51,7 @@ def composed_at(spend: Spend, delta: Fraction) -> Figure | None:
     exact = spend.loss.epsilon(delta)
     if exact is not None:
         figures.append(Figure(exact, delta, "noise" if spend.loss.noise else "pure"))
+        if gains(spend.loss):
+            finer = epsilon_by_distributions(spend.loss, delta, below=exact)
+            figures += [] if finer is None else [Figure(finer, delta, "distributions")]
     return min(figures, key=lambda figure: figure.epsilon, default=None)

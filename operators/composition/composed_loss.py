@@ -33,7 +33,7 @@ from functools import cached_property
 from math import erfc, exp, expm1, fsum, isqrt, lgamma, log1p, sqrt
 
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats, units_of
-from fugu.operators.loss import GaussianLoss, Loss, PureLoss, StatedLoss
+from fugu.operators.loss import BoundedLoss, GaussianLoss, Loss, PureLoss, StatedLoss
 from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.noise.gaussian_precision import delta_of_draw
 
@@ -60,7 +60,7 @@ class ComposedLoss:
     `beside` is the delta that none of them accounts for. `sums` says which promises may meet here.
     """
 
-    losses: frozenset[tuple[PureLoss | GaussianLoss, int]]
+    losses: frozenset[tuple[BoundedLoss | GaussianLoss, int]]
     beside: Fraction
 
     @classmethod
@@ -88,7 +88,7 @@ class ComposedLoss:
 
     def delta(self, epsilon: int) -> Fraction:
         """Return the delta at `epsilon` units, rounded up, and at most 1."""
-        return min(Fraction(1), self._of_law(epsilon) + self._of_draws(epsilon) + self.beside)
+        return min(Fraction(1), self._of_law(epsilon) + self.delta_of_draws(epsilon) + self.beside)
 
     def epsilon(self, delta: Fraction) -> int | None:
         """Return an epsilon in units at which `delta` suffices, rounded up; None without any."""
@@ -112,10 +112,10 @@ class ComposedLoss:
 
     @cached_property
     def pure(self) -> Counter[int]:
-        """Return the pure losses in units, each with its number."""
+        """Return the largest losses, where they are bounded, in units, each with its number."""
         pure: Counter[int] = Counter()
         for loss, number in self.losses:
-            if isinstance(loss, PureLoss):
+            if not isinstance(loss, GaussianLoss):
                 pure[units_of(loss.epsilon)] += number
         return pure
 
@@ -134,7 +134,8 @@ class ComposedLoss:
         )
         return Fraction(fsum(terms) * (1.0 + _ROUNDING) + _TINY)
 
-    def _of_draws(self, epsilon: int) -> Fraction:
+    def delta_of_draws(self, epsilon: int) -> Fraction:
+        """Return what finite precision of Gaussian draws adds to delta."""
         nats = in_nats(epsilon)
         return sum(
             (

@@ -11,7 +11,7 @@ from operator import add as add_losses
 from fugu.operators.budget_units import UNITS_PER_NAT, units_of
 from fugu.operators.composition.composed_loss import ComposedLoss
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee, Neighbours, Notion, Per
-from fugu.operators.loss import PureLoss
+from fugu.operators.loss import GaussianLoss, StatedLoss
 from fugu.operators.stretches import periods_touched, windows_touched
 
 _OF_WINDOWS: dict[Notion, Notion] = {"dp": "w-event-dp", "ldp": "w-event-ldp"}
@@ -190,12 +190,11 @@ def windows_of(spends: Sequence[Spend]) -> list[int]:
 
 
 def _loss_of(guarantee: Guarantee) -> ComposedLoss:
-    """Return the loss of one promise; finite precision is beside it."""
+    """Return the loss of one promise; what its law does not account for of delta is beside it."""
     loss = guarantee.known_loss
-    precision = (
-        guarantee.total_delta if isinstance(loss, PureLoss) else guarantee.finite_precision_delta
-    )
-    return ComposedLoss.of(loss, Fraction(precision))
+    in_the_law = isinstance(loss, GaussianLoss | StatedLoss)
+    beside = guarantee.finite_precision_delta if in_the_law else guarantee.total_delta
+    return ComposedLoss.of(loss, Fraction(beside))
 
 
 def _covering(spend: Spend, length: int, step: int) -> int:
