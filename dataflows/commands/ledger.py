@@ -1,5 +1,6 @@
 """Show what pipelines promise about a source, and the streams nearest to exhaustion."""
 
+from collections import Counter
 from dataclasses import asdict
 from typing import Annotated
 
@@ -9,11 +10,14 @@ from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
+from fugu.dataflows.commands.explain_together import print_sums, together_documents
 from fugu.dataflows.commands.output import folding_table, print_json
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.dataflows.pipeline.source_budget import Promises
 from fugu.dataflows.publishing.entries import PipelineEntry, StreamEntry
 from fugu.dataflows.publishing.ledger_topic import find_ledger, read_ledger
+from fugu.dataflows.publishing.registration import promises_of
 
 
 def ledger(
@@ -32,11 +36,13 @@ def ledger(
         )
     content = read_ledger(client, topic)
     pipelines = sorted(content.pipelines, key=lambda entry: (entry.source, entry.pipeline))
+    sources = _by_source(pipelines)
     nearest = sorted(content.streams, key=_distance)
     if as_json:
         document = {
             "topic": topic.name,
             "pipelines": [_document(entry) for entry in pipelines],
+            "sums": together_documents(sources),
             "entered by a later version": [asdict(entry) for entry in content.later],
             "streams": [asdict(entry) for entry in nearest],
         }
@@ -44,12 +50,25 @@ def ledger(
         return
     console = Console()
     console.print(_pipelines(topic.name, pipelines))
+    print_sums(console, sources)
     for later in content.later:
         console.print(
             f"{later.pipeline} (over {later.source}) was entered by a later version of Fugu: read "
             "it with that version."
         )
     console.print(_streams(nearest, streams))
+
+
+def _by_source(entries: list[PipelineEntry]) -> dict[str, list[Promises]]:
+    """Return promises by source; a topic that was created anew is another source."""
+    sources: dict[tuple[str, str], list[PipelineEntry]] = {}
+    for entry in entries:
+        sources.setdefault((entry.source, entry.source_identity), []).append(entry)
+    topics = Counter(topic for topic, _ in sources)
+    return {
+        topic if topics[topic] == 1 else f"{topic} ({identity})": promises_of(found)
+        for (topic, identity), found in sources.items()
+    }
 
 
 def _document(entry: PipelineEntry) -> dict[str, object]:

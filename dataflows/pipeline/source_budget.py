@@ -138,11 +138,13 @@ def _check(source: str, pipelines: Sequence[Promises], budget: DeclaredBudget) -
             f"{in_nats(_spend(together.notion, promises).epsilon):.6g} ({promises.pipeline})"
             for promises in pipelines
         )
-        delta = delta_in_words(float(figure.delta)) + rest_in_words(float(total.delta_per_release))
+        delta = delta_in_words(min(float(figure.delta), allowed)) + rest_in_words(
+            float(total.delta_per_release)
+        )
         raise StartRefused(
             f"source.budget of {source} is {budget.in_words} per "
             f"{per_in_words(total.per, total.window, total.tick_milliseconds)}, but the pipelines "
-            f"over it come to {in_nats(figure.epsilon):.8g} nats{delta} "
+            f"over it come to {in_nats(figure.epsilon):.8g} nats{delta}{rest} "
             f"({notion_in_words(together.notion)}), {IN_WORDS[figure.account]}: {parts}. Lower "
             "epsilon or budget.total of a pipeline that has not run yet, or raise source.budget in "
             "every file that declares it. What a stopped pipeline has released still counts."
