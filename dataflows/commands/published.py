@@ -12,7 +12,7 @@ from fugu.dataflows.base.errors import FuguError, KafkaUnavailable
 from fugu.dataflows.commands.output import progress
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kinds import ResponseOperator
-from fugu.dataflows.pipeline.guarantee_text import guarantee_id
+from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.json_fields import Refused
