@@ -35,6 +35,7 @@ from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 StartMode = Literal["stationary", "cold"]
 
 _TICKS = 2**32
+"""The longest epoch, over which the errors of draws are added up."""
 _PROOF = Point(
     "juggling-chain", "TLDP specification, section 3 (juggling chain) and section 6 (G1)"
 )
@@ -43,7 +44,6 @@ _NO_PROOF = Point(
     "A cold start breaks the bound: the delays of early values have another law, until enough "
     "ticks were empty",
 )
-"""The longest epoch, over which the errors of draws are added up."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

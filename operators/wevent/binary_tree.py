@@ -27,6 +27,7 @@ from fugu.operators.wevent.limits import (
 from fugu.operators.wevent.tick import Tick, digests, kinds_of, standard_errors
 
 LARGEST_HORIZON = 2**16
+"""With it, totals of the largest values fit 64 bits."""
 _BLOCKS = Point(
     "blocks-of-a-window",
     "a window spends at most epsilon: each of its ticks lies in at most {levels} of the blocks "
@@ -37,7 +38,6 @@ _AFTER_THE_HORIZON = Point(
     "after-the-horizon", "ticks after the first {horizon:,}: they are not released at all"
 )
 _PROOF = Point("realtime-7", "real-time release specification, section 7; Chan, Shi and Song 2011")
-"""With it, totals of the largest values fit 64 bits."""
 
 
 @dataclass(frozen=True, eq=False)
