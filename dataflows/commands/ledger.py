@@ -13,6 +13,7 @@ from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
 from fugu.dataflows.commands.explain_together import print_sums, together_documents
 from fugu.dataflows.commands.output import folding_table, print_json
 from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.pipeline.guarantee_data import guarantee_data
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.source_budget import Promises
 from fugu.dataflows.publishing.entries import PipelineEntry, StreamEntry
@@ -73,7 +74,7 @@ def _by_source(entries: list[PipelineEntry]) -> dict[str, list[Promises]]:
 
 def _document(entry: PipelineEntry) -> dict[str, object]:
     promises = [
-        {**asdict(one), "total_delta": one.total_delta, "in_words": in_words(one)}
+        {**guarantee_data(one), "total_delta": one.total_delta, "in_words": in_words(one)}
         for one in entry.guarantees
     ]
     return {**asdict(entry), "guarantees": promises}

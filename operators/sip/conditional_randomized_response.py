@@ -102,7 +102,7 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
     kind: ClassVar[str] = "crr"
     implementation: ClassVar[int] = 3
     sampling: ClassVar[tuple[str | int, ...]] = FORMAT
-    """How laws are made and drawn, for digests."""
+    """Tell in digests how laws are made and drawn."""
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)
@@ -177,7 +177,7 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         promised = crr_guarantees(epsilon=self.epsilon)
-        return promised if self.gaps is None else with_gaps(promised, str(self.gaps))
+        return promised if self.gaps is None else with_gaps(promised, self.gaps)
 
     def audit(self) -> Mapping[str, object]:
         """Return the law of the first release, and how far a belief may be from the exact one.

@@ -17,10 +17,11 @@ from fugu.operators.composition.sums import Spend, add
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee, local_privacy
 from fugu.operators.loss import GaussianLoss, Loss, PureLoss
 from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.points import Point
 
 HOUR = 3_600_000
 PLAIN = replace(
-    local_privacy(1.0, "number", "composition", own="own", proof="proof"),
+    local_privacy(1.0, "number", own=Point("own", "own"), proof=Point("proof", "proof")),
     notion="dp",
     per="stream",
     neighbours=CONTRIBUTIONS,

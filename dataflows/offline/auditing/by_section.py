@@ -1,0 +1,24 @@
+"""Choose how an operator is audited: the only place of the audit that asks a section."""
+
+from collections.abc import Callable, Mapping
+
+from fugu.dataflows.base.errors import CannotBeAudited
+from fugu.dataflows.kinds.families.section import Evaluation
+from fugu.dataflows.offline.auditing.audited import Audited
+from fugu.dataflows.offline.auditing.records import audited_records
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+
+_FAMILIES: Mapping[Evaluation | None, Callable[[PipelineFile, int], Audited]] = {
+    "records": audited_records,
+}
+
+
+def audited(file: PipelineFile, steps: int) -> Audited:
+    """Return worst cases and attacks of any operator; `CannotBeAudited` if there are none."""
+    operator = file.pipeline.operator
+    if operator.evaluation not in _FAMILIES:
+        raise CannotBeAudited(
+            f"fugu audit does not know how to attack operators of kind {operator.kind}. Read fugu "
+            "explain --json, which has their exact numbers"
+        )
+    return _FAMILIES[operator.evaluation](file, steps)
