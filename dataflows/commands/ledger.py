@@ -1,6 +1,5 @@
 """Show what pipelines promise about a source, and the streams nearest to exhaustion."""
 
-from collections import Counter
 from dataclasses import asdict
 from typing import Annotated
 
@@ -15,10 +14,9 @@ from fugu.dataflows.commands.output import folding_table, print_json
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data
 from fugu.dataflows.pipeline.guarantee_text import in_words
-from fugu.dataflows.pipeline.source_budget import Promises
 from fugu.dataflows.publishing.entries import PipelineEntry, StreamEntry
 from fugu.dataflows.publishing.ledger_topic import find_ledger, read_ledger
-from fugu.dataflows.publishing.registration import promises_of
+from fugu.dataflows.publishing.registration import promises_by_source
 
 
 def ledger(
@@ -37,7 +35,7 @@ def ledger(
         )
     content = read_ledger(client, topic)
     pipelines = sorted(content.pipelines, key=lambda entry: (entry.source, entry.pipeline))
-    sources = _by_source(pipelines)
+    sources = promises_by_source(pipelines)
     nearest = sorted(content.streams, key=_distance)
     if as_json:
         document = {
@@ -58,18 +56,6 @@ def ledger(
             "it with that version."
         )
     console.print(_streams(nearest, streams))
-
-
-def _by_source(entries: list[PipelineEntry]) -> dict[str, list[Promises]]:
-    """Return promises by source; a topic that was created anew is another source."""
-    sources: dict[tuple[str, str], list[PipelineEntry]] = {}
-    for entry in entries:
-        sources.setdefault((entry.source, entry.source_identity), []).append(entry)
-    topics = Counter(topic for topic, _ in sources)
-    return {
-        topic if topics[topic] == 1 else f"{topic} ({identity})": promises_of(found)
-        for (topic, identity), found in sources.items()
-    }
 
 
 def _document(entry: PipelineEntry) -> dict[str, object]:

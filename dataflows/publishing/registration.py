@@ -5,6 +5,7 @@ start at the same moment see each other in the second look; then both may be ref
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterable
 
 from fugu.dataflows.base.errors import StartRefused
@@ -84,6 +85,18 @@ def _others(
     ]
     own = [found for found in entries if found.pipeline == entry.pipeline]
     return [found for found in entries if found not in own], own[0] if own else None
+
+
+def promises_by_source(entries: Iterable[PipelineEntry]) -> dict[str, list[Promises]]:
+    """Return what pipelines have entered; a topic that was created anew is another source."""
+    sources: dict[tuple[str, str], list[PipelineEntry]] = {}
+    for entry in entries:
+        sources.setdefault((entry.source, entry.source_identity), []).append(entry)
+    topics = Counter(topic for topic, _ in sources)
+    return {
+        topic if topics[topic] == 1 else f"{topic} ({identity})": promises_of(found)
+        for (topic, identity), found in sources.items()
+    }
 
 
 def promises_of(entries: Iterable[PipelineEntry]) -> list[Promises]:
