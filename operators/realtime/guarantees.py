@@ -59,10 +59,11 @@ def real_time_guarantee(
     neighbours: Neighbours,
     tick_milliseconds: int | None,
     squares: int,
+    draws: int,
 ) -> Guarantee:
     """Return (epsilon, delta)-DP of all ticks together, or of any `period` ticks in a row.
 
-    `delta` includes that of finite precision; `squares` is what all draws may differ by (`loss`).
+    `delta` includes that of finite precision; `squares` is what all `draws` may differ by.
     Source: real-time release specification, section 5.
     """
     whole = period is None
@@ -92,7 +93,7 @@ def real_time_guarantee(
         ),
         proof=_PROOF,
         finite_precision_delta=0.0,
-        loss=GaussianLoss(squares),
+        loss=GaussianLoss(squares, draws),
     )
 
 

@@ -185,6 +185,7 @@ class RealTimeRelease:
                 neighbours=self.neighbours,
                 tick_milliseconds=self.tick_milliseconds,
                 squares=self.budget // RHO_OF_STEP,
+                draws=self.changed_bins * self.account.values,
             ),
         )
 

@@ -87,7 +87,7 @@ def others_than(value: Any) -> list[Any]:
         case Neighbours():
             return [replace(value, reach=3), replace(value, kept=("presence",))]
         case GaussianLoss():
-            return [GaussianLoss(value.squares + 1), None]
+            return [GaussianLoss(value.squares + 1, value.draws), None]
         case bool():
             return [not value]
         case int() | float():
@@ -133,7 +133,7 @@ def test_every_guarantee_comes_back_from_json_with_its_words() -> None:
         assert guarantee_id([read]) == guarantee_id([guarantee])
 
 
-@pytest.mark.parametrize("loss", [PureLoss(1.5), GaussianLoss(7), StatedLoss(1.5, 1e-6), None])
+@pytest.mark.parametrize("loss", [PureLoss(1.5), GaussianLoss(7, 2), StatedLoss(1.5, 1e-6), None])
 def test_a_loss_comes_back_as_what_it_was(
     loss: PureLoss | GaussianLoss | StatedLoss | None,
 ) -> None:
