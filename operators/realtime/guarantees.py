@@ -13,8 +13,8 @@ from fugu.operators.sentences import (
 from fugu.operators.wevent.guarantees import beyond
 
 _PROOF = (
-    "real-time release specification, sections 2 (the filter is post-processing) and 5; Canonne, "
-    "Kamath and Steinke 2020, Theorem 4 and Proposition 12"
+    "real-time release specification, section 2 (the filter is post-processing); continual release "
+    "specification, section 4, Theorems 3 (exact account) and 4 (finite precision)"
 )
 WEIGHTS = (
     "the weights of a filter, even if nobody knew them: they are not a secret, and hide nothing"
@@ -46,7 +46,7 @@ def real_time_guarantee(
     """Return (epsilon, delta)-DP of all ticks together, or of any `period` ticks in a row.
 
     `delta` includes that of finite precision; `squares` is what all draws may differ by (`loss`).
-    Source: real-time release specification, section 5.
+    Source: continual release specification, section 4.
     """
     whole = period is None
     extent = "all ticks" if whole else f"any {period} consecutive ticks"
@@ -64,8 +64,8 @@ def real_time_guarantee(
             + "any prior, and any knowledge about everybody else"
         ),
         composition=(
-            f"{extent} together are within the budget: zero-concentrated figures of ticks add up "
-            "before they become epsilon and delta, finite precision is part of delta, a tick "
+            f"{extent} together are within the budget: squares of sensitivity over deviation "
+            "add up before they become epsilon and delta, finite precision is part of delta, a tick "
             "without a value costs nothing, and so does what the filter makes of noisy values"
         ),
         trust=EXACT_SUMS_SEEN,
