@@ -65,8 +65,8 @@ def real_time_guarantee(
         ),
         composition=(
             f"{extent} together are within the budget: squares of sensitivity over deviation "
-            "add up before they become epsilon and delta, finite precision is part of delta, a tick "
-            "without a value costs nothing, and so does what the filter makes of noisy values"
+            "add up before they become epsilon and delta, finite precision is part of delta, a "
+            "tick without a value costs nothing, and so does what the filter makes of noisy values"
         ),
         trust=EXACT_SUMS_SEEN,
         assumptions=(
