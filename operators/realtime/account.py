@@ -16,7 +16,7 @@ Conversion = Callable[[float, float], int]
 """Turns epsilon and delta into a budget in units of rho."""
 _ATTEMPTS = 50
 _MARGIN = Fraction(65, 64)
-"""A little less rho pays for a few more values, where rounding leaves something over."""
+"""Less rho may pay for more values, of a series that former implementations began."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,14 +51,13 @@ class RealTimeRelease:
     (baseline). A fixed weight below 1 can be far worse than the baseline where predictions are
     poor; with `decay` it falls with the precision.
 
-    The budget is shared in one of three ways. `horizon`: equal parts for so many values, or a few
-    more if rounding leaves something over; with `shares`, values take these shares in turn, and
-    none follow. `period`: the same, but a new budget begins after so many ticks, and any so many
-    ticks in a row, not all, are (epsilon, delta)-DP together. `decay`: parts that get smaller by
-    this factor with every value, for ever; the price is noise whose variance grows by 1 / decay
-    with every value, until nothing can be measured. Values that cannot be paid for are not used:
-    predictions are published instead (`budget_exhausted`), which say nothing new. So they are for
-    ticks without a value: `skip`.
+    The budget is shared in one of three ways. `horizon`: equal parts for so many values; with
+    `shares`, values take these shares in turn. None follow. `period`: the same, but a new budget
+    begins after so many ticks, and any so many ticks in a row, not all, are (epsilon, delta)-DP
+    together. `decay`: parts that get smaller by this factor with every value, for ever; the price
+    is noise whose variance grows by 1 / decay with every value, until nothing can be measured.
+    Values that cannot be paid for are not used: predictions are published instead
+    (`budget_exhausted`), which say nothing new. So they are for ticks without a value: `skip`.
 
     Parameters: `bins`; `sensitivity` in units, by how much one person's contribution changes a bin
     at most; `changed_bins`, how many bins it changes at most (2 if it can move between bins);
@@ -122,7 +121,9 @@ class RealTimeRelease:
             raise ValueError(f"weight: must be above 0 and at most 1, not {self.weight}")
         if self.presentation not in ("none", "integer", "non_negative"):
             raise ValueError("presentation: must be none, integer or non_negative")
-        account = account_of(self.epsilon, self.delta, share=self.shared, values=self.period)
+        account = account_of(
+            self.epsilon, self.delta, share=self.shared, values=self.period or self.horizon
+        )
         object.__setattr__(self, "account", account)
 
     def start(self, rows: int) -> State:
@@ -242,11 +243,7 @@ class RealTimeRelease:
         return np.where(state["tick"] % self.period == 0, 0, state["spent"])
 
     def _pays(self, state: State, steps: Integers, spent: Integers) -> Booleans:
-        """Return whether the account pays for values with these steps.
-
-        Only a series that a former implementation began, with fewer steps, has a budget left after
-        so many values.
-        """
+        """Return whether the account pays for values with these steps."""
         affordable = (steps > 0) & (spent + self.schedule.charges(steps) <= self.budget)
         if self.period is None:
             affordable &= state["count"][:, 0] < self.account.values

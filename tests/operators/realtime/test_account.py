@@ -34,14 +34,14 @@ def test_what_is_promised_includes_finite_precision(
     """The sum of Theorem 4 over all values that the schedule can measure, counted by walking it."""
     release = RealTimeRelease(2, 1, 2, epsilon, delta, **shared)
     measured, spent, added = 0, 0, Fraction(0)
-    while measured < shared.get("period", 10**7):
+    most = shared.get("period", shared.get("horizon", 10**7))
+    while measured < most:
         steps = release.schedule.steps(np.array([measured]))
         charge = int(release.schedule.charges(steps)[0])
         if not charge or spent + charge > release.budget:
             break
         more = 1
         if release.schedule.lasts is None:
-            most = shared.get("period", 10**7)
             more = min(release.budget // charge, most) - measured
         added += 2 * more * delta_of_draw(int(steps[0]), epsilon)
         measured, spent = measured + more, spent + more * charge
