@@ -23,7 +23,6 @@ from fugu.operators.mechanism import (
     TimedMechanism,
 )
 from fugu.operators.release_digest import extended
-from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.compiled_release import has_compiled_law, has_compiled_prediction
 from fugu.operators.sip.distances import HAMMING, Distance
@@ -34,7 +33,7 @@ from fugu.operators.sip.kernels import Mode, Search, choose_kernel
 from fugu.operators.sip.privacy_bound import PrivacyBound
 from fugu.operators.sip.private_law import SymbolLaw, check_words, private_law
 from fugu.operators.sip.proposal import Kernel
-from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
+from fugu.operators.sip.symbol_inputs import bound_to, checked_belief, checked_symbols
 from fugu.operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:
