@@ -101,14 +101,11 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)
-        try:
-            Odds.of(others=1, epsilon=self.decision_epsilon)
-        except ValueError as error:
-            raise ValueError(f"decision_{error}") from None
-        try:
-            _ = self._fresh
-        except ValueError as error:
-            raise ValueError(f"release_{error}") from None
+        for part, needed in (("decision", "_odds"), ("release", "_fresh")):
+            try:
+                getattr(self, needed)
+            except ValueError as error:
+                raise ValueError(f"{part}_{error}") from None
         if self.distance not in get_args(Distance):
             raise ValueError(f"distance: must be one of {', '.join(get_args(Distance))}")
 
@@ -240,9 +237,6 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
     def _law_after(self, state: State, decision: RepeatDecision, repeats: Mask) -> SymbolLaw:
         """Return the law of a fresh release, at the belief after the answer."""
         return self._fresh.law(decision.posterior(repeats), self._doubt(state))
-
-    def _doubt(self, state: State) -> Floats:
-        return self.radius.doubt(state, self.doubts)
 
     @cached_property
     def _fresh(self) -> ConditionalRandomizedResponse:

@@ -241,7 +241,7 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
         return CompiledStep.of(self.model, self.bound, self.doubts, full_support, self._bindings)
 
     def _law_at(self, state: State) -> SymbolLaw:
-        return self.law(self._believed(state), self.radius.doubt(state, self.doubts))
+        return self.law(self._believed(state), self._doubt(state))
 
     def _law_to_step(self, state: State) -> "SymbolLaw | CompiledLaw":
         """Return the same bits, compiled where the law is and the step is not."""
@@ -250,9 +250,8 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
             return self._law_at(state)
         from fugu.operators.sip.compiled_law import CompiledLaw
 
-        doubt = self.radius.doubt(state, self.doubts)
         full_support = self.mode == "full_support"
-        return CompiledLaw(self._believed(state), self.bound, doubt, full_support)
+        return CompiledLaw(self._believed(state), self.bound, self._doubt(state), full_support)
 
     def _believed(self, state: State) -> Floats:
         return self.model.marginal(checked_belief(state["belief"]))

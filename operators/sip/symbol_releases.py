@@ -49,6 +49,10 @@ class SymbolReleases(ChargingRunningMechanism, ABC):
         """Return what laws pay for that, by the bit length of the number of predictions."""
         return self.radius.doubts(self.model.symbols)
 
+    def _doubt(self, state: State) -> Floats:
+        """Return what the law of each row pays."""
+        return self.radius.doubt(state, self.doubts)
+
     @property
     @abstractmethod
     def _compiled(self) -> "CompiledStep | CompiledAdaptiveStep | None":
