@@ -102,7 +102,7 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
     kind: ClassVar[str] = "crr"
     implementation: ClassVar[int] = 3
     sampling: ClassVar[tuple[str | int, ...]] = FORMAT
-    """How laws are made and drawn, for digests."""
+    """Tell in digests how laws are made and drawn."""
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)

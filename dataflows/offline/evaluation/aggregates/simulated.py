@@ -27,7 +27,7 @@ from fugu.operators.realtime import rivals
 from fugu.operators.realtime.accountants import gaussian_total
 
 _PROCESS_VARIANCES = tuple(4.0**power for power in range(-15, 3))
-"""Of FAST, relative to the noise variance."""
+"""Tries these for FAST, relative to the noise variance."""
 _FREQUENCIES = 24
 
 
