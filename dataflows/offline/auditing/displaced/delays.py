@@ -18,6 +18,7 @@ _CELLS = 64
 _SETTLED = 1e-15
 _MOST_TICKS = 5_000
 _OLD, _NEW, _MARK = b"old", b"new", b"mark"
+_NOTHING = np.array([None], dtype=object)
 
 
 def exact_delays(mechanism: TemporalPerturbation, reach: int) -> Floats | None:
@@ -49,7 +50,7 @@ class _Paths:
         rows = np.concatenate([self.occupied, self.marked], axis=1)
         distinct, same = np.unique(rows, axis=0, return_inverse=True)
         width = self.occupied.shape[1]
-        weight = np.bincount(same.ravel(), self.weight)
+        weight = np.asarray(np.bincount(same.ravel(), self.weight), dtype=np.float64)
         return _Paths(distinct[:, :width], distinct[:, width:], weight)
 
 
@@ -95,7 +96,7 @@ class _Chain:
         words = np.concatenate([words for words, _ in chosen])
         chance = np.concatenate([chances for _, chances in chosen])
         occupied, marked = paths.occupied[path], paths.marked[path]
-        slots = np.where(marked, _MARK, np.where(self._held(occupied), _OLD, None))
+        slots = np.where(marked, _MARK, np.where(self._held(occupied), _OLD, _NOTHING))
         state, values = self._stepped(occupied, slots, value, words)
         weight = paths.weight[path] * chance
         after = _Paths(
@@ -145,7 +146,7 @@ class _Chain:
         """Return a number for what each word does: where the value goes, and what leaves."""
         k = self.mechanism.k
         labels = np.array([b"%d" % slot for slot in range(k)], dtype=object)
-        slots = np.where(self._held(occupied), labels, None)
+        slots = np.where(self._held(occupied), labels, _NOTHING)
         state, released = self._stepped(occupied, slots, _NEW, words)
         goes = (state["slots"] == _NEW) @ np.arange(1, k + 1)
         names: dict[object, int] = {None: 0, _NEW: 1, **{b"%d" % s: s + 2 for s in range(k)}}
