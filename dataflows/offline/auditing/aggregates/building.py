@@ -1,6 +1,6 @@
 """Build what is run from a pipeline file, and choose inputs that are neighbours by its promise."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import exp, inf
 
@@ -14,7 +14,7 @@ from fugu.dataflows.offline.auditing.aggregates.contributions import (
 from fugu.dataflows.offline.auditing.aggregates.population import Population, Said
 from fugu.dataflows.offline.auditing.aggregates.subject import Aggregate
 from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison, FiguresWorld, Statistic
-from fugu.dataflows.offline.auditing.audited import Attack
+from fugu.dataflows.offline.auditing.audited import Attack, Leaks
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.guarantee import Guarantee
@@ -142,10 +142,13 @@ def _named(within: int, extent: int | None) -> str:
 
 
 def attacks_on(
-    guarantee: Guarantee, comparison: Comparison, numbers: Mapping[str, int], width: int
+    guarantee: Guarantee,
+    comparison: Comparison,
+    numbers: Mapping[str, int],
+    exact: Callable[[Said], Leaks | None],
 ) -> Iterator[Attack]:
     """Yield attacks; a promise about a window is given as often as windows cover what differs."""
-    extent = extent_of(guarantee, width)
+    extent = extent_of(guarantee, comparison.subject.operator.in_ticks().width)
     base = FiguresWorld(comparison, comparison.base)
     for name, said in comparison.others.items():
         times = 1 if extent is None else -(-numbers[name] // extent)
@@ -156,6 +159,7 @@ def attacks_on(
             FiguresWorld(comparison, said),
             times * guarantee.epsilon,
             together(guarantee, times),
+            exact(said),
         )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from fugu.dataflows.offline.auditing.aggregates.as_drawn import apart
 from fugu.dataflows.offline.auditing.aggregates.worlds import ROOT, Comparison
 from fugu.dataflows.offline.auditing.audited import Check
 from fugu.dataflows.stages.merging import SCHEDULE
@@ -27,16 +28,12 @@ def checks(comparison: Comparison, sensitivity: int) -> Iterator[Check]:
         subject.published(undisturbed, secret) == subject.published(alone[0], secret),
     )
     base = comparison.truths[comparison.base]
-    apart = 0
-    same_ticks = True
-    for other in comparison.others.values():
-        truths = comparison.truths[other]
-        same_ticks &= truths.keys() == base.keys()
-        for tick in truths.keys() & base.keys():
-            apart = max(apart, int(abs(truths[tick] - base[tick]).sum()))
-    yield Check("neighbours release the same ticks", same_ticks)
+    others = [comparison.truths[other] for other in comparison.others.values()]
+    same = all(truths.keys() == base.keys() for truths in others)
+    yield Check("neighbours release the same ticks", same)
+    found = apart(comparison)
     yield Check(
         "a tick of neighbours differs by no more than noise is for",
-        apart <= sensitivity,
-        f"{apart:,} of {sensitivity:,} units",
+        found <= sensitivity,
+        f"{found:,} of {sensitivity:,} units",
     )

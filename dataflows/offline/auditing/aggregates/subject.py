@@ -21,7 +21,7 @@ from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.mechanism import Integers, Mechanism, Releases
+from fugu.operators.mechanism import Integers, Mechanism, Releases, State
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 
@@ -78,6 +78,22 @@ class Aggregate:
         """Return what is released in many runs at once, each under draws of its own."""
         merge = self._merge(self.mechanism, secret, streams)
         return self._merged(merge, log, restarts=restarts)
+
+    def first_released(self, said: Said, secret: Secret, streams: Sequence[bytes]) -> Releases:
+        """Return what is released for the first tick."""
+        merge = self._merge(self.mechanism, secret, streams)
+        state = merge.start()
+        return next(
+            releases
+            for entry in self.log(said)
+            for _, releases in merge(state, read_entry(entry, "internal log"))
+        )
+
+    def written_and_read(self, state: State, number: int) -> State:
+        """Return the state of a mechanism after a restart of the merge."""
+        rows = len(next(iter(state.values())))
+        merge = self._merge(self.mechanism, Secret(bytes(32)), [SCHEDULE] * rows)
+        return _restarted(merge, MergeState(state)).mechanism
 
     def published(self, released: Released, secret: Secret, run: int = 0) -> Outgoing:
         """Return the records of the sanitized topic that one of the runs publishes."""
