@@ -7,20 +7,9 @@ from fugu.dataflows.kinds.families.section import Evaluation
 from fugu.dataflows.offline.auditing.audited import Audited
 from fugu.dataflows.offline.auditing.displaced.family import audited_displaced
 from fugu.dataflows.offline.auditing.records import audited_records
+from fugu.dataflows.offline.auditing.windows import audited_windows
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 _FAMILIES: Mapping[Evaluation | None, Callable[[PipelineFile, int], Audited]] = {
     "records": audited_records,
-    "displaced": audited_displaced,
-}
-
-
-def audited(file: PipelineFile, steps: int) -> Audited:
-    """Return worst cases and attacks of any operator; `CannotBeAudited` if there are none."""
-    operator = file.pipeline.operator
-    if operator.evaluation not in _FAMILIES:
-        raise CannotBeAudited(
-            f"fugu audit does not know how to attack operators of kind {operator.kind}. Read fugu "
-            "explain --json, which has their exact numbers"
-        )
-    return _FAMILIES[operator.evaluation](file, steps)
+    "windows": audited_windows,
