@@ -1,6 +1,7 @@
 """Write and read the records of a ledger topic.
 
-A key is a JSON list. `[pipeline, source identity]` names a pipeline: its guarantees, word for word.
+A key is a JSON list. `[pipeline, source identity]` names a pipeline: its guarantees, as data that
+says itself in words.
 `[pipeline, partition, stream]` names a stream as its sink does, and says which tenth of its budget
 is spent: a function of releases only.
 """
@@ -10,12 +11,14 @@ from typing import Any
 
 import orjson
 
-from fugu.dataflows.publishing.guarantees import read_guarantee, read_sentence
+from fugu.dataflows.pipeline.guarantee_data import guarantee_data, read_guarantee
+from fugu.dataflows.publishing.guarantees import read_format_1, read_format_2
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import AT_THE_END
 
-PIPELINE_FORMAT = 2
-"""Of what this version writes about pipelines; entries of format 1 are read as well."""
+PIPELINE_FORMAT = 3
+"""Of what this version writes about pipelines."""
+_READERS = {1: read_format_1, 2: read_format_2, PIPELINE_FORMAT: read_guarantee}
 STREAM_FORMAT = 1
 WITHDRAWN = b"null"
 """The value of an entry that no longer counts."""
@@ -40,7 +43,9 @@ class PipelineEntry:
 
     def value(self) -> bytes:
         """Return everything, as JSON."""
-        return orjson.dumps({"format": PIPELINE_FORMAT, "kind": "pipeline", **vars(self)})
+        guarantees = [guarantee_data(guarantee) for guarantee in self.guarantees]
+        content = {**vars(self), "guarantees": guarantees}
+        return orjson.dumps({"format": PIPELINE_FORMAT, "kind": "pipeline", **content})
 
 
 @dataclass(frozen=True)
@@ -103,9 +108,8 @@ def read_entry(value: bytes | None) -> PipelineEntry | StreamEntry | LaterEntry 
     number, kind = content.pop("format", None), content.pop("kind", None)
     try:
         match kind, number:
-            case "pipeline", 1 | 2:
-                read = read_sentence if number == 1 else read_guarantee
-                guarantees = tuple(read(one) for one in content.pop("guarantees"))
+            case "pipeline", int() if number in _READERS:
+                guarantees = tuple(map(_READERS[number], content.pop("guarantees")))
                 return PipelineEntry(guarantees=guarantees, **content)
             case "pipeline", int() if number > PIPELINE_FORMAT:
                 names = ("pipeline", "source", "source_identity")
