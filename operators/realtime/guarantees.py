@@ -27,9 +27,9 @@ FILTER_WEIGHTS = Point(
     "the weights of a filter, even if nobody knew them: they are not a secret, and hide nothing",
 )
 _ACCOUNTING = Point(
-    "zcdp-of-ticks",
-    "zero-concentrated figures of ticks compose before they become epsilon and delta; finite "
-    "precision is part of delta; a tick without a value costs nothing, and the filter is "
+    "gaussian-noise-of-ticks",
+    "squares of sensitivity over deviation add up over ticks before they become epsilon and delta; "
+    "finite precision is part of delta; a tick without a value costs nothing, and the filter is "
     "post-processing",
 )
 _SENSITIVITY = Point(
@@ -42,9 +42,9 @@ _CLAMPED = Point(
     "contributions beyond what they are clamped to: they count as if they were at the border",
 )
 _PROOF = Point(
-    "realtime-2-5",
-    "real-time release specification, sections 2 (the filter is post-processing) and 5; Canonne, "
-    "Kamath and Steinke 2020, Theorem 4 and Proposition 12",
+    "realtime-2-continual-4",
+    "real-time release specification, section 2 (the filter is post-processing); continual release "
+    "specification, section 4, Theorems 3 (exact account) and 4 (finite precision)",
 )
 
 
@@ -64,7 +64,7 @@ def real_time_guarantee(
     """Return (epsilon, delta)-DP of all ticks together, or of any `period` ticks in a row.
 
     `delta` includes that of finite precision; `squares` is what all `draws` may differ by.
-    Source: real-time release specification, section 5.
+    Source: continual release specification, section 4.
     """
     whole = period is None
     return Guarantee(

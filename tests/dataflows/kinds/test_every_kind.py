@@ -17,19 +17,7 @@ from fugu.dataflows.pipeline.source_budget import Promises, budgeted
 from fugu.operators.mechanism import Inputs
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.secret import Secret
-from tests.dataflows.kinds.test_aggregate_section import PIPELINE
-
-ROOT = Path(__file__).parents[3]
-FILES = ("deploy/examples/heart-zones.model.json", "examples/household/policies.yaml")
-
-
-def example_of(kind: str, directory: Path) -> PipelineFile:
-    for name in FILES:
-        (directory / Path(name).name).write_bytes((ROOT / name).read_bytes())
-    operator = {"kind": kind, **yaml.safe_load(KINDS[kind].example)}
-    path = directory / "pipeline.yaml"
-    path.write_text(yaml.safe_dump(PIPELINE | {"operator": operator}))
-    return PipelineFile.read(path)
+from tests.dataflows.kinds.example_files import ROOT, example_of
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,17 +14,18 @@ from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.composition.accounts import IN_WORDS, Account, composed, composed_at
 from fugu.operators.composition.composed_loss import VARIANCE
 from fugu.operators.composition.sums import Spend, add
-from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee, local_privacy
+from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee
 from fugu.operators.loss import GaussianLoss, Loss, PureLoss
 from fugu.operators.noise.laplace_release import LaplaceRelease
-from fugu.operators.points import Point
 
 HOUR = 3_600_000
 PLAIN = replace(
-    local_privacy(1.0, "number", own=Point("own", "own"), proof=Point("proof", "proof")),
+    LaplaceRelease(lower=0, upper=10, epsilon=1.0).guarantees()[0],
     notion="dp",
     per="stream",
     neighbours=CONTRIBUTIONS,
+    finite_precision_delta=0.0,
+    loss=None,
 )
 
 

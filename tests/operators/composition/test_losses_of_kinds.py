@@ -1,15 +1,19 @@
 """The loss that a promise states as a function says what its epsilon and delta say."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
+from typing import cast
 
 import pytest
 
 from fugu.operators.budget import Budgeted
 from fugu.operators.budget_units import in_nats, units_of
+from fugu.operators.composition.composed_loss import ComposedLoss
 from fugu.operators.composition.sums import Spend
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.loss import GaussianLoss
+from fugu.operators.mechanism import ChargingMechanism
 from tests.conformance.kinds import KINDS
 
 
@@ -19,26 +23,31 @@ def promises() -> Iterator[Guarantee]:
         for example in kind.examples():
             mechanism = example.mechanism
             yield from mechanism.guarantees()
-            if mechanism.guarantees()[0].notion in ("sip", "ldp") and mechanism.kind not in (
-                "real_time_local",
-                "paper_crr",
-            ):
-                yield from Budgeted(mechanism, total=60.0).guarantees()
+            if hasattr(mechanism, "largest_charge") and mechanism.guarantees()[0].sound:
+                yield from Budgeted(cast(ChargingMechanism, mechanism), total=60.0).guarantees()
 
 
 STATED = [one for one in promises() if one.sound and one.total_delta < 1.0]
 
 
+def loss_of(guarantee: Guarantee) -> ComposedLoss:
+    """As it is composed, but for finite precision, which is bounded less tightly there."""
+    loss = guarantee.known_loss
+    if isinstance(loss, GaussianLoss):
+        guarantee = replace(guarantee, loss=replace(loss, draws=0))
+    return Spend.of(guarantee).loss
+
+
 def test_no_loss_is_larger_than_what_is_stated() -> None:
     for guarantee in STATED:
-        delta = Spend.of(guarantee).loss.delta(units_of(guarantee.epsilon))
-        assert delta <= Fraction(guarantee.total_delta * (1.0 + 1e-3))
+        delta = loss_of(guarantee).delta(units_of(guarantee.epsilon))
+        assert delta <= Fraction(guarantee.total_delta * (1.0 + 1e-6))
 
 
 def test_no_loss_is_much_smaller_than_what_is_stated() -> None:
     """A loss of one release must not be that of a stream: budgets and windows drop it."""
     for guarantee in STATED:
-        loss = Spend.of(guarantee).loss
+        loss = loss_of(guarantee)
         if isinstance(guarantee.known_loss, GaussianLoss):
             least = loss.epsilon(Fraction(guarantee.delta))
             assert least is not None
