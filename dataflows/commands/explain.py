@@ -96,7 +96,7 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
     relied_on = [guarantees[0].trust, *guarantees[0].assumptions]
     _print_list(console, "Relies on", map(str, relied_on))
     not_covered = map(str, guarantees[0].not_covered)
-    _print_list(console, "Does not protect", [*not_covered, *pipeline_not_covered(pipeline)])
+    _print_list(console, "What is not covered", [*not_covered, *pipeline_not_covered(pipeline)])
     console.print("\n[bold]Exact numbers[/bold]")
     for name, number in mechanism.audit().items():
         if not _is_text(number):

@@ -50,8 +50,9 @@ _LEARNED_FROM_PRIVATE = Point(
 _NOT_COVERED = (
     ARRIVALS,
     Point(
-        "part-known",
-        "an adversary who knows part of a stream from elsewhere: the figure without a model holds",
+        "other-belief",
+        "an adversary with another belief, or who knows part of a stream from elsewhere: the "
+        "figure without a model holds",
     ),
     _LEARNED_FROM_PRIVATE,
     Point(
