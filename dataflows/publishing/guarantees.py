@@ -7,7 +7,6 @@ from typing import Any
 
 from fugu.dataflows.pipeline.guarantee_data import point_in_words, read_neighbours
 from fugu.operators.guarantee import PRESENCE, Guarantee, Neighbours, Notion
-from fugu.operators.loss import GaussianLoss, Loss, PureLoss, StatedLoss
 from fugu.operators.points import Point
 
 _DELAY = re.compile(r"0 to (\d+) ticks")
@@ -19,7 +18,7 @@ _WEAKER = Point(
 
 
 def read_format_2(content: dict[str, Any]) -> Guarantee:
-    """Return a promise whose neighbouring relation is data."""
+    """Return a promise whose neighbouring relation is data; no release wrote a loss with it."""
     return _read(content, read_neighbours(content["neighbours"]))
 
 
@@ -49,7 +48,7 @@ def _read(content: dict[str, Any], neighbours: Neighbours) -> Guarantee:
         "proof": _point(content["proof"]),
         "epsilon": inf if content["epsilon"] is None else content["epsilon"],
         "neighbours": neighbours,
-        "loss": _read_loss(content.pop("loss", None)),
+        "loss": None,
     }
     return Guarantee(**{**content, **points})
 
@@ -61,18 +60,6 @@ def _adversary(words: str) -> Point:
 def _point(words: str) -> Point:
     """Return a point that is named by its words."""
     return point_in_words(words, words)
-
-
-def _read_loss(content: dict[str, Any] | None) -> Loss | None:
-    match content:
-        case {"squares": squares}:
-            return GaussianLoss(squares)
-        case {"epsilon": epsilon, "delta": delta}:
-            return StatedLoss(epsilon, delta)
-        case {"epsilon": epsilon}:
-            return PureLoss(epsilon)
-        case _:
-            return None
 
 
 def _neighbours(notion: Notion, sentence: str) -> Neighbours:

@@ -27,7 +27,7 @@ FILTER_WEIGHTS = Point(
     "the weights of a filter, even if nobody knew them: they are not a secret, and hide nothing",
 )
 _ACCOUNTING = Point(
-    "zcdp-of-ticks",
+    "gaussian-budget",
     "zero-concentrated figures of ticks compose before they become epsilon and delta; finite "
     "precision is part of delta; a tick without a value costs nothing, and the filter is "
     "post-processing",
@@ -42,7 +42,7 @@ _CLAMPED = Point(
     "contributions beyond what they are clamped to: they count as if they were at the border",
 )
 _PROOF = Point(
-    "realtime-2-5",
+    "real-time-release",
     "real-time release specification, sections 2 (the filter is post-processing) and 5; Canonne, "
     "Kamath and Steinke 2020, Theorem 4 and Proposition 12",
 )

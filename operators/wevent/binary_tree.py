@@ -37,7 +37,7 @@ _HORIZON = Point("sum-to-the-horizon", "all {ticks:,} ticks together spend it")
 _AFTER_THE_HORIZON = Point(
     "after-the-horizon", "ticks after the first {horizon:,}: they are not released at all"
 )
-_PROOF = Point("realtime-7", "real-time release specification, section 7; Chan, Shi and Song 2011")
+_PROOF = Point("binary-tree", "real-time release specification, section 7; Chan, Shi and Song 2011")
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from fugu.dataflows.publishing.entries import (
     stream_entry,
 )
 from fugu.operators.guarantee import PRESENCE, Guarantee
-from fugu.operators.loss import GaussianLoss, StatedLoss
+from fugu.operators.loss import StatedLoss
 from fugu.operators.mechanism import AT_THE_END
 from tests.conformance.kinds import KINDS
 
@@ -103,11 +103,6 @@ def test_a_pipeline_of_format_2_goes_on_with_one_promise(kind: str) -> None:
     entry = replace(known, guarantee_id="fedcba9876543210", guarantees=guarantees)
     assert continued(entry, known) == entry
     assert read_entry(entry.value()) == entry
-
-
-def test_a_loss_of_format_2_is_read() -> None:
-    [guarantee] = entries_of(FORMAT_2)["real_time"].guarantees
-    assert isinstance(guarantee.loss, GaussianLoss)
 
 
 def test_an_entry_has_the_type_of_its_loss_and_all_sentences() -> None:
