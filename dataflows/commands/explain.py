@@ -54,7 +54,7 @@ def explain(
     for file, mechanism in explained:
         source = file.pipeline.source
         sources.setdefault(source.topic, []).append(
-            Promises(file.pipeline.name, mechanism.guarantees(), source.budget)
+            Promises(file.pipeline.name, mechanism.guarantees(), source.declared_budget)
         )
     if as_json:
         documents = [_document(file, mechanism) for file, mechanism in explained]

@@ -261,7 +261,7 @@ class Preparation:
             topics.sink.identity,
             guarantee_id(guarantees).decode(),
             guarantees,
-            self.pipeline.source.budget,
+            self.pipeline.source.declared_budget,
         )
 
     def _fingerprint(self, topics: Topics, shard: int | None, steps: list[str]) -> Fingerprint:

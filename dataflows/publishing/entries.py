@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, read_guarantee
 from fugu.dataflows.publishing.guarantees import read_format_1, read_format_2
 from fugu.operators.guarantee import Guarantee
@@ -35,7 +36,7 @@ class PipelineEntry:
     sink_identity: str
     guarantee_id: str
     guarantees: tuple[Guarantee, ...]
-    source_budget: float | None
+    source_budget: DeclaredBudget | None
 
     def key(self) -> bytes:
         """Return the key: one pipeline over one source has one entry."""
@@ -110,7 +111,8 @@ def read_entry(value: bytes | None) -> PipelineEntry | StreamEntry | LaterEntry 
         match kind, number:
             case "pipeline", int() if number in _READERS:
                 guarantees = tuple(map(_READERS[number], content.pop("guarantees")))
-                return PipelineEntry(guarantees=guarantees, **content)
+                budget = _read_budget(content.pop("source_budget"))
+                return PipelineEntry(guarantees=guarantees, source_budget=budget, **content)
             case "pipeline", int() if number > PIPELINE_FORMAT:
                 names = ("pipeline", "source", "source_identity")
                 return LaterEntry(*(str(content[name]) for name in names))
@@ -119,3 +121,14 @@ def read_entry(value: bytes | None) -> PipelineEntry | StreamEntry | LaterEntry 
     except (AttributeError, KeyError, TypeError):
         return None
     return None
+
+
+def _read_budget(content: Any) -> DeclaredBudget | None:
+    """Return a declared budget; entries of format 1 and 2 have a number of nats, or none."""
+    match content:
+        case None:
+            return None
+        case int() | float():
+            return DeclaredBudget(content)
+        case _:
+            return DeclaredBudget(**content)

@@ -28,8 +28,8 @@ FILTER_WEIGHTS = Point(
 )
 _ACCOUNTING = Point(
     "gaussian-budget",
-    "zero-concentrated figures of ticks compose before they become epsilon and delta; finite "
-    "precision is part of delta; a tick without a value costs nothing, and the filter is "
+    "squares of sensitivity over deviation add up over ticks before they become epsilon and delta; "
+    "finite precision is part of delta; a tick without a value costs nothing, and the filter is "
     "post-processing",
 )
 _SENSITIVITY = Point(
@@ -43,8 +43,8 @@ _CLAMPED = Point(
 )
 _PROOF = Point(
     "real-time-release",
-    "real-time release specification, sections 2 (the filter is post-processing) and 5; Canonne, "
-    "Kamath and Steinke 2020, Theorem 4 and Proposition 12",
+    "real-time release specification, section 2 (the filter is post-processing); continual release "
+    "specification, section 4, Theorems 3 (exact account) and 4 (finite precision)",
 )
 
 
@@ -59,11 +59,12 @@ def real_time_guarantee(
     neighbours: Neighbours,
     tick_milliseconds: int | None,
     squares: int,
+    draws: int,
 ) -> Guarantee:
     """Return (epsilon, delta)-DP of all ticks together, or of any `period` ticks in a row.
 
-    `delta` includes that of finite precision; `squares` is what all draws may differ by (`loss`).
-    Source: real-time release specification, section 5.
+    `delta` includes that of finite precision; `squares` is what all `draws` may differ by.
+    Source: continual release specification, section 4.
     """
     whole = period is None
     return Guarantee(
@@ -92,7 +93,7 @@ def real_time_guarantee(
         ),
         proof=_PROOF,
         finite_precision_delta=0.0,
-        loss=GaussianLoss(squares),
+        loss=GaussianLoss(squares, draws),
     )
 
 

@@ -93,7 +93,7 @@ class LocalRealTimeRelease:
     series: RealTimeRelease = field(init=False, repr=False)
 
     kind: ClassVar[str] = "real_time_local"
-    implementation: ClassVar[int] = 2
+    implementation: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)
@@ -159,13 +159,12 @@ class LocalRealTimeRelease:
 
     def law_digest(self) -> bytes:
         """Identify kind, implementation, range, measure, and all that `RealTimeRelease` has."""
+        return self.law_digest_of(self.implementation, self.series.law_digest())
+
+    def law_digest_of(self, implementation: int, series: bytes) -> bytes:
+        """Identify these parameters with an implementation and the law of its series."""
         return digest_of(
-            self.kind,
-            self.implementation,
-            self.lower,
-            self.upper,
-            self.units_per_one,
-            self.series.law_digest(),
+            self.kind, implementation, self.lower, self.upper, self.units_per_one, series
         )
 
     def _in_ones(self, releases: Releases) -> Releases:

@@ -7,6 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.publishing.continued import continued
 from fugu.dataflows.publishing.entries import (
@@ -27,15 +28,36 @@ FORMAT_1 = Path(__file__).with_name("format_1.jsonl")
 FORMAT_2 = Path(__file__).with_name("format_2.jsonl")
 PAPER = KINDS["paper_crr"].examples()[0].mechanism.guarantees()
 GUARANTEES = KINDS["crr"].examples()[0].mechanism.guarantees()
+NOISE = KINDS["real_time"].examples()[0].mechanism.guarantees()
 
 
-@pytest.mark.parametrize("guarantees", [GUARANTEES, PAPER], ids=["sound", "unsound"])
+def entry_of(guarantees: tuple[Guarantee, ...], budget: DeclaredBudget | None) -> PipelineEntry:
+    """A pipeline that has declared a budget."""
+    return PipelineEntry(
+        "zones", "vitals", "topic-id", "vitals.out", "sink-id", "0123", guarantees, budget
+    )
+
+
+@pytest.mark.parametrize("budget", [None, DeclaredBudget(4.0), DeclaredBudget(4.0, 1e-6)])
+def test_a_declared_budget_comes_back_and_so_does_a_number_of_an_earlier_version(
+    budget: DeclaredBudget | None,
+) -> None:
+    entry = entry_of(GUARANTEES, budget)
+    assert read_entry(entry.value()) == entry
+    earlier = orjson.loads(entry.value()) | {"format": 2, "guarantees": []}
+    earlier["source_budget"] = None if budget is None else budget.epsilon
+    read = read_entry(orjson.dumps(earlier))
+    assert isinstance(read, PipelineEntry)
+    assert read.source_budget == (None if budget is None else DeclaredBudget(budget.epsilon))
+
+
+@pytest.mark.parametrize(
+    "guarantees", [GUARANTEES, PAPER, NOISE], ids=["sound", "unsound", "noise"]
+)
 def test_a_pipeline_comes_back_with_its_guarantees_word_for_word(
     guarantees: tuple[Guarantee, ...],
 ) -> None:
-    entry = PipelineEntry(
-        "zones", "vitals", "topic-id", "vitals.out", "sink-id", "0123", guarantees, 4.0
-    )
+    entry = entry_of(guarantees, DeclaredBudget(4.0, 1e-6))
     assert read_entry(entry.value()) == entry
     assert orjson.loads(entry.key()) == ["zones", "topic-id"]
 
@@ -97,11 +119,13 @@ def test_no_promise_of_a_version_before_is_lost(written: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["crr", "laplace", "uniform", "threshold_perturbation"])
 def test_a_pipeline_of_format_2_goes_on_with_one_promise(kind: str) -> None:
-    """Its entry is renewed: the same figures under the id of this version, and no other delta."""
+    """Its entry is renewed: the same figures under the id of this version, and no other delta.
+    What it did not say of its loss stays unknown."""
     guarantees = KINDS[kind].examples()[0].mechanism.guarantees()
     known = entries_of(FORMAT_2)[kind]
     entry = replace(known, guarantee_id="fedcba9876543210", guarantees=guarantees)
-    assert continued(entry, known) == entry
+    renewed = tuple(replace(one, loss=None) for one in guarantees)
+    assert continued(entry, known) == replace(entry, guarantees=renewed)
     assert read_entry(entry.value()) == entry
 
 

@@ -80,8 +80,8 @@ def test_only_without_a_filter_errors_of_users_are_independent() -> None:
             rms(bars) / np.sqrt(users),
             rms(errors.mean(axis=1)),
         )
-    assert found["baseline"] == pytest.approx((453, 0.949, 15.8, 14.3, 44), rel=0.01)
-    assert found["adaptive"] == pytest.approx((130, 0.996, 12.8, 6.8, 59), rel=0.01)
+    assert found["baseline"] == pytest.approx((434, 0.950, 13.0, 13.7, 43.6), rel=0.01)
+    assert found["adaptive"] == pytest.approx((123.5, 0.997, 11.4, 6.5, 58.3), rel=0.01)
 
 
 def rms(errors: Floats) -> float:
