@@ -152,9 +152,10 @@ def key_in_words(pipeline: Pipeline) -> str:
 
 
 def _print_promise(console: Console, parts: dict[str, str]) -> None:
-    console.print(f"- [bold]{parts.pop('promise')}[/bold]")
+    (_, promise), *rest = parts.items()
+    console.print(f"- [bold]{promise}[/bold]")
     table = Table(show_header=False, box=None, padding=(0, 2))
-    for title, words in parts.items():
+    for title, words in rest:
         table.add_row(title, words)
     console.print(table)
 
