@@ -59,6 +59,10 @@ class DeliveryFailed(FuguError):
     """Report that Kafka did not take a record; nothing after the last snapshot counts as done."""
 
 
+class CannotBeAudited(FuguError):
+    """Report that an audit has nothing to attack, or cannot run: that is no verdict."""
+
+
 NO_RESTART_HELPS = 78
 """The exit code of `fugu run` after an error that the next start would meet again (EX_CONFIG)."""
 

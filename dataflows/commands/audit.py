@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument, Plot, Seed
 from fugu.dataflows.commands.output import print_json, progress, require_picture
 from fugu.dataflows.pipeline.mechanisms import configure
@@ -24,46 +24,34 @@ def audit(
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> bool:
-    """Attack the configured operator; exit with 1 if it leaks more than it claims.
+    """Attack the configured pipeline on neighbouring inputs.
 
-    Prints exact worst cases, where the alphabet is small enough to follow all releases.
-    Then runs the real operator many times on streams that should be hard to tell apart.
-    What can be told apart is a lower bound of what leaks. The pipeline's secret is not used.
+    Prints exact worst cases, where there are few enough outcomes to follow all of them.
+    Then runs the pipeline many times on inputs that its guarantee calls neighbouring.
+    What tells them apart is a lower bound of the privacy loss. The pipeline's secret is not used.
+
+    Exit code 0: nothing exceeds the claim. 1: a bound exceeds the claim. 2: no verdict.
     """
     _require_packages(plot)
-    from fugu.dataflows.offline.auditing.attacks import Effort, carried_out, planned, sources
-    from fugu.dataflows.offline.auditing.exact import exhaustive
+    from fugu.dataflows.offline.auditing.attacks import Effort, carried_out, worlds
+    from fugu.dataflows.offline.auditing.families.by_section import audited
     from fugu.dataflows.offline.auditing.report import Report
-    from fugu.dataflows.offline.auditing.streams import GuessedStreams, KnownStreams, Streams
-    from fugu.dataflows.offline.auditing.subject import Subject
     from fugu.dataflows.offline.auditing.tables import print_report
 
     mechanism = configure(pipeline).mechanism
-    operator = pipeline.pipeline.operator
-    if operator.claims_about is not None:
-        raise FuguError(
-            f"fugu audit attacks claims about the values of single streams, and {mechanism.kind} "
-            f"makes one about {operator.claims_about}; fugu explain --json has its exact numbers"
-        )
-    subject = Subject.of(mechanism, operator.nats_per_release, operator.audit_inputs())
-    exact = exhaustive(subject)
-    streams: Streams = GuessedStreams(subject, steps)
-    if exact is not None and len(exact.paths) >= steps:
-        streams = KnownStreams(exact.paths[:steps], subject.model)
-    attacks = planned(subject.claims, streams)
-    effort = Effort(runs, confidence, seed)
+    prepared = audited(pipeline, steps)
+    attacks, effort = prepared.attacks, Effort(runs, confidence, seed)
     console = Console()
     shown = console.is_terminal and not as_json
-    total = len(sources(attacks)) * runs
+    total = len(worlds(attacks)) * runs
     with progress(console, "attacking", total, shown=shown) as advance:
-        findings = list(carried_out(subject, attacks, effort, advance))
+        findings = list(carried_out(attacks, effort, advance))
     report = Report(
         pipeline=pipeline.pipeline.name,
         mechanism=f"{mechanism.kind} (implementation {mechanism.implementation})",
         law=mechanism.law_digest().hex()[:16],
         numbers=mechanism.audit(),
-        sound=subject.sound,
-        exact=exact,
+        audited=prepared,
         effort=effort,
         out_of_reach=effort.out_of_reach(attacks),
         findings=findings,
@@ -83,7 +71,7 @@ def _require_packages(plot: Path | None) -> None:
     packages = ("scipy",) if plot is None else ("scipy", "matplotlib")
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
-        raise FuguError(
+        raise CannotBeAudited(
             f"fugu audit needs {' and '.join(missing)}: pip install 'fugu-streams[audit]'"
         )
     require_picture(plot)

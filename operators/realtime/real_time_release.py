@@ -189,6 +189,7 @@ class RealTimeRelease:
                 neighbours=self.neighbours,
                 tick_milliseconds=self.tick_milliseconds,
                 squares=self.account.squares,
+                draws=self.changed_bins * self.account.values,
             ),
         )
 

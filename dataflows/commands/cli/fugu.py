@@ -12,7 +12,13 @@ from typing import Annotated, NoReturn
 import typer
 
 from fugu.dataflows.base import logs
-from fugu.dataflows.base.errors import ConfigurationError, FuguError, exit_code, unexpected
+from fugu.dataflows.base.errors import (
+    CannotBeAudited,
+    ConfigurationError,
+    FuguError,
+    exit_code,
+    unexpected,
+)
 from fugu.dataflows.base.logs import LogFormat
 from fugu.dataflows.commands import model_learn, model_show, policy_check, policy_show, state
 from fugu.dataflows.commands.audit import audit
@@ -26,6 +32,8 @@ from fugu.dataflows.commands.state_continue import continue_
 from fugu.dataflows.commands.state_upgrade import upgrade
 from fugu.dataflows.commands.validate import validate
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+
+_NO_VERDICT = 2
 
 app = typer.Typer(
     name="fugu",
@@ -203,11 +211,10 @@ def main() -> None:
         app()
     except FuguError as error:
         logs.report(str(error))
+        _end_at_once(_NO_VERDICT if isinstance(error, CannotBeAudited) else 1)
     except Exception as error:
         logs.report(unexpected(error))
-    else:
-        return
-    _end_at_once(1)
+        _end_at_once(1)
 
 
 def _end_at_once(code: int) -> NoReturn:

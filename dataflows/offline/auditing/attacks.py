@@ -5,35 +5,15 @@ Every bound may err with its share of what the whole audit may err with (Bonferr
 the stated confidence *no* bound exceeds what the operator really leaks.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from fugu.dataflows.offline.auditing.audited import Advance, Attack, World
 from fugu.dataflows.offline.auditing.confidence import leakage_bound, lower_limit, upper_limit
 from fugu.dataflows.offline.auditing.events import likeliest_event
-from fugu.dataflows.offline.auditing.runs import Source, run
-from fugu.dataflows.offline.auditing.streams import Leaks, Stream, Streams
-from fugu.dataflows.offline.auditing.subject import Claim, Subject
-from fugu.operators.mechanism import Floats, Notion
-
-
-@dataclass(frozen=True)
-class Attack:
-    """Compare runs of one stream with those of another one, or of streams drawn from the model."""
-
-    notion: Notion
-    name: str
-    one: Stream
-    other: Stream | None
-    claim: float
-    delta: float
-    exact: Leaks | None
-
-    @property
-    def sources(self) -> tuple[Source, Source]:
-        """Return the streams to run and to compare."""
-        return self.one, len(self.one) if self.other is None else self.other
+from fugu.operators.mechanism import Floats
 
 
 @dataclass(frozen=True)
@@ -81,57 +61,23 @@ class Finding:
         return self.bound > self.attack.claim
 
 
-def planned(claims: Sequence[Claim], streams: Streams) -> list[Attack]:
-    """Plan attacks on every claim: at positions, over whole streams, against the model."""
-    steps = streams.steps
-    found = []
-    for claim in claims:
-        if claim.notion == "sip":
-            for length in sorted({1, max(1, steps // 2), steps}):
-                first = "release 1" if length == 1 else f"releases 1 to {length}"
-                one = streams.against_model(length)
-                found.append(_attack(claim, first, one, None, streams))
-            continue
-        for position in sorted({0, steps // 2, steps - 1}):
-            name = f"position {position + 1} of {steps}"
-            found.append(_attack(claim, name, *streams.neighbours(position), streams))
-        if steps > 1:
-            found.append(_attack(claim, "whole streams", *streams.strangers(), streams))
-    return [attack for attack in found if attack.one != attack.other]
-
-
-def _attack(claim: Claim, name: str, one: Stream, other: Stream | None, streams: Streams) -> Attack:
-    differing = len(one) if other is None else sum(map(int.__ne__, one, other))
-    return Attack(
-        claim.notion,
-        name,
-        one,
-        other,
-        claim.over(differing),
-        min(1.0, differing * claim.delta),
-        streams.exact(one, other),
-    )
-
-
-def carried_out(
-    subject: Subject, attacks: Sequence[Attack], effort: Effort, advance: Callable[[int], None]
-) -> Iterator[Finding]:
+def carried_out(attacks: Sequence[Attack], effort: Effort, advance: Advance) -> Iterator[Finding]:
     """Run everything; `advance` is told how many runs are done."""
     error = effort.error(attacks)
-    seen: dict[Source, Floats] = {}
-    for source in sources(attacks):
-        seen[source] = run(subject, source, effort.runs, (effort.seed, len(seen)), advance)
+    seen: dict[World, Floats] = {}
+    for world in worlds(attacks):
+        seen[world] = world.seen(effort.runs, (effort.seed, len(seen)), advance)
     for attack in attacks:
-        one, other = (seen[source] for source in attack.sources)
+        one, other = seen[attack.one], seen[attack.other]
         exact = attack.exact or (None, None)
         forth = _compared(attack, one, other, error, exact[0])
         back = _compared(attack, other, one, error, exact[1])
         yield max(forth, back, key=lambda finding: finding.bound)
 
 
-def sources(attacks: Sequence[Attack]) -> list[Source]:
-    """Return all streams that have to be run, each once."""
-    return list(dict.fromkeys(source for attack in attacks for source in attack.sources))
+def worlds(attacks: Sequence[Attack]) -> list[World]:
+    """Return all inputs that have to be run, each once."""
+    return list(dict.fromkeys(world for attack in attacks for world in (attack.one, attack.other)))
 
 
 def _compared(

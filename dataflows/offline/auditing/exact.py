@@ -5,50 +5,26 @@ from itertools import islice
 
 import numpy as np
 
+from fugu.dataflows.offline.auditing.audited import ROUNDING, Check, WorstCase
 from fugu.dataflows.offline.auditing.subject import Claim, Subject
 from fugu.operators.auditing.enumeration import Sequences, deepest, sequences, stream_probabilities
-from fugu.operators.auditing.step_check import StepCheck, check_step
-from fugu.operators.mechanism import EnumerableMechanism, Floats, Notion, State
+from fugu.operators.auditing.step_check import check_step
+from fugu.operators.mechanism import EnumerableMechanism, Floats, State
 from fugu.operators.sip.chain import Chain
 
-ROUNDING = 1e-9
-"""Nats, and total variation, that the doubles of an enumeration may be off by."""
 _LONGEST = 8
 _LARGEST_ENUMERATION = 2**22
 _LARGEST_STEP_CHECK = 2**20
-_CELLS = 256
-
-
-@dataclass(frozen=True)
-class WorstCase:
-    """Hold the most that `releases` releases leak, over all inputs and releases, and the claim."""
-
-    notion: Notion
-    about: str
-    releases: int
-    claim: float
-    leaked: float
-
-    @property
-    def broken(self) -> bool:
-        return self.leaked > self.claim + ROUNDING
+_CELLS = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """Hold worst cases of 1 release, 2, ...; and compare `step` with the law they come from."""
+    """Hold worst cases of 1 release, 2, ..., and the sequences that they come from."""
 
     worst: tuple[WorstCase, ...]
-    ledger_covers: bool | None
-    """On every path, no more was leaked than the ledger says; None: it keeps none."""
-    step: StepCheck | None
-    step_states: int
+    checks: tuple[Check, ...]
     paths: tuple[Sequences, ...]
-
-    @property
-    def step_agrees(self) -> bool:
-        step = self.step
-        return step is None or (step.distance <= ROUNDING and step.follows and step.public)
 
 
 def exhaustive(subject: Subject) -> Exact | None:
@@ -66,23 +42,22 @@ def exhaustive(subject: Subject) -> Exact | None:
             for claim in subject.claims
             for case in _cases(subject, claim, some)
         ),
-        ledger_covers=_ledger_covers(subject, paths),
-        step=None if states is None else check_step(mechanism, states, cells=_CELLS),
-        step_states=0 if states is None else _rows(states),
+        checks=(*_ledger_check(subject, paths), *_step_check(mechanism, states)),
         paths=paths,
     )
 
 
 def _cases(subject: Subject, claim: Claim, paths: Sequences) -> list[WorstCase]:
     releases = paths.steps
+    extent = "1 release" if releases == 1 else f"{releases} releases"
     if claim.notion == "sip":
         leaked = float(_about_truth(subject.model, paths).max())
-        return [WorstCase("sip", "the truth", releases, claim.over(releases), leaked)]
+        return [WorstCase("sip", "the truth", extent, claim.over(releases), leaked)]
     one = max(float(paths.about_one_position(k).max()) for k in range(releases))
     streams = float(paths.about_streams().max())
     return [
-        WorstCase("ldp", "one position", releases, claim.over(1), one),
-        WorstCase("ldp", "whole streams", releases, claim.over(releases), streams),
+        WorstCase("ldp", "one position", extent, claim.over(1), one),
+        WorstCase("ldp", "whole streams", extent, claim.over(releases), streams),
     ]
 
 
@@ -91,16 +66,27 @@ def _about_truth(model: Chain | None, paths: Sequences) -> Floats:
     return paths.about_truth(stream_probabilities(model, paths.steps))
 
 
-def _ledger_covers(subject: Subject, paths: tuple[Sequences, ...]) -> bool | None:
+def _ledger_check(subject: Subject, paths: tuple[Sequences, ...]) -> tuple[Check, ...]:
     """Check the ledger, which counts leakage relative to the model, or without one."""
     if "spent" not in paths[0].state:
-        return None
+        return ()
     model, factor = subject.model, subject.ledger_factor
-    return all(
+    covers = all(
         (leaked <= factor * some.spent + ROUNDING).all()
         for some in paths
         for leaked in [some.about_streams() if model is None else _about_truth(model, some)]
     )
+    return (Check("the ledger of every path covers what it leaked", covers),)
+
+
+def _step_check(mechanism: EnumerableMechanism, states: State | None) -> tuple[Check, ...]:
+    """Compare what `step` draws with the law that worst cases come from."""
+    if states is None:
+        return ()
+    step = check_step(mechanism, states, cells=_CELLS)
+    agrees = step.distance <= ROUNDING and step.follows and step.public
+    found = f"{_rows(states)} states, total variation {step.distance:.1e}"
+    return (Check("step draws the law that worst cases come from", agrees, found),)
 
 
 def _states(mechanism: EnumerableMechanism, paths: tuple[Sequences, ...]) -> State | None:

@@ -1,10 +1,10 @@
 """Hold what an audit found, as data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 from fugu.dataflows.offline.auditing.attacks import Effort, Finding
-from fugu.dataflows.offline.auditing.exact import Exact
+from fugu.dataflows.offline.auditing.audited import Audited
 
 SURVIVED = "no attack exceeded its claim; this is evidence, not proof"
 
@@ -17,27 +17,23 @@ class Report:
     mechanism: str
     law: str
     numbers: Mapping[str, object]
-    sound: bool
-    exact: Exact | None
+    audited: Audited
     effort: Effort
     out_of_reach: float
     findings: Sequence[Finding]
 
     @property
     def broken(self) -> list[str]:
-        """List the checks that failed, in words: the worst case, ledger, `step`, and attacks."""
+        """List what failed, in words: the worst case, checks, and attacks."""
         problems = []
-        if self.exact is not None:
-            worst = max(self.exact.worst, key=lambda case: case.leaked - case.claim)
-            if worst.broken:
-                problems.append(
-                    f"{worst.notion}, {worst.about}, release 1 to {worst.releases}: exactly "
-                    f"{worst.leaked:.4g} nats, where {worst.claim:.4g} are claimed"
-                )
-            if self.exact.ledger_covers is False:
-                problems.append("on some path more is leaked than the ledger says")
-            if not self.exact.step_agrees:
-                problems.append("step does not do what the mechanism says about it")
+        cases = [case for case in self.audited.worst if case.broken]
+        if cases:
+            worst = max(cases, key=lambda case: case.leaked - case.claim)
+            problems.append(
+                f"{worst.notion}, {worst.about}, {worst.extent}: exactly {worst.leaked:.4g} nats, "
+                f"where {worst.claim:.4g} are claimed"
+            )
+        problems += [f"not so: {one.about}" for one in self.audited.checks if not one.passed]
         broken = [finding for finding in self.findings if finding.broken]
         if broken:
             surest = max(broken, key=lambda finding: finding.bound - finding.attack.claim)
@@ -60,8 +56,10 @@ class Report:
             "mechanism": self.mechanism,
             "law": self.law,
             "numbers": self.numbers,
-            "sound": self.sound,
-            "exact": None if self.exact is None else _exact_document(self.exact),
+            "sound": self.audited.sound,
+            "worst_cases": [{**asdict(case), "broken": case.broken} for case in self.audited.worst],
+            "checks": [asdict(check) for check in self.audited.checks],
+            "not_reached": list(self.audited.not_reached),
             "effort": asdict(self.effort),
             "out_of_reach": self.out_of_reach,
             "attacks": [_attack_document(finding) for finding in self.findings],
@@ -70,14 +68,8 @@ class Report:
         }
 
 
-def _exact_document(exact: Exact) -> dict[str, object]:
-    return {
-        "worst_cases": [{**asdict(case), "broken": case.broken} for case in exact.worst],
-        "ledger_covers_every_path": exact.ledger_covers,
-        "step": None if exact.step is None else {**asdict(exact.step), "states": exact.step_states},
-    }
-
-
 def _attack_document(finding: Finding) -> dict[str, object]:
-    found = asdict(finding)
-    return {**found.pop("attack"), **found, "broken": finding.broken}
+    attack = finding.attack
+    found = {field.name: getattr(finding, field.name) for field in fields(finding)[1:]}
+    about = {name: getattr(attack, name) for name in ("notion", "name", "claim", "delta")}
+    return {**about, **found, "broken": finding.broken}

@@ -1,10 +1,11 @@
-"""Run the real operator many times on one stream, each under a secret and a key of its own."""
+"""Run the real operator many times on one stream, each run under a key of its own."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
 
+from fugu.dataflows.offline.auditing.audited import Advance
 from fugu.dataflows.offline.auditing.streams import Stream
 from fugu.dataflows.offline.auditing.subject import Subject
 from fugu.operators.auditing.observation import observe
@@ -20,26 +21,30 @@ _ROOT = Secret(blake2b(b"fugu audit", digest_size=32).digest())
 """Known to everybody; what is run under it is made up."""
 
 
-def run(
-    subject: Subject,
-    source: Source,
-    runs: int,
-    seed: tuple[int, int],
-    advance: Callable[[int], None],
-) -> Floats:
-    """Return what a reader sees, one row per run; `advance` is told how many runs are done."""
-    root, rng = _ROOT.derive(*seed), np.random.default_rng(seed)
-    seen = []
-    for start in range(0, runs, _RUNS_PER_SECRET):
-        rows = min(_RUNS_PER_SECRET, runs - start)
-        if isinstance(source, tuple):
-            truths = np.tile(np.array(source), (rows, 1))
-        else:
-            assert subject.model is not None
-            truths = _drawn(subject.model, rows, source, rng)
-        seen.append(observe(subject.mechanism, truths, root.derive(start)))
-        advance(rows)
-    return np.concatenate(seen)
+@dataclass(frozen=True)
+class StreamWorld:
+    """Run the operator on one stream, or on streams drawn from its model."""
+
+    subject: Subject
+    source: Source
+
+    def seen(self, runs: int, seed: tuple[int, int], advance: Advance) -> Floats:
+        """Return what a reader of each stream sees, shape (runs, columns)."""
+        root, rng = _ROOT.derive(*seed), np.random.default_rng(seed)
+        found = []
+        for start in range(0, runs, _RUNS_PER_SECRET):
+            rows = min(_RUNS_PER_SECRET, runs - start)
+            found.append(
+                observe(self.subject.mechanism, self._truths(rows, rng), root.derive(start))
+            )
+            advance(rows)
+        return np.concatenate(found)
+
+    def _truths(self, rows: int, rng: np.random.Generator) -> Array:
+        if isinstance(self.source, tuple):
+            return np.tile(np.array(self.source), (rows, 1))
+        assert self.subject.model is not None
+        return _drawn(self.subject.model, rows, self.source, rng)
 
 
 def _drawn(model: Chain, rows: int, steps: int, rng: np.random.Generator) -> Array:

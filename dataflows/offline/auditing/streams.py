@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fugu.dataflows.offline.auditing.audited import Leaks
 from fugu.dataflows.offline.auditing.subject import Subject
 from fugu.operators.auditing.enumeration import Sequences, log_mixture, stream_probabilities
 from fugu.operators.mechanism import Floats
@@ -13,8 +14,6 @@ from fugu.operators.sip.chain import Chain
 
 Stream = tuple[int, ...]
 """The input at each position."""
-Leaks = tuple[float, float]
-"""What the releases of one tell at worst against another, and the other way round, in nats."""
 
 _ALMOST_IMPOSSIBLE = -1e6
 

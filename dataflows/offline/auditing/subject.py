@@ -5,7 +5,7 @@ from math import inf
 
 import numpy as np
 
-from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.operators.budget import without_budget
 from fugu.operators.mechanism import Array, EnumerableMechanism, Mechanism, Notion
 from fugu.operators.responses.randomized_response import RandomizedResponse
@@ -32,7 +32,7 @@ class Claim:
         return min(releases * self.epsilon, self.total)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Subject:
     """Hold a mechanism with `inputs` to attack it with, first and last as different as can be."""
 
@@ -70,7 +70,7 @@ class Subject:
             if guarantee.notion in attacked and guarantee.per == "release"
         )
         if not claims:
-            raise FuguError(
+            raise CannotBeAudited(
                 f"operators of kind {mechanism.kind} promise nothing that fugu audit can attack; "
                 f"it knows the notions {' and '.join(ATTACKED)}. Read fugu explain instead"
             )
@@ -101,6 +101,6 @@ def _symbols(inside: Mechanism, model: Chain | None) -> Array:
         return np.arange(inside.symbols)
     if isinstance(inside, EnumerableMechanism):
         return np.arange(inside.outcomes[0])
-    raise FuguError(
+    raise CannotBeAudited(
         f"fugu audit does not know which inputs an operator of kind {inside.kind} takes"
     )

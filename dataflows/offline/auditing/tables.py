@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.offline.auditing.attacks import Finding
-from fugu.dataflows.offline.auditing.exact import Exact, WorstCase
+from fugu.dataflows.offline.auditing.audited import Audited, WorstCase
 from fugu.dataflows.offline.auditing.report import Report
 
 _LONGEST_TEXT = 400
@@ -20,9 +20,9 @@ def print_report(console: Console, report: Report) -> None:
     console.print("\n[bold]Exact numbers[/bold]")
     for name, number in report.numbers.items():
         console.print(f"- {name}: {_readable(number)}")
-    if not report.sound:
+    if not report.audited.sound:
         console.print("- it promises nothing itself; tested is the epsilon its paper claims")
-    _print_exact(console, report.exact)
+    _print_exact(console, report.audited)
     effort = report.effort
     console.print(
         f"\n[bold]Attacks on the real operator[/bold]: {effort.runs:,} runs of each stream, seed "
@@ -35,31 +35,27 @@ def print_report(console: Console, report: Report) -> None:
     console.print(f"\n[{colour}]{report.verdict}[/{colour}]", soft_wrap=True)
 
 
-def _print_exact(console: Console, exact: Exact | None) -> None:
-    if exact is None:
-        console.print("- exact worst cases: none; too many inputs or releases to enumerate")
-        return
-    console.print(
-        "\n[bold]Exact worst cases[/bold], over all inputs and all releases: nats, of those claimed"
-    )
-    releases = list(dict.fromkeys(case.releases for case in exact.worst))
-    columns = list(dict.fromkeys((case.notion, case.about) for case in exact.worst))
-    table = Table("releases", *(f"{notion}: {about}" for notion, about in columns), box=SIMPLE_HEAD)
-    for number in releases:
-        row = [case for case in exact.worst if case.releases == number]
-        table.add_row(str(number), *map(_cell, row))
-    console.print(table)
-    if exact.ledger_covers is not None:
+def _print_exact(console: Console, audited: Audited) -> None:
+    if audited.worst:
         console.print(
-            f"- the ledger of every path covers what it leaked: {_yes(exact.ledger_covers)}"
+            "\n[bold]Exact worst cases[/bold], over all neighbouring inputs and all outputs: nats, "
+            "of those claimed"
         )
-    if exact.step is None:
-        console.print("- step was not compared with the law: the alphabet is too large")
-        return
-    console.print(
-        f"- step draws the law these numbers come from, {exact.step_states} states: "
-        f"{_yes(exact.step_agrees)} (total variation {exact.step.distance:.1e})"
-    )
+        console.print(_worst_table(audited.worst))
+    for check in audited.checks:
+        found = f" ({check.found})" if check.found else ""
+        console.print(f"- {check.about}: {_yes(check.passed)}{found}")
+    for part in audited.not_reached:
+        console.print(f"- not reached: {part}")
+
+
+def _worst_table(worst: Sequence[WorstCase]) -> Table:
+    columns = list(dict.fromkeys((case.notion, case.about) for case in worst))
+    table = Table("", *(f"{notion}: {about}" for notion, about in columns), box=SIMPLE_HEAD)
+    for extent in dict.fromkeys(case.extent for case in worst):
+        row = {(case.notion, case.about): case for case in worst if case.extent == extent}
+        table.add_row(extent, *(_cell(row[one]) if one in row else "" for one in columns))
+    return table
 
 
 def _attack_table(findings: Sequence[Finding]) -> Table:

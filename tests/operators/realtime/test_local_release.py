@@ -41,11 +41,11 @@ def test_the_promise_covers_numbers_and_not_whether_there_is_one() -> None:
     [promise] = LOCAL.guarantees()
     assert (promise.notion, promise.per, promise.window) == ("ldp", "stream", None)
     assert promise.neighbours.change == "replaced"
-    assert "in which ticks a stream has a value" in promise.not_covered[0]
+    assert "in which ticks a stream has a value" in str(promise.not_covered[0])
     period = LocalRealTimeRelease(0, 1000, epsilon=8.0, delta=1e-6, period=20)
     [promise] = period.guarantees()
     assert (promise.notion, promise.per, promise.window) == ("w-event-ldp", "window", 20)
-    assert "add up without end" in promise.not_covered[0]
+    assert "unbounded under sequential composition" in str(promise.not_covered[0])
 
 
 def test_numbers_that_are_not_counted_in_units_are_refused() -> None:

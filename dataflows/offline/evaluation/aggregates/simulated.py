@@ -27,7 +27,7 @@ from fugu.operators.noise.gaussian_account import VARIANCE, squares_of
 from fugu.operators.realtime import rivals
 
 _PROCESS_VARIANCES = tuple(4.0**power for power in range(-15, 3))
-"""Of FAST, relative to the noise variance."""
+"""Tries these for FAST, relative to the noise variance."""
 _FREQUENCIES = 24
 
 
