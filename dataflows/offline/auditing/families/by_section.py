@@ -12,4 +12,17 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 _FAMILIES: Mapping[Evaluation | None, Callable[[PipelineFile, int], Audited]] = {
     "records": audited_records,
+    "displaced": audited_displaced,
     "windows": audited_windows,
+}
+
+
+def audited(file: PipelineFile, steps: int) -> Audited:
+    """Return worst cases and attacks of any operator; `CannotBeAudited` if there are none."""
+    operator = file.pipeline.operator
+    if operator.evaluation not in _FAMILIES:
+        raise CannotBeAudited(
+            f"fugu audit does not know how to attack operators of kind {operator.kind}. Read fugu "
+            "explain --json, which has their exact numbers"
+        )
+    return _FAMILIES[operator.evaluation](file, steps)
