@@ -34,12 +34,9 @@ from math import erfc, exp, expm1, fsum, isqrt, lgamma, log1p, sqrt
 
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats, units_of
 from fugu.operators.loss import BoundedLoss, GaussianLoss, Loss, PureLoss, StatedLoss
-from fugu.operators.noise.discrete_gaussian import PRECISION
+from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.noise.gaussian_precision import delta_of_draw
 
-VARIANCE = 4**PRECISION - 9
-"""State the variance of continuous noise that loses no less than the discrete one: Theorem 3 with
-r = 3. All other terms of the theorem are far below the rounding here."""
 LARGEST_EPSILON = UNITS_PER_NAT << 11
 
 _ROUNDING = 1e-9
