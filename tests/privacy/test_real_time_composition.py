@@ -13,6 +13,7 @@ import pytest
 from fugu.operators.mechanism import Floats, Inputs
 from fugu.operators.noise.discrete_gaussian import table
 from fugu.operators.realtime.real_time_release import RealTimeRelease
+from tests.operators.noise.theorem_3 import proved_delta
 from tests.operators.realtime.chosen_points import ChosenPoints
 from tests.operators.realtime.zcdp_conversion import delta_of_zcdp, epsilon_of_zcdp
 
@@ -112,5 +113,7 @@ def test_on_a_small_grid_nobody_who_chooses_as_he_goes_sees_more(
         epsilon = epsilon_of_zcdp(rho, delta)
         exact = float(np.maximum(0.0, one - exp(epsilon) * other).sum())
         reverse = float(np.maximum(0.0, other - exp(epsilon) * one).sum())
-        assert max(exact, reverse) <= delta_of_zcdp(rho, epsilon) <= delta
+        proved = proved_delta(deviation, [steps] * TICKS, epsilon)
+        assert max(exact, reverse) <= proved * (1.0 + 1e-7)
+        assert proved <= delta_of_zcdp(rho, epsilon) <= delta
         assert exact > delta / 100
