@@ -35,12 +35,10 @@ from math import erfc, exp, expm1, fsum, isqrt, lgamma, log1p, sqrt
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats, units_of
 from fugu.operators.loss import BoundedLoss, GaussianLoss, Loss, PureLoss, StatedLoss
 from fugu.operators.noise.discrete_gaussian import PRECISION
+from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.noise.gaussian_precision import PER_DEVIATION, delta_of_draw
 
 DEVIATION = 1 << PRECISION
-VARIANCE = DEVIATION**2 - 9
-"""State the variance of continuous noise that loses no less than the discrete one: Theorem 3 with
-r = 3. All other terms of the theorem are far below the rounding here."""
 LARGEST_EPSILON = UNITS_PER_NAT << 11
 
 _ROUNDING = 1e-9

@@ -14,12 +14,12 @@ from scipy.stats import norm
 
 from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.composition.composed_loss import (
-    VARIANCE,
     ComposedLoss,
     gaussian_delta,
     signed_sums,
 )
 from fugu.operators.loss import GaussianLoss, Loss, PureLoss, StatedLoss
+from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.noise.gaussian_precision import delta_of_draw
 from tests.operators.composition.laws import composed_law, delta_of_law, responses, shifted_noise
 
