@@ -176,7 +176,7 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         promised = crr_guarantees(epsilon=self.epsilon)
-        return promised if self.gaps is None else with_gaps(promised, str(self.gaps))
+        return promised if self.gaps is None else with_gaps(promised, self.gaps)
 
     def audit(self) -> Mapping[str, object]:
         """Return the law of the first release, and how far a belief may be from the exact one.

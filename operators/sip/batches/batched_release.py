@@ -1,7 +1,7 @@
 """Batched release of symbols."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 from typing import ClassVar
@@ -217,12 +217,7 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         return np.array(likely)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        promised = crr_guarantees(epsilon=self.epsilon_per_batch)
-        batches = f"a release is a batch of {self.window} records"
-        return tuple(
-            replace(guarantee, composition=f"{batches}; {guarantee.composition}")
-            for guarantee in promised
-        )
+        return crr_guarantees(epsilon=self.epsilon_per_batch, records=self.window)
 
     def audit(self) -> Mapping[str, object]:
         belief = self.model.prior[:, None]
