@@ -257,8 +257,7 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
         return self.radius.doubts(self.symbols)
 
     def _warm(self, state: State) -> Mask:
-        warm: Mask = state["begun"] == self.positions
-        return warm
+        return np.asarray(state["begun"] == self.positions)
 
     def _law(self, state: State, warm: Mask) -> PrivateLaw:
         """Return the law of the streams that have a model, one column each."""

@@ -180,8 +180,7 @@ class BudgetDistribution(Rule):
         return {**super().settle(state, offer, published), "shares": pushed(state["shares"], taken)}
 
     def _half(self, state: State) -> Integers:
-        half: Integers = (self.epsilon // 2 - state["shares"].sum(axis=1)) // 2
-        return half
+        return np.asarray((self.epsilon // 2 - state["shares"].sum(axis=1)) // 2)
 
 
 class PrivacyBudgetAllocation(BudgetDistribution):
