@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.kinds.families.section import Evaluation
 from fugu.dataflows.offline.auditing.audited import Audited
-from fugu.dataflows.offline.auditing.records import audited_records
+from fugu.dataflows.offline.auditing.records.family import audited_records
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 _FAMILIES: Mapping[Evaluation | None, Callable[[PipelineFile, int], Audited]] = {

@@ -1,0 +1,1 @@
+"""Choose how a kind is audited."""
