@@ -10,7 +10,7 @@ import orjson
 from fugu.dataflows.base.batches import Batch, Outgoing, Sanitized
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.sections import stage_of
-from fugu.dataflows.pipeline.guarantee_text import guarantee_id
+from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher

@@ -1,4 +1,4 @@
-"""Draws that give chosen noise, so that a step can be driven where one wants it."""
+"""Give chosen noise in the place of draws, so that a step can be driven where one wants it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,16 +13,21 @@ _DIGITS = WORDS_PER_DRAW // 2
 
 @dataclass(frozen=True)
 class ChosenNoise:
-    """Noise of each purpose, `(rows, coordinates)`, in units of budget: `price` of them are one
-    unit of value, and what is left over is cut off."""
+    """Hold the noise of each purpose, `(rows, coordinates)`, in units of budget.
+
+    `price` of them are one unit of value, and what is left over is cut off. Noise of one coordinate
+    is that of all.
+    """
 
     by_purpose: Mapping[str, Integers]
 
     def words(
         self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
     ) -> Words:
-        """Words of two geometric numbers of which one is the noise, and the other one 0."""
+        """Return words of two geometric numbers of which one is the noise, and the other one 0."""
         chosen = self.by_purpose[purpose]
+        if chosen.shape[1] == 1:
+            chosen = np.repeat(chosen, coordinates, axis=1)
         assert chosen.shape == (len(binding), coordinates)
         assert count == WORDS_PER_DRAW
         both = np.stack([np.maximum(chosen, 0), np.maximum(-chosen, 0)], axis=-1)
@@ -32,5 +37,5 @@ class ChosenNoise:
 
 
 def chosen(decision: Integers, release: Integers) -> ChosenNoise:
-    """`decision (rows,)` for the dissimilarity test, `release (rows, bins)` for publications."""
+    """Choose `decision (rows,)` of tests, and `release (rows, bins)` of what is published."""
     return ChosenNoise({"dissimilarity": decision[:, None], "release": release})
