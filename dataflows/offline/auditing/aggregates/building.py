@@ -19,7 +19,8 @@ from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.guarantee import Guarantee
 
-_FIRST_TICK = 20_000
+_BEGIN = 10**12
+"""Milliseconds since 1970."""
 _PERSON = b"person"
 _FIGURES = 48
 """Publish so many figures in a run, or a few more: 50,000 runs of them take some ten seconds."""
@@ -121,8 +122,9 @@ def compared(
     ticks = operator.in_ticks()
     extent = extent_of(guarantee, ticks.width)
     course = course_of(operator.group_count, extent, steps)
-    middle = _FIRST_TICK + course.before + course.differing // 2
-    subject = aggregate_of(file, possible[0], _FIRST_TICK, middle)
+    first = _BEGIN // ticks.width
+    middle = first + course.before + course.differing // 2
+    subject = aggregate_of(file, possible[0], first, middle)
     keeps = "presence" in guarantee.neighbours.kept
     subject = replace(subject, population=replace(subject.population, keeps_presence=keeps))
     within = course.differing if extent is None else min(extent, course.differing)
