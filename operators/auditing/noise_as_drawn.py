@@ -64,11 +64,13 @@ def prices(
     paths: int,
     seed: int = 0,
     between: Callable[[State, int], State] = lambda state, number: state,
+    hidden: Booleans | None = None,
 ) -> Prices:
     """Measure the prices of ticks with these `numbers`, along so many paths.
 
     The first path publishes whenever it can, the second one as late as it can, others at random.
-    `between` is what happens to the state before each of them, such as a restart.
+    `between` is what happens to the state before each of them, such as a restart. Ticks that are
+    not `hidden` may be published as they are.
     """
     rng, state = np.random.default_rng(seed), mechanism.start(paths)
     wanted = rng.random((len(numbers), paths)) < rng.random(paths)
@@ -82,7 +84,8 @@ def prices(
         decision = np.where(wanted[number], _DECIDES, -_DECIDES)
         publication = driver.publication(decision)
         measured.append((driver.decision(), publication))
-        public &= driver.is_public(decision, publication)
+        if hidden is None or hidden[number]:
+            public &= driver.is_public(decision, publication)
         noise = rng.integers(-_SEEN, _SEEN, (paths, groups))
         state, _ = driver.step(np.zeros(paths), decision, noise)
     decisions, publications = np.array(measured).transpose(1, 0, 2) / UNITS_PER_NAT

@@ -53,11 +53,11 @@ def _steps(plain: RealTimeRelease, state: State) -> int:
 
     wanted, low, high = least(plain.sensitivity, 0), 0, LARGEST - 1
     if least(0, high) < wanted or least(0, 0) == least(0, high):
-        return 0 if least(0, 0) == least(0, high) else high
+        return 0 if least(0, 0) == least(0, high) else int(high)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if least(0, middle) >= wanted else (middle, high)
-    return high
+    return int(high)
 
 
 def _is_public(release: RealTimeRelease, state: State, steps: int) -> bool:

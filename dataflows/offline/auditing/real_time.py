@@ -44,7 +44,7 @@ def audited_real_time(file: PipelineFile, steps: int) -> Audited:
     comparison, numbers = compared(file, guarantee, _linear, steps)
     subject = comparison.subject
     ticks = _ticks(release)
-    measured = steps_of(release, ticks, between=subject.written_and_read)
+    measured = steps_of(release, ticks, between=subject.before)
     extent = extent_of(guarantee, operator.in_ticks().width)
     squares = _squares(measured, comparison, release.sensitivity, extent)
     return Audited(

@@ -41,7 +41,7 @@ class AsDrawn:
             subject.groups,
             subject.first + np.arange(ticks),
             _PATHS if ticks <= _PATHS else _PATHS // 4,
-            between=subject.written_and_read,
+            between=subject.before,
         )
         return cls(comparison, measured, apart(comparison))
 
