@@ -1,4 +1,4 @@
-"""What a mechanism promises, in words."""
+"""Say in words what a mechanism promises."""
 
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.operators.mechanism import Mechanism

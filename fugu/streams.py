@@ -94,7 +94,7 @@ class Advance:
         self._scope = DrawScope(own, name, mechanism.kind, _VERSION, law)
         fields = encode_fields("fugu-streams-v1", name, mechanism.kind, law, own.check_value())
         self.digest = blake2b(fields, digest_size=16).digest()
-        """What the draws depend on beside the record."""
+        """Identifies everything that draws depend on beside the record."""
 
     def start(self, rows: int) -> State:
         """Return the columns of streams that have released nothing yet."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fugu.operators.mechanism import Integers
 
 LARGEST_FIRST = np.dtype(">i8")
-"""How integers are written into fields."""
+"""Write integers into fields like this."""
 
 
 class EqualParts(Sequence[bytes]):

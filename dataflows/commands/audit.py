@@ -34,7 +34,7 @@ def audit(
     """
     _require_packages(plot)
     from fugu.dataflows.offline.auditing.attacks import Effort, carried_out, worlds
-    from fugu.dataflows.offline.auditing.by_section import audited
+    from fugu.dataflows.offline.auditing.families.by_section import audited
     from fugu.dataflows.offline.auditing.report import Report
     from fugu.dataflows.offline.auditing.tables import print_report
 

@@ -11,6 +11,7 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
 from fugu.dataflows.commands.output import folding_table, print_json
 from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.pipeline.guarantee_data import guarantee_data
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.publishing.entries import PipelineEntry, StreamEntry
 from fugu.dataflows.publishing.ledger_topic import find_ledger, read_ledger
@@ -54,7 +55,7 @@ def ledger(
 
 def _document(entry: PipelineEntry) -> dict[str, object]:
     promises = [
-        {**asdict(one), "total_delta": one.total_delta, "in_words": in_words(one)}
+        {**guarantee_data(one), "total_delta": one.total_delta, "in_words": in_words(one)}
         for one in entry.guarantees
     ]
     return {**asdict(entry), "guarantees": promises}

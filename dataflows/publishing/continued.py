@@ -25,7 +25,7 @@ def continued(entry: PipelineEntry, known: PipelineEntry | None) -> PipelineEntr
 
 def _joined(now: Guarantee, before: Guarantee | None) -> Guarantee:
     """Return what both say together: a total over a stream's life goes on and is not added."""
-    if before is None or not before.sound:
+    if before is None or not before.sound or _in_other_words(before, now) == now:
         return now
     return replace(
         now,
@@ -33,4 +33,19 @@ def _joined(now: Guarantee, before: Guarantee | None) -> Guarantee:
         delta=max(now.delta, before.delta),
         finite_precision_delta=now.finite_precision_delta + before.finite_precision_delta,
         delta_per_release=max(now.delta_per_release, before.delta_per_release),
+        loss=None,
+    )
+
+
+def _in_other_words(before: Guarantee, now: Guarantee) -> Guarantee:
+    """Return the earlier promise with the points of the present one: under both figures and the
+    same neighbours, what goes on is one promise."""
+    return replace(
+        before,
+        adversary=now.adversary,
+        accounting=now.accounting,
+        trust=now.trust,
+        assumptions=now.assumptions,
+        not_covered=now.not_covered,
+        proof=now.proof,
     )

@@ -26,7 +26,7 @@ class Child:
         self.restarts = 0
         self.is_hopeless = False
         self.is_graceful = True
-        """Whether nothing has to be repeated after its last end."""
+        """Says whether nothing has to be repeated after its last end."""
         self.report: Report | None = None
         self._command = command
         self._back_off = BackOff()

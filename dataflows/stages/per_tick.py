@@ -35,7 +35,7 @@ class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
     said: ClassVar[tuple[str, ...]] = TEMPORAL
     """The annotations that are published with releases."""
     nothing: ClassVar[object]
-    """What `values` are where a row has said nothing."""
+    """Stands in `values` where a row has said nothing."""
 
     def start(self, rows: int) -> State:
         """Return the columns of fresh rows."""

@@ -30,7 +30,7 @@ _GROWTH = 2
 _SMALL_BYTES = 1 << 20
 _LENGTH_BYTES = 8
 _ROWS = "partition"
-"""What logs of rows are named after; logs of something else have another name."""
+"""Names logs of rows; logs of something else have another name."""
 
 
 class Kept(Protocol):

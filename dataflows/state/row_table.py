@@ -23,7 +23,7 @@ from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, Stat
 _FIRST_CAPACITY = 64
 _BYTES_PER_KEY = 200
 BYTES_PER_PAYLOAD = 200
-"""What a payload is expected to take, Python's overhead included."""
+"""Estimates a payload, Python's overhead included."""
 
 
 class RowTable:

@@ -21,7 +21,7 @@ _BEYOND = 100.0
 _ROUNDING = 1e-12
 
 _LARGEST_SENSITIVITY = 2**63
-"""What a draw is bound to is an integer of 64 bits, with sign."""
+"""Keeps what a draw is bound to within an integer of 64 bits, with sign."""
 
 
 class BudgetBelowResolution(ValueError):

@@ -14,7 +14,7 @@ from fugu.operators.noise.grid import Grid
 
 _DEVIATION = 1 << sampler.PRECISION
 _LARGEST_RATIO = 10
-"""Of sensitivity to deviation; beyond it, the noise of neighbours would hardly overlap."""
+"""Limits sensitivity over deviation; beyond it, the noise of neighbours would hardly overlap."""
 
 
 @dataclass(frozen=True)

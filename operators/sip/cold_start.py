@@ -28,14 +28,13 @@ from fugu.operators.mechanism import (
 from fugu.operators.release_digest import extended
 from fugu.operators.responses.randomized_response import WORDS, Odds
 from fugu.operators.sip.belief_radius import Radius
-from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.guarantees import cold_start_guarantees
 from fugu.operators.sip.hamming_kernel import HammingKernel
 from fugu.operators.sip.integer_law import FORMAT, IntegerLaw
 from fugu.operators.sip.privacy_bound import PrivacyBound
 from fugu.operators.sip.proposal import Mask
 from fugu.operators.sip.stream_model import StreamModels, predicted_by_row, worst_radius
-from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
+from fugu.operators.sip.symbol_inputs import bound_to, checked_belief, checked_symbols
 
 if TYPE_CHECKING:
     from fugu.operators.sip.compiled_law import CompiledLaw

@@ -1,21 +1,17 @@
 """A proposal written out as a matrix per stream: for kernels that a solver finds, and small n."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.mechanism import Floats, Words
 from fugu.operators.sip.integer_shares import MatrixShares
-from fugu.operators.sip.markov_model import ordered_sum
 from fugu.operators.sip.proposal import Mask, SharedProposal
+from fugu.operators.sip.written_kernels import FullMatrix
 
 
-@dataclass(frozen=True, eq=False)
-class ExplicitKernel(SharedProposal):
+class ExplicitKernel(FullMatrix, SharedProposal):
     """Propose pi(y|x) as a matrix `(n, n, rows)`: x first, then y."""
-
-    matrix: Floats
 
     @classmethod
     def stacked(cls, matrices: Sequence[Floats], symbols: int) -> "ExplicitKernel":
@@ -30,21 +26,9 @@ class ExplicitKernel(SharedProposal):
         return np.asarray(self.largest() > 0.0)
 
     def marginal(self, belief: Floats) -> Floats:
-        spread = ordered_sum(belief[:, None] * self.matrix)
         support = self.support
-        return np.where(support & (support.sum(axis=0) == 1), 1.0, spread)
-
-    def largest(self) -> Floats:
-        return np.asarray(self.matrix.max(axis=0))
-
-    def smallest(self) -> Floats:
-        return np.asarray(self.matrix.min(axis=0))
-
-    def row(self, symbols: Integers) -> Floats:
-        return np.ascontiguousarray(self.matrix[symbols, :, np.arange(len(symbols))].T)
-
-    def column(self, symbols: Integers) -> Floats:
-        return np.ascontiguousarray(self.matrix[:, symbols, np.arange(len(symbols))])
+        alone = support & (support.sum(axis=0) == 1)
+        return np.where(alone, 1.0, self.expected(belief))
 
     @property
     def most_targets(self) -> int:

@@ -12,7 +12,7 @@ from fugu.operators.sip.privacy_bound import PART_DOWN, UP, WORDS, PrivacyBound
 from fugu.operators.sip.stay_or_fill import StayOrFill
 
 FORMAT = ("integer", 1)
-"""What law digests say of this way to make and draw laws."""
+"""Tell in law digests that laws are made and drawn in this way."""
 MASS_UP = 1.0 + 2.0**-40
 RATIO_UP = 1.0 + 2.0**-48
 LEAST_ROOM = 2.0**32

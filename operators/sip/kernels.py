@@ -14,7 +14,7 @@ Mode = Literal["optimal", "full_support"]
 """As close to the truth as the kernel can, or with every symbol always releasable."""
 
 Search = Literal["heuristic", "linear_program"]
-"""How an `optimal` proposal is found: good candidates, or the best one for at most 32 symbols."""
+"""Choose an `optimal` proposal among good candidates, or the best one for at most 32 symbols."""
 
 
 def choose_kernel(

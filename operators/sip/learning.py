@@ -31,7 +31,7 @@ from fugu.operators.sip.sparse_rows import SparseRows
 Memory = tuple[int, ...]
 """The last symbol, or the last two."""
 Followers = Mapping[int, int]
-"""How often each symbol came next."""
+"""Count each symbol that came next."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ TIE = 1e-12
 _BELIEF_GRID = 1024
 _KERNEL_GRID = 2.0**20
 _IMPOSSIBLE = 2.0**-20
-"""What a symbol of rounded belief zero counts in the objective, so that it goes somewhere near."""
+"""Weight a symbol of rounded belief zero in the objective, so that it goes somewhere near."""
 _REMEMBERED = 2048
 
 

@@ -10,13 +10,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.operators.mechanism import Floats, Integers, Words
+from fugu.operators.mechanism import Floats, Words
 from fugu.operators.sip.integer_shares import Shares
+from fugu.operators.sip.written_kernels import WrittenKernel
 
 Mask = NDArray[np.bool_]
 
 
-class Proposal(Protocol):
+class Proposal(WrittenKernel, Protocol):
     """Propose releases by a kernel pi; its sums are exactly 1 where all symbols go to one."""
 
     @property
@@ -25,18 +26,6 @@ class Proposal(Protocol):
 
     def marginal(self, belief: Floats) -> Floats:
         """Return b(y) = sum_x beta(x) pi(y|x)."""
-
-    def largest(self) -> Floats:
-        """Return kappa(y) = max over all x of pi(y|x), or more."""
-
-    def smallest(self) -> Floats:
-        """Return min over all x of pi(y|x), or less."""
-
-    def row(self, symbols: Integers) -> Floats:
-        """Return pi(y|x) over y, for the one x of each column."""
-
-    def column(self, symbols: Integers) -> Floats:
-        """Return pi(y|x) over x, for the one y of each column."""
 
 
 class SharedProposal(Proposal, Protocol):

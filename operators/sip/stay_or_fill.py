@@ -65,12 +65,12 @@ class StayOrFill:
         row[symbols, columns] += own
         return row
 
-    def column(self, symbols: Integers) -> Floats:
+    def column(self, released: Integers) -> Floats:
         """Return pi(y|x) over x, for the one y of each column."""
-        columns = np.arange(len(symbols))
+        columns = np.arange(len(released))
         into = np.where(
-            self.partial, self.partial_fill[symbols, columns], self.fill[symbols, columns]
+            self.partial, self.partial_fill[released, columns], self.fill[released, columns]
         )
         column = (1.0 - self.own) * into
-        column[symbols, columns] += self.own[symbols, columns]
+        column[released, columns] += self.own[released, columns]
         return column

@@ -61,6 +61,7 @@ class PolicyOperator(AggregateOperator):
     protected = "what policies say of a person, per relevance interval"
     reads = frozenset({"groups", "other", "ticks"})
     under_policies = True
+    source_budget = False
     evaluation = "policies"
     strategy_class: ClassVar[type[PolicyStrategy[Any]]]
     windowed: ClassVar[bool] = False

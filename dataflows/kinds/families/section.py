@@ -54,7 +54,7 @@ class OperatorSection(Section, ABC):
     no_budget: ClassVar[str | None] = None
     """Why there is no budget beside the section, where there may be none."""
     source_budget: ClassVar[bool] = True
-    """Say whether `source.budget` may be declared."""
+    """Say whether the kind states what `source.budget` counts."""
     no_dedupe: ClassVar[str | None] = None
     """Why copies of records do no harm in ticks of event time."""
     spent_in: ClassVar[str] = "nats"

@@ -15,7 +15,7 @@ from fugu.operators.sip.chain import Chain
 _LONGEST = 8
 _LARGEST_ENUMERATION = 2**22
 _LARGEST_STEP_CHECK = 2**20
-_CELLS = 256
+_CELLS = 1024
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,11 @@ import numpy as np
 
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.kinds import PolicyOperator
-from fugu.dataflows.offline.auditing.aggregates.building import aggregate_of, with_few_groups
+from fugu.dataflows.offline.auditing.aggregates.building import (
+    FIGURES,
+    aggregate_of,
+    with_few_groups,
+)
 from fugu.dataflows.offline.auditing.aggregates.checks import around
 from fugu.dataflows.offline.auditing.aggregates.contributions import Contribution
 from fugu.dataflows.offline.auditing.aggregates.population import Said
@@ -34,7 +38,6 @@ from fugu.operators.mechanism import Integers
 from fugu.operators.swellfish.relevance import Relevance
 from fugu.operators.swellfish.strategy import PolicyStrategy
 
-_FIGURES = 48
 _GROUPS = 16
 _PATHS = 32
 _MOST_TICKS = 100
@@ -76,7 +79,7 @@ def audited_policies(file: PipelineFile, steps: int) -> Audited:
             f"fugu audit does not know how to attack a promise per {guarantee.per} about policies. "
             "Read fugu explain instead"
         )
-    run = _run(file, operator, max(4, steps, _FIGURES // operator.group_count))
+    run = _run(file, operator, max(4, steps, FIGURES // operator.group_count))
     comparison = _comparison(run, file.pipeline.source.field)
     return Audited(
         worst=(),

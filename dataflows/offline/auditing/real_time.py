@@ -24,14 +24,13 @@ from fugu.operators.guarantee import Guarantee
 from fugu.operators.loss import GaussianLoss
 from fugu.operators.mechanism import Floats
 from fugu.operators.noise.discrete_gaussian import PRECISION
-from fugu.operators.realtime.accountants import gaussian_delta
+from fugu.operators.noise.gaussian_account import delta_of_squares
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 
 _MOST_TICKS = 1_000
 _DRAWS = 20_000
 _ERROR = 1e-6
-_VARIANCE = 2 ** (2 * PRECISION) - 9
-"""Squared steps: that of continuous noise that loses at least what discrete noise does."""
+_SMALLEST = 1e-10
 
 
 def audited_real_time(file: PipelineFile, steps: int) -> Audited:
@@ -54,7 +53,7 @@ def audited_real_time(file: PipelineFile, steps: int) -> Audited:
                 f"the epsilon of noise as drawn, at delta {guarantee.total_delta:.3g}",
                 f"{min(ticks, extent or ticks):,} ticks",
                 guarantee.epsilon,
-                epsilon_of(squares / _VARIANCE, guarantee.total_delta),
+                epsilon_of(squares, guarantee.total_delta),
             ),
         ),
         checks=(
@@ -68,15 +67,17 @@ def audited_real_time(file: PipelineFile, steps: int) -> Audited:
     )
 
 
-def epsilon_of(total: float, delta: float) -> float:
-    """Return the least epsilon that Gaussian noise keeps with this delta, where all squares of
-    sensitivity over deviation add up to `total`."""
-    low, high = 0.0, 700.0
-    if total == 0.0 or gaussian_delta(total, 0.0) <= delta:
+def epsilon_of(squares: int, delta: float) -> float:
+    """Return the least epsilon that draws keep with this delta, if they differ by so many squared
+    grid steps; within a billionth."""
+    if squares == 0 or delta_of_squares(squares, _SMALLEST) <= delta:
         return 0.0
-    for _ in range(100):
+    low, high = _SMALLEST, 1.0
+    while delta_of_squares(squares, high) > delta:
+        low, high = high, 2.0 * high
+    while high - low > _SMALLEST:
         middle = (low + high) / 2.0
-        low, high = (middle, high) if gaussian_delta(total, middle) > delta else (low, middle)
+        low, high = (middle, high) if delta_of_squares(squares, middle) > delta else (low, middle)
     return high
 
 
@@ -86,28 +87,26 @@ def _ticks(release: RealTimeRelease) -> int:
     return min(_MOST_TICKS, wanted)
 
 
-def _squares(
-    measured: Steps, comparison: Comparison, sensitivity: int, extent: int | None
-) -> float:
+def _squares(measured: Steps, comparison: Comparison, sensitivity: int, extent: int | None) -> int:
     """Return the most that neighbours differ by in squared grid steps, as they were summed."""
     base = comparison.truths[comparison.base]
     largest = max(
-        float((((truths[tick] - base[tick]) / sensitivity) ** 2).sum())
+        sum(int(unit) ** 2 for unit in truths[tick] - base[tick])
         for truths in (comparison.truths[other] for other in comparison.others.values())
         for tick in truths.keys() & base.keys()
     )
-    squares = measured.steps.astype(np.float64) ** 2 * largest
-    total = np.cumsum(np.pad(squares, (1, 0)))
+    squares = [int(steps) ** 2 for steps in measured.steps]
     length = min(extent or len(squares), len(squares))
-    return float((total[length:] - total[:-length]).max())
+    most = max(sum(squares[at : at + length]) for at in range(len(squares) - length + 1))
+    return -(-most * largest // sensitivity**2)
 
 
-def _stated(guarantee: Guarantee, squares: float) -> Iterator[Check]:
+def _stated(guarantee: Guarantee, squares: int) -> Iterator[Check]:
     if isinstance(guarantee.loss, GaussianLoss):
         yield Check(
             "neighbours differ by no more squared grid steps than the promise states",
             squares <= guarantee.loss.squares,
-            f"{squares:,.0f} of {guarantee.loss.squares:,}",
+            f"{squares:,} of {guarantee.loss.squares:,}",
         )
 
 

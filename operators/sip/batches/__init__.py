@@ -1,1 +1,1 @@
-"""How a batch of symbols is released at once: one file per algorithm, and the choice among them."""
+"""Release a batch of symbols at once: one file per algorithm, and the choice among them."""

@@ -20,7 +20,7 @@ from fugu.operators.sip.privacy_bound import PrivacyBound
 
 TIE = 1e-12
 _LARGEST_PART = 2**21
-"""How many numbers a law may take at a time."""
+"""Limit the numbers that a law may take at a time."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ MOST_SEQUENCES = 36
 TIE = 1e-12
 _BELIEF_GRID = 1024
 _UNLIKELY = np.float64(2.0**-10)
-"""What a rounded belief gets for every symbol, so that all of them go somewhere near."""
+"""Added to a rounded belief for every symbol, so that all of them go somewhere near."""
 _REMEMBERED = 2048
 
 

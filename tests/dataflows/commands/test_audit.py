@@ -65,7 +65,7 @@ def test_the_papers_mechanism_breaks_its_claim(pipeline: Path) -> None:
     result = audited(pipeline, "--steps", "1", "--runs", "20000")
     assert result.exit_code == 1
     last = result.stdout.splitlines()[-1]
-    assert last.startswith("CLAIM BROKEN: sip, the truth, release 1 to 6: exactly ")
+    assert last.startswith("CLAIM BROKEN: sip, the truth, 6 releases: exactly ")
     assert "1 of 1 attacks proved more than is claimed, such as sip, release 1: at least " in last
     assert "tested is the epsilon its paper claims" in result.stdout
 
@@ -76,9 +76,13 @@ def test_a_machine_reads_json_and_nothing_else(pipeline: Path) -> None:
     assert read["verdict"] == SURVIVED
     assert read["broken"] == []
     assert read["effort"] == {"runs": 2000, "confidence": 99.9, "seed": 5}
-    assert {case["releases"] for case in read["exact"]["worst_cases"]} == {1, 2, 3, 4, 5, 6}
-    assert read["exact"]["ledger_covers_every_path"] is True
-    assert read["exact"]["step"]["distance"] < 1e-14
+    assert {case["extent"] for case in read["worst_cases"]} == {
+        "1 release",
+        *(f"{releases} releases" for releases in range(2, 7)),
+    }
+    assert all(check["passed"] for check in read["checks"])
+    assert len(read["checks"]) == 2
+    assert read["not_reached"] == []
     assert [attack["name"] for attack in read["attacks"]] == [
         "release 1",
         "releases 1 to 3",
@@ -97,7 +101,8 @@ def test_a_machine_reads_json_and_nothing_else(pipeline: Path) -> None:
 def test_numbers_are_attacked_too(pipeline: Path) -> None:
     pipeline.write_text(LAPLACE)
     read = document(audited(pipeline, "--steps", "2", "--json"))
-    assert read["exact"] is None
+    assert read["worst_cases"] == read["checks"] == []
+    assert len(read["not_reached"]) == 1
     assert [attack["exact"] for attack in read["attacks"]] == [None, None, None]
     assert all(0.2 < attack["bound"] <= attack["claim"] for attack in read["attacks"])
 

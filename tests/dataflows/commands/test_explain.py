@@ -76,7 +76,7 @@ def test_several_files_are_their_documents_and_the_sums(
     assert [pipeline["pipeline"] for pipeline in read["pipelines"]] == ["zones", "moods"]
     [together] = read["sums"]
     assert together["source"] == "vitals.raw"
-    assert together["source_budget"] == 9.5
+    assert together["source_budgets"] == [{"epsilon": 9.5, "delta": None}]
     assert [(one["pipeline"], one["notion"], one["per"]) for one in together["promises"]] == [
         ("zones", "sip", "release"),
         ("zones", "ldp", "release"),
@@ -125,7 +125,7 @@ def test_sums_are_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "Local Differential Privacy, together: epsilon 84 nats" in said
     assert "per stream, over its whole life" in said
     assert "Sequence Information Privacy, together: no sum. sip figures of different" in said
-    assert "source.budget, without a model: 90 nats." in said
+    assert "source.budget, of Local Differential Privacy: 90 nats." in said
 
 
 def test_a_promise_of_nothing_is_in_the_table_and_in_no_sum(

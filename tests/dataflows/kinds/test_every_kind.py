@@ -5,28 +5,14 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
-import yaml
 
 from fugu.dataflows.commands.kinds import markdown, rows, show_kinds
 from fugu.dataflows.kinds import KINDS, AggregateOperator
 from fugu.dataflows.pipeline.mechanisms import columns_of, configure
-from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.mechanism import Inputs
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.secret import Secret
-from tests.dataflows.kinds.test_aggregate_section import PIPELINE
-
-ROOT = Path(__file__).parents[3]
-FILES = ("deploy/examples/heart-zones.model.json", "examples/household/policies.yaml")
-
-
-def example_of(kind: str, directory: Path) -> PipelineFile:
-    for name in FILES:
-        (directory / Path(name).name).write_bytes((ROOT / name).read_bytes())
-    operator = {"kind": kind, **yaml.safe_load(KINDS[kind].example)}
-    path = directory / "pipeline.yaml"
-    path.write_text(yaml.safe_dump(PIPELINE | {"operator": operator}))
-    return PipelineFile.read(path)
+from tests.dataflows.kinds.example_files import ROOT, example_of
 
 
 @pytest.mark.parametrize("kind", KINDS)

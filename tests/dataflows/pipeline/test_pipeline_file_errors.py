@@ -91,7 +91,9 @@ def test_a_misspelt_key_is_answered_with_the_right_one(tmp_path: Path) -> None:
 
 def test_a_key_in_the_wrong_section_is_answered_with_the_right_one(tmp_path: Path) -> None:
     [line] = read_error(tmp_path, PIPELINE + "epsilon: 1.0\n").splitlines()
-    assert line.endswith(": epsilon: unknown key here; did you mean operator.epsilon?")
+    assert line.endswith(
+        ": epsilon: unknown key here; did you mean operator.epsilon or source.budget.epsilon?"
+    )
 
 
 def test_a_key_of_another_kind_is_not_answered_with_itself(tmp_path: Path) -> None:

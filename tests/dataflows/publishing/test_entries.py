@@ -5,6 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.publishing.entries import (
     LaterEntry,
@@ -22,15 +23,36 @@ from tests.conformance.kinds import KINDS
 FORMAT_1 = Path(__file__).with_name("format_1.jsonl")
 PAPER = KINDS["paper_crr"].examples()[0].mechanism.guarantees()
 GUARANTEES = KINDS["crr"].examples()[0].mechanism.guarantees()
+NOISE = KINDS["real_time"].examples()[0].mechanism.guarantees()
 
 
-@pytest.mark.parametrize("guarantees", [GUARANTEES, PAPER], ids=["sound", "unsound"])
+def entry_of(guarantees: tuple[Guarantee, ...], budget: DeclaredBudget | None) -> PipelineEntry:
+    """A pipeline that has declared a budget."""
+    return PipelineEntry(
+        "zones", "vitals", "topic-id", "vitals.out", "sink-id", "0123", guarantees, budget
+    )
+
+
+@pytest.mark.parametrize("budget", [None, DeclaredBudget(4.0), DeclaredBudget(4.0, 1e-6)])
+def test_a_declared_budget_comes_back_and_so_does_a_number_of_an_earlier_version(
+    budget: DeclaredBudget | None,
+) -> None:
+    entry = entry_of(GUARANTEES, budget)
+    assert read_entry(entry.value()) == entry
+    earlier = orjson.loads(entry.value()) | {"format": 2, "guarantees": []}
+    earlier["source_budget"] = None if budget is None else budget.epsilon
+    read = read_entry(orjson.dumps(earlier))
+    assert isinstance(read, PipelineEntry)
+    assert read.source_budget == (None if budget is None else DeclaredBudget(budget.epsilon))
+
+
+@pytest.mark.parametrize(
+    "guarantees", [GUARANTEES, PAPER, NOISE], ids=["sound", "unsound", "noise"]
+)
 def test_a_pipeline_comes_back_with_its_guarantees_word_for_word(
     guarantees: tuple[Guarantee, ...],
 ) -> None:
-    entry = PipelineEntry(
-        "zones", "vitals", "topic-id", "vitals.out", "sink-id", "0123", guarantees, 4.0
-    )
+    entry = entry_of(guarantees, DeclaredBudget(4.0, 1e-6))
     assert read_entry(entry.value()) == entry
     assert orjson.loads(entry.key()) == ["zones", "topic-id"]
 
@@ -51,9 +73,9 @@ def test_a_stream_comes_back(level: int, tenths: int, exhausted: bool) -> None:
         b"{",
         b"[]",
         b'{"format": 2, "kind": "stream"}',
-        b'{"format": 3, "kind": "stream"}',
+        b'{"format": 4, "kind": "stream"}',
         b'{"format": "2", "kind": "pipeline"}',
-        b'{"format": 3, "kind": "pipeline"}',
+        b'{"format": 4, "kind": "pipeline"}',
         b'{"format": 2, "kind": "pipeline", "guarantees": [[]]}',
         b'{"format": 1}',
         b'{"format": 1, "kind": "stream"}',
@@ -77,7 +99,7 @@ def test_no_promise_of_the_version_before_is_lost() -> None:
             assert (read.notion, read.epsilon, read.delta) == tuple(
                 told[name] for name in ("notion", "epsilon", "delta")
             )
-            assert (read.per, read.window, read.proof) == tuple(
+            assert (read.per, read.window, str(read.proof)) == tuple(
                 told[name] for name in ("per", "window", "proof")
             )
             assert f"epsilon {read.epsilon:.6g} nats" in in_words(read)
@@ -104,7 +126,7 @@ def test_where_it_may_have_said_too_much_the_weaker_promise_is_read(pipeline: st
     guarantee = earlier(pipeline).guarantees[0]
     assert guarantee.neighbours == PRESENCE
     assert "another contribution" not in in_words(guarantee)
-    assert "twice epsilon is counted" in guarantee.not_covered[0]
+    assert "twice epsilon is counted" in str(guarantee.not_covered[0])
 
 
 def test_a_delta_that_was_stated_per_release_stays_that() -> None:
@@ -119,7 +141,7 @@ def test_a_delta_that_was_stated_per_release_stays_that() -> None:
 
 def test_a_promise_of_a_later_version_is_not_passed_over() -> None:
     entry = orjson.loads(FORMAT_1.read_bytes().splitlines()[0])
-    value = orjson.dumps({**entry, "format": 3, "guarantees": "something else"})
+    value = orjson.dumps({**entry, "format": 4, "guarantees": "something else"})
     assert read_entry(value) == LaterEntry("crr", "vitals", "topic-id")
 
 

@@ -156,7 +156,7 @@ def drawn_words(law: SharesLaw, row: int, x: int) -> list[int]:
     total = int(law.total[row])
     borders = {0, *shares, *(total + int(u) for u in law.common[:, row].cumsum().tolist())}
     if isinstance(law.shares, FewShares):
-        borders |= {int(w) for w in law.shares.words[:, x, row].cumsum().tolist()}
+        borders |= {int(w) for w in law.shares.weights[:, x, row].cumsum().tolist()}
     ordered_borders = sorted(border for border in borders if border < 2**64)
     count = [0] * len(law.belief)
     for begin, end in zip(ordered_borders, [*ordered_borders[1:], 2**64], strict=True):

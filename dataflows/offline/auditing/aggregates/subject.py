@@ -11,7 +11,7 @@ from fugu.dataflows.offline.auditing.aggregates.population import PARTITIONS, Po
 from fugu.dataflows.offline.evaluation.aggregates.figures import Exact
 from fugu.dataflows.offline.evaluation.run import scope_of
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.guarantee_text import guarantee_id
+from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.stages.admission import Admission

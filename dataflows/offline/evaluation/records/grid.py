@@ -18,9 +18,9 @@ from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 _SPENDING = {"epsilon", "epsilon_per_batch", "window", "decision_epsilon"}
-"""What sections say about their spending."""
+"""Names what sections say about their spending."""
 _ORDERED = {"crr": "ordered", "batched_crr": "ordered", "adaptive_crr": "steps"}
-"""What kinds call the distance between places in the alphabet."""
+"""Names the distance between places in the alphabet, as kinds call it."""
 
 
 def default_epsilons(file: PipelineFile) -> list[float]:

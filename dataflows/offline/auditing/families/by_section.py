@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.kinds.families.section import Evaluation
 from fugu.dataflows.offline.auditing.audited import Audited
+from fugu.dataflows.offline.auditing.displaced.family import audited_displaced
 from fugu.dataflows.offline.auditing.policies import audited_policies
 from fugu.dataflows.offline.auditing.real_time import audited_real_time
 from fugu.dataflows.offline.auditing.records import audited_records
@@ -13,6 +14,7 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 _FAMILIES: Mapping[Evaluation | None, Callable[[PipelineFile, int], Audited]] = {
     "records": audited_records,
+    "displaced": audited_displaced,
     "windows": audited_windows,
     "policies": audited_policies,
     "real_time": audited_real_time,

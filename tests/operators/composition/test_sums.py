@@ -9,9 +9,9 @@ from typing import Any, get_args
 import pytest
 
 from fugu.operators.budget_units import in_nats, units_of
+from fugu.operators.composition.sums import NotAddable, Spend, add, windows_of
 from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee, Notion
 from fugu.operators.sip.guarantees import crr_guarantees
-from fugu.operators.sums import NotAddable, Spend, add, windows_of
 
 SIP, LDP = (
     replace(guarantee, finite_precision_delta=1e-15) for guarantee in crr_guarantees(epsilon=0.3)

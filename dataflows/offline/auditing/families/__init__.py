@@ -1,0 +1,1 @@
+"""Know all families of operators, and ask each about its own."""
