@@ -21,7 +21,7 @@ _UNLIKELY = 3 << PRECISION
 class Steps:
     """Hold how many grid steps the sensitivity has, `(ticks,)`; 0 where nothing is measured.
 
-    `public` says whether what is released is a function of noisy figures alone.
+    `public` says whether what is released and remembered is a function of noisy figures alone.
     """
 
     steps: Integers
@@ -63,11 +63,11 @@ def _steps(plain: RealTimeRelease, state: State) -> int:
 def _is_public(release: RealTimeRelease, state: State, steps: int) -> bool:
     """Return whether another figure with the same noisy figure is released alike."""
     nothing = np.zeros((1, release.bins), dtype=np.int64)
-    (_, one), (_, other) = (
+    one, other = (
         _step(release, state, value, nothing - noise)
         for value, noise in ((0, 0), (release.sensitivity, steps))
     )
-    return _shown(one) == _shown(other)
+    return _everything(*one) == _everything(*other)
 
 
 def _step(
@@ -77,7 +77,7 @@ def _step(
     return release.step(state, Inputs(values), ChosenPoints(noise))
 
 
-def _shown(releases: Releases) -> list[bytes]:
-    notes = [note.tobytes() for note in releases.annotations.values()]
+def _everything(state: State, releases: Releases) -> list[bytes]:
+    columns = [releases.values, *releases.annotations.values(), *state.values()]
     kinds = b"" if releases.kinds is None else releases.kinds.tobytes()
-    return [releases.values.tobytes(), kinds, *notes]
+    return [kinds, *(column.tobytes() for column in columns)]

@@ -7,6 +7,7 @@ from math import exp, inf
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.offline.auditing.aggregates.contributions import (
+    NONE,
     Contribution,
     contributions,
     farthest,
@@ -133,7 +134,10 @@ def compared(
         numbers[f"{course.differing} ticks, more than a window"] = course.differing
     others = {name: course.said(usual, instead, number) for name, number in numbers.items()}
     base = course.said(usual, usual, 0)
-    return Comparison(subject, base, others, statistic), numbers
+    silent: tuple[Said, ...] = ()
+    if guarantee.neighbours.change in ("presence", "replaced-or-none"):
+        silent = (course.said(usual, NONE, course.differing),)
+    return Comparison(subject, base, others, statistic, silent), numbers
 
 
 def _named(within: int, extent: int | None) -> str:

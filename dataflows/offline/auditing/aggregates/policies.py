@@ -7,6 +7,7 @@ import numpy as np
 
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.kinds import PolicyOperator
+from fugu.dataflows.offline.auditing.aggregates.as_drawn import PUBLIC
 from fugu.dataflows.offline.auditing.aggregates.building import (
     FIGURES,
     aggregate_of,
@@ -181,7 +182,7 @@ def _priced(run: _Run, guarantee: Guarantee) -> Iterator[Check]:
         inside = (numbers >= interval.start) & (numbers <= interval.end)
         largest = np.sort(costs[inside], axis=0)[-interval.affected :]
         most = max(most, float(largest.sum(axis=0).max()))
-    yield Check("what is published is a function of noisy figures alone", measured.public)
+    yield Check(PUBLIC, measured.public)
     yield Check(
         f"what may differ of an interval costs no more than is claimed, on {_PATHS} paths of "
         f"{length} ticks",

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import norm
 
 from fugu.dataflows.kinds import RealTimeOperator
+from fugu.dataflows.offline.auditing.aggregates.as_drawn import PUBLIC
 from fugu.dataflows.offline.auditing.aggregates.building import (
     attacks_on,
     compared,
@@ -58,7 +59,7 @@ def audited_real_time(file: PipelineFile, steps: int) -> Audited:
         ),
         checks=(
             *checks(comparison, release.sensitivity * release.changed_bins),
-            Check("what is published is a function of noisy figures alone", measured.public),
+            Check(PUBLIC, measured.public),
             *_stated(guarantee, squares),
             _law(comparison, release, int(measured.steps[0])),
         ),
@@ -92,7 +93,7 @@ def _squares(measured: Steps, comparison: Comparison, sensitivity: int, extent: 
     base = comparison.truths[comparison.base]
     largest = max(
         sum(int(unit) ** 2 for unit in truths[tick] - base[tick])
-        for truths in (comparison.truths[other] for other in comparison.others.values())
+        for truths in comparison.truths.values()
         for tick in truths.keys() & base.keys()
     )
     squares = [int(steps) ** 2 for steps in measured.steps]
