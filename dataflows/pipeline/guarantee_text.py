@@ -1,11 +1,13 @@
 """Say guarantees in words."""
 
 from decimal import ROUND_CEILING, Context, Decimal
-from math import isinf
+from math import isinf, sqrt
 
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.neighbours_text import per_in_words, protected_in_words
 from fugu.operators.guarantee import Composition, Guarantee, Notion
+from fugu.operators.loss import GaussianLoss, LaplaceLoss, Loss, ResponseLoss
+from fugu.operators.noise.gaussian_account import VARIANCE
 
 _NOTIONS = {
     "sip": "Sequence Information Privacy",
@@ -50,15 +52,35 @@ def parts_in_words(guarantee: Guarantee) -> dict[str, str]:
             "promise": f"{notion}: no bound is promised",
             "because": f"it would be {stated(guarantee)}: no delta below 1 covers finite precision",
         }
-    accounting = "; ".join(map(str, guarantee.accounting))
+    optional = {
+        "privacy loss": _loss_in_words(guarantee.loss),
+        "accounting": "; ".join(map(str, guarantee.accounting)),
+    }
     return {
         "promise": f"{notion} with {stated(guarantee)}",
         "protecting": protected_in_words(guarantee),
         "against": str(guarantee.adversary),
-        **({"accounting": accounting} if accounting else {}),
+        **{title: words for title, words in optional.items() if words},
         "composition": _COMPOSITIONS[guarantee.composition],
         "proof": str(guarantee.proof),
     }
+
+
+def _loss_in_words(loss: Loss | None) -> str:
+    """Say what is known besides epsilon and delta: nothing, or the law that the loss is of."""
+    match loss:
+        case GaussianLoss():
+            ratio = sqrt(loss.squares / VARIANCE)
+            return f"at most that of a Gaussian mechanism with mu = {ratio:.4g}"
+        case LaplaceLoss():
+            return (
+                f"that of discrete Laplace noise, moved by {loss.shift:,} steps of "
+                f"{loss.rate:.4g} nats each"
+            )
+        case ResponseLoss():
+            return f"that of randomized response among {loss.symbols:,} symbols"
+        case _:
+            return ""
 
 
 def stated(guarantee: Guarantee) -> str:
