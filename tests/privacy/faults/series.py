@@ -16,7 +16,7 @@ from tests.operators.realtime import test_real_time_release as releasing
 from tests.privacy.faults.charges import SpentForgotten
 from tests.privacy.faults.planted import InDirectory, InTest, Planted, Replacing
 
-FAMILY = "real time"
+FAMILY = "series"
 
 
 class FilterOfRawValues(RealTimeRelease):
