@@ -11,8 +11,8 @@ from fugu.operators.guarantee import Guarantee, Neighbours
 from tests.acceptance.audits.found import Row
 from tests.acceptance.audits.proofs import PROOFS
 from tests.acceptance.audits.summary import Summary, summaries
-from tests.acceptance.audits.tables import in_lines
 from tests.dataflows.kinds.example_files import example_of
+from tests.markdown import in_lines
 
 GUARANTEES = Path(__file__).parents[3] / "docs" / "guarantees.md"
 BEGIN, END = "<!-- audits -->\n", "<!-- end of audits -->\n"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from tests.acceptance.audits.found import RUNS, Row
 from tests.acceptance.audits.summary import Summary, summaries
+from tests.markdown import in_lines
 
 HEADINGS = (
     "kind",
@@ -67,8 +68,3 @@ def _listed(rows: Sequence[Row]) -> str:
         kinds.setdefault(row.about, []).append(f"`{row.kind}`")
     lines = [f"- {', '.join(some)}: {about}\n" for about, some in kinds.items()]
     return "".join(lines) or "None.\n"
-
-
-def in_lines(table: Sequence[tuple[str, ...]]) -> str:
-    """Write rows, the first of which has the headings, as a table."""
-    return "".join(f"| {' | '.join(line)} |\n" for line in table).replace("| --- ", "|---")
