@@ -58,7 +58,7 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
     Claim. It has two parts. (1) *Relative to the learned model*, every release leaks at most
     `epsilon` nats, and all leakages add up: GRR leaks no more under any prior, and the belief of
     CRR is the exact posterior under one model. Nobody can hold that model before the stream begins,
-    so this is a statement about a reader who comes to believe in it. (2) *For any prior or
+    so this is a statement about an adversary who comes to believe in it. (2) *For any prior or
     correlation*, every one of the first releases leaks at most epsilon, and every later one at most
     2 epsilon. A model that went on learning would leave only the second part, which is why it is
     frozen.
