@@ -13,7 +13,7 @@ import orjson
 
 from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, read_guarantee
-from fugu.dataflows.publishing.guarantees import read_format_1, read_format_2
+from fugu.dataflows.publishing.former_formats import read_format_1, read_format_2
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import AT_THE_END
 
