@@ -99,17 +99,17 @@ def figures_in_words(epsilon: float, delta: float, per: str, delta_per_release: 
 
 def delta_in_words(delta: float) -> str:
     """Say delta after an epsilon: nothing where it is 0, else rounded up to three digits."""
-    return f" and delta {_rounded_up(delta)}" if delta > 0.0 else ""
+    return f" and delta {rounded_up(delta)}" if delta > 0.0 else ""
 
 
 def rest_in_words(delta_per_release: float) -> str:
     """Say the delta of releases whose number has no bound."""
     if delta_per_release == 0.0:
         return ""
-    return f" (and a delta of {_rounded_up(delta_per_release)} for every release)"
+    return f" (and a delta of {rounded_up(delta_per_release)} for every release)"
 
 
-def _rounded_up(delta: float) -> str:
+def rounded_up(delta: float) -> str:
     """Write a delta, rounded up to three digits."""
     digits = Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(repr(delta)))
     return f"{float(digits):g}"

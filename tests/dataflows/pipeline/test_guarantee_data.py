@@ -100,7 +100,8 @@ def others_than(value: Any) -> list[Any]:
         case Neighbours():
             return [replace(value, reach=3), replace(value, kept=("presence",))]
         case GaussianLoss():
-            return [replace(value, squares=1), replace(value, draws=1), None]
+            more = replace(value, squares=value.squares + 1), replace(value, draws=value.draws + 1)
+            return [*more, None]
         case bool():
             return [not value]
         case int() | float():

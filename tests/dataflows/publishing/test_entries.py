@@ -40,16 +40,16 @@ def entry_of(guarantees: tuple[Guarantee, ...], budget: DeclaredBudget | None) -
 
 
 @pytest.mark.parametrize("budget", [None, DeclaredBudget(4.0), DeclaredBudget(4.0, 1e-6)])
-def test_a_declared_budget_comes_back_and_so_does_a_number_of_an_earlier_version(
-    budget: DeclaredBudget | None,
-) -> None:
+def test_a_declared_budget_comes_back(budget: DeclaredBudget | None) -> None:
     entry = entry_of(GUARANTEES, budget)
     assert read_entry(entry.value()) == entry
-    earlier = orjson.loads(entry.value()) | {"format": 2, "guarantees": []}
-    earlier["source_budget"] = None if budget is None else budget.epsilon
-    read = read_entry(orjson.dumps(earlier))
+
+
+def test_a_number_of_nats_that_the_version_before_entered_is_a_budget() -> None:
+    stored = orjson.loads(FORMAT_1.read_bytes().splitlines()[0])
+    read = read_entry(orjson.dumps(stored | {"source_budget": 12.0}))
     assert isinstance(read, PipelineEntry)
-    assert read.source_budget == (None if budget is None else DeclaredBudget(budget.epsilon))
+    assert read.source_budget == DeclaredBudget(12.0)
 
 
 @pytest.mark.parametrize(
