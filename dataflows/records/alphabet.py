@@ -32,6 +32,11 @@ class Alphabet:
         self._start = b"{" + orjson.dumps(field) + b":"
         self._symbols = [orjson.dumps(symbol) for symbol in alphabet]
 
+    @property
+    def size(self) -> int:
+        """Return the number of symbols."""
+        return len(self._symbols)
+
     def read(self, record: Record) -> int:
         """Return the index of the symbol."""
         return self.index_of(required(record, self.field))

@@ -15,8 +15,8 @@ from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Array, Mechanism
 from fugu.operators.temporal.temporal_perturbation import End
 
-Evaluation = Literal["records", "displaced", "windows", "policies", "real_time"]
-"""Name what `fugu evaluate` does with a kind."""
+Evaluation = Literal["records", "displaced", "series", "windows", "policies", "real_time"]
+"""Name what `fugu evaluate` and `fugu audit` do with a kind."""
 
 
 class Files(Protocol):
