@@ -2,23 +2,24 @@
 
 from math import log, sqrt
 
-from fugu.operators.realtime.accountants import gaussian_delta
+from fugu.operators.noise.gaussian_account import VARIANCE, delta_of_squares
 
-_OF_DEVIATION = 2**28 - 9
-"""The squared deviation, in grid steps, of continuous noise that loses as much."""
-_HALVINGS = 100
+_HALVINGS = 60
 
 
 def nats_at(squares: int, delta: float) -> float:
-    """Return the epsilon at which noise on values so far apart, in squared grid steps, has delta.
+    """Return the epsilon at which draws that differ by so many squared grid steps have delta.
+
+    >>> round(nats_at(112621999, delta=1e-6), 6)
+    3.0
 
     Source: continual release specification, section 4 (Theorem 3).
     """
-    total, low = squares / _OF_DEVIATION, 0.0
-    high = total / 2.0 + sqrt(-2.0 * total * log(delta))
-    if squares == 0 or gaussian_delta(total, 0.0) <= delta:
+    if squares == 0 or delta_of_squares(squares, 0.0) <= delta:
         return 0.0
+    total: float = squares / VARIANCE
+    low, high = 0.0, total / 2.0 + sqrt(-2.0 * total * log(delta))
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if gaussian_delta(total, middle) > delta else (low, middle)
+        low, high = (middle, high) if delta_of_squares(squares, middle) > delta else (low, middle)
     return high
