@@ -18,7 +18,7 @@ from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import AT_THE_END
 
 PIPELINE_FORMAT = 3
-"""Of what this version writes about pipelines."""
+"""Number what this version writes about pipelines; it goes up with every field that is added."""
 _READERS = {1: read_format_1, 2: read_format_2, PIPELINE_FORMAT: read_guarantee}
 STREAM_FORMAT = 1
 WITHDRAWN = b"null"

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fugu.operators.budget_units import in_nats, units_of
-from fugu.operators.composition.composed_loss import VARIANCE, ComposedLoss, gaussian_delta
+from fugu.operators.composition.composed_loss import ComposedLoss, gaussian_delta
 from fugu.operators.loss import BoundedLoss, GaussianLoss, LaplaceLoss, PureLoss, ResponseLoss
 from fugu.operators.mechanism import Floats
+from fugu.operators.noise.gaussian_account import VARIANCE
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution

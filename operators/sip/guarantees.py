@@ -50,8 +50,9 @@ _LEARNED_FROM_PRIVATE = Point(
 _NOT_COVERED = (
     ARRIVALS,
     Point(
-        "part-known",
-        "an adversary who knows part of a stream from elsewhere: the figure without a model holds",
+        "other-belief",
+        "an adversary with another belief, or who knows part of a stream from elsewhere: the "
+        "figure without a model holds",
     ),
     _LEARNED_FROM_PRIVATE,
     Point(
@@ -82,7 +83,7 @@ def crr_guarantees(*, epsilon: float, records: int = 1) -> tuple[Guarantee, ...]
         assumptions=(STREAMS_INDEPENDENT, KEYED_HASH),
         not_covered=_NOT_COVERED,
         proof=Point(
-            "sip-3-7",
+            "repair-theorem",
             "SIP specification, section 3 (repair theorem) and section 7 (Theorem 1: leakages of "
             "successive releases of one stream add up)",
         ),
@@ -96,7 +97,7 @@ def crr_guarantees(*, epsilon: float, records: int = 1) -> tuple[Guarantee, ...]
         adversary=ANY_PRIOR,
         accounting=(_SPENT_TWICE,),
         proof=Point(
-            "sip-3-5",
+            "repaired-rows",
             "SIP specification, section 3 (rows differ by at most 2 epsilon) and section 5",
         ),
     )
@@ -123,7 +124,7 @@ def adaptive_guarantees(decision_epsilon: float, release_epsilon: float) -> tupl
             guarantee,
             assumptions=(*guarantee.assumptions, _DECISIONS_SEEN),
             proof=Point(
-                f"{guarantee.proof.name}-9",
+                f"{guarantee.proof.name}-with-decision",
                 f"{guarantee.proof}; section 9 (the decision is a release of its own)",
             ),
         )
@@ -142,13 +143,16 @@ def cold_start_guarantees(epsilon: float, positions: int) -> tuple[Guarantee, ..
             adversary=_LEARNED_MODEL.of(positions=positions),
             not_covered=not_covered,
             proof=Point(
-                "sip-6-7", "SIP specification, section 6 (cold start) and section 7 (Theorem 1)"
+                "cold-start-model",
+                "SIP specification, sections 6 (cold start) and 7 (Theorem 1)",
             ),
         ),
         replace(
             ldp,
             accounting=(later,),
             not_covered=not_covered,
-            proof=Point("sip-6-9", "SIP specification, section 6 (cold start) and section 9 (GRR)"),
+            proof=Point(
+                "cold-start-rows", "SIP specification, sections 6 (cold start) and 9 (GRR)"
+            ),
         ),
     )

@@ -6,7 +6,7 @@ from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.kinds.families.section import Evaluation
 from fugu.dataflows.offline.auditing.audited import Audited
 from fugu.dataflows.offline.auditing.displaced.family import audited_displaced
-from fugu.dataflows.offline.auditing.records import audited_records
+from fugu.dataflows.offline.auditing.records.family import audited_records
 from fugu.dataflows.offline.auditing.series.family import audited_series
 from fugu.dataflows.offline.auditing.windows import audited_windows
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
