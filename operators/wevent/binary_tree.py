@@ -228,5 +228,4 @@ class BinaryTree:
 
 def _lowest_bit(numbers: Integers) -> Integers:
     """Return the place of the lowest bit that is set, of positive numbers."""
-    place: Integers = np.bitwise_count((numbers & -numbers) - 1).astype(np.int64)
-    return place
+    return np.asarray(np.bitwise_count((numbers & -numbers) - 1).astype(np.int64))

@@ -1,6 +1,6 @@
 """Add up what draws of discrete Laplace noise cost, as the real step takes them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import exp, inf, log, sqrt
 
@@ -14,6 +14,7 @@ from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Floats
 from fugu.operators.wevent.binary_tree import BinaryTree
 
+PUBLIC = "what is published and remembered is a function of noisy figures alone"
 _PATHS = 64
 _MOST_TICKS = 200
 _DRAWS = 20_000
@@ -41,7 +42,8 @@ class AsDrawn:
             subject.groups,
             subject.first + np.arange(ticks),
             _PATHS if ticks <= _PATHS else _PATHS // 4,
-            between=subject.written_and_read,
+            between=subject.before,
+            exact=("sums",) if isinstance(subject.mechanism, BinaryTree) else (),
         )
         return cls(comparison, measured, apart(comparison))
 
@@ -52,7 +54,7 @@ class AsDrawn:
 
     def checks(self, guarantee: Guarantee, extent: int | None) -> Iterator[Check]:
         """Yield whether draws cost no more than is claimed, and follow their law."""
-        yield Check("what is published is a function of noisy figures alone", self.prices.public)
+        yield Check(PUBLIC, self.prices.public)
         yield self._law()
         if not self.fixed and extent is not None:
             most = self.apart * float(self.prices.of_windows(extent).max())
@@ -132,9 +134,8 @@ def _close(noise: Floats, price: float) -> tuple[bool, str]:
 def apart(comparison: Comparison) -> int:
     """Return by how many units (L1) a tick of neighbours differs at most, as it was summed."""
     base = comparison.truths[comparison.base]
-    others: Sequence[Said] = list(comparison.others.values())
     return max(
         int(np.abs(truths[tick] - base[tick]).sum())
-        for truths in (comparison.truths[other] for other in others)
+        for truths in comparison.truths.values()
         for tick in truths.keys() & base.keys()
     )

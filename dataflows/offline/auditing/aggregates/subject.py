@@ -89,11 +89,17 @@ class Aggregate:
             for _, releases in merge(state, read_entry(entry, "internal log"))
         )
 
-    def written_and_read(self, state: State, number: int) -> State:
-        """Return the state of a mechanism after a restart of the merge."""
+    def before(self, state: State, number: int) -> State:
+        """Return the state of a mechanism after a restart of the merge before a tick, and after
+        what is changed then."""
         rows = len(next(iter(state.values())))
         merge = self._merge(self.mechanism, Secret(bytes(32)), [SCHEDULE] * rows)
-        return _restarted(merge, MergeState(state)).mechanism
+        held = MergeState(state)
+        change = self.changes.get(self.first + number)
+        if change is not None:
+            for _ in merge(held, PolicyChange(change)):
+                pass
+        return _restarted(merge, held).mechanism
 
     def published(self, released: Released, secret: Secret, run: int = 0) -> Outgoing:
         """Return the records of the sanitized topic that one of the runs publishes."""
