@@ -14,6 +14,7 @@ from scipy.stats import norm
 
 from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.composition.composed_loss import (
+    DEVIATION,
     ComposedLoss,
     gaussian_delta,
     signed_sums,
@@ -151,6 +152,34 @@ def test_randomized_responses_with_discrete_noise_lose_no_more(
             assert min(bounds) < 2.0 * exact
 
 
+@given(
+    epsilons=st.lists(st.floats(0.05, 2.0), max_size=3),
+    shift=st.integers(300, 40_000),
+    delta=st.floats(1e-9, 0.05),
+)
+@settings(max_examples=25, deadline=None)
+def test_no_composed_epsilon_is_below_that_of_the_noise_that_is_drawn(
+    epsilons: list[float], shift: int, delta: float
+) -> None:
+    """Discrete Gaussian noise of 2^14 steps and randomized responses, outcome by outcome."""
+    whole = together(GaussianLoss(shift**2, draws=0), *pure(epsilons))
+    epsilon = whole.epsilon(Fraction(delta))
+    assert epsilon is not None
+    assert drawn_delta(epsilons, shift, in_nats(epsilon)) <= delta
+    assert epsilon == 0 or drawn_delta(epsilons, shift, in_nats(epsilon) - 1e-5) > delta * 0.999
+
+
+def drawn_delta(epsilons: list[float], shift: int, epsilon: float) -> float:
+    """The delta of one draw that neighbours move by `shift`, beside randomized responses."""
+    points = np.arange(-10 * DEVIATION, 10 * DEVIATION + shift + 1, dtype=np.float64)
+    one, other = (np.exp(-((points - at) ** 2) / (2.0 * DEVIATION**2)) for at in (0, shift))
+    one, other = one / one.sum(), other / other.sum()
+    return sum(
+        likely * float(np.maximum(0.0, one - exp(epsilon - loss) * other).sum())
+        for loss, likely in composed_law(list(map(responses, epsilons))).items()
+    )
+
+
 def bound_of_small_noise(
     epsilons: list[float], deviation: int, shifts: list[int], epsilon: float, r: float
 ) -> float:
@@ -175,7 +204,7 @@ def signed_sums_of(epsilons: list[float]) -> dict[float, float]:
     ratio=st.floats(0.05, 3.0),
     delta=st.floats(1e-9, 0.1),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_an_epsilon_keeps_its_delta_whatever_is_composed(
     epsilons: list[float], ratio: float, delta: float
 ) -> None:
