@@ -33,7 +33,14 @@ from functools import cached_property
 from math import erfc, exp, expm1, fsum, isqrt, lgamma, log1p, sqrt
 
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats, units_of
-from fugu.operators.loss import BoundedLoss, GaussianLoss, Loss, PureLoss, StatedLoss
+from fugu.operators.loss import (
+    BoundedLoss,
+    GaussianLoss,
+    Loss,
+    PureLoss,
+    RepeatedLoss,
+    StatedLoss,
+)
 from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.noise.gaussian_precision import PER_DEVIATION, delta_of_draw
@@ -63,9 +70,11 @@ class ComposedLoss:
 
     @classmethod
     def of(cls, loss: Loss, beside: Fraction = Fraction(0)) -> "ComposedLoss":
-        """Return a single loss; one of (epsilon, delta) is pure but for its delta."""
+        """Return what one promise loses; (epsilon, delta) is a pure loss but for its delta."""
         if isinstance(loss, StatedLoss):
             return cls.of(PureLoss(loss.epsilon), beside + Fraction(loss.delta))
+        if isinstance(loss, RepeatedLoss):
+            return cls(frozenset({(PureLoss(loss.each), loss.number)}), beside)
         return cls(frozenset({(loss, 1)}), beside)
 
     def __add__(self, other: "ComposedLoss") -> "ComposedLoss":

@@ -19,7 +19,7 @@ from fugu.operators.composition.composed_loss import (
     gaussian_delta,
     signed_sums,
 )
-from fugu.operators.loss import GaussianLoss, Loss, PureLoss, StatedLoss
+from fugu.operators.loss import GaussianLoss, Loss, PureLoss, RepeatedLoss, StatedLoss
 from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.noise.gaussian_precision import delta_of_draw
 from tests.operators.composition.laws import composed_law, delta_of_law, responses, shifted_noise
@@ -266,6 +266,11 @@ def test_finite_precision_of_draws_is_bounded_however_squares_are_shared_among_t
         assert shared <= added
     assert added <= draws * delta_of_draw(isqrt(squares), epsilon)
     assert added < 1e-6
+
+
+def test_a_repeated_loss_is_so_many_pure_ones() -> None:
+    assert together(RepeatedLoss(0.1, 7)) == ComposedLoss.of(PureLoss(0.1)).repeated(7)
+    assert together(RepeatedLoss(0.1, 7)).epsilon(Fraction(0)) == 7 * units_of(0.1)
 
 
 def test_changes_in_turn_multiply_losses_and_square_ratios() -> None:
