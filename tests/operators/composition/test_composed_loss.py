@@ -17,8 +17,8 @@ from fugu.operators.composition.composed_loss import (
     DEVIATION,
     ComposedLoss,
     gaussian_delta,
-    signed_sums,
 )
+from fugu.operators.composition.signed_sums import signed_sums
 from fugu.operators.loss import GaussianLoss, Loss, PureLoss, RepeatedLoss, StatedLoss
 from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.noise.gaussian_precision import delta_of_draw
