@@ -128,12 +128,16 @@ class Guarantee:
         return StatedLoss(self.epsilon, self.delta) if self.delta else PureLoss(self.epsilon)
 
     def of_releases(self, number: int | None) -> "Guarantee":
-        """Return the promise with the deltas of so many releases; None: of any number."""
+        """Return the promise with the deltas of so many releases; None: of any number.
+
+        The loss of one release is not that of all.
+        """
         if number is None:
-            none = replace(self, delta=0.0, finite_precision_delta=0.0)
+            none = replace(self, delta=0.0, finite_precision_delta=0.0, loss=None)
             return replace(none, delta_per_release=self.total_delta)
         return replace(
             self,
+            loss=None,
             delta=_times(number, self.delta),
             finite_precision_delta=_times(number, self.finite_precision_delta),
         )

@@ -30,11 +30,11 @@ class Point:
 
 ANY_PRIOR = Point(
     "any-prior",
-    "an adversary with any prior, who knows any dependence of values within the stream: no model "
-    "is used",
+    "an adversary with any prior, and any knowledge of how values of the stream depend on each "
+    "other (no model is used)",
 )
 OTHERS_KNOWN = Point(
-    "others-known", "an adversary with any prior, who may know everything about everybody else"
+    "others-known", "an adversary with any prior, and any knowledge about everybody else"
 )
 
 RAW_VALUES_SEEN = Point(

@@ -96,7 +96,7 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
     relied_on = [guarantees[0].trust, *guarantees[0].assumptions]
     _print_list(console, "Relies on", map(str, relied_on))
     not_covered = map(str, guarantees[0].not_covered)
-    _print_list(console, "Does not protect", [*not_covered, *pipeline_not_covered(pipeline)])
+    _print_list(console, "What is not covered", [*not_covered, *pipeline_not_covered(pipeline)])
     console.print("\n[bold]Exact numbers[/bold]")
     for name, number in mechanism.audit().items():
         if not _is_text(number):
@@ -152,9 +152,10 @@ def key_in_words(pipeline: Pipeline) -> str:
 
 
 def _print_promise(console: Console, parts: dict[str, str]) -> None:
-    console.print(f"- [bold]{parts.pop('promise')}[/bold]")
+    (_, promise), *rest = parts.items()
+    console.print(f"- [bold]{promise}[/bold]")
     table = Table(show_header=False, box=None, padding=(0, 2))
-    for title, words in parts.items():
+    for title, words in rest:
         table.add_row(title, words)
     console.print(table)
 

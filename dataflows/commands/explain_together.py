@@ -40,12 +40,23 @@ def print_together(console: Console, sources: BySource) -> None:
                     protected_in_words(guarantee),
                 )
         console.print(table)
-        for together in sums(pipelines):
-            console.print(f"- {escape(_sum_in_words(together))}")
-        for budget in declared_budgets(pipelines):
-            notion = notion_in_words(budgeted(pipelines).notion)
-            console.print(f"- source.budget, of {notion}: {budget.in_words}.")
+        _print_sums_of(console, pipelines)
         console.print()
+
+
+def print_sums(console: Console, sources: BySource) -> None:
+    """Print only the sums."""
+    for source, pipelines in _shared(sources).items():
+        console.print(f"Together, about {escape(source)}:")
+        _print_sums_of(console, pipelines)
+
+
+def _print_sums_of(console: Console, pipelines: Sequence[Promises]) -> None:
+    for together in sums(pipelines):
+        console.print(f"- {escape(_sum_in_words(together))}")
+    for budget in declared_budgets(pipelines):
+        notion = notion_in_words(budgeted(pipelines).notion)
+        console.print(f"- source.budget, of {notion}: {budget.in_words}.")
 
 
 def together_documents(sources: BySource) -> list[dict[str, object]]:

@@ -62,7 +62,8 @@ def read_point(data: dict[str, Any]) -> Point:
 
 
 def _read_loss(data: dict[str, Any] | None) -> Loss | None:
-    if data is None:
+    """Return the loss; None for a type of a later version, whose epsilon and delta hold as well."""
+    if data is None or data["type"] not in _LOSSES:
         return None
     content = {name: entry for name, entry in data.items() if name != "type"}
     loss: Loss = _LOSSES[data["type"]](**content)

@@ -1,11 +1,13 @@
 """Say guarantees in words."""
 
 from decimal import ROUND_CEILING, Context, Decimal
-from math import isinf
+from math import isinf, sqrt
 
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.neighbours_text import per_in_words, protected_in_words
 from fugu.operators.guarantee import Composition, Guarantee, Notion
+from fugu.operators.loss import GaussianLoss, LaplaceLoss, Loss, ResponseLoss
+from fugu.operators.noise.gaussian_account import VARIANCE
 
 _NOTIONS = {
     "sip": "Sequence Information Privacy",
@@ -50,15 +52,35 @@ def parts_in_words(guarantee: Guarantee) -> dict[str, str]:
             "promise": f"{notion}: no bound is promised",
             "because": f"it would be {stated(guarantee)}: no delta below 1 covers finite precision",
         }
-    accounting = "; ".join(map(str, guarantee.accounting))
+    optional = {
+        "privacy loss": _loss_in_words(guarantee.loss),
+        "accounting": "; ".join(map(str, guarantee.accounting)),
+    }
     return {
         "promise": f"{notion} with {stated(guarantee)}",
         "protecting": protected_in_words(guarantee),
         "against": str(guarantee.adversary),
-        **({"accounting": accounting} if accounting else {}),
+        **{title: words for title, words in optional.items() if words},
         "composition": _COMPOSITIONS[guarantee.composition],
         "proof": str(guarantee.proof),
     }
+
+
+def _loss_in_words(loss: Loss | None) -> str:
+    """Say what is known besides epsilon and delta: nothing, or the law that the loss is of."""
+    match loss:
+        case GaussianLoss():
+            ratio = sqrt(loss.squares / VARIANCE)
+            return f"at most that of a Gaussian mechanism with mu = {ratio:.4g}"
+        case LaplaceLoss():
+            return (
+                f"that of discrete Laplace noise, moved by {loss.shift:,} steps of "
+                f"{loss.rate:.4g} nats each"
+            )
+        case ResponseLoss():
+            return f"that of randomized response among {loss.symbols:,} symbols"
+        case _:
+            return ""
 
 
 def stated(guarantee: Guarantee) -> str:
@@ -77,17 +99,17 @@ def figures_in_words(epsilon: float, delta: float, per: str, delta_per_release: 
 
 def delta_in_words(delta: float) -> str:
     """Say delta after an epsilon: nothing where it is 0, else rounded up to three digits."""
-    return f" and delta {_rounded_up(delta)}" if delta > 0.0 else ""
+    return f" and delta {rounded_up(delta)}" if delta > 0.0 else ""
 
 
 def rest_in_words(delta_per_release: float) -> str:
     """Say the delta of releases whose number has no bound."""
     if delta_per_release == 0.0:
         return ""
-    return f" (and a delta of {_rounded_up(delta_per_release)} for every release)"
+    return f" (and a delta of {rounded_up(delta_per_release)} for every release)"
 
 
-def _rounded_up(delta: float) -> str:
+def rounded_up(delta: float) -> str:
     """Write a delta, rounded up to three digits."""
     digits = Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(repr(delta)))
     return f"{float(digits):g}"

@@ -19,6 +19,7 @@ from fugu.dataflows.pipeline.guarantee_text import (
     figures_in_words,
     notion_in_words,
     rest_in_words,
+    rounded_up,
 )
 from fugu.dataflows.pipeline.neighbours_text import per_in_words
 from fugu.operators.budget_units import in_nats, units_of
@@ -129,7 +130,7 @@ def _check(source: str, pipelines: Sequence[Promises], budget: DeclaredBudget) -
         stated = float(total.delta + total.delta_per_release)
         raise StartRefused(
             f"source.budget of {source} is {budget.in_words}, which allows a delta of "
-            f"{allowed:g}, but the pipelines over it state {delta_in_words(stated).strip()[4:]} "
+            f"{allowed:g}, but the pipelines over it state one of {rounded_up(stated)} "
             "together. Lower delta of a pipeline that has not run yet, or declare source.budget: "
             "{epsilon: ..., delta: ...} with a larger delta in every file that declares it."
         )
@@ -138,11 +139,12 @@ def _check(source: str, pipelines: Sequence[Promises], budget: DeclaredBudget) -
             f"{in_nats(_spend(together.notion, promises).epsilon):.6g} ({promises.pipeline})"
             for promises in pipelines
         )
-        delta = delta_in_words(float(figure.delta)) + rest_in_words(float(total.delta_per_release))
+        delta = delta_in_words(min(float(figure.delta), allowed))
+        rest = rest_in_words(float(total.delta_per_release))
         raise StartRefused(
             f"source.budget of {source} is {budget.in_words} per "
             f"{per_in_words(total.per, total.window, total.tick_milliseconds)}, but the pipelines "
-            f"over it come to {in_nats(figure.epsilon):.8g} nats{delta} "
+            f"over it come to {in_nats(figure.epsilon):.8g} nats{delta}{rest} "
             f"({notion_in_words(together.notion)}), {IN_WORDS[figure.account]}: {parts}. Lower "
             "epsilon or budget.total of a pipeline that has not run yet, or raise source.budget in "
             "every file that declares it. What a stopped pipeline has released still counts."

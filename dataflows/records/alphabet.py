@@ -23,11 +23,7 @@ class Alphabet:
     dtype = np.dtype(np.int64)
 
     def __init__(
-        self,
-        field: str,
-        alphabet: Sequence[str] | Sequence[int],
-        *,
-        other: str | int | None = None,
+        self, field: str, alphabet: Sequence[str] | Sequence[int], *, other: str | int | None = None
     ) -> None:
         self.field = field
         self._index: dict[object, int] = {symbol: i for i, symbol in enumerate(alphabet)}
@@ -35,6 +31,11 @@ class Alphabet:
         self._other = _OUTSIDE if other is None else self._index[other]
         self._start = b"{" + orjson.dumps(field) + b":"
         self._symbols = [orjson.dumps(symbol) for symbol in alphabet]
+
+    @property
+    def size(self) -> int:
+        """Return the number of symbols."""
+        return len(self._symbols)
 
     def read(self, record: Record) -> int:
         """Return the index of the symbol."""

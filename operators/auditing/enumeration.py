@@ -54,8 +54,12 @@ class Sequences:
         )
 
 
-def sequences(mechanism: EnumerableMechanism, steps: int) -> Iterator[Sequences]:
+def sequences(
+    mechanism: EnumerableMechanism, steps: int, start: State | None = None
+) -> Iterator[Sequences]:
     """Yield the sequences of 1 release, of 2, ... and of `steps`: exact worst cases.
+
+    They begin at the state of one row, `start`, or with a fresh stream.
 
     From the mechanism this takes the law at a state and how a release moves the state, ledger
     included. The joint law of truths and releases it adds up by itself, so that a wrong belief
@@ -75,7 +79,7 @@ def sequences(mechanism: EnumerableMechanism, steps: int) -> Iterator[Sequences]
     4 1.809 2.0
     """
     inputs, _ = mechanism.outcomes
-    state = mechanism.start(1)
+    state = mechanism.start(1) if start is None else start
     likelihood = np.zeros((1, 1))
     for step in range(1, steps + 1):
         law = mechanism.release_law(state)
@@ -97,9 +101,13 @@ def deepest(mechanism: EnumerableMechanism, *, entries: int) -> int:
     return steps
 
 
-def stream_probabilities(model: Chain, steps: int) -> Floats:
-    """Return how likely each truth of `steps` symbols is, in lexicographic order."""
-    belief, probabilities = model.start[:, None], np.ones(1)
+def stream_probabilities(model: Chain, steps: int, start: Floats | None = None) -> Floats:
+    """Return how likely each truth of `steps` symbols is, in lexicographic order.
+
+    `start` is the belief before them, where it is not that of a fresh stream.
+    """
+    first = model.start if start is None else start
+    belief, probabilities = first[:, None], np.ones(1)
     for step in range(steps):
         marginal = model.marginal(belief)
         probabilities = (probabilities[:, None] * marginal.T).ravel()

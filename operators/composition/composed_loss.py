@@ -35,18 +35,16 @@ from math import erfc, exp, expm1, fsum, isqrt, lgamma, log1p, sqrt
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats, units_of
 from fugu.operators.loss import BoundedLoss, GaussianLoss, Loss, PureLoss, StatedLoss
 from fugu.operators.noise.discrete_gaussian import PRECISION
-from fugu.operators.noise.gaussian_precision import delta_of_draw
+from fugu.operators.noise.gaussian_account import VARIANCE
+from fugu.operators.noise.gaussian_precision import PER_DEVIATION, delta_of_draw
 
-VARIANCE = 4**PRECISION - 9
-"""State the variance of continuous noise that loses no less than the discrete one: Theorem 3 with
-r = 3. All other terms of the theorem are far below the rounding here."""
+DEVIATION = 1 << PRECISION
 LARGEST_EPSILON = UNITS_PER_NAT << 11
 
 _ROUNDING = 1e-9
 _CANCELLATION = 2.0**-44
 _TINY = 1e-300
 """Cover probabilities that are too small for a double."""
-_LARGEST_EXPONENT = 700.0
 _MOST_SUMS = 4096
 """Bound the work: beyond it losses are rounded up until many sums of them are equal."""
 _MOST_EQUAL = 1024
@@ -138,12 +136,26 @@ class ComposedLoss:
         """Return what finite precision of Gaussian draws adds to delta."""
         nats = in_nats(epsilon)
         return sum(
-            (
-                number * loss.draws * delta_of_draw(isqrt(loss.squares) + 1, nats)
-                for loss, number in self.noise.items()
-            ),
+            (number * _delta_of_draws(loss, nats) for loss, number in self.noise.items()),
             Fraction(0),
         )
+
+
+def _delta_of_draws(loss: GaussianLoss, epsilon: float) -> Fraction:
+    """Bound the sum of the deltas of draws, whatever share of the squares each of them has.
+
+    Delta grows with the steps v of a draw. A line base + slope * v^2 that is above all of its
+    values bounds the sum by draws * base + slope * squares.
+    """
+    column = DEVIATION // PER_DEVIATION
+    columns = range(1, isqrt(loss.squares) // column + 2)
+    base, *others = (delta_of_draw(at * column, epsilon) for at in columns)
+    slope = max(
+        ((delta - base) / (at * column) ** 2 for at, delta in enumerate(others, 1)),
+        default=Fraction(0),
+    )
+    largest = max([base, *others])
+    return min(loss.draws * largest, loss.draws * base + slope * loss.squares)
 
 
 def gaussian_delta(epsilon: float, ratio: float) -> float:
@@ -157,10 +169,10 @@ def gaussian_delta(epsilon: float, ratio: float) -> float:
     if ratio == 0.0:
         return max(0.0, -expm1(epsilon)) if epsilon < 0.0 else 0.0
     near, far = epsilon / ratio - ratio / 2.0, epsilon / ratio + ratio / 2.0
-    above = erfc(near / sqrt(2.0)) / 2.0
-    if epsilon > _LARGEST_EXPONENT:
+    above, tail = erfc(near / sqrt(2.0)) / 2.0, erfc(far / sqrt(2.0)) / 2.0
+    if tail < _TINY:
         return above
-    beyond = exp(epsilon) * erfc(far / sqrt(2.0)) / 2.0
+    beyond = exp(epsilon) * tail
     allowance = _CANCELLATION * (1.0 + far * far) * (above + beyond)
     return min(1.0, max(0.0, above - beyond) + allowance)
 

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+import numpy as np
+
 from fugu.operators.budget_units import in_nats
 from fugu.operators.guarantee import Guarantee
+from fugu.operators.mechanism import Floats
 from fugu.operators.noise.laplace import LaplaceNoise
 from fugu.operators.noise.number_release import NumberRelease
 
@@ -53,6 +56,10 @@ class LaplaceRelease(NumberRelease):
             "delta per release of finite precision": self.noise.finite_precision_delta,
             "warning": self.noise.warning,
         }
+
+    def distribution(self, noise: Floats) -> Floats:
+        tail = 0.5 * np.exp(-np.abs(noise) * self.epsilon / (self.upper - self.lower))
+        return np.where(noise < 0.0, tail, 1.0 - tail)
 
     def _law(self) -> int:
         return self.noise.index_sensitivity

@@ -83,6 +83,11 @@ class NumberRelease(IndependentReleases):
     def _law(self) -> int | str:
         """Return what tells the law from others over the same range."""
 
+    @abstractmethod
+    def distribution(self, noise: Floats) -> Floats:
+        """Return the probability, as declared, that the noise in units is at most so large; steps
+        of the grid are too fine to show in it."""
+
     def law_digest(self) -> bytes:
         declared = self.lower, self.upper, self.units_per_one
         return binding_digest(self.kind, self.implementation, *declared, self._law())

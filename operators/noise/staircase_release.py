@@ -225,5 +225,16 @@ class StaircaseRelease(NumberRelease):
             "delta per release of finite precision": self.noise.finite_precision_delta,
         }
 
+    def distribution(self, noise: Floats) -> Floats:
+        b = exact_exp(-self.epsilon)
+        centre = self.noise.sampler.half_centre / self.noise.index_sensitivity
+        density = 0.5 / (centre + b / (1.0 - b))
+        far = np.minimum(np.abs(noise) / (self.upper - self.lower), 1e9)
+        level = np.floor(np.maximum(far - centre, 0.0))
+        inner = (1.0 - b**level) / (1.0 - b)
+        within = np.minimum(far, centre) + b * (inner + b**level * (far - centre - level))
+        mass = density * np.where(far < centre, far, within)
+        return np.where(noise < 0.0, 0.5 - mass, 0.5 + mass)
+
     def _law(self) -> str:
         return float(self.epsilon).hex()

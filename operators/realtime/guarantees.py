@@ -19,15 +19,15 @@ from fugu.operators.wevent.guarantees import beyond
 
 WINDOWS_INDEPENDENT = Point(
     "windows-independent",
-    "an adversary with any prior but of how one window of a person, or stream, depends on the "
-    "others, who may know everything about everybody else",
+    "an adversary with no knowledge of how one window of a person, or stream, depends on the "
+    "others, but any other prior, and any knowledge about everybody else",
 )
 FILTER_WEIGHTS = Point(
     "filter-weights",
     "the weights of a filter, even if nobody knew them: they are not a secret, and hide nothing",
 )
 _ACCOUNTING = Point(
-    "gaussian-noise-of-ticks",
+    "gaussian-budget",
     "squares of sensitivity over deviation add up over ticks before they become epsilon and delta; "
     "finite precision is part of delta; a tick without a value costs nothing, and the filter is "
     "post-processing",
@@ -42,7 +42,7 @@ _CLAMPED = Point(
     "contributions beyond what they are clamped to: they count as if they were at the border",
 )
 _PROOF = Point(
-    "realtime-2-continual-4",
+    "real-time-release",
     "real-time release specification, section 2 (the filter is post-processing); continual release "
     "specification, section 4, Theorems 3 (exact account) and 4 (finite precision)",
 )

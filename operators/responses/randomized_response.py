@@ -24,7 +24,7 @@ LARGEST_EPSILON = 50.0
 LARGEST_ALPHABET = 2**20
 _EXAMPLE_RELEASES = 10_000
 _SHARES = Point("shares", "shares of symbols over many records, which are meant to be estimated")
-_PROOF = Point("sip-9", "SIP specification, section 9; epsilon is exact for the words drawn")
+_PROOF = Point("exact-words", "SIP specification, section 9; epsilon is exact for the words drawn")
 
 
 @dataclass(frozen=True)

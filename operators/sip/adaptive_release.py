@@ -25,14 +25,13 @@ from fugu.operators.mechanism import (
 from fugu.operators.release_digest import extended
 from fugu.operators.responses.randomized_response import Odds
 from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.compiled_release import has_compiled_prediction
 from fugu.operators.sip.conditional_randomized_response import (
     LARGEST_SHOWN,
     ConditionalRandomizedResponse,
 )
 from fugu.operators.sip.guarantees import adaptive_guarantees
 from fugu.operators.sip.integer_law import FORMAT
-from fugu.operators.sip.private_law import SymbolLaw
+from fugu.operators.sip.private_law import SymbolLaw, has_compiled_prediction
 from fugu.operators.sip.proposal import Mask
 from fugu.operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
 from fugu.operators.sip.symbol_inputs import bound_to, checked_belief, checked_symbols

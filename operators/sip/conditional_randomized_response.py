@@ -24,14 +24,19 @@ from fugu.operators.mechanism import (
 )
 from fugu.operators.release_digest import extended
 from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.compiled_release import has_compiled_law, has_compiled_prediction
 from fugu.operators.sip.distances import HAMMING, Distance
 from fugu.operators.sip.gaps import Gaps
 from fugu.operators.sip.guarantees import crr_guarantees, with_gaps
 from fugu.operators.sip.integer_law import FORMAT
 from fugu.operators.sip.kernels import Mode, Search, choose_kernel
 from fugu.operators.sip.privacy_bound import PrivacyBound
-from fugu.operators.sip.private_law import SymbolLaw, check_words, private_law
+from fugu.operators.sip.private_law import (
+    SymbolLaw,
+    check_words,
+    has_compiled_law,
+    has_compiled_prediction,
+    private_law,
+)
 from fugu.operators.sip.proposal import Kernel
 from fugu.operators.sip.symbol_inputs import bound_to, checked_belief, checked_symbols
 from fugu.operators.sip.symbol_releases import SymbolReleases

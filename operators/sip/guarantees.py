@@ -20,11 +20,6 @@ _DECLARED_MODEL = Point(
     "an adversary whose belief before the stream, about accepted records, is the declared Markov "
     "model after smoothing",
 )
-_MODEL_IN_TIME = Point(
-    "declared-model-in-time",
-    f"{_DECLARED_MODEL}, in steps of {{step_milliseconds:,}} ms: between two records at least one, "
-    "and at most {longest:,} however long the gap is",
-)
 _LEARNED_MODEL = Point(
     "learned-model",
     "an adversary who believes in the model that is learned from the first {positions:,} releases "
@@ -50,8 +45,9 @@ _LEARNED_FROM_PRIVATE = Point(
 _NOT_COVERED = (
     ARRIVALS,
     Point(
-        "part-known",
-        "an adversary who knows part of a stream from elsewhere: the figure without a model holds",
+        "other-belief",
+        "an adversary with another belief, or who knows part of a stream from elsewhere: the "
+        "figure without a model holds",
     ),
     _LEARNED_FROM_PRIVATE,
     Point(
@@ -82,7 +78,7 @@ def crr_guarantees(*, epsilon: float, records: int = 1) -> tuple[Guarantee, ...]
         assumptions=(STREAMS_INDEPENDENT, KEYED_HASH),
         not_covered=_NOT_COVERED,
         proof=Point(
-            "sip-3-7",
+            "repair-theorem",
             "SIP specification, section 3 (repair theorem) and section 7 (Theorem 1: leakages of "
             "successive releases of one stream add up)",
         ),
@@ -96,7 +92,7 @@ def crr_guarantees(*, epsilon: float, records: int = 1) -> tuple[Guarantee, ...]
         adversary=ANY_PRIOR,
         accounting=(_SPENT_TWICE,),
         proof=Point(
-            "sip-3-5",
+            "repaired-rows",
             "SIP specification, section 3 (rows differ by at most 2 epsilon) and section 5",
         ),
     )
@@ -106,7 +102,9 @@ def crr_guarantees(*, epsilon: float, records: int = 1) -> tuple[Guarantee, ...]
 def with_gaps(promised: tuple[Guarantee, ...], gaps: Gaps) -> tuple[Guarantee, ...]:
     """Return the promises if steps of the model take time."""
     sip, ldp = promised
-    in_time = _MODEL_IN_TIME.of(step_milliseconds=gaps.step_milliseconds, longest=gaps.longest)
+    in_time = Point("declared-model-in-time", f"{_DECLARED_MODEL}, {gaps}").of(
+        step_milliseconds=gaps.step_milliseconds, longest=gaps.longest
+    )
     assumptions = (*sip.assumptions, _TIMES_SAY_NOTHING)
     return replace(sip, adversary=in_time, assumptions=assumptions), ldp
 
@@ -123,7 +121,7 @@ def adaptive_guarantees(decision_epsilon: float, release_epsilon: float) -> tupl
             guarantee,
             assumptions=(*guarantee.assumptions, _DECISIONS_SEEN),
             proof=Point(
-                f"{guarantee.proof.name}-9",
+                f"{guarantee.proof.name}-with-decision",
                 f"{guarantee.proof}; section 9 (the decision is a release of its own)",
             ),
         )
@@ -142,13 +140,16 @@ def cold_start_guarantees(epsilon: float, positions: int) -> tuple[Guarantee, ..
             adversary=_LEARNED_MODEL.of(positions=positions),
             not_covered=not_covered,
             proof=Point(
-                "sip-6-7", "SIP specification, section 6 (cold start) and section 7 (Theorem 1)"
+                "cold-start-model",
+                "SIP specification, sections 6 (cold start) and 7 (Theorem 1)",
             ),
         ),
         replace(
             ldp,
             accounting=(later,),
             not_covered=not_covered,
-            proof=Point("sip-6-9", "SIP specification, section 6 (cold start) and section 9 (GRR)"),
+            proof=Point(
+                "cold-start-rows", "SIP specification, sections 6 (cold start) and 9 (GRR)"
+            ),
         ),
     )

@@ -95,8 +95,7 @@ class BackwardPerturbation(RandomLag):
     def _exchange(self, after: State, values: Array, words: Words) -> Array:
         rows, head = self._head(after)
         after["slots"][rows, head] = values
-        released: Array = after["slots"][rows, (head - self._lags(words)) % self.k]
-        return released
+        return np.asarray(after["slots"][rows, (head - self._lags(words)) % self.k])
 
     def _leave(self, after: State) -> Array:
         """Let out nothing: what the slot of this tick holds came k ticks ago."""

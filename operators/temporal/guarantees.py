@@ -4,6 +4,8 @@ from fugu.operators.budget_units import exact_exp
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.points import KEYED_HASH, REFUSED, SECRET, STREAMS_INDEPENDENT, Point
 
+LONGEST_EPOCH = 2**32
+"""How many ticks, over which the errors of draws are added up."""
 _ONE_DELAY = (
     "an adversary who sees the release tick of one value alone: this is no bound on inference from "
     "values, from knowledge of other records, or at stream start and end"
@@ -48,10 +50,10 @@ _PUBLISHED_WARM_UP = Point(
 )
 _STEADY = Point(
     "steady-state",
-    "steady state: neither warm-up nor cool-down, and at most 2^32 ticks in an epoch",
+    "steady state: neither warm-up nor cool-down, and at most {ticks:,} ticks in an epoch",
 )
 _STEADY_TO_THE_END = Point(
-    "steady-to-the-end", "steady state: no warm-up, and at most 2^32 ticks in an epoch"
+    "steady-to-the-end", "steady state: no warm-up, and at most {ticks:,} ticks in an epoch"
 )
 _RATIO = Point(
     "ratio-of-delays",
@@ -119,7 +121,7 @@ def delay_guarantee(
         accounting=(_RATIO.of(factor=exact_exp(epsilon / 2.0)),),
         trust=_TICKS_SEEN,
         assumptions=(
-            _STEADY_TO_THE_END if cool_down is None else _STEADY,
+            (_STEADY_TO_THE_END if cool_down is None else _STEADY).of(ticks=LONGEST_EPOCH),
             STREAMS_INDEPENDENT,
             KEYED_HASH,
         ),

@@ -26,6 +26,7 @@ from fugu.operators.temporal.dispatch_law import (
 from fugu.operators.temporal.exchanges import by_distance, impossible_shares
 from fugu.operators.temporal.guarantees import (
     KNOWN_SLOTS,
+    LONGEST_EPOCH,
     RANDOM_COOL_DOWN,
     delay_guarantee,
     delta_of,
@@ -34,13 +35,11 @@ from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 StartMode = Literal["stationary", "cold"]
 
-_TICKS = 2**32
-"""The longest epoch, over which the errors of draws are added up."""
 _PROOF = Point(
     "juggling-chain", "TLDP specification, section 3 (juggling chain) and section 6 (G1)"
 )
 _NO_PROOF = Point(
-    "cold-start",
+    "cold-start-breaks-the-bound",
     "A cold start breaks the bound: the delays of early values have another law, until enough "
     "ticks were empty",
 )
@@ -173,7 +172,7 @@ class ThresholdDispatch(TemporalPerturbation):
         beyond = 2**64 % self.c0
         each = Fraction(beyond * (self.c0 - beyond), self.c0 * 2**64)
         start = self.k * (self.k * ROUNDING + 2.0**-53)
-        return start + float(_TICKS * each) + self.k * ROUNDING + 2.0**-64
+        return start + float(LONGEST_EPOCH * each) + self.k * ROUNDING + 2.0**-64
 
     def _audited(self) -> Mapping[str, object]:
         lost = self.c0 - 1 if self.warm_up == "suppress" else 0

@@ -6,6 +6,10 @@ of them began goes on with what it spent. Each of its values has at most the ste
 schedule gives it, and there are no more values than that schedule has: so values before and after
 cost together no more than those of a series that begins today.
 
+One exception is left: where rounding left something over, a former series may have had a few values
+more than its horizon. It is over then. Its own promise holds, but sums over pipelines leave out the
+delta of those draws, 3e-15 each.
+
 Source: continual release specification, section 4.
 """
 

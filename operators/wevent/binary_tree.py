@@ -33,11 +33,11 @@ _BLOCKS = Point(
     "a window spends at most epsilon: each of its ticks lies in at most {levels} of the blocks "
     "that {horizon:,} ticks are added up in",
 )
-_HORIZON = Point("sum-to-the-horizon", "this is the sum over all {ticks:,} ticks")
+_HORIZON = Point("sum-to-the-horizon", "all {ticks:,} ticks together spend it")
 _AFTER_THE_HORIZON = Point(
     "after-the-horizon", "ticks after the first {horizon:,}: they are not released at all"
 )
-_PROOF = Point("realtime-7", "real-time release specification, section 7; Chan, Shi and Song 2011")
+_PROOF = Point("binary-tree", "real-time release specification, section 7; Chan, Shi and Song 2011")
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,5 +228,4 @@ class BinaryTree:
 
 def _lowest_bit(numbers: Integers) -> Integers:
     """Return the place of the lowest bit that is set, of positive numbers."""
-    place: Integers = np.bitwise_count((numbers & -numbers) - 1).astype(np.int64)
-    return place
+    return np.asarray(np.bitwise_count((numbers & -numbers) - 1).astype(np.int64))

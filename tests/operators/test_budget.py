@@ -181,10 +181,11 @@ def test_guarantees_become_totals() -> None:
 
 
 def test_a_window_is_accounting_and_promises_no_more_per_release() -> None:
-    sip, _ = Budgeted(CRR, total=7.0, window=5).guarantees()
+    sip, ldp = Budgeted(CRR, total=7.0, window=5).guarantees()
     assert sip.epsilon == CRR.guarantees()[0].epsilon
     assert sip.composition == "releases"
     assert "5 consecutive records of a stream spend at most 7 nats" in str(sip.accounting[-1])
+    assert "spend at most 14 nats" in str(ldp.accounting[-1])
 
 
 def test_the_law_digest_changes_with_the_budget() -> None:

@@ -5,13 +5,13 @@ import pytest
 
 from fugu.operators.auditing.enumeration import sequences, stream_probabilities
 from fugu.operators.auditing.step_check import check_step
+from fugu.operators.auditing.whole_batches import WholeBatches
 from fugu.operators.budget_units import in_nats
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered
 from tests.operators.sip.batches.configured import ALGORITHMS, released_by
 from tests.privacy.chains import random_chain
 from tests.privacy.leakage import ROUNDING
-from tests.privacy.whole_batches import WholeBatches
 
 CELLS = 16_384
 """How finely the words are looked at: unlikely batches have few of them, between others."""

@@ -15,8 +15,8 @@ from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Array, Mechanism
 from fugu.operators.temporal.temporal_perturbation import End
 
-Evaluation = Literal["records", "displaced", "windows", "policies", "real_time"]
-"""Name what `fugu evaluate` does with a kind."""
+Evaluation = Literal["records", "displaced", "series", "windows", "policies", "real_time"]
+"""Name what `fugu evaluate` and `fugu audit` do with a kind."""
 
 
 class Files(Protocol):
@@ -46,7 +46,7 @@ class OperatorSection(Section, ABC):
     reads: ClassVar[frozenset[str]]
     """Keys of the section that say how records are read."""
     stage: ClassVar[StageKind] = StageKind.PER_RECORD
-    evaluation: ClassVar[Evaluation | None] = "records"
+    evaluation: ClassVar[Evaluation] = "records"
     claims_about: ClassVar[str | None] = None
     """Name what the claim is about, where it is not about values of single streams."""
     several_fields: ClassVar[bool] = False

@@ -5,12 +5,13 @@ Every bound may err with its share of what the whole audit may err with (Bonferr
 the stated confidence *no* bound exceeds what the operator really leaks.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fugu.dataflows.offline.auditing.audited import Advance, Attack, World
+from fugu.dataflows.offline.auditing.audited import Advance, Attack, Check, Fit, World
 from fugu.dataflows.offline.auditing.confidence import leakage_bound, lower_limit, upper_limit
 from fugu.dataflows.offline.auditing.events import likeliest_event
 from fugu.operators.mechanism import Floats
@@ -32,15 +33,15 @@ class Effort:
         """Return how many runs of each stream bounds are computed from."""
         return self.runs // 2
 
-    def out_of_reach(self, attacks: Sequence[Attack]) -> float:
+    def out_of_reach(self, attacks: Sequence[Attack], fits: Sequence[Fit] = ()) -> float:
         """Return the nats that so many runs cannot prove even of an operator that hides nothing."""
         counts = np.array(self.counted), np.array(0)
-        error = self.error(attacks)
+        error = self.error(attacks, fits)
         return float(leakage_bound(*counts, self.counted, error=error, delta=0.0))
 
-    def error(self, attacks: Sequence[Attack]) -> float:
-        """Return the error of each attack in each direction."""
-        return (1.0 - self.confidence / 100.0) / max(1, 2 * len(attacks))
+    def error(self, attacks: Sequence[Attack], fits: Sequence[Fit] = ()) -> float:
+        """Return the error of each attack in each direction, and of each test of a law."""
+        return (1.0 - self.confidence / 100.0) / max(1, 2 * len(attacks) + len(fits))
 
 
 @dataclass(frozen=True)
@@ -61,23 +62,57 @@ class Finding:
         return self.bound > self.attack.claim
 
 
-def carried_out(attacks: Sequence[Attack], effort: Effort, advance: Advance) -> Iterator[Finding]:
-    """Run everything; `advance` is told how many runs are done."""
-    error = effort.error(attacks)
-    seen: dict[World, Floats] = {}
-    for world in worlds(attacks):
-        seen[world] = world.seen(effort.runs, (effort.seed, len(seen)), advance)
+def carried_out(attacks: Sequence[Attack], effort: Effort, advance: Advance) -> list[Finding]:
+    """Run all attacks; `advance` is told how many runs are done."""
+    return run_all(attacks, (), effort, advance)[0]
+
+
+def run_all(
+    attacks: Sequence[Attack], fits: Sequence[Fit], effort: Effort, advance: Advance
+) -> tuple[list[Finding], list[Check]]:
+    """Run attacks and tests of laws; what was seen of an input is kept while it is needed."""
+    error = effort.error(attacks, fits)
+    needed = Counter(world for attack in attacks for world in {attack.one, attack.other})
+    needed.update(fit.world for fit in fits)
+    numbers = {world: number for number, world in enumerate(worlds(attacks, fits))}
+    kept: dict[World, Floats] = {}
+
+    def seen(world: World) -> Floats:
+        found = kept.pop(world, None)
+        if found is None:
+            found = world.seen(effort.runs, (effort.seed, numbers[world]), advance)
+        needed[world] -= 1
+        if needed[world]:
+            kept[world] = found
+        return found
+
+    checks, findings = list[Check](), list[Finding]()
+    for fit in fits:
+        p_value = fit.p_value(seen(fit.world))
+        said = f"p-value {p_value:.2g}, {effort.runs:,} runs"
+        checks.append(Check(fit.about, p_value >= error, said))
     for attack in attacks:
-        one, other = seen[attack.one], seen[attack.other]
+        one, other = _varying(seen(attack.one), seen(attack.other))
         exact = attack.exact or (None, None)
         forth = _compared(attack, one, other, error, exact[0])
         back = _compared(attack, other, one, error, exact[1])
-        yield max(forth, back, key=lambda finding: finding.bound)
+        findings.append(max(forth, back, key=lambda finding: finding.bound))
+    return findings, checks
 
 
-def worlds(attacks: Sequence[Attack]) -> list[World]:
+def worlds(attacks: Sequence[Attack], fits: Sequence[Fit] = ()) -> list[World]:
     """Return all inputs that have to be run, each once."""
-    return list(dict.fromkeys(world for attack in attacks for world in (attack.one, attack.other)))
+    run = [world for attack in attacks for world in (attack.one, attack.other)]
+    return list(dict.fromkeys([*run, *(fit.world for fit in fits)]))
+
+
+def _varying(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+    """Return the columns that are not the same everywhere, or the first one."""
+    first, varying = one[0], np.zeros(one.shape[1], dtype=bool)
+    for some in (one, other):
+        varying |= ~((some == first) | (np.isnan(some) & np.isnan(first))).all(axis=0)
+    varying[0] |= not varying.any()
+    return one[:, varying], other[:, varying]
 
 
 def _compared(

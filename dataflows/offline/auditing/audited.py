@@ -71,6 +71,18 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Fit:
+    """Test runs of one input against a law that is declared, such as that of noise.
+
+    `p_value` takes what is seen. Below what the audit may err with, the law is not the declared.
+    """
+
+    about: str
+    world: World
+    p_value: Callable[[Floats], float]
+
+
+@dataclass(frozen=True)
 class Audited:
     """Hold everything about one pipeline that is known before its attacks run.
 
@@ -83,3 +95,4 @@ class Audited:
     attacks: tuple[Attack, ...]
     not_reached: tuple[str, ...]
     sound: bool = True
+    fits: tuple[Fit, ...] = ()

@@ -1,6 +1,6 @@
 """Batched release of symbols."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -28,7 +28,7 @@ from fugu.operators.mechanism import (
 )
 from fugu.operators.release_digest import extended
 from fugu.operators.sip.batches.batch_bindings import BatchBindings
-from fugu.operators.sip.batches.batch_plan import BatchPlan, BatchPlans
+from fugu.operators.sip.batches.batch_plan import BatchPlan, BatchPlans, Part
 from fugu.operators.sip.belief_radius import PREDICTIONS, Radius
 from fugu.operators.sip.distances import HAMMING, Distance, Points
 from fugu.operators.sip.guarantees import crr_guarantees
@@ -170,6 +170,15 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
                 learned[its, :length] = told.transpose(2, 0, 1)
                 self._settle(after, its, shown, told[-1], part.law.charge)
         return after, learned
+
+    def laws(self, state: State, length: int) -> Iterator[Part]:
+        """Yield the laws of the next batch of each row, if it has so many symbols."""
+        plan = self._plans.of_length(length)
+        return plan.parts(checked_belief(state["belief"]), self._distances(state))
+
+    def draws(self, length: int) -> int:
+        """Return how many words the release of so many symbols takes."""
+        return self._plans.of_length(length).draws
 
     def skip(self, state: State, instead: Array) -> tuple[State, Releases]:
         """Predict only, past this position and those held back, whose symbols are forgotten.

@@ -215,8 +215,7 @@ class ProductLaw(BatchLaw):
             row = law.proposal.row(np.full(columns, symbol))
             moved = moved + law.belief[symbol] * ordered_sum(row * far)
             spread = spread + law.belief[symbol] * ordered_sum(law.mass * far)
-        cost: Floats = (law.gain * moved + spread) / (law.gain + ordered_sum(law.mass))
-        return cost
+        return np.asarray((law.gain * moved + spread) / (law.gain + ordered_sum(law.mass)))
 
     def _followed(self, law: ReleaseLaw, shares: Floats) -> tuple[Floats, Floats]:
         """Return beliefs and weights of the likeliest continuations, best first."""

@@ -1,10 +1,10 @@
-"""Write what audits found as tables: the results, and those of `docs/guarantees.md`."""
+"""Write what audits found as the page of results."""
 
 from collections.abc import Sequence
 
-from fugu.dataflows.kinds import KINDS
 from tests.acceptance.audits.found import RUNS, Row
 from tests.acceptance.audits.summary import Summary, summaries
+from tests.markdown import in_lines
 
 HEADINGS = (
     "kind",
@@ -30,8 +30,15 @@ two inputs leak, and *proved* the lower bound that was found.
 
 def results(rows: Sequence[Row]) -> str:
     """Write the page of results, with what no audit reached."""
-    table = _lines([HEADINGS, ("---",) * len(HEADINGS), *map(_figures, summaries(rows))])
-    return INTRODUCTION + table + "\n## Not reached\n\n" + _not_reached(rows)
+    table = in_lines([HEADINGS, ("---",) * len(HEADINGS), *map(_figures, summaries(rows))])
+    return (
+        INTRODUCTION
+        + table
+        + "\n## Checks that failed\n\n"
+        + _listed([row for row in rows if row.part == "check" and row.broken])
+        + "\n## Not reached\n\n"
+        + _listed([row for row in rows if row.part in ("not reached", "no verdict")])
+    )
 
 
 def _figures(summary: Summary) -> tuple[str, ...]:
@@ -54,13 +61,10 @@ def _nats(figure: float | None) -> str:
     return "" if figure is None else f"{figure:.3f}"
 
 
-def _not_reached(rows: Sequence[Row]) -> str:
-    lines = []
-    for kind in KINDS:
-        parts = [row.about for row in rows if row.kind == kind and row.part == "not reached"]
-        lines += [f"- `{kind}`: {part}\n" for part in parts]
-    return "".join(lines)
-
-
-def _lines(table: Sequence[tuple[str, ...]]) -> str:
-    return "".join(f"| {' | '.join(line)} |\n" for line in table).replace("| --- ", "|---")
+def _listed(rows: Sequence[Row]) -> str:
+    """List each text once, with the kinds that it is about."""
+    kinds: dict[str, list[str]] = {}
+    for row in rows:
+        kinds.setdefault(row.about, []).append(f"`{row.kind}`")
+    lines = [f"- {', '.join(some)}: {about}\n" for about, some in kinds.items()]
+    return "".join(lines) or "None.\n"

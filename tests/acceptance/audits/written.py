@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from fugu.dataflows.kinds import KINDS
+from tests.acceptance.audits import page
 from tests.acceptance.audits.found import RESULTS, Row, store
 from tests.acceptance.audits.picture import save
 from tests.acceptance.audits.summary import summaries
@@ -13,8 +14,9 @@ PICTURE = RESULTS.parents[3] / "docs" / "pictures" / "audits.png"
 
 
 def write(rows: Sequence[Row]) -> None:
-    """Write results, their page and the picture, in the order in which kinds are shown."""
+    """Write results, the pages with them and the picture, kinds in the order of the README."""
     ordered = sorted(rows, key=lambda row: list(KINDS).index(row.kind))
     store(ordered)
     PAGE.write_text(results(ordered))
+    page.GUARANTEES.write_text(page.written(ordered))
     save(summaries(ordered), PICTURE)

@@ -4,14 +4,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from math import inf
 from string import Formatter
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 import pytest
 
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, guarantee_id, read_guarantee
 from fugu.operators.guarantee import Guarantee, Neighbours
-from fugu.operators.loss import GaussianLoss, PureLoss, StatedLoss
+from fugu.operators.loss import (
+    GaussianLoss,
+    LaplaceLoss,
+    Loss,
+    PureLoss,
+    ResponseLoss,
+    StatedLoss,
+)
 from fugu.operators.points import Point
 from fugu.operators.sip.paper_conditional_randomized_response import (
     PaperConditionalRandomizedResponse,
@@ -54,6 +61,12 @@ def test_the_id_is_short_and_names_the_promises_in_their_order() -> None:
     assert len({name, guarantee_id([SIP]), guarantee_id([LDP, SIP])}) == 3
 
 
+def test_an_id_stays_what_it_is() -> None:
+    """Every record has it. Who changes one says so in the changelog."""
+    assert guarantee_id([SIP, LDP]) == b"334b7aae280bf063"
+    assert guarantee_id([WINDOW]) == b"06ad2667716d6c2b"
+
+
 def test_no_sentence_is_part_of_the_id() -> None:
     for guarantee in every_guarantee():
         assert guarantee_id([reworded(guarantee)]) == guarantee_id([guarantee])
@@ -87,7 +100,8 @@ def others_than(value: Any) -> list[Any]:
         case Neighbours():
             return [replace(value, reach=3), replace(value, kept=("presence",))]
         case GaussianLoss():
-            return [GaussianLoss(value.squares + 1, value.draws), None]
+            more = replace(value, squares=value.squares + 1), replace(value, draws=value.draws + 1)
+            return [*more, None]
         case bool():
             return [not value]
         case int() | float():
@@ -133,9 +147,22 @@ def test_every_guarantee_comes_back_from_json_with_its_words() -> None:
         assert guarantee_id([read]) == guarantee_id([guarantee])
 
 
-@pytest.mark.parametrize("loss", [PureLoss(1.5), GaussianLoss(7, 2), StatedLoss(1.5, 1e-6), None])
+LOSSES = [
+    PureLoss(1.5),
+    StatedLoss(1.5, 1e-6),
+    GaussianLoss(squares=7, draws=2),
+    LaplaceLoss(rate=0.5, shift=3),
+    ResponseLoss(epsilon=1.5, symbols=4),
+]
+
+
+def test_every_type_of_loss_is_tried() -> None:
+    assert {type(loss) for loss in LOSSES} == set(get_args(Loss))
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, None])
 def test_a_loss_comes_back_as_what_it_was(
-    loss: PureLoss | GaussianLoss | StatedLoss | None,
+    loss: Loss | None,
 ) -> None:
     data = guarantee_data(replace(SIP, loss=loss))
     assert read_guarantee(orjson.loads(orjson.dumps(data))).loss == loss
@@ -147,12 +174,12 @@ def test_what_is_in_a_sentence_of_the_ledger_is_never_a_field_of_it() -> None:
     assert str(read.trust) == "a sentence with {braces} and 3"
 
 
-def test_a_name_has_one_sentence_and_every_number_is_in_it() -> None:
-    sentences: dict[str, set[str]] = {}
-    for guarantee in every_guarantee():
-        for point in points_of(guarantee):
-            fields_of = {name for _, name, _, _ in Formatter().parse(point.sentence) if name}
-            assert fields_of == dict(point.numbers).keys(), point.name
-            sentences.setdefault(point.name, set()).add(point.sentence)
-    assert len(sentences) > 40
-    assert {name: said for name, said in sentences.items() if len(said) > 1} == {}
+def test_a_point_has_one_sentence_and_every_number_is_in_it() -> None:
+    points = [point for guarantee in every_guarantee() for point in points_of(guarantee)]
+    said = {point: str(point) for point in points}
+    assert [str(point) for point in points] == [said[point] for point in points]
+    for point in points:
+        named = {name for _, name, _, _ in Formatter().parse(point.sentence) if name}
+        assert named in (set(dict(point.numbers)), set()), point.name
+    plain = {(point.name, point.sentence) for point in points if not point.numbers}
+    assert len(plain) == len(dict(plain)) > 40

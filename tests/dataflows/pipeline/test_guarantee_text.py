@@ -1,6 +1,19 @@
 """Guarantees in words."""
 
-from fugu.dataflows.pipeline.guarantee_text import in_words
+from dataclasses import replace
+
+import pytest
+
+from fugu.dataflows.pipeline.guarantee_text import in_words, parts_in_words
+from fugu.operators.loss import (
+    GaussianLoss,
+    LaplaceLoss,
+    Loss,
+    PureLoss,
+    ResponseLoss,
+    StatedLoss,
+)
+from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.sip.paper_conditional_randomized_response import (
     PaperConditionalRandomizedResponse,
 )
@@ -55,3 +68,21 @@ def test_a_baseline_promises_nothing() -> None:
     [nothing] = PaperConditionalRandomizedResponse(CRR.model, CRR.epsilon).guarantees()
     assert "no bound is promised" in in_words(nothing)
     assert "epsilon" not in in_words(nothing)
+
+
+@pytest.mark.parametrize(
+    ("loss", "says"),
+    [
+        (GaussianLoss(squares=VARIANCE, draws=3), "of a Gaussian mechanism with mu = 1"),
+        (GaussianLoss(squares=VARIANCE // 4, draws=3), "of a Gaussian mechanism with mu = 0.5"),
+        (LaplaceLoss(rate=1e-3, shift=2000), "moved by 2,000 steps of 0.001 nats each"),
+        (ResponseLoss(epsilon=1.0, symbols=4), "of randomized response among 4 symbols"),
+    ],
+)
+def test_what_is_known_of_the_loss_is_said(loss: Loss, says: str) -> None:
+    assert says in parts_in_words(replace(LDP, loss=loss))["privacy loss"]
+
+
+@pytest.mark.parametrize("loss", [None, PureLoss(1.0), StatedLoss(1.0, 1e-6)])
+def test_a_loss_that_epsilon_and_delta_say_is_not_repeated(loss: Loss | None) -> None:
+    assert "privacy loss" not in parts_in_words(replace(LDP, loss=loss))

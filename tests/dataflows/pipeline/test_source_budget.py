@@ -191,7 +191,7 @@ def test_a_number_of_nats_allows_a_small_delta_only() -> None:
         check("visits", [counts("a", 3.0, 5e-6, DeclaredBudget(6.0)), counts("b", 3.0, 6e-6)])
     says = str(refused.value)
     assert "is 6 nats, which allows a delta of 1e-05, but the pipelines over it state" in says
-    assert "delta 1.1e-05 together" in says
+    assert "state one of 1.1e-05 together" in says
     assert "declare source.budget: {epsilon: ..., delta: ...}" in says
 
 

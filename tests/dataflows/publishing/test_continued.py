@@ -38,10 +38,10 @@ def test_the_same_figures_under_another_id_are_one_promise() -> None:
 
 
 def test_a_loss_that_does_not_cover_earlier_releases_is_not_stated() -> None:
-    now, before = (replace(LDP, loss=GaussianLoss(squares, 1)) for squares in (3, 4))
+    now, before = (replace(LDP, loss=GaussianLoss(squares, 4)) for squares in (3, 4))
     assert continued(entry("new", now), entry("old", before)).guarantees[0].loss is None
     assert continued(entry("new", now), entry("old", LDP)).guarantees[0].loss is None
-    assert continued(entry("new", now), entry("old", now)).guarantees[0].loss == GaussianLoss(3, 1)
+    assert continued(entry("new", now), entry("old", now)).guarantees[0].loss == GaussianLoss(3, 4)
 
 
 def test_a_total_over_a_life_goes_on() -> None:

@@ -1,5 +1,6 @@
 """Plant faults in what a stage charges, keeps over a restart, and draws with."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -8,11 +9,18 @@ from fugu.dataflows.base.batches import Decoded
 from fugu.dataflows.stages.batch_result import Advanced, picked
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
+from fugu.operators import budget
+from fugu.operators.budget_ledger import BudgetLedger
+from fugu.operators.equal_parts import EqualParts
 from fugu.operators.mechanism import Integers, Releases, State
+from fugu.operators.randomness import record_positions
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from tests.dataflows.stages import columns
 from tests.dataflows.stages import test_per_record as lifting
-from tests.privacy.faults.planted import InTest, Planted
+from tests.dataflows.state import test_row_table as row_table
+from tests.operators import test_names_and_positions as positions
+from tests.privacy import test_budgets as budgets
+from tests.privacy.faults.planted import InTest, Planted, Replacing
 
 FAMILY = "records"
 
@@ -45,6 +53,41 @@ class ChargedOncePerRun(PerRecord):
         return advanced
 
 
+class SpentForgotten(RowTable):
+    """Read rows back as if they had spent nothing."""
+
+    def apply(self, content: bytes) -> None:
+        super().apply(content)
+        self.live("spent")[:] = 0
+
+
+class EveryWindowIsEmpty(BudgetLedger):
+    """Give every position all of the budget of its window."""
+
+    def room(self, state: State) -> Integers:
+        room = super().room(state)
+        return room if self.window is None else np.full_like(room, self.total)
+
+
+def positions_of_any_partition(topic: str, partition: int, offsets: Sequence[int]) -> EqualParts:
+    """Leave the partition out of the position that a record is drawn for."""
+    return record_positions(topic, 0, offsets)
+
+
+RESTART = Replacing(
+    columns, "RowTable", InTest(row_table.test_a_restored_table_goes_on_like_the_one_it_was)
+)
+WINDOW = Replacing(
+    budget,
+    "BudgetLedger",
+    InTest(
+        budgets.test_with_a_window_the_ledger_of_every_path_still_covers_everything,
+        lambda ledger: (3,),
+    ),
+)
+POSITIONS = Replacing(
+    positions, "record_positions", InTest(positions.test_positions_are_their_fields)
+)
 STEPS = InTest(
     lifting.test_a_batch_costs_what_its_records_cost_one_by_one,
     lambda kind: (kind(columns.CRR, columns.SCOPE, columns.SOURCE, columns.EVERYBODY),),
@@ -58,6 +101,11 @@ RUNS = InTest(
     ),
 )
 PLANTED = (
+    Planted("ignored window", BudgetLedger, EveryWindowIsEmpty, WINDOW),
+    Planted("budget reset at restart", RowTable, SpentForgotten, RESTART),
+    Planted(
+        "shared draws between partitions", record_positions, positions_of_any_partition, POSITIONS
+    ),
     Planted("charged once per batch", PerRecord, ChargedOncePerBatch, STEPS),
     Planted("charged once per batch", PerRecord, ChargedOncePerRun, RUNS),
 )

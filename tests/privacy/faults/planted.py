@@ -90,11 +90,12 @@ class InAudit:
 
 @dataclass(frozen=True, eq=False)
 class Replacing:
-    """Run a detector while `owner` has what is planted as its attribute."""
+    """Run a detector while `owner` has what is planted, or what is `made` of it, as attribute."""
 
     owner: Any
     attribute: str
     detector: Detector
+    made: Callable[[Any], Any] = lambda planted: planted
 
     @property
     def name(self) -> str:
@@ -102,5 +103,5 @@ class Replacing:
 
     def __call__(self, planted: Any, /) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(self.owner, self.attribute, planted)
+            patch.setattr(self.owner, self.attribute, self.made(planted))
             self.detector(planted)

@@ -1,12 +1,13 @@
 """Collect the faults of all modules of this folder, and write the table of `docs/guarantees.md`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 
+from tests.markdown import in_lines
 from tests.privacy.faults.planted import Planted
 
 WAYS = (
@@ -42,15 +43,28 @@ def families() -> dict[str, tuple[Planted, ...]]:
 
 
 def markdown() -> str:
-    """Write all faults as a table: the named ways to be wrong first, then the others by family."""
+    """Write who catches which way in which family, and then all faults."""
+    return f"{_overview()}\n{_list()}"
+
+
+def _overview() -> str:
+    """Write the named ways to be wrong by family: A for the audit, T for a test of the suite."""
+    found = families()
+    rows = [(way, *(_catchers(way, some) for some in found.values())) for way in WAYS]
+    return in_lines([("", *found), ("---",) * (1 + len(found)), *rows])
+
+
+def _list() -> str:
+    """Write all faults: the named ways to be wrong first, then the others by family."""
     rows = [(planted, family) for family, some in families().items() for planted in some]
     rows.sort(key=lambda row: WAYS.index(row[0].fault) if row[0].fault in WAYS else len(WAYS))
-    lines = [
-        HEADINGS,
-        ("---",) * len(HEADINGS),
-        *((one.fault, family, _planted(one), one.detector.name) for one, family in rows),
-    ]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines).replace("| --- ", "|---")
+    lines = ((one.fault, family, _planted(one), one.detector.name) for one, family in rows)
+    return in_lines([HEADINGS, ("---",) * len(HEADINGS), *lines])
+
+
+def _catchers(way: str, faults: Sequence[Planted]) -> str:
+    names = [one.detector.name for one in faults if one.fault == way]
+    return " ".join(sorted({"A" if name.startswith("`fugu audit`") else "T" for name in names}))
 
 
 def written() -> str:

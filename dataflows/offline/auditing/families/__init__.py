@@ -1,1 +1,1 @@
-"""Know all families of operators, and ask each about its own."""
+"""Choose how a kind is audited."""

@@ -7,9 +7,10 @@ import pytest
 
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.kinds.laplace import LaplaceOperator
-from fugu.dataflows.offline.auditing.exact import Exact, exhaustive
-from fugu.dataflows.offline.auditing.subject import Subject
+from fugu.dataflows.offline.auditing.records.exact import Exact, exhaustive
+from fugu.dataflows.offline.auditing.records.subject import Subject
 from fugu.operators.budget import Budgeted
+from fugu.operators.guarantee import Neighbours
 from fugu.operators.mechanism import Draws, Guarantee, Inputs, Mechanism, Releases, State
 from fugu.operators.noise.laplace_release import LaplaceRelease
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
@@ -99,11 +100,12 @@ def test_a_ledger_that_forgets_and_a_step_that_differs_are_noticed() -> None:
 
 class Untested(RandomizedResponse):
     def guarantees(self) -> tuple[Guarantee, ...]:
-        return tuple(replace(promise, notion="dp") for promise in super().guarantees())
+        delayed = Neighbours("stream", "tick", "delayed", reach=1)
+        return tuple(replace(promise, neighbours=delayed) for promise in super().guarantees())
 
 
 def test_an_operator_that_cannot_be_attacked_is_refused() -> None:
-    with pytest.raises(FuguError, match="kind rr promise nothing that fugu audit can attack"):
+    with pytest.raises(FuguError, match="kind rr promise nothing per release of a stream"):
         Subject.of(Untested(2, 1.0, 1.0), epsilon=1.0)
 
 

@@ -18,7 +18,7 @@ _WEAKER = Point(
 
 
 def read_format_2(content: dict[str, Any]) -> Guarantee:
-    """Return a promise whose neighbouring relation is data."""
+    """Return a promise whose neighbouring relation is data; no release wrote a loss with it."""
     return _read(content, read_neighbours(content["neighbours"]))
 
 
@@ -48,6 +48,7 @@ def _read(content: dict[str, Any], neighbours: Neighbours) -> Guarantee:
         "proof": _point(content["proof"]),
         "epsilon": inf if content["epsilon"] is None else content["epsilon"],
         "neighbours": neighbours,
+        "loss": None,
     }
     return Guarantee(**{**content, **points})
 

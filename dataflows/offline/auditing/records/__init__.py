@@ -1,0 +1,1 @@
+"""Audit kinds that release something for each record, or for each batch of records."""
