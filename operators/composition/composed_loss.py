@@ -45,7 +45,6 @@ _ROUNDING = 1e-9
 _CANCELLATION = 2.0**-44
 _TINY = 1e-300
 """Cover probabilities that are too small for a double."""
-_LARGEST_EXPONENT = 700.0
 _MOST_SUMS = 4096
 """Bound the work: beyond it losses are rounded up until many sums of them are equal."""
 _MOST_EQUAL = 1024
@@ -170,10 +169,10 @@ def gaussian_delta(epsilon: float, ratio: float) -> float:
     if ratio == 0.0:
         return max(0.0, -expm1(epsilon)) if epsilon < 0.0 else 0.0
     near, far = epsilon / ratio - ratio / 2.0, epsilon / ratio + ratio / 2.0
-    above = erfc(near / sqrt(2.0)) / 2.0
-    if epsilon > _LARGEST_EXPONENT:
+    above, tail = erfc(near / sqrt(2.0)) / 2.0, erfc(far / sqrt(2.0)) / 2.0
+    if tail < _TINY:
         return above
-    beyond = exp(epsilon) * erfc(far / sqrt(2.0)) / 2.0
+    beyond = exp(epsilon) * tail
     allowance = _CANCELLATION * (1.0 + far * far) * (above + beyond)
     return min(1.0, max(0.0, above - beyond) + allowance)
 

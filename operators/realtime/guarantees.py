@@ -19,8 +19,8 @@ from fugu.operators.wevent.guarantees import beyond
 
 WINDOWS_INDEPENDENT = Point(
     "windows-independent",
-    "an adversary with any prior, except about how one window of a person, or stream, depends on "
-    "the others, who may know everything about everybody else",
+    "an adversary with no knowledge of how one window of a person, or stream, depends on the "
+    "others, but any other prior, and any knowledge about everybody else",
 )
 FILTER_WEIGHTS = Point(
     "filter-weights",

@@ -17,8 +17,8 @@ from fugu.operators.points import (
 
 _TICKS_INDEPENDENT = Point(
     "ticks-independent",
-    "an adversary with any prior, except about how the ticks of a person depend on each other, who "
-    "may know everything about everybody else",
+    "an adversary with no knowledge of how the ticks of a person depend on each other, but any "
+    "other prior, and any knowledge about everybody else",
 )
 _SENSITIVITY = Point(
     "sensitivity",

@@ -90,7 +90,7 @@ def gaussian(epsilon: float, ratio: float) -> float:
 
 @given(
     ratio=st.floats(1e-6, 40.0),
-    epsilon=st.floats(-60.0, 60.0),
+    epsilon=st.floats(-800.0, 800.0),
 )
 @settings(max_examples=150, deadline=None)
 def test_the_curve_of_noise_is_rounded_up_and_hardly_more(ratio: float, epsilon: float) -> None:
@@ -99,9 +99,9 @@ def test_the_curve_of_noise_is_rounded_up_and_hardly_more(ratio: float, epsilon:
         eps, mu = mpmath.mpf(epsilon), mpmath.mpf(ratio)
         exact = mpmath.ncdf(mu / 2 - eps / mu) - mpmath.exp(eps) * mpmath.ncdf(-mu / 2 - eps / mu)
         found = mpmath.mpf(gaussian_delta(epsilon, ratio))
-        slack = mpmath.mpf("1e-9") * exact + mpmath.mpf("1e-300")
+        slack = mpmath.mpf("1e-9") * exact + mpmath.mpf("1e-200")
         beyond = mpmath.ncdf(mu / 2 - eps / mu) * (1 + (eps / mu + mu / 2) ** 2)
-        assert exact <= found + slack
+        assert exact <= found * mpmath.mpf("1.000000001") + mpmath.mpf("1e-300")
         assert found <= exact + slack + beyond * mpmath.mpf("1e-12") or found == 1
 
 

@@ -53,7 +53,7 @@ def spent(line: Line, mechanism: LocalRealTimeRelease) -> Spent:
     running = line.opened(ROOT.derive(11), 2)
     parts = []
     for tick, given in enumerate(course):
-        if tick in (1, len(half), len(half) + len(pause)):
+        if tick in (1, len(half), len(half) + len(pause), len(course) - 2):
             running.restart()
         parts.append(published(running, [given], restart=-1))
     _, measured = values_of(np.concatenate(parts, axis=1))
@@ -76,7 +76,7 @@ def noise_of(line: Line, mechanism: LocalRealTimeRelease) -> Iterator[Check]:
     """Compare the noise of measured ticks with the declared law, and that of neighbours."""
     middle = (mechanism.lower + mechanism.upper) // 2
     ticks = min(_TICKS, mechanism.series.account.values)
-    numbers = [mechanism.lower, mechanism.upper, middle, middle, *[mechanism.upper] * _TICKS]
+    numbers = [middle, middle, mechanism.lower, *[mechanism.upper] * _TICKS]
     running = line.opened(ROOT.derive(13), _STREAMS)
     seen = published(running, numbers[:ticks], restart=-1)
     found = Measured.of(mechanism, *values_of(seen))
