@@ -17,8 +17,10 @@ from fugu.operators.mechanism import EnumerableMechanism, Floats, State
 
 _LONGEST = 8
 _LARGEST_ENUMERATION = 2**22
-_LARGEST_STATES = 2**28
+_LARGEST_STATES = 2**26
 """The bytes that states after all sequences of releases may take."""
+_LARGEST_DRIVEN = 2**28
+"""The bytes of states that `step` may be driven from at once, with many words each."""
 _LARGEST_STEP_CHECK = 2**20
 _CELLS = 256
 _CELLS_OF_BATCHES = 2**14
@@ -42,8 +44,7 @@ def exhaustive(subject: Subject) -> Exact | None:
     start = mechanism.start(1) if subject.start is None else subject.start
     longest = 1 if subject.draining else _LONGEST
     steps = min(longest, deepest(mechanism, entries=_LARGEST_ENUMERATION))
-    row = sum(column.nbytes for column in start.values())
-    while steps and mechanism.outcomes[1] ** steps * row > _LARGEST_STATES:
+    while steps and mechanism.outcomes[1] ** steps * _bytes(start) > _LARGEST_STATES:
         steps -= 1
     if steps == 0:
         return None
@@ -106,6 +107,7 @@ def _step_check(
     cells = _CELLS_OF_BATCHES if batches else _CELLS
     inputs, outputs = mechanism.outcomes
     rows = _LARGEST_STEP_CHECK // (cells * inputs * (1 if batches else outputs))
+    rows = min(rows, _LARGEST_DRIVEN // (2 * cells * inputs * _bytes(start)))
     if rows == 0:
         return ()
     reached = joined([start, *(some.state for some in islice(paths, 3))])
@@ -115,6 +117,11 @@ def _step_check(
     found = f"{_rows(states)} states, total variation {step.distance:.1e}"
     about = f"step draws the law that worst cases {subject.phase}".rstrip()
     return (Check(f"{about} come from", agrees, found),)
+
+
+def _bytes(state: State) -> int:
+    """Return the bytes of a state."""
+    return sum(column.nbytes for column in state.values())
 
 
 def _rows(state: State) -> int:
