@@ -3,6 +3,15 @@
 from dataclasses import replace
 
 from fugu.operators.guarantee import Guarantee
+from fugu.operators.points import Point
+
+_ENFORCED = Point("budget", "the budget refuses every release beyond it")
+_RATE = Point(
+    "budget-of-a-window",
+    "any {records:,} consecutive records of a stream spend at most {nats:.6g} nats, which limits "
+    "the rate and not the composed privacy loss of a stream",
+)
+_RATE_OF_DELTA = Point("delta-of-a-window", "the deltas of so many records are at most {delta:.3g}")
 
 
 def of_stream(
@@ -15,13 +24,12 @@ def of_stream(
     """
     if not inner[0].sound:
         return inner
-    charged = inner[0].notion
     return tuple(
         replace(
             guarantee.of_releases(releases),
-            epsilon=total * (1 if guarantee.notion == charged else 2),
+            epsilon=total * _factor(guarantee, inner),
             per="stream",
-            composition="this is the sum over all releases of one stream, enforced by budget",
+            accounting=(_ENFORCED,),
         )
         for guarantee in inner
     )
@@ -32,16 +40,21 @@ def of_window(
 ) -> tuple[Guarantee, ...]:
     """Return the promises per release, with the accounting rule of a window of positions."""
     return tuple(
-        replace(guarantee, composition=_rule(guarantee.of_releases(releases), window, total))
+        replace(
+            guarantee,
+            accounting=(
+                *guarantee.accounting,
+                _RATE.of(records=window, nats=total * _factor(guarantee, inner)),
+                *_deltas(guarantee.of_releases(releases).total_delta),
+            ),
+        )
         for guarantee in inner
     )
 
 
-def _rule(of_all: Guarantee, window: int, total: float) -> str:
-    delta = of_all.total_delta
-    return (
-        f"any {window} consecutive records of a stream spend at most {total:g} nats"
-        + (f" with a delta of {delta:.3g}" if delta > 0.0 else "")
-        + ", which limits the rate and not the sum: everything spent over a stream's life "
-        "still adds up"
-    )
+def _factor(guarantee: Guarantee, inner: tuple[Guarantee, ...]) -> int:
+    return 1 if guarantee.notion == inner[0].notion else 2
+
+
+def _deltas(delta: float) -> tuple[Point, ...]:
+    return (_RATE_OF_DELTA.of(delta=delta),) if delta > 0.0 else ()

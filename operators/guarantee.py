@@ -5,6 +5,16 @@ from math import inf, nextafter
 from typing import Literal
 
 from fugu.operators.loss import Loss, PureLoss, StatedLoss
+from fugu.operators.points import (
+    ANY_PRIOR,
+    ARRIVALS,
+    KEYED_HASH,
+    RAW_VALUES_SEEN,
+    REFUSED,
+    SECRET,
+    STREAMS_INDEPENDENT,
+    Point,
+)
 
 Notion = Literal[
     "sip", "ldp", "w-event-dp", "w-event-ldp", "swellfish", "dp", "delay-law", "anonymity"
@@ -23,6 +33,18 @@ is true, against what was believed of it; what policies state, within their thre
 each, within `reach`."""
 
 Kept = Literal["presence", "offset", "timestamp"]
+
+Composition = Literal["none", "total", "releases", "windows", "intervals"]
+"""How promises compose over the life of a stream: not at all; epsilon is the total; or every
+further release, window (or period) or relevance interval adds its own, without a bound."""
+
+_COMPOSITIONS: dict[Per, Composition] = {
+    "release": "releases",
+    "window": "windows",
+    "period": "windows",
+    "interval": "intervals",
+    "stream": "total",
+}
 
 
 @dataclass(frozen=True)
@@ -52,8 +74,13 @@ class Guarantee:
 
     `epsilon` is in nats. It and both deltas hold per `per`; `window` counts ticks where that is a
     window or a period, each of `tick_milliseconds`, aligned to 1970; None: ticks have no length in
-    time. `loss` says more than epsilon and delta do, and None that they say all; finite precision
-    is beside it. `finite_precision_delta` is the delta that sampling in finite precision adds to
+    time. A release is about `records` records.
+
+    `adversary` is whom it is stated against, `trust` who sees raw values, `accounting` how releases
+    keep to epsilon, and `proof` where that is shown, or why nothing is promised.
+
+    `loss` says more than epsilon and delta do, and None that they say all; finite precision is
+    beside it. `finite_precision_delta` is the delta that sampling in finite precision adds to
     `delta`, 0 where that includes it; `delta_per_release` is the rest of it, of every release,
     where their number has no bound. `tick_by_tick`: a release depends on the data of its own tick
     and on earlier releases only, so that promises, deltas too, add up from one window to the next.
@@ -64,14 +91,15 @@ class Guarantee:
     delta: float
     per: Per
     neighbours: Neighbours
-    relative_to: str
-    composition: str
-    trust: str
-    assumptions: tuple[str, ...]
-    not_covered: tuple[str, ...]
-    proof: str
+    adversary: Point
+    accounting: tuple[Point, ...]
+    trust: Point
+    assumptions: tuple[Point, ...]
+    not_covered: tuple[Point, ...]
+    proof: Point
     finite_precision_delta: float
     window: int | None = None
+    records: int = 1
     tick_milliseconds: int | None = None
     tick_by_tick: bool = False
     delta_per_release: float = 0.0
@@ -86,6 +114,13 @@ class Guarantee:
         return min(1.0, nextafter(self.delta + self.finite_precision_delta, inf))
 
     @property
+    def composition(self) -> Composition:
+        """Return what further releases of a stream add."""
+        if self.notion == "delay-law":
+            return "none"
+        return _COMPOSITIONS[self.per]
+
+    @property
     def known_loss(self) -> Loss:
         """Return the loss of what is drawn, as a function of epsilon."""
         if self.loss is not None:
@@ -93,12 +128,16 @@ class Guarantee:
         return StatedLoss(self.epsilon, self.delta) if self.delta else PureLoss(self.epsilon)
 
     def of_releases(self, number: int | None) -> "Guarantee":
-        """Return the promise with the deltas of so many releases; None: of any number."""
+        """Return the promise with the deltas of so many releases; None: of any number.
+
+        The loss of one release is not that of all.
+        """
         if number is None:
-            none = replace(self, delta=0.0, finite_precision_delta=0.0)
+            none = replace(self, delta=0.0, finite_precision_delta=0.0, loss=None)
             return replace(none, delta_per_release=self.total_delta)
         return replace(
             self,
+            loss=None,
             delta=_times(number, self.delta),
             finite_precision_delta=_times(number, self.finite_precision_delta),
         )
@@ -111,9 +150,9 @@ def _times(number: int, delta: float) -> float:
 def local_privacy(
     epsilon: float,
     what: Literal["symbol", "number"],
-    composition: str,
-    own: str,
-    proof: str,
+    *,
+    own: Point,
+    proof: Point,
     finite_precision_delta: float = 0.0,
 ) -> Guarantee:
     """Return the promise of a release that stands alone and needs no model.
@@ -126,20 +165,11 @@ def local_privacy(
         delta=0.0,
         per="release",
         neighbours=Neighbours("stream", what, "replaced"),
-        relative_to="no model: any prior, and any correlation within the stream",
-        composition=composition,
-        trust="the pipeline sees raw values; readers of the sanitized topic do not",
-        assumptions=(
-            "streams of different keys are independent of each other",
-            "the keyed hash BLAKE2b is a pseudo-random function of the secret",
-        ),
-        not_covered=(
-            "when records arrive, how many there are, and which key they carry "
-            "(a pseudonym at most)",
-            own,
-            "refused records: that they were refused is public",
-            "whoever obtains the secret can remove all randomness",
-        ),
+        adversary=ANY_PRIOR,
+        accounting=(),
+        trust=RAW_VALUES_SEEN,
+        assumptions=(STREAMS_INDEPENDENT, KEYED_HASH),
+        not_covered=(ARRIVALS, own, REFUSED, SECRET),
         proof=proof,
         finite_precision_delta=finite_precision_delta,
     )

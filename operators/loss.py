@@ -1,6 +1,7 @@
 """Privacy losses of promises as functions: how large delta is at any epsilon."""
 
 from dataclasses import dataclass
+from math import inf, nextafter
 
 
 @dataclass(frozen=True)
@@ -9,6 +10,10 @@ class PureLoss:
 
     epsilon: float
 
+    def over(self, changes: int) -> "PureLoss":
+        """Return the loss between inputs that are so many changes apart."""
+        return PureLoss(nextafter(changes * self.epsilon, inf))
+
 
 @dataclass(frozen=True)
 class GaussianLoss:
@@ -16,12 +21,55 @@ class GaussianLoss:
 
     `squares` is the most that neighbours differ by: the sum of the squares of all differences of
     their indices, in squared grid steps. It is that of a Gaussian mechanism whose ratio of
-    sensitivity to deviation has the square squares / (2^28 - 9).
+    sensitivity to deviation has the square squares / (2^28 - 9). At most `draws` indices differ;
+    each adds the delta of a draw in finite precision (`noise.gaussian_precision`).
 
-    Source: continual release specification, section 4 (Theorem 3).
+    Source: continual release specification, section 4 (Theorems 3 and 4).
     """
 
     squares: int
+    draws: int
+
+    def over(self, changes: int) -> "GaussianLoss":
+        """Return the loss between inputs that are so many changes apart."""
+        return GaussianLoss(changes**2 * self.squares, changes * self.draws)
+
+
+@dataclass(frozen=True)
+class LaplaceLoss:
+    """Lose what discrete Laplace noise on one number loses, moved by `shift` steps.
+
+    A probability falls by a factor e^-rate with every step.
+
+    Source: noise specification, section 3.
+    """
+
+    rate: float
+    shift: int
+
+    @property
+    def epsilon(self) -> float:
+        """Return the largest loss."""
+        return self.rate * self.shift
+
+    def over(self, changes: int) -> "LaplaceLoss":
+        """Return the loss between inputs that are so many changes apart."""
+        return LaplaceLoss(self.rate, changes * self.shift)
+
+
+@dataclass(frozen=True)
+class ResponseLoss:
+    """Lose what a generalized randomized response among so many symbols loses.
+
+    Source: SIP specification, section 9.
+    """
+
+    epsilon: float
+    symbols: int
+
+    def over(self, changes: int) -> PureLoss:
+        """Return the loss between inputs that are so many changes apart, or more."""
+        return PureLoss(self.epsilon).over(changes)
 
 
 @dataclass(frozen=True)
@@ -32,4 +80,5 @@ class StatedLoss:
     delta: float
 
 
-Loss = PureLoss | GaussianLoss | StatedLoss
+BoundedLoss = PureLoss | LaplaceLoss | ResponseLoss
+Loss = BoundedLoss | GaussianLoss | StatedLoss

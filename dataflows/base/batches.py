@@ -68,10 +68,8 @@ class DeadLetters:
 
     def extend(self, others: "DeadLetters") -> None:
         """Append other refused records."""
-        self.offsets.extend(others.offsets)
-        self.timestamps.extend(others.timestamps)
-        self.reasons.extend(others.reasons)
-        self.fields.extend(others.fields)
+        for own, further in zip(vars(self).values(), vars(others).values(), strict=True):
+            own.extend(further)
 
     def without(self, offsets: Collection[int]) -> "DeadLetters":
         """Leave out records at these offsets."""
@@ -82,12 +80,7 @@ class DeadLetters:
         return self._at(sorted(range(len(self.offsets)), key=self.offsets.__getitem__))
 
     def _at(self, places: list[int]) -> "DeadLetters":
-        return DeadLetters(
-            [self.offsets[i] for i in places],
-            [self.timestamps[i] for i in places],
-            [self.reasons[i] for i in places],
-            [self.fields[i] for i in places],
-        )
+        return DeadLetters(*([column[i] for i in places] for column in vars(self).values()))
 
 
 @dataclass(frozen=True)

@@ -50,9 +50,7 @@ REPLAYED = Metric(
 )
 LAG = Metric("fugu_lag_records", "gauge", "Offsets between what was read and the source's end.")
 SNAPSHOT_AGE = Metric(
-    "fugu_last_snapshot_age_seconds",
-    "age",
-    "Time since the last snapshot, or since reading began.",
+    "fugu_last_snapshot_age_seconds", "age", "Time since the last snapshot, or since reading began."
 )
 STREAMS = Metric("fugu_streams", "gauge", "Keys that have a row of state.", about_streams=True)
 STREAMS_LIMIT = Metric("fugu_streams_limit", "gauge", "The partition's share of state.max_keys.")

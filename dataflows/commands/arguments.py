@@ -1,7 +1,7 @@
 """Declare the arguments that several commands have in common."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,7 +9,7 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 
-def read_pipeline(path: str) -> PipelineFile:
+def read_pipeline(path: Path | str) -> PipelineFile:
     """Return the pipeline file that an argument names."""
     return PipelineFile.read(Path(path))
 
@@ -19,9 +19,14 @@ def pipeline_option(what_for: str, *names: str) -> Any:
     return typer.Option(*names, metavar="PIPELINE", parser=read_pipeline, help=what_for)
 
 
+if TYPE_CHECKING:
+    _Named = PipelineFile
+else:
+    _Named = Path  # which is what help shows
+
 PipelineArgument = Annotated[
-    PipelineFile,
-    typer.Argument(metavar="PIPELINE", parser=read_pipeline, help="The pipeline file (YAML)."),
+    _Named,
+    typer.Argument(metavar="PIPELINE", callback=read_pipeline, help="The pipeline file (YAML)."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**62, help="Another seed, other runs.")]

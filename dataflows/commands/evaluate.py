@@ -6,13 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fugu.dataflows.commands.arguments import (
-    EPSILON_OPTIONS,
-    AsJson,
-    PipelineArgument,
-    Plot,
-    Seed,
-)
+from fugu.dataflows.commands.arguments import EPSILON_OPTIONS, AsJson, PipelineArgument, Plot, Seed
 from fugu.dataflows.commands.output import print_json, progress, require_picture
 from fugu.dataflows.pipeline.mechanisms import configure
 
@@ -20,8 +14,7 @@ from fugu.dataflows.pipeline.mechanisms import configure
 def evaluate(
     pipeline: PipelineArgument,
     sample: Annotated[
-        Path,
-        typer.Option(metavar="FILE", help="One JSON object per line: a record and its key."),
+        Path, typer.Option(metavar="FILE", help="One JSON object per line: a record and its key.")
     ],
     key_field: Annotated[str, typer.Option(help="The field that holds the key.")] = "key",
     epsilons: Annotated[

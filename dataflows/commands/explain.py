@@ -19,7 +19,12 @@ from fugu.dataflows.commands.explain_together import (
 from fugu.dataflows.commands.output import print_json
 from fugu.dataflows.kinds import AlphabetOperator
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.guarantee_text import guarantee_id, in_words, pipeline_not_covered
+from fugu.dataflows.pipeline.guarantee_data import guarantee_data, guarantee_id
+from fugu.dataflows.pipeline.guarantee_text import (
+    in_words,
+    parts_in_words,
+    pipeline_not_covered,
+)
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.neighbours_text import protected_in_words
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -49,7 +54,7 @@ def explain(
     for file, mechanism in explained:
         source = file.pipeline.source
         sources.setdefault(source.topic, []).append(
-            Promises(file.pipeline.name, mechanism.guarantees(), source.budget)
+            Promises(file.pipeline.name, mechanism.guarantees(), source.declared_budget)
         )
     if as_json:
         documents = [_document(file, mechanism) for file, mechanism in explained]
@@ -83,15 +88,15 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
     console.print(parameters)
     console.print("\n[bold green]What is promised[/bold green]")
     for guarantee in guarantees:
-        console.print(f"- {in_words(guarantee)}")
+        _print_promise(console, parts_in_words(guarantee))
     leakage = pipeline.operator.temporal_leakage(mechanism)
     if leakage is not None:
-        title = "For readers who know how ticks depend on each other"
+        title = "Against adversaries who know how ticks depend on each other"
         _print_list(console, title, [leakage.words, f"Backwards in time: {leakage.backward_is}."])
-    _print_list(console, "Relies on", [guarantees[0].trust, *guarantees[0].assumptions])
-    _print_list(
-        console, "Does not protect", [*guarantees[0].not_covered, *pipeline_not_covered(pipeline)]
-    )
+    relied_on = [guarantees[0].trust, *guarantees[0].assumptions]
+    _print_list(console, "Relies on", map(str, relied_on))
+    not_covered = map(str, guarantees[0].not_covered)
+    _print_list(console, "What is not covered", [*not_covered, *pipeline_not_covered(pipeline)])
     console.print("\n[bold]Exact numbers[/bold]")
     for name, number in mechanism.audit().items():
         if not _is_text(number):
@@ -115,8 +120,9 @@ def _document(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
         "guarantee_id": guarantee_id(guarantees).decode(),
         "guarantees": [
             {
-                **asdict(guarantee),
+                **guarantee_data(guarantee),
                 "total_delta": guarantee.total_delta,
+                "composition": guarantee.composition,
                 "protects": protected_in_words(guarantee),
                 "in_words": in_words(guarantee),
             }
@@ -145,7 +151,16 @@ def key_in_words(pipeline: Pipeline) -> str:
     return "the group" if of_groups else key
 
 
-def _print_list(console: Console, title: str, lines: list[str]) -> None:
+def _print_promise(console: Console, parts: dict[str, str]) -> None:
+    (_, promise), *rest = parts.items()
+    console.print(f"- [bold]{promise}[/bold]")
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    for title, words in rest:
+        table.add_row(title, words)
+    console.print(table)
+
+
+def _print_list(console: Console, title: str, lines: Iterable[str]) -> None:
     console.print(f"\n[bold]{title}[/bold]")
     for line in lines:
         console.print(f"- {line}")

@@ -11,8 +11,16 @@ from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.commands.output import folding_table
 from fugu.dataflows.pipeline.guarantee_text import notion_in_words, stated
 from fugu.dataflows.pipeline.neighbours_text import protected_in_words
-from fugu.dataflows.pipeline.source_budget import Promises, Sum, check, smallest_budget, sums
+from fugu.dataflows.pipeline.source_budget import (
+    Promises,
+    Sum,
+    budgeted,
+    check,
+    declared_budgets,
+    sums,
+)
 from fugu.operators.budget_units import in_nats
+from fugu.operators.composition.accounts import IN_WORDS
 from fugu.operators.mechanism import Guarantee
 
 BySource = Mapping[str, Sequence[Promises]]
@@ -32,12 +40,23 @@ def print_together(console: Console, sources: BySource) -> None:
                     protected_in_words(guarantee),
                 )
         console.print(table)
-        for together in sums(pipelines):
-            console.print(f"- {escape(_sum_in_words(together))}")
-        budget = smallest_budget(pipelines)
-        if budget is not None:
-            console.print(f"- source.budget, without a model: {budget:g} nats.")
+        _print_sums_of(console, pipelines)
         console.print()
+
+
+def print_sums(console: Console, sources: BySource) -> None:
+    """Print only the sums."""
+    for source, pipelines in _shared(sources).items():
+        console.print(f"Together, about {escape(source)}:")
+        _print_sums_of(console, pipelines)
+
+
+def _print_sums_of(console: Console, pipelines: Sequence[Promises]) -> None:
+    for together in sums(pipelines):
+        console.print(f"- {escape(_sum_in_words(together))}")
+    for budget in declared_budgets(pipelines):
+        notion = notion_in_words(budgeted(pipelines).notion)
+        console.print(f"- source.budget, of {notion}: {budget.in_words}.")
 
 
 def together_documents(sources: BySource) -> list[dict[str, object]]:
@@ -60,7 +79,7 @@ def together_documents(sources: BySource) -> list[dict[str, object]]:
                 for guarantee in promises.guarantees
             ],
             "sums": [_sum_document(together) for together in sums(pipelines)],
-            "source_budget": smallest_budget(pipelines),
+            "source_budgets": [asdict(budget) for budget in declared_budgets(pipelines)],
         }
         for source, pipelines in _shared(sources).items()
     ]
@@ -96,13 +115,15 @@ def _sum_in_words(together: Sum) -> str:
 
 
 def _sum_document(together: Sum) -> dict[str, object]:
-    total = together.total
-    if total is None:
+    total, figure = together.total, together.figure
+    if total is None or figure is None:
         return {"notion": together.notion, "epsilon": None, "why_not": together.why_not}
     return {
         "notion": together.notion,
-        "epsilon": in_nats(total.epsilon),
-        "delta": float(total.delta),
+        "epsilon": in_nats(figure.epsilon),
+        "delta": float(figure.delta),
+        "account": IN_WORDS[figure.account],
+        "epsilons_added": in_nats(total.epsilon),
         "delta_per_release": float(total.delta_per_release),
         "per": total.per,
         "window": total.window,

@@ -9,11 +9,14 @@ from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
+from fugu.dataflows.commands.explain_together import print_sums, together_documents
 from fugu.dataflows.commands.output import folding_table, print_json
 from fugu.dataflows.kafka.clients import client_of
+from fugu.dataflows.pipeline.guarantee_data import guarantee_data
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.publishing.entries import PipelineEntry, StreamEntry
 from fugu.dataflows.publishing.ledger_topic import find_ledger, read_ledger
+from fugu.dataflows.publishing.registration import promises_by_source
 
 
 def ledger(
@@ -32,11 +35,13 @@ def ledger(
         )
     content = read_ledger(client, topic)
     pipelines = sorted(content.pipelines, key=lambda entry: (entry.source, entry.pipeline))
+    sources = promises_by_source(pipelines)
     nearest = sorted(content.streams, key=_distance)
     if as_json:
         document = {
             "topic": topic.name,
             "pipelines": [_document(entry) for entry in pipelines],
+            "sums": together_documents(sources),
             "entered by a later version": [asdict(entry) for entry in content.later],
             "streams": [asdict(entry) for entry in nearest],
         }
@@ -44,6 +49,7 @@ def ledger(
         return
     console = Console()
     console.print(_pipelines(topic.name, pipelines))
+    print_sums(console, sources)
     for later in content.later:
         console.print(
             f"{later.pipeline} (over {later.source}) was entered by a later version of Fugu: read "
@@ -54,7 +60,7 @@ def ledger(
 
 def _document(entry: PipelineEntry) -> dict[str, object]:
     promises = [
-        {**asdict(one), "total_delta": one.total_delta, "in_words": in_words(one)}
+        {**guarantee_data(one), "total_delta": one.total_delta, "in_words": in_words(one)}
         for one in entry.guarantees
     ]
     return {**asdict(entry), "guarantees": promises}

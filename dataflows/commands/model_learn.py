@@ -40,8 +40,7 @@ def learn(
     key: Annotated[str, typer.Option(help="The field that names the stream.")] = "key",
     value: Annotated[str | None, typer.Option(help="The field that holds the symbol.")] = None,
     pipeline: Annotated[
-        PipelineFile | None,
-        pipeline_option("Take value, alphabet, other and Kafka from it."),
+        PipelineFile | None, pipeline_option("Take value, alphabet, other and Kafka from it.")
     ] = None,
     topic: Annotated[
         str | None, typer.Option(help="Read this topic of the pipeline's Kafka, not files.")

@@ -80,8 +80,7 @@ class Change:
 def continue_(
     pipeline: PipelineArgument,
     before: Annotated[
-        PipelineFile,
-        pipeline_option("The file of the version before, with grr.", "--after"),
+        PipelineFile, pipeline_option("The file of the version before, with grr.", "--after")
     ],
 ) -> None:
     """Continue the budgets of grr with crr, under the next version of the pipeline.

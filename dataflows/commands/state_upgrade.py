@@ -17,7 +17,10 @@ from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.operators.mechanism import Mechanism
+from fugu.operators.realtime.local_release import LocalRealTimeRelease
+from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.upgrades.former_laws import former_implementation, former_law_digest
+from fugu.operators.upgrades.real_time_laws import law_digest_before
 
 
 def upgrade(pipeline: PipelineArgument) -> None:
@@ -35,7 +38,7 @@ def upgrade(pipeline: PipelineArgument) -> None:
             and not _is_current(fingerprint, pipeline.pipeline, mechanism)
         }
         for directory, fingerprint in waiting.items():
-            _require_the_version_before(directory, fingerprint, pipeline.pipeline, mechanism)
+            _require_a_former_version(directory, fingerprint, pipeline.pipeline, mechanism)
         for directory, fingerprint in waiting.items():
             positions = require_graceful_stop(directory)
             now = _written_by_this_version(fingerprint, pipeline.pipeline, mechanism)
@@ -64,19 +67,26 @@ def _is_current(stored: Fingerprint, pipeline: Pipeline, mechanism: Mechanism) -
     return (stored.implementation, stored.layout) == (now.implementation, now.layout)
 
 
-def _require_the_version_before(
+def _require_a_former_version(
     directory: StateDirectory, stored: Fingerprint, pipeline: Pipeline, mechanism: Mechanism
 ) -> None:
     """Refuse a state that another pipeline file, or an older version, has left."""
-    before = stored.model_copy(
-        update={
-            "implementation": former_implementation(mechanism),
-            "law": former_law_digest(mechanism).hex(),
-            "layout": 1,
-            "reading": reading_digest(pipeline),
-        }
-    )
-    if stored != before:
+    former = [(former_implementation(mechanism), former_law_digest(mechanism), 1)]
+    if isinstance(mechanism, RealTimeRelease | LocalRealTimeRelease):
+        since = law_digest_before(mechanism, 2)
+        former += [(2, since, layout_of(pipeline))] if since else []
+    written = [
+        stored.model_copy(
+            update={
+                "implementation": implementation,
+                "law": law.hex(),
+                "layout": layout,
+                "reading": reading_digest(pipeline),
+            }
+        )
+        for implementation, law, layout in former
+    ]
+    if stored not in written:
         raise StartRefused(
             f"{directory.path} was not written for this pipeline file by the version of Fugu "
             "before this one. Restore the pipeline and model files it was written with, or run "

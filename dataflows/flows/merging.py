@@ -18,6 +18,7 @@ from fugu.dataflows.base.errors import without_values
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.kafka.source import part_name
+from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.records.contributions import Figures
 from fugu.dataflows.stages.log_entries import Entry, read_entry
 from fugu.dataflows.stages.merging import Merging
@@ -60,27 +61,31 @@ class MergingPlan(Plan):
 
     def _releases(self, ticks: TickReleases) -> Outgoing:
         with self.without_values("releases", 0, []):
-            return self._outgoing(ticks)
+            return outgoing(ticks, self.ticks, self.figures, self.publisher)
 
-    def _outgoing(self, ticks: TickReleases) -> Outgoing:
-        keys, values, timestamps, positions = [], [], [], []
-        for tick, releases in ticks:
-            notes = {name: note[0].tolist() for name, note in releases.annotations.items()}
-            start, end = self.ticks.end(tick - 1), self.ticks.end(tick)
-            nothing = releases.kinds is not None and releases.kinds[0] == Kind.SUPPRESSED
-            written = self.figures.write(start, None if nothing else releases.values[0], notes)
-            keys += self.figures.keys
-            values += written
-            timestamps += [end] * len(written)
-            positions += [tick] * len(written)
-        return Outgoing(
-            partition=0,
-            keys=list(keys) if self.publisher.key_policy != "none" else [None] * len(keys),
-            values=values,
-            headers=self.publisher.tick_headers(self.publisher.source, keys, positions),
-            timestamps=timestamps,
-            positions=positions,
-        )
+
+def outgoing(
+    ticks: TickReleases, numbering: Ticks, figures: Figures, publisher: Publisher
+) -> Outgoing:
+    """Return the records of the sanitized topic that say what is released for these ticks."""
+    keys, values, timestamps, positions = [], [], [], []
+    for tick, releases in ticks:
+        notes = {name: note[0].tolist() for name, note in releases.annotations.items()}
+        start, end = numbering.end(tick - 1), numbering.end(tick)
+        nothing = releases.kinds is not None and releases.kinds[0] == Kind.SUPPRESSED
+        written = figures.write(start, None if nothing else releases.values[0], notes)
+        keys += figures.keys
+        values += written
+        timestamps += [end] * len(written)
+        positions += [tick] * len(written)
+    return Outgoing(
+        partition=0,
+        keys=list(keys) if publisher.key_policy != "none" else [None] * len(keys),
+        values=values,
+        headers=publisher.tick_headers(publisher.source, keys, positions),
+        timestamps=timestamps,
+        positions=positions,
+    )
 
 
 class MergeStep(StatefulBatchLogic[list[Entry], TickReleases, bytes]):

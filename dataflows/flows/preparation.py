@@ -35,7 +35,7 @@ from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.pipeline.config import reading_digest
-from fugu.dataflows.pipeline.guarantee_text import guarantee_id
+from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.mechanisms import configure, state_megabytes
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.secrets import read_keys
@@ -261,7 +261,7 @@ class Preparation:
             topics.sink.identity,
             guarantee_id(guarantees).decode(),
             guarantees,
-            self.pipeline.source.budget,
+            self.pipeline.source.declared_budget,
         )
 
     def _fingerprint(self, topics: Topics, shard: int | None, steps: list[str]) -> Fingerprint:

@@ -16,6 +16,8 @@ class PaperCrrOperator(CrrOperator):
     protected = "nothing: its own claim fails for beliefs below 1/(e^epsilon + 1)"
     mechanism_class = PaperConditionalRandomizedResponse
 
+    source_budget = False
+
     kind: Literal["paper_crr"]  # type: ignore[assignment]
 
     @field_validator("mode", "distance", "kernel")

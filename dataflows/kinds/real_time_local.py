@@ -45,7 +45,7 @@ class LocalRealTimeOperator(SeriesBudget, NumberOperator):
     protected = "all numbers of one user, over a whole life or per `period`"
     reads = frozenset({"unit", "ticks"})
     stage = StageKind.SERIES
-    evaluation = None
+    evaluation = "series"
     claims_about = "all ticks of a stream together"
     no_budget = "epsilon is the budget of {kind}; delete it"
     no_dedupe = "a stream has one value in a tick, however often it was sent"

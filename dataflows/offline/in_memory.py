@@ -7,7 +7,7 @@ from typing import Self
 from fugu.dataflows.base.batches import Batch, DeadLetters, Header, Outgoing
 from fugu.dataflows.flows.sections import stage_of
 from fugu.dataflows.pipeline.config import Pipeline
-from fugu.dataflows.pipeline.guarantee_text import guarantee_id
+from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.mechanisms import Configured
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.stages.admission import Admission

@@ -20,6 +20,7 @@ from fugu.dataflows.base.section import Section
 from fugu.dataflows.kafka.connection import Kafka
 from fugu.dataflows.kafka.partitioner import Partitioner
 from fugu.dataflows.kinds import Operator
+from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.budget import WhenExhausted
 
@@ -42,12 +43,20 @@ class Dedupe(Section):
     remember: int = Field(default=16, ge=1, le=1_000)
 
 
+class EpsilonAndDelta(Section):
+    """Allow all pipelines over a source (epsilon, delta) together."""
+
+    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    delta: Annotated[float, Field(gt=0, lt=1)]
+
+
 class Source(Section):
     """Declare the private topic.
 
     `generation` stands in where a broker has no topic ids: raise it when the topic is created anew.
-    `budget` is the most, in nats and without a model, that all pipelines
-    over the topic may add up to. `policies` is a topic of what people add to a policy document.
+    `budget` is the most, without a model, that all pipelines over the topic may come to together:
+    a number of nats, or epsilon and delta. `policies` is a topic of what people add to a policy
+    document.
     """
 
     topic: TopicName
@@ -63,7 +72,25 @@ class Source(Section):
     max_value_bytes: int = Field(default=1_000_000, ge=1)
     max_batch: int = Field(default=5_000, ge=1, le=100_000)
     generation: int = Field(default=0, ge=0)
-    budget: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    budget: (
+        Annotated[
+            Annotated[float, Field(gt=0, allow_inf_nan=False), Tag("a number")]
+            | Annotated[EpsilonAndDelta, Tag("a section")],
+            Discriminator(lambda value: "a section" if isinstance(value, dict) else "a number"),
+        ]
+        | None
+    ) = None
+
+    @property
+    def declared_budget(self) -> DeclaredBudget | None:
+        """Return what all pipelines over the topic may come to together."""
+        match self.budget:
+            case EpsilonAndDelta(epsilon=epsilon, delta=delta):
+                return DeclaredBudget(epsilon, delta)
+            case None:
+                return None
+            case nats:
+                return DeclaredBudget(nats)
 
     @property
     def fields(self) -> list[str]:
@@ -180,9 +207,13 @@ class Pipeline(Section):
 
     def _check_beside_the_operator(self) -> None:
         operator, source, dedupe = self.operator, self.source, self.source.dedupe
-        budgets = [self.budget, None if operator.source_budget else source.budget]
-        if operator.no_budget is not None and any(budget is not None for budget in budgets):
+        if operator.no_budget is not None and self.budget is not None:
             raise ValueError(f"budget: {operator.no_budget.format(kind=operator.kind)}")
+        if source.budget is not None and not operator.source_budget:
+            raise ValueError(
+                f"source.budget: counts epsilon and delta without a model or policies, which "
+                f"{operator.kind} does not state; delete it"
+            )
         if self.sink.partials is not None and operator.stage is not StageKind.AGGREGATE:
             raise ValueError(f"sink.partials: {operator.kind} has no partial sums; delete it")
         if source.policies is not None and not operator.under_policies:

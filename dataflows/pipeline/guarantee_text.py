@@ -1,16 +1,13 @@
-"""Say guarantees to people and machines: in words, and as the short id in every record."""
+"""Say guarantees in words."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
 from decimal import ROUND_CEILING, Context, Decimal
-from hashlib import blake2b
-from math import exp, isinf
-
-import orjson
+from math import isinf, sqrt
 
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.neighbours_text import per_in_words, protected_in_words
-from fugu.operators.guarantee import Guarantee, Notion
+from fugu.operators.guarantee import Composition, Guarantee, Notion
+from fugu.operators.loss import GaussianLoss, LaplaceLoss, Loss, ResponseLoss
+from fugu.operators.noise.gaussian_account import VARIANCE
 
 _NOTIONS = {
     "sip": "Sequence Information Privacy",
@@ -21,36 +18,69 @@ _NOTIONS = {
     "w-event-ldp": "Local Differential Privacy of windows (w-event)",
     "swellfish": "Swellfish Privacy",
 }
-
-
-def guarantee_id(guarantees: Sequence[Guarantee]) -> bytes:
-    """Return 16 hexadecimal digits that name exactly these promises."""
-    content = orjson.dumps([asdict(guarantee) for guarantee in guarantees])
-    return blake2b(content, digest_size=8).hexdigest().encode()
+_COMPOSITIONS: dict[Composition, str] = {
+    "none": "no theorem composes releases: publish a source and key once",
+    "total": "this is the composed privacy loss of all releases of a stream",
+    "releases": (
+        "unbounded under sequential composition: n releases of one stream have at most n times "
+        "epsilon and delta"
+    ),
+    "windows": "unbounded under sequential composition of windows",
+    "intervals": (
+        "a combination of secrets that c relevance intervals cover is protected with c times "
+        "epsilon, and all secrets of a stream are unbounded under sequential composition"
+    ),
+}
 
 
 def in_words(guarantee: Guarantee) -> str:
-    """Say in one sentence what is promised, about what, relative to what."""
+    """Say in a few sentences what is promised, about what, against whom, and how it composes."""
+    told = parts_in_words(guarantee)
+    clauses = (f", {title} {told[title]}" for title in ("protecting", "against") if title in told)
+    rest = (told[title] for title in ("because", "accounting", "composition") if title in told)
+    sentences = [told["promise"] + "".join(clauses), *rest]
+    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
+
+
+def parts_in_words(guarantee: Guarantee) -> dict[str, str]:
+    """Say the same part by part, each under its title."""
     notion = notion_in_words(guarantee.notion)
     if not guarantee.sound or isinf(guarantee.epsilon):
-        return f"{notion}: no bound is promised. {guarantee.proof}."
-    if guarantee.notion == "delay-law":
-        return (
-            f"{notion} with epsilon {guarantee.epsilon:.6g} nats"
-            f"{delta_in_words(guarantee.total_delta)}, protecting {protected_in_words(guarantee)}. "
-            "In steady state the probabilities of any two delays differ by at most a factor "
-            f"exp(epsilon/2) = {exp(guarantee.epsilon / 2.0):.4g}. This bounds "
-            f"{guarantee.relative_to}."
-        )
+        return {"promise": f"{notion}: no bound is promised", "because": str(guarantee.proof)}
     if guarantee.total_delta >= 1.0:
-        return (
-            f"{notion}: no bound is promised. It would be {stated(guarantee)}: no delta below 1 "
-            "covers finite precision."
-        )
-    return (
-        f"{notion} with {stated(guarantee)}, protecting {protected_in_words(guarantee)}, "
-        f"relative to {guarantee.relative_to}; {guarantee.composition}."
-    )
+        return {
+            "promise": f"{notion}: no bound is promised",
+            "because": f"it would be {stated(guarantee)}: no delta below 1 covers finite precision",
+        }
+    optional = {
+        "privacy loss": _loss_in_words(guarantee.loss),
+        "accounting": "; ".join(map(str, guarantee.accounting)),
+    }
+    return {
+        "promise": f"{notion} with {stated(guarantee)}",
+        "protecting": protected_in_words(guarantee),
+        "against": str(guarantee.adversary),
+        **{title: words for title, words in optional.items() if words},
+        "composition": _COMPOSITIONS[guarantee.composition],
+        "proof": str(guarantee.proof),
+    }
+
+
+def _loss_in_words(loss: Loss | None) -> str:
+    """Say what is known besides epsilon and delta: nothing, or the law that the loss is of."""
+    match loss:
+        case GaussianLoss():
+            ratio = sqrt(loss.squares / VARIANCE)
+            return f"at most that of a Gaussian mechanism with mu = {ratio:.4g}"
+        case LaplaceLoss():
+            return (
+                f"that of discrete Laplace noise, moved by {loss.shift:,} steps of "
+                f"{loss.rate:.4g} nats each"
+            )
+        case ResponseLoss():
+            return f"that of randomized response among {loss.symbols:,} symbols"
+        case _:
+            return ""
 
 
 def stated(guarantee: Guarantee) -> str:
@@ -69,17 +99,17 @@ def figures_in_words(epsilon: float, delta: float, per: str, delta_per_release: 
 
 def delta_in_words(delta: float) -> str:
     """Say delta after an epsilon: nothing where it is 0, else rounded up to three digits."""
-    return f" and delta {_rounded_up(delta)}" if delta > 0.0 else ""
+    return f" and delta {rounded_up(delta)}" if delta > 0.0 else ""
 
 
 def rest_in_words(delta_per_release: float) -> str:
     """Say the delta of releases whose number has no bound."""
     if delta_per_release == 0.0:
         return ""
-    return f" (and a delta of {_rounded_up(delta_per_release)} for every release)"
+    return f" (and a delta of {rounded_up(delta_per_release)} for every release)"
 
 
-def _rounded_up(delta: float) -> str:
+def rounded_up(delta: float) -> str:
     """Write a delta, rounded up to three digits."""
     digits = Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(repr(delta)))
     return f"{float(digits):g}"

@@ -86,12 +86,16 @@ def _subject(guarantee: Guarantee) -> str:
             return (
                 "what one person contributes to one release"
                 if person
-                else f"the {things} that one release is about"
+                else f"the {things} that one release{_of(guarantee.records)} is about"
             )
         case _:
             what = "what one person contributes" if person else f"the {things}"
             which = "one" if guarantee.per == "period" else "any"
             return f"{what} within {which} such {guarantee.per}"
+
+
+def _of(records: int) -> str:
+    return f" of {records} records" if records > 1 else ""
 
 
 def _changed(neighbours: Neighbours) -> str:

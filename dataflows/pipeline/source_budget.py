@@ -1,21 +1,34 @@
-"""Add up what all pipelines over one source promise, and compare it with what it allows.
+"""Compose what all pipelines over one source promise, and compare it with what it allows.
 
-`source.budget` in a pipeline file counts nats in the figure without a model (`ldp`): per stream if
-the pipelines have totals, per release if none has. The smallest one that is declared counts. It
-may be exceeded by a millionth, for the rounding that figures include.
+`source.budget` bounds the figure without a model of all pipelines over a source, in the notion that
+all of them state: per stream, window or release, whatever that figure counts. Every budget that is
+declared must hold. One of (epsilon, delta) allows the composed epsilon at this delta. One that is
+a number of nats allows the composed epsilon at the delta that the pipelines state, which may be
+`DELTA_OF_A_NUMBER` at most. Either may be exceeded by a millionth, for the rounding of figures.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.pipeline.guarantee_text import delta_in_words, figures_in_words, rest_in_words
+from fugu.dataflows.pipeline.declared_budget import DELTA_OF_A_NUMBER, DeclaredBudget
+from fugu.dataflows.pipeline.guarantee_text import (
+    delta_in_words,
+    figures_in_words,
+    notion_in_words,
+    rest_in_words,
+    rounded_up,
+)
 from fugu.dataflows.pipeline.neighbours_text import per_in_words
 from fugu.operators.budget_units import in_nats, units_of
+from fugu.operators.composition.accounts import IN_WORDS, Figure, composed, composed_at
+from fugu.operators.composition.sums import NotAddable, Spend, add, windows_of
 from fugu.operators.mechanism import Guarantee, Notion
-from fugu.operators.sums import NotAddable, Spend, add, windows_of
 
-_WITHOUT_A_MODEL: Notion = "ldp"
+_BUDGETED: tuple[Notion, ...] = ("ldp", "dp", "w-event-ldp", "w-event-dp")
+"""List the notions that a budget counts: epsilon and delta without a model or policies."""
 _OF_A_WINDOW: dict[Notion, Notion] = {"w-event-dp": "dp", "w-event-ldp": "ldp"}
 _ROUNDING = 1e-6
 
@@ -26,12 +39,12 @@ class Promises:
 
     pipeline: str
     guarantees: tuple[Guarantee, ...]
-    source_budget: float | None = None
+    source_budget: DeclaredBudget | None = None
 
 
 @dataclass(frozen=True)
 class Sum:
-    """Add up the loss of all pipelines in one notion, or say why that has no number.
+    """Compose the loss of all pipelines in one notion, or say why that has no number.
 
     `windows`: how many windows of each pipeline the stretch of time of the total takes.
     """
@@ -41,16 +54,25 @@ class Sum:
     why_not: str | None = None
     windows: tuple[tuple[str, int], ...] = ()
 
+    @cached_property
+    def figure(self) -> Figure | None:
+        """Return the composed epsilon at the stated delta."""
+        return None if self.total is None else composed(self.total)
+
     @property
     def in_words(self) -> str:
-        """Say epsilon and delta, and per what."""
-        total = self.total
-        if total is None:
+        """Say epsilon and delta, per what, and by which account."""
+        total, figure = self.total, self.figure
+        if total is None or figure is None:
             return f"no sum. {self.why_not}"
-        per = per_in_words(total.per, total.window, total.tick_milliseconds)
         words = figures_in_words(
-            in_nats(total.epsilon), float(total.delta), per, float(total.delta_per_release)
+            in_nats(figure.epsilon),
+            float(figure.delta),
+            per_in_words(total.per, total.window, total.tick_milliseconds),
+            float(total.delta_per_release),
         )
+        if total.count > 1:
+            words += f", {IN_WORDS[figure.account]}"
         if any(number > 1 for _, number in self.windows):
             counted = ", ".join(f"{number} of {pipeline}" for pipeline, number in self.windows)
             words += (
@@ -65,37 +87,77 @@ def sums(pipelines: Sequence[Promises]) -> list[Sum]:
     return [_sum(notion, pipelines) for notion in dict.fromkeys(stated)]
 
 
-def smallest_budget(pipelines: Sequence[Promises]) -> float | None:
-    """Return the declared `source.budget` that counts; None without any."""
-    declared = [promises.source_budget for promises in pipelines]
-    return min((budget for budget in declared if budget is not None), default=None)
+def declared_budgets(pipelines: Sequence[Promises]) -> list[DeclaredBudget]:
+    """Return every `source.budget` that is declared, once; all of them count."""
+    declared = dict.fromkeys(promises.source_budget for promises in pipelines)
+    return [budget for budget in declared if budget is not None]
+
+
+def budgeted(pipelines: Sequence[Promises]) -> Sum:
+    """Return the sum that a budget counts, in the first notion that all pipelines state."""
+    for notion in _BUDGETED:
+        if all(_stated(notion, promises) for promises in pipelines):
+            return _sum(notion, pipelines)
+    stated = "; ".join(
+        f"pipeline {promises.pipeline} states "
+        + " and ".join(notion_in_words(guarantee.notion) for guarantee in promises.guarantees)
+        for promises in pipelines
+    )
+    return Sum(
+        _BUDGETED[0],
+        None,
+        f"{stated}. A budget compares one figure without a model or policies that all pipelines "
+        "state. Release what has another figure from a source of its own, or without source.budget",
+    )
 
 
 def check(source: str, pipelines: Sequence[Promises]) -> None:
     """Raise `StartRefused` if the pipelines over `source` exceed what was declared for it."""
-    budget = smallest_budget(pipelines)
-    if budget is None:
-        return
-    together = _sum(_WITHOUT_A_MODEL, pipelines)
+    for budget in declared_budgets(pipelines):
+        _check(source, pipelines, budget)
+
+
+def _check(source: str, pipelines: Sequence[Promises], budget: DeclaredBudget) -> None:
+    together = budgeted(pipelines)
     total = together.total
     if total is None:
         raise StartRefused(
-            f"source.budget of {source} ({budget:g} nats) cannot be checked: {together.why_not}."
+            f"source.budget of {source} ({budget.in_words}) cannot be checked: {together.why_not}."
         )
-    if total.epsilon > units_of(budget * (1.0 + _ROUNDING)):
+    allowed = DELTA_OF_A_NUMBER if budget.delta is None else budget.delta
+    figure = _figure_within(total, budget)
+    if figure is None:
+        stated = float(total.delta + total.delta_per_release)
+        raise StartRefused(
+            f"source.budget of {source} is {budget.in_words}, which allows a delta of "
+            f"{allowed:g}, but the pipelines over it state one of {rounded_up(stated)} "
+            "together. Lower delta of a pipeline that has not run yet, or declare source.budget: "
+            "{epsilon: ..., delta: ...} with a larger delta in every file that declares it."
+        )
+    if figure.epsilon > units_of(budget.epsilon * (1.0 + _ROUNDING)):
         parts = " + ".join(
-            f"{in_nats(_spend(_WITHOUT_A_MODEL, promises).epsilon):.6g} ({promises.pipeline})"
+            f"{in_nats(_spend(together.notion, promises).epsilon):.6g} ({promises.pipeline})"
             for promises in pipelines
         )
-        delta = delta_in_words(float(total.delta)) + rest_in_words(float(total.delta_per_release))
+        delta = delta_in_words(min(float(figure.delta), allowed))
+        rest = rest_in_words(float(total.delta_per_release))
         raise StartRefused(
-            f"source.budget of {source} is {budget:g} nats per "
-            f"{per_in_words(total.per, total.window)}, but without a model the pipelines over it "
-            f"add up to {in_nats(total.epsilon):.8g} nats{delta}: {parts}. Lower epsilon or "
-            "budget.total "
-            "of a pipeline that has not run yet, or raise source.budget in every file that "
-            "declares it. What a stopped pipeline has released still counts."
+            f"source.budget of {source} is {budget.in_words} per "
+            f"{per_in_words(total.per, total.window, total.tick_milliseconds)}, but the pipelines "
+            f"over it come to {in_nats(figure.epsilon):.8g} nats{delta}{rest} "
+            f"({notion_in_words(together.notion)}), {IN_WORDS[figure.account]}: {parts}. Lower "
+            "epsilon or budget.total of a pipeline that has not run yet, or raise source.budget in "
+            "every file that declares it. What a stopped pipeline has released still counts."
         )
+
+
+def _figure_within(total: Spend, budget: DeclaredBudget) -> Figure | None:
+    """Return the composed figure at the delta that is allowed; None where that is too small."""
+    if budget.delta is None:
+        stated = total.delta + total.delta_per_release
+        return composed(total) if stated <= DELTA_OF_A_NUMBER * (1.0 + _ROUNDING) else None
+    left = Fraction(budget.delta * (1.0 + _ROUNDING)) - total.delta_per_release
+    return composed_at(total, left) if left >= 0 else None
 
 
 def _sum(notion: Notion, pipelines: Sequence[Promises]) -> Sum:
@@ -109,14 +171,21 @@ def _sum(notion: Notion, pipelines: Sequence[Promises]) -> Sum:
 
 
 def _spend(notion: Notion, promises: Promises) -> Spend:
-    """Return the figure of this notion, or that of a whole stream, which holds for every window."""
+    guarantee = _stated(notion, promises)
+    if guarantee is None:
+        raise NotAddable(
+            f"pipeline {promises.pipeline} states no {notion} figure. Compare pipelines in a "
+            "figure that all of them state"
+        )
+    return Spend.of(guarantee)
+
+
+def _stated(notion: Notion, promises: Promises) -> Guarantee | None:
+    """Return the promise of this notion, or that of a whole stream, which holds for windows."""
     for guarantee in promises.guarantees:
         if guarantee.notion == notion:
-            return Spend.of(guarantee)
+            return guarantee
     for guarantee in promises.guarantees:
         if guarantee.per == "stream" and _OF_A_WINDOW.get(notion) == guarantee.notion:
-            return Spend.of(guarantee)
-    raise NotAddable(
-        f"pipeline {promises.pipeline} states no {notion} figure. Compare pipelines in a figure "
-        "that all of them state"
-    )
+            return guarantee
+    return None

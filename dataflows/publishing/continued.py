@@ -24,13 +24,35 @@ def continued(entry: PipelineEntry, known: PipelineEntry | None) -> PipelineEntr
 
 
 def _joined(now: Guarantee, before: Guarantee | None) -> Guarantee:
-    """Return what both say together: a total over a stream's life goes on and is not added."""
+    """Return what both say together: a total over a stream's life goes on and is not added.
+
+    The same figures about the same neighbours are one promise, whatever its words were. No more
+    than figures is known of the loss where both do not state the same.
+    """
     if before is None or not before.sound:
         return now
+    known = replace(now, loss=now.loss if before.loss == now.loss else None)
+    if _same(before, now):
+        return known
     return replace(
-        now,
+        known,
         epsilon=now.epsilon if now.per == "stream" else max(now.epsilon, before.epsilon),
         delta=max(now.delta, before.delta),
         finite_precision_delta=now.finite_precision_delta + before.finite_precision_delta,
         delta_per_release=max(now.delta_per_release, before.delta_per_release),
     )
+
+
+def _same(before: Guarantee, now: Guarantee) -> bool:
+    """Return whether two promises differ in points, and in what is known of the loss, alone."""
+    in_other_words = replace(
+        before,
+        adversary=now.adversary,
+        accounting=now.accounting,
+        trust=now.trust,
+        assumptions=now.assumptions,
+        not_covered=now.not_covered,
+        proof=now.proof,
+        loss=now.loss,
+    )
+    return in_other_words == now

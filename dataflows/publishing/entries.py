@@ -1,6 +1,7 @@
 """Write and read the records of a ledger topic.
 
-A key is a JSON list. `[pipeline, source identity]` names a pipeline: its guarantees, word for word.
+A key is a JSON list. `[pipeline, source identity]` names a pipeline: its guarantees, as data that
+says itself in words.
 `[pipeline, partition, stream]` names a stream as its sink does, and says which tenth of its budget
 is spent: a function of releases only.
 """
@@ -10,12 +11,15 @@ from typing import Any
 
 import orjson
 
-from fugu.dataflows.publishing.guarantees import read_guarantee, read_sentence
+from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
+from fugu.dataflows.pipeline.guarantee_data import guarantee_data, read_guarantee
+from fugu.dataflows.publishing.guarantees import read_format_1, read_format_2
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import AT_THE_END
 
-PIPELINE_FORMAT = 2
-"""Of what this version writes about pipelines; entries of format 1 are read as well."""
+PIPELINE_FORMAT = 3
+"""Number what this version writes about pipelines; it goes up with every field that is added."""
+_READERS = {1: read_format_1, 2: read_format_2, PIPELINE_FORMAT: read_guarantee}
 STREAM_FORMAT = 1
 WITHDRAWN = b"null"
 """The value of an entry that no longer counts."""
@@ -32,7 +36,7 @@ class PipelineEntry:
     sink_identity: str
     guarantee_id: str
     guarantees: tuple[Guarantee, ...]
-    source_budget: float | None
+    source_budget: DeclaredBudget | None
 
     def key(self) -> bytes:
         """Return the key: one pipeline over one source has one entry."""
@@ -40,7 +44,9 @@ class PipelineEntry:
 
     def value(self) -> bytes:
         """Return everything, as JSON."""
-        return orjson.dumps({"format": PIPELINE_FORMAT, "kind": "pipeline", **vars(self)})
+        guarantees = [guarantee_data(guarantee) for guarantee in self.guarantees]
+        content = {**vars(self), "guarantees": guarantees}
+        return orjson.dumps({"format": PIPELINE_FORMAT, "kind": "pipeline", **content})
 
 
 @dataclass(frozen=True)
@@ -103,10 +109,10 @@ def read_entry(value: bytes | None) -> PipelineEntry | StreamEntry | LaterEntry 
     number, kind = content.pop("format", None), content.pop("kind", None)
     try:
         match kind, number:
-            case "pipeline", 1 | 2:
-                read = read_sentence if number == 1 else read_guarantee
-                guarantees = tuple(read(one) for one in content.pop("guarantees"))
-                return PipelineEntry(guarantees=guarantees, **content)
+            case "pipeline", int() if number in _READERS:
+                guarantees = tuple(map(_READERS[number], content.pop("guarantees")))
+                budget = _read_budget(content.pop("source_budget"))
+                return PipelineEntry(guarantees=guarantees, source_budget=budget, **content)
             case "pipeline", int() if number > PIPELINE_FORMAT:
                 names = ("pipeline", "source", "source_identity")
                 return LaterEntry(*(str(content[name]) for name in names))
@@ -115,3 +121,14 @@ def read_entry(value: bytes | None) -> PipelineEntry | StreamEntry | LaterEntry 
     except (AttributeError, KeyError, TypeError):
         return None
     return None
+
+
+def _read_budget(content: Any) -> DeclaredBudget | None:
+    """Return a declared budget; entries of format 1 and 2 have a number of nats, or none."""
+    match content:
+        case None:
+            return None
+        case int() | float():
+            return DeclaredBudget(content)
+        case _:
+            return DeclaredBudget(**content)

@@ -1,28 +1,29 @@
-"""Read promises as they stand in ledger entries, of this version and of the one before."""
+"""Read promises as they stand in ledger entries of the formats before, whose points are words."""
 
 import re
 from dataclasses import replace
+from math import inf
 from typing import Any
 
+from fugu.dataflows.pipeline.guarantee_data import point_in_words, read_neighbours
 from fugu.operators.guarantee import PRESENCE, Guarantee, Neighbours, Notion
-from fugu.operators.loss import GaussianLoss, Loss, PureLoss, StatedLoss
+from fugu.operators.points import Point
 
 _DELAY = re.compile(r"0 to (\d+) ticks")
-_WEAKER = (
+_WEAKER = Point(
+    "weaker",
     "contributions that take the place of others, with epsilon: an earlier version entered this "
-    "promise without saying whether its noise covers that, so that twice epsilon is counted"
+    "promise without saying whether its noise covers that, so that twice epsilon is counted",
 )
 
 
-def read_guarantee(content: dict[str, Any]) -> Guarantee:
-    """Return what `orjson.dumps` made of a guarantee."""
-    neighbours = content["neighbours"]
-    kept = tuple(neighbours["kept"])
-    return _read(content, Neighbours(**{**neighbours, "kept": kept}))
+def read_format_2(content: dict[str, Any]) -> Guarantee:
+    """Return a promise whose neighbouring relation is data; no release wrote a loss with it."""
+    return _read(content, read_neighbours(content["neighbours"]))
 
 
-def read_sentence(content: dict[str, Any]) -> Guarantee:
-    """Return the same of format 1, which has a sentence (`protects`), and says nothing of ticks.
+def read_format_1(content: dict[str, Any]) -> Guarantee:
+    """Return one that has a sentence for its neighbouring relation, and says nothing of ticks.
 
     Where the sentence may claim too much, the weaker promise is taken. Its delta of finite
     precision was stated per release, whatever epsilon counts, and stays that.
@@ -38,24 +39,27 @@ def read_sentence(content: dict[str, Any]) -> Guarantee:
 
 
 def _read(content: dict[str, Any], neighbours: Neighbours) -> Guarantee:
-    lists = {name: tuple(content[name]) for name in ("assumptions", "not_covered")}
-    epsilon = float("inf") if content["epsilon"] is None else content["epsilon"]
-    loss = _read_loss(content.pop("loss", None))
-    return Guarantee(
-        **{**content, **lists, "epsilon": epsilon, "neighbours": neighbours, "loss": loss}
-    )
+    points = {
+        "adversary": _adversary(content.pop("relative_to")),
+        "accounting": (_point(content.pop("composition")),),
+        "trust": _point(content["trust"]),
+        "assumptions": tuple(map(_point, content["assumptions"])),
+        "not_covered": tuple(map(_point, content["not_covered"])),
+        "proof": _point(content["proof"]),
+        "epsilon": inf if content["epsilon"] is None else content["epsilon"],
+        "neighbours": neighbours,
+        "loss": None,
+    }
+    return Guarantee(**{**content, **points})
 
 
-def _read_loss(content: dict[str, Any] | None) -> Loss | None:
-    match content:
-        case {"squares": squares}:
-            return GaussianLoss(squares)
-        case {"epsilon": epsilon, "delta": delta}:
-            return StatedLoss(epsilon, delta)
-        case {"epsilon": epsilon}:
-            return PureLoss(epsilon)
-        case _:
-            return None
+def _adversary(words: str) -> Point:
+    return point_in_words(words, f"an adversary relative to {words}")
+
+
+def _point(words: str) -> Point:
+    """Return a point that is named by its words."""
+    return point_in_words(words, words)
 
 
 def _neighbours(notion: Notion, sentence: str) -> Neighbours:

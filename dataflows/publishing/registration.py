@@ -5,6 +5,8 @@ start at the same moment see each other in the second look; then both may be ref
 """
 
 import logging
+from collections import Counter
+from collections.abc import Iterable
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.kafka.client import Client, Topic
@@ -26,12 +28,12 @@ def register(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
     others, known = _others(client, ledger, entry)
     _refuse_a_second_sink(ledger, known, entry)
     entry = continued(entry, known)
-    check(entry.source, _promises([*others, entry]))
+    check(entry.source, promises_of([*others, entry]))
     if known != entry:
         write_entry(client, ledger, entry)
         others, _ = _others(client, ledger, entry)
         try:
-            check(entry.source, _promises([*others, entry]))
+            check(entry.source, promises_of([*others, entry]))
         except StartRefused:
             if known is None:
                 withdraw_entry(client, ledger, entry)
@@ -85,7 +87,20 @@ def _others(
     return [found for found in entries if found not in own], own[0] if own else None
 
 
-def _promises(entries: list[PipelineEntry]) -> list[Promises]:
+def promises_by_source(entries: Iterable[PipelineEntry]) -> dict[str, list[Promises]]:
+    """Return what pipelines have entered; a topic that was created anew is another source."""
+    sources: dict[tuple[str, str], list[PipelineEntry]] = {}
+    for entry in entries:
+        sources.setdefault((entry.source, entry.source_identity), []).append(entry)
+    topics = Counter(topic for topic, _ in sources)
+    return {
+        topic if topics[topic] == 1 else f"{topic} ({identity})": promises_of(found)
+        for (topic, identity), found in sources.items()
+    }
+
+
+def promises_of(entries: Iterable[PipelineEntry]) -> list[Promises]:
+    """Return what pipelines over one source have entered, by name."""
     return [
         Promises(entry.pipeline, entry.guarantees, entry.source_budget)
         for entry in sorted(entries, key=lambda entry: entry.pipeline)
@@ -94,5 +109,5 @@ def _promises(entries: list[PipelineEntry]) -> list[Promises]:
 
 def _say(ledger: Topic, entry: PipelineEntry, others: list[PipelineEntry]) -> None:
     log.info("ledger %s: %d other pipelines over %s", ledger.name, len(others), entry.source)
-    for together in sums(_promises([*others, entry])):
+    for together in sums(promises_of([*others, entry])):
         log.info("together, %s: %s", together.notion, together.in_words)

@@ -23,11 +23,7 @@ class Alphabet:
     dtype = np.dtype(np.int64)
 
     def __init__(
-        self,
-        field: str,
-        alphabet: Sequence[str] | Sequence[int],
-        *,
-        other: str | int | None = None,
+        self, field: str, alphabet: Sequence[str] | Sequence[int], *, other: str | int | None = None
     ) -> None:
         self.field = field
         self._index: dict[object, int] = {symbol: i for i, symbol in enumerate(alphabet)}

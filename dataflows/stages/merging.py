@@ -6,7 +6,7 @@ whether it is still writing is nothing that the log says.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,7 +29,7 @@ from fugu.operators.randomness import DrawScope, tick_position
 
 log = logging.getLogger(__name__)
 
-_SCHEDULE = b"schedule"
+SCHEDULE = b"schedule"
 """One budget for all groups, so that it does not matter how users move between them."""
 
 
@@ -52,24 +52,30 @@ class MergeState:
 
 @dataclass(frozen=True)
 class Merging:
-    """Merge all partitions of the topic identified by `source`, in one row of the mechanism."""
+    """Merge all partitions of the topic identified by `source`, in one row of the mechanism.
+
+    An audit runs the same merge many times at once: a row for each of `streams`, whose draws have
+    nothing to do with each other.
+    """
 
     mechanism: Mechanism
     scope: DrawScope
     source: str
     partitions: int
     groups: int
+    streams: Sequence[bytes] = (SCHEDULE,)
 
     def start(self) -> MergeState:
         """Return the state in which nothing has been reported yet."""
-        return MergeState(self.mechanism.start(1))
+        return MergeState(self.mechanism.start(len(self.streams)))
 
     def restored(self, content: bytes, load: Callable[[str], OpenTicks]) -> MergeState:
         """Return what `MergeState.encoded` gave; `load` gives the sums at their place."""
         header, body = read(content)
-        fresh = self.mechanism.start(1)
+        rows = len(self.streams)
+        fresh = self.mechanism.start(rows)
         like = {name: fresh[name] for name in header["columns"]}
-        mechanism = body.take_columns(like, 1)
+        mechanism = body.take_columns(like, rows)
         if is_former(header):
             sums = former_sums(header, body, self.groups)
             return MergeState(
@@ -105,10 +111,11 @@ class Merging:
             progress.following = tick + 1
 
     def _release(self, state: MergeState, tick: int) -> Releases:
-        truth = state.open.release(tick, self.groups)
-        draws = self.scope.draws([_SCHEDULE], [tick_position(self.source, tick)])
+        rows = len(self.streams)
+        truth = np.tile(state.open.release(tick, self.groups), (rows, 1))
+        draws = self.scope.draws(self.streams, [tick_position(self.source, tick)] * rows)
         before = state.mechanism
         if isinstance(self.mechanism, TimedMechanism):
-            before = self.mechanism.elapse(before, np.array([tick]))
-        state.mechanism, releases = self.mechanism.step(before, Inputs(truth[None, :]), draws)
+            before = self.mechanism.elapse(before, np.full(rows, tick))
+        state.mechanism, releases = self.mechanism.step(before, Inputs(truth), draws)
         return releases

@@ -29,12 +29,7 @@ from fugu.dataflows.stages.batch_result import (
 )
 from fugu.dataflows.stages.epoch_end import end_epochs, holding
 from fugu.dataflows.stages.stage import StreamStage, names_of
-from fugu.dataflows.stages.tick_releases import (
-    CONFIDENCE,
-    TEMPORAL,
-    TickReleases,
-    sanitized_ticks,
-)
+from fugu.dataflows.stages.tick_releases import CONFIDENCE, TEMPORAL, TickReleases, sanitized_ticks
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators import compiled
 from fugu.operators.columns import taken
@@ -52,12 +47,7 @@ from fugu.operators.mechanism import (
     TimedMechanism,
 )
 from fugu.operators.multi_step import rounds_of_distinct_rows, running
-from fugu.operators.randomness import (
-    WORTH_COMPILING,
-    KeyedDraws,
-    end_positions,
-    record_positions,
-)
+from fugu.operators.randomness import WORTH_COMPILING, KeyedDraws, end_positions, record_positions
 from fugu.operators.secret import SECRET_BYTES, Secret
 from fugu.operators.temporal.temporal_perturbation import End, TemporalPerturbation
 

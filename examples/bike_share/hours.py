@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from examples.bike_share.example import PIPELINE
+from fugu.operators.realtime.account import exact_budget
 from fugu.operators.realtime.real_time_release import RealTimeRelease
-from fugu.operators.realtime.zcdp import units_of_rho
 
 HOURS = {7: "every other day", 28: "twice a day", 84: "six times a day", 312: "every hour"}
 _HALVINGS = 12
@@ -33,7 +33,7 @@ def epsilon_of(hours: int) -> float:
     low, high = 0.0, release.epsilon
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
-        if units_of_rho(middle, release.delta) < spent:
+        if exact_budget(middle, release.delta) < spent:
             low = middle
         else:
             high = middle

@@ -28,6 +28,7 @@ _CONSTANTS = [
     for name in (
         "budget_units.py",
         "release_digest.py",
+        "sip/batches/cheapest_targets.py",
         "sip/hamming_kernel.py",
         "sip/integer_law.py",
         "sip/markov_model.py",

@@ -7,6 +7,7 @@ from math import floor, isfinite, sqrt
 from typing import ClassVar
 
 from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.loss import LaplaceLoss
 from fugu.operators.mechanism import Integers, Words
 from fugu.operators.noise import discrete_laplace as sampler
 from fugu.operators.noise.additive import COMFORTABLE, AdditiveNoise, finite_precision_delta
@@ -73,6 +74,11 @@ class LaplaceNoise(AdditiveNoise):
     def charge(self) -> int:
         """Return s / 2^24 nats in units of 2^-40 nat: the exact cost of a release."""
         return self.index_sensitivity * (UNITS_PER_NAT // _SCALE)
+
+    @property
+    def loss(self) -> LaplaceLoss:
+        """Return the loss of a release where one individual changes one coordinate."""
+        return LaplaceLoss(1.0 / _SCALE, self.index_sensitivity)
 
     @property
     def warning(self) -> str | None:

@@ -1,7 +1,7 @@
 """Laplace noise on one number per record."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -42,7 +42,8 @@ class LaplaceRelease(NumberRelease):
         return LaplaceNoise(width, self.epsilon, self.lower, self.upper)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        return self._promised("noise specification, sections 2 and 3 (grid and sampler)")
+        [promised] = self._promised("noise specification, sections 2 and 3 (grid and sampler)")
+        return (replace(promised, loss=self.noise.loss),)
 
     def audit(self) -> Mapping[str, object]:
         step = self.noise.grid.step / self.units_per_one

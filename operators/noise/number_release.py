@@ -12,6 +12,7 @@ from fugu.operators.guarantee import Guarantee, local_privacy
 from fugu.operators.independent_releases import IndependentReleases
 from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
 from fugu.operators.noise.grid import Grid, counted
+from fugu.operators.points import RANGE, Point
 
 LARGEST_UNITS_PER_ONE = 10**12
 
@@ -113,9 +114,8 @@ class NumberRelease(IndependentReleases):
         promised = local_privacy(
             self.epsilon,
             "number",
-            "n releases of one stream have n times epsilon and delta together",
-            own="the declared range, which is public",
-            proof=proof,
+            own=RANGE,
+            proof=Point(f"proof-of-{self.kind}", proof),
             finite_precision_delta=self.noise.finite_precision_delta,
         )
         return (promised,)

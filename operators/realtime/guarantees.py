@@ -2,32 +2,49 @@
 
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.loss import GaussianLoss
-from fugu.operators.sentences import (
+from fugu.operators.points import (
+    BEYOND_A_WINDOW,
     CORRELATION,
+    DEPENDENT_OTHERS,
     EXACT_SUMS_SEEN,
     KEYED_HASH,
+    OTHERS_KNOWN,
+    SAME_PEOPLE,
     SECRET,
     TIMES_OF_RECORDS,
     WHOLE_RECORDS,
+    Point,
 )
 from fugu.operators.wevent.guarantees import beyond
 
-_PROOF = (
-    "real-time release specification, sections 2 (the filter is post-processing) and 5; Canonne, "
-    "Kamath and Steinke 2020, Theorem 4 and Proposition 12"
+WINDOWS_INDEPENDENT = Point(
+    "windows-independent",
+    "an adversary with any prior, except about how one window of a person, or stream, depends on "
+    "the others, who may know everything about everybody else",
 )
-WEIGHTS = (
-    "the weights of a filter, even if nobody knew them: they are not a secret, and hide nothing"
+FILTER_WEIGHTS = Point(
+    "filter-weights",
+    "the weights of a filter, even if nobody knew them: they are not a secret, and hide nothing",
 )
-_NOT_COVERED = (
+_ACCOUNTING = Point(
+    "gaussian-budget",
+    "squares of sensitivity over deviation add up over ticks before they become epsilon and delta; "
+    "finite precision is part of delta; a tick without a value costs nothing, and the filter is "
+    "post-processing",
+)
+_SENSITIVITY = Point(
+    "sensitivity-of-bins",
+    "one such change moves at most {changed:,} of the {bins:,} bins of a tick, each by at most "
+    "{units:,} units: contributions are clamped, and there is at most one for each person and tick",
+)
+_CLAMPED = Point(
+    "clamped",
     "contributions beyond what they are clamped to: they count as if they were at the border",
-    "several contributions of one person to a tick, or several streams about the same people "
-    "(another pipeline, or another statistic): budgets add",
-    "other people whose contributions go with those of the person who is protected",
-    WHOLE_RECORDS,
-    TIMES_OF_RECORDS,
-    WEIGHTS,
-    SECRET,
+)
+_PROOF = Point(
+    "real-time-release",
+    "real-time release specification, section 2 (the filter is post-processing); continual release "
+    "specification, section 4, Theorems 3 (exact account) and 4 (finite precision)",
 )
 
 
@@ -42,14 +59,14 @@ def real_time_guarantee(
     neighbours: Neighbours,
     tick_milliseconds: int | None,
     squares: int,
+    draws: int,
 ) -> Guarantee:
     """Return (epsilon, delta)-DP of all ticks together, or of any `period` ticks in a row.
 
-    `delta` includes that of finite precision; `squares` is what all draws may differ by (`loss`).
-    Source: real-time release specification, section 5.
+    `delta` includes that of finite precision; `squares` is what all `draws` may differ by.
+    Source: continual release specification, section 4.
     """
     whole = period is None
-    extent = "all ticks" if whole else f"any {period} consecutive ticks"
     return Guarantee(
         notion="dp" if whole else "w-event-dp",
         epsilon=epsilon,
@@ -59,44 +76,27 @@ def real_time_guarantee(
         tick_milliseconds=None if whole else tick_milliseconds,
         tick_by_tick=not whole,
         neighbours=neighbours,
-        relative_to=(
-            ("" if whole else knowing_no_periods("person"))
-            + "any prior, and any knowledge about everybody else"
-        ),
-        composition=(
-            f"{extent} together are within the budget: zero-concentrated figures of ticks add up "
-            "before they become epsilon and delta, finite precision is part of delta, a tick "
-            "without a value costs nothing, and so does what the filter makes of noisy values"
-        ),
+        adversary=OTHERS_KNOWN if whole else WINDOWS_INDEPENDENT,
+        accounting=(_ACCOUNTING,),
         trust=EXACT_SUMS_SEEN,
-        assumptions=(
-            f"one such change moves at most {changed} of the {bins} bins of a tick, each by "
-            f"at most {sensitivity} units: contributions are clamped, and there is at most one for "
-            "each person and tick",
-            KEYED_HASH,
-        ),
+        assumptions=(_SENSITIVITY.of(bins=bins, changed=changed, units=sensitivity), KEYED_HASH),
         not_covered=(
-            *beyond_periods("what one person contributes to", period),
+            *beyond_windows(period),
             *beyond(neighbours),
-            *_NOT_COVERED,
+            _CLAMPED,
+            SAME_PEOPLE,
+            DEPENDENT_OTHERS,
+            WHOLE_RECORDS,
+            TIMES_OF_RECORDS,
+            FILTER_WEIGHTS,
+            SECRET,
         ),
         proof=_PROOF,
         finite_precision_delta=0.0,
-        loss=GaussianLoss(squares),
+        loss=GaussianLoss(squares, draws),
     )
 
 
-def knowing_no_periods(whose: str) -> str:
-    """Return the adversary that a promise about a period is relative to."""
-    return f"an attacker with no knowledge of how a period of a {whose} depends on the others; "
-
-
-def beyond_periods(what: str, period: int | None) -> tuple[str, ...]:
-    """Return what a promise about a period leaves open; nothing where it is about all ticks."""
-    if period is None:
-        return ()
-    return (
-        f"{what} more than {period} ticks: every period of so many ticks has a budget of its own, "
-        "and budgets of periods add up without end",
-        CORRELATION,
-    )
+def beyond_windows(period: int | None) -> tuple[Point, ...]:
+    """Return what a promise about windows leaves open; nothing where it is about all ticks."""
+    return () if period is None else (BEYOND_A_WINDOW, CORRELATION)

@@ -12,20 +12,42 @@ from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.mechanism import Draws, Inputs, Releases, State
 from fugu.operators.noise.grid import counted
 from fugu.operators.noise.number_release import LARGEST_UNITS_PER_ONE
-from fugu.operators.realtime.guarantees import WEIGHTS, beyond_periods, knowing_no_periods
+from fugu.operators.points import (
+    ANY_PRIOR,
+    DEPENDENT_OTHERS,
+    KEYED_HASH,
+    RANGE,
+    RAW_VALUES_SEEN,
+    REFUSED,
+    SAME_PEOPLE,
+    SECRET,
+    Point,
+)
+from fugu.operators.realtime.guarantees import (
+    FILTER_WEIGHTS,
+    WINDOWS_INDEPENDENT,
+    beyond_windows,
+)
 from fugu.operators.realtime.real_time_release import Presentation, RealTimeRelease
-from fugu.operators.sentences import KEYED_HASH, RAW_VALUES_SEEN, SECRET
 from fugu.operators.wevent.limits import LARGEST_VALUE
 
 _NUMBERS = Neighbours("stream", "number", "replaced")
+_WIDTH = Point(
+    "width",
+    "numbers are clamped, so that one changes by at most {units:,} units, and there is at most one "
+    "for each stream and tick",
+)
 _NOT_COVERED = (
-    "when records come, and in which ticks a stream has a value: both are public, and releases say "
-    "which ticks were measured",
-    "numbers beyond the declared range, which is public: they count as if they were at its border",
-    "several streams about the same person, or the same numbers in another pipeline: budgets add",
-    "other streams whose numbers go with those of the stream that is protected",
-    WEIGHTS,
-    "refused records: that they were refused is public",
+    Point(
+        "measured-ticks",
+        "when records come, and in which ticks a stream has a value: both are public, and releases "
+        "say which ticks were measured",
+    ),
+    RANGE,
+    SAME_PEOPLE,
+    DEPENDENT_OTHERS,
+    FILTER_WEIGHTS,
+    REFUSED,
     SECRET,
 )
 
@@ -71,7 +93,7 @@ class LocalRealTimeRelease:
     series: RealTimeRelease = field(init=False, repr=False)
 
     kind: ClassVar[str] = "real_time_local"
-    implementation: ClassVar[int] = 2
+    implementation: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)
@@ -116,26 +138,14 @@ class LocalRealTimeRelease:
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return local differential privacy of a stream, or of any ticks of a period."""
         whole, [series] = self.period is None, self.series.guarantees()
-        width = self.upper - self.lower
         return (
             replace(
                 series,
                 notion="ldp" if whole else "w-event-ldp",
-                relative_to=(
-                    "any prior, and any dependence of numbers on each other"
-                    if whole
-                    else f"{knowing_no_periods('stream')}any prior"
-                ),
+                adversary=ANY_PRIOR if whole else WINDOWS_INDEPENDENT,
                 trust=RAW_VALUES_SEEN,
-                assumptions=(
-                    f"numbers are clamped, so that one changes by at most {width} units, and there "
-                    "is at most one for each stream and tick",
-                    KEYED_HASH,
-                ),
-                not_covered=(
-                    *beyond_periods("what a stream says in", self.period),
-                    *_NOT_COVERED,
-                ),
+                assumptions=(_WIDTH.of(units=self.upper - self.lower), KEYED_HASH),
+                not_covered=(*beyond_windows(self.period), *_NOT_COVERED),
             ),
         )
 
@@ -149,13 +159,12 @@ class LocalRealTimeRelease:
 
     def law_digest(self) -> bytes:
         """Identify kind, implementation, range, measure, and all that `RealTimeRelease` has."""
+        return self.law_digest_of(self.implementation, self.series.law_digest())
+
+    def law_digest_of(self, implementation: int, series: bytes) -> bytes:
+        """Identify these parameters with an implementation and the law of its series."""
         return digest_of(
-            self.kind,
-            self.implementation,
-            self.lower,
-            self.upper,
-            self.units_per_one,
-            self.series.law_digest(),
+            self.kind, implementation, self.lower, self.upper, self.units_per_one, series
         )
 
     def _in_ones(self, releases: Releases) -> Releases:

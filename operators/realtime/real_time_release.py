@@ -14,10 +14,11 @@ from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
 from fugu.operators.realtime import filter as filtering
 from fugu.operators.realtime.account import Account, account_of
-from fugu.operators.realtime.accountants import gaussian_total, paper_total
+from fugu.operators.realtime.accountants import paper_total
 from fugu.operators.realtime.guarantees import real_time_guarantee
 from fugu.operators.realtime.measurement import Measurement
-from fugu.operators.realtime.schedule import RHO_OF_STEP, Schedule, sharing
+from fugu.operators.realtime.schedule import Schedule, sharing
+from fugu.operators.realtime.zcdp import units_of_rho
 from fugu.operators.wevent.limits import (
     LARGEST_BINS,
     LARGEST_EPSILON,
@@ -38,9 +39,11 @@ class RealTimeRelease:
 
     Claim. All ticks together are (epsilon, delta)-DP for everything one person contributes to them
     (user level), finite precision included. A tick is the true value with discrete Gaussian noise,
-    its price is a zero-concentrated DP figure rho, and prices add up to what (epsilon, delta) pays
-    for. What is published is post-processing of noisy values, by `filter`: an estimate that is on
-    average no worse than the noisy value, and much better where noise is large.
+    its price rho is half the square of sensitivity over deviation, and prices add up to what
+    (epsilon, delta) pays for by the exact account (`noise.gaussian_account`). It holds because a
+    price depends on nothing but how many values were measured before, and in which ticks, which is
+    public. What is published is post-processing of noisy values, by `filter`: an estimate that is
+    on average no worse than the noisy value, and much better where noise is large.
 
     The filter is adaptive: it learns mean, variance and correlation of the series while it goes on,
     and takes a value that is far from what it predicts as it is. With a `weight`, every noisy value
@@ -48,14 +51,13 @@ class RealTimeRelease:
     (baseline). A fixed weight below 1 can be far worse than the baseline where predictions are
     poor; with `decay` it falls with the precision.
 
-    The budget is shared in one of three ways. `horizon`: equal parts for so many values, or a few
-    more if rounding leaves something over; with `shares`, values take these shares in turn, and
-    none follow. `period`: the same, but a new budget begins after so many ticks, and any so many
-    ticks in a row, not all, are (epsilon, delta)-DP together. `decay`: parts that get smaller by
-    this factor with every value, for ever; the price is noise whose variance grows by 1 / decay
-    with every value, until nothing can be measured. Values that cannot be paid for are not used:
-    predictions are published instead (`budget_exhausted`), which say nothing new. So they are for
-    ticks without a value: `skip`.
+    The budget is shared in one of three ways. `horizon`: equal parts for so many values; with
+    `shares`, values take these shares in turn. None follow. `period`: the same, but a new budget
+    begins after so many ticks, and any so many ticks in a row, not all, are (epsilon, delta)-DP
+    together. `decay`: parts that get smaller by this factor with every value, for ever; the price
+    is noise whose variance grows by 1 / decay with every value, until nothing can be measured.
+    Values that cannot be paid for are not used: predictions are published instead
+    (`budget_exhausted`), which say nothing new. So they are for ticks without a value: `skip`.
 
     Parameters: `bins`; `sensitivity` in units, by how much one person's contribution changes a bin
     at most; `changed_bins`, how many bins it changes at most (2 if it can move between bins);
@@ -77,11 +79,12 @@ class RealTimeRelease:
     >>> release = RealTimeRelease(1, 1, 1, epsilon=5.0, delta=1e-6, horizon=100)
     >>> *_, last = released(release, [[500]] * 100)
     >>> last.values.round(1).tolist(), last.annotations["standard_error"].round(1).tolist()
-    ([[498.7]], [[4.6]])
+    ([[498.3]], [[4.2]])
     >>> round(release.noise_deviation, 2), last.annotations["remaining_rho"].round(3).tolist()
-    (10.4, [0.0])
+    (9.8, [0.0])
 
-    Source: real-time release specification; Zhang, Khalili and Liu 2022, corrected.
+    Source: real-time release specification; Zhang, Khalili and Liu 2022, corrected; continual
+    release specification, section 4.
     """
 
     bins: int
@@ -100,7 +103,7 @@ class RealTimeRelease:
     account: Account = field(init=False, repr=False)
 
     kind: ClassVar[str] = "real_time"
-    implementation: ClassVar[int] = 2
+    implementation: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)
@@ -119,11 +122,7 @@ class RealTimeRelease:
         if self.presentation not in ("none", "integer", "non_negative"):
             raise ValueError("presentation: must be none, integer or non_negative")
         account = account_of(
-            self.epsilon,
-            self.delta,
-            changed=self.changed_bins,
-            share=sharing(self.changed_bins, self.horizon, self.period, self.decay, self.shares),
-            values=self.period,
+            self.epsilon, self.delta, share=self.shared, values=self.period or self.horizon
         )
         object.__setattr__(self, "account", account)
 
@@ -139,7 +138,7 @@ class RealTimeRelease:
         """Measure what can be paid for, and filter; predict the rest."""
         values = vectors(inputs.values, self.bins)
         steps, spent = self._due(state), self._spent(state)
-        measured = self._pays(steps, spent)
+        measured = self._pays(state, steps, spent)
         noisy = self._measurement.noisy(values, np.where(measured, steps, 0), draws)
         known = filtering.advance(self._filter(state), noisy, *self._precision(steps))
         if not measured.all():
@@ -152,6 +151,11 @@ class RealTimeRelease:
         nothing = np.zeros(len(state["tick"]), dtype=bool)
         known = self._predicted(state, self._due(state))
         return self._settled(state, known, self._spent(state), nothing)
+
+    def shared(self, budget: int) -> Schedule:
+        """Return how precisely a budget in units of rho measures values."""
+        share = sharing(self.changed_bins, self.horizon, self.period, self.decay, self.shares)
+        return share(budget)
 
     @property
     def budget(self) -> int:
@@ -184,7 +188,8 @@ class RealTimeRelease:
                 sensitivity=self.sensitivity,
                 neighbours=self.neighbours,
                 tick_milliseconds=self.tick_milliseconds,
-                squares=self.budget // RHO_OF_STEP,
+                squares=self.account.squares,
+                draws=self.changed_bins * self.account.values,
             ),
         )
 
@@ -201,8 +206,8 @@ class RealTimeRelease:
             "noise variance by the bound of the paper, relative": (
                 total / paper_total(self.epsilon, self.delta)
             ),
-            "noise variance by an exact account of continuous noise, relative": (
-                total / gaussian_total(self.epsilon, self.delta)
+            "noise variance relative to an account in zero-concentrated DP": (
+                units_of_rho(self.epsilon, self.delta) / self.budget
             ),
             "delta of finite precision, part of delta": float(self.account.reserved),
             "warning": self._measurement.warning(schedule.first),
@@ -210,13 +215,17 @@ class RealTimeRelease:
 
     def law_digest(self) -> bytes:
         """Identify kind, implementation and all parameters."""
+        return self.law_digest_of(self.implementation, self.budget)
+
+    def law_digest_of(self, implementation: int, budget: int) -> bytes:
+        """Identify these parameters with an implementation and its budget."""
         return digest_of(
             self.kind,
-            self.implementation,
+            implementation,
             self.bins,
             self.sensitivity,
             self.changed_bins,
-            self.budget,
+            budget,
             self.horizon or 0,
             self.period or 0,
             (self.decay or 0.0).hex(),
@@ -234,10 +243,12 @@ class RealTimeRelease:
             return state["spent"]
         return np.where(state["tick"] % self.period == 0, 0, state["spent"])
 
-    def _pays(self, steps: Integers, spent: Integers) -> Booleans:
-        """Return whether the budget pays for values with these steps."""
-        affordable: Booleans = spent + self.schedule.charges(steps) <= self.budget
-        return (steps > 0) & affordable
+    def _pays(self, state: State, steps: Integers, spent: Integers) -> Booleans:
+        """Return whether the account pays for values with these steps."""
+        affordable = (steps > 0) & (spent + self.schedule.charges(steps) <= self.budget)
+        if self.period is None:
+            affordable &= state["count"][:, 0] < self.account.values
+        return affordable
 
     def _precision(self, steps: Integers) -> tuple[Floats, Floats | None]:
         """Return the variance of the noise, and the weight, of values with these steps."""
@@ -260,7 +271,7 @@ class RealTimeRelease:
         notes = {
             "published": measured.copy(),
             "predicted": ~measured,
-            "budget_exhausted": ~self._pays(self._due(state), self._spent(state)),
+            "budget_exhausted": ~self._pays(state, self._due(state), self._spent(state)),
             "standard_error": told.error,
             "spent_rho": spent / UNITS_PER_NAT,
             "remaining_rho": (self.budget - spent) / UNITS_PER_NAT,

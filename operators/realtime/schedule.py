@@ -29,7 +29,7 @@ class Schedule:
     be 0. A release has noise with a deviation of 2^14 steps of a grid on which the sensitivity is s
     steps. Where one person's contribution changes `changed` bins, by s steps each, it costs
     changed * s^2 units of rho of 2^-29 nat (`RHO_OF_STEP` units of 2^-40 nat), exactly. All numbers
-    are integers, rounded down.
+    are integers, rounded down, and none falls when the budget grows.
 
     Source: real-time release specification, section 5; noise specification, section 2.
     """

@@ -1,4 +1,4 @@
-"""The zero-concentrated DP that an (epsilon, delta) pays for: an integer, the same everywhere."""
+"""The zero-concentrated DP that (epsilon, delta) pays for: the budget of former implementations."""
 
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from functools import lru_cache

@@ -1,11 +1,13 @@
 """Generalized randomized response."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from fugu.operators.byte_fields import binding_digest
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.loss import ResponseLoss
 from fugu.operators.mechanism import (
     Draws,
     EnumerableMechanism,
@@ -50,6 +52,10 @@ class GeneralizedRandomizedResponse(RandomizedResponse, EnumerableMechanism):
         symbols = self._checked_symbols(inputs)
         word = draws.words("release", self._bound_to(symbols))[:, 0, 0]
         return self._spent_after(state), Releases(self.odds.answer(symbols, word))
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        [promised] = super().guarantees()
+        return (replace(promised, loss=ResponseLoss(promised.epsilon, self.symbols)),)
 
     @property
     def _others(self) -> int:

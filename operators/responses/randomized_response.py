@@ -16,12 +16,15 @@ from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee, local_privacy
 from fugu.operators.independent_releases import IndependentReleases
 from fugu.operators.mechanism import Inputs, Integers, Words
+from fugu.operators.points import Point
 from fugu.operators.responses.frequency_estimates import standard_errors
 
 WORDS = 2**64
 LARGEST_EPSILON = 50.0
 LARGEST_ALPHABET = 2**20
 _EXAMPLE_RELEASES = 10_000
+_SHARES = Point("shares", "shares of symbols over many records, which are meant to be estimated")
+_PROOF = Point("exact-words", "SIP specification, section 9; epsilon is exact for the words drawn")
 
 
 @dataclass(frozen=True)
@@ -135,9 +138,8 @@ class RandomizedResponse(IndependentReleases):
         promised = local_privacy(
             in_nats(self.largest_charge),
             "symbol",
-            "n releases of one stream are n times epsilon private together",
-            own="shares of symbols over many records, which are meant to be estimated",
-            proof="SIP specification, section 9; epsilon is exact for the words drawn",
+            own=_SHARES,
+            proof=_PROOF,
         )
         return (promised,)
 

@@ -24,19 +24,17 @@ from fugu.operators.mechanism import (
 )
 from fugu.operators.release_digest import extended
 from fugu.operators.responses.randomized_response import Odds
-from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.compiled_release import has_compiled_prediction
 from fugu.operators.sip.conditional_randomized_response import (
     LARGEST_SHOWN,
     ConditionalRandomizedResponse,
 )
 from fugu.operators.sip.guarantees import adaptive_guarantees
 from fugu.operators.sip.integer_law import FORMAT
-from fugu.operators.sip.private_law import SymbolLaw
+from fugu.operators.sip.private_law import SymbolLaw, has_compiled_prediction
 from fugu.operators.sip.proposal import Mask
 from fugu.operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
-from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
+from fugu.operators.sip.symbol_inputs import bound_to, checked_belief, checked_symbols
 from fugu.operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:
@@ -102,14 +100,11 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
 
     def __post_init__(self) -> None:
         take_whole_numbers(self)
-        try:
-            Odds.of(others=1, epsilon=self.decision_epsilon)
-        except ValueError as error:
-            raise ValueError(f"decision_{error}") from None
-        try:
-            _ = self._fresh
-        except ValueError as error:
-            raise ValueError(f"release_{error}") from None
+        for part, needed in (("decision", "_odds"), ("release", "_fresh")):
+            try:
+                getattr(self, needed)
+            except ValueError as error:
+                raise ValueError(f"{part}_{error}") from None
         if self.distance not in get_args(Distance):
             raise ValueError(f"distance: must be one of {', '.join(get_args(Distance))}")
 
@@ -241,9 +236,6 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
     def _law_after(self, state: State, decision: RepeatDecision, repeats: Mask) -> SymbolLaw:
         """Return the law of a fresh release, at the belief after the answer."""
         return self._fresh.law(decision.posterior(repeats), self._doubt(state))
-
-    def _doubt(self, state: State) -> Floats:
-        return self.radius.doubt(state, self.doubts)
 
     @cached_property
     def _fresh(self) -> ConditionalRandomizedResponse:

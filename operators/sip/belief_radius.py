@@ -103,5 +103,4 @@ def bit_lengths(numbers: Integers) -> Integers:
     >>> bit_lengths(np.array([0, 1, 2, 3, 4])).tolist()
     [0, 1, 2, 2, 3]
     """
-    lengths: Integers = np.frexp(numbers.astype(np.float64))[1].astype(np.int64)
-    return lengths
+    return np.asarray(np.frexp(numbers.astype(np.float64))[1].astype(np.int64))

@@ -28,14 +28,14 @@ from fugu.operators.mechanism import (
 from fugu.operators.release_digest import extended
 from fugu.operators.responses.randomized_response import WORDS, Odds
 from fugu.operators.sip.belief_radius import Radius
-from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.guarantees import cold_start_guarantees
 from fugu.operators.sip.hamming_kernel import HammingKernel
-from fugu.operators.sip.integer_law import FORMAT, IntegerLaw
+from fugu.operators.sip.integer_law import FORMAT
 from fugu.operators.sip.privacy_bound import PrivacyBound
+from fugu.operators.sip.private_law import PrivateLaw, check_words, private_law
 from fugu.operators.sip.proposal import Mask
 from fugu.operators.sip.stream_model import StreamModels, predicted_by_row, worst_radius
-from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
+from fugu.operators.sip.symbol_inputs import bound_to, checked_belief, checked_symbols
 
 if TYPE_CHECKING:
     from fugu.operators.sip.compiled_law import CompiledLaw
@@ -58,7 +58,7 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
     Claim. It has two parts. (1) *Relative to the learned model*, every release leaks at most
     `epsilon` nats, and all leakages add up: GRR leaks no more under any prior, and the belief of
     CRR is the exact posterior under one model. Nobody can hold that model before the stream begins,
-    so this is a statement about a reader who comes to believe in it. (2) *For any prior or
+    so this is a statement about an adversary who comes to believe in it. (2) *For any prior or
     correlation*, every one of the first releases leaks at most epsilon, and every later one at most
     2 epsilon. A model that went on learning would leave only the second part, which is why it is
     frozen.
@@ -111,7 +111,7 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
                 "settle; declare a model (crr), or release without one (grr)"
             )
         object.__setattr__(self, "odds", Odds.of(self.symbols - 1, self.epsilon))
-        _ = self._reserve
+        check_words(self.bound, self._kernel, self.symbols)
         if not isfinite(self.alpha) or self.alpha <= 0.0:
             raise ValueError(f"alpha: must be a number above 0, not {self.alpha}")
         if self.when_short not in get_args(WhenShort):
@@ -256,33 +256,29 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
     def _doubts(self) -> Floats:
         return self.radius.doubts(self.symbols)
 
-    @cached_property
-    def _reserve(self) -> float:
-        return self.bound.reserve(self.symbols)
-
     def _warm(self, state: State) -> Mask:
-        warm: Mask = state["begun"] == self.positions
-        return warm
+        return np.asarray(state["begun"] == self.positions)
 
-    def _law(self, state: State, warm: Mask) -> IntegerLaw:
+    def _law(self, state: State, warm: Mask) -> PrivateLaw:
         """Return the law of the streams that have a model, one column each."""
-        belief = checked_belief(state["belief"][warm])
-        doubt = self.radius.doubt(state, self._doubts)[warm]
-        proposal = self._kernel.propose(belief)
-        return IntegerLaw.of(belief, proposal, self.bound, self._reserve, doubt)
+        belief, doubt = self._believed(state, warm)
+        return private_law(belief, self._kernel.propose(belief), self.bound, doubt)
 
-    def _law_to_step(self, state: State, warm: Mask) -> "IntegerLaw | CompiledLaw":
+    def _law_to_step(self, state: State, warm: Mask) -> "PrivateLaw | CompiledLaw":
         """Return the same law, compiled where that is possible."""
         if not compiled.available():
             return self._law(state, warm)
         from fugu.operators.sip.compiled_law import CompiledLaw
 
-        belief = checked_belief(state["belief"][warm])
-        doubt = self.radius.doubt(state, self._doubts)[warm]
+        belief, doubt = self._believed(state, warm)
         return CompiledLaw(belief, self.bound, doubt)
 
+    def _believed(self, state: State, warm: Mask) -> tuple[Floats, Floats]:
+        """Return the beliefs of streams that have a model, and what laws pay for them."""
+        return checked_belief(state["belief"][warm]), self.radius.doubt(state, self._doubts)[warm]
+
     def _after_release(
-        self, state: State, law: "IntegerLaw | CompiledLaw", released: Integers
+        self, state: State, law: "PrivateLaw | CompiledLaw", released: Integers
     ) -> tuple[State, Floats]:
         warm = self._warm(state)
         posterior = np.full((self.symbols, len(released)), np.nan)
@@ -314,7 +310,7 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
             **self.radius.after(state),
         }
 
-    def _charge(self, warm: Mask, law: "IntegerLaw | CompiledLaw") -> Integers:
+    def _charge(self, warm: Mask, law: "PrivateLaw | CompiledLaw") -> Integers:
         charge = np.full(len(warm), self.odds.charge, dtype=np.int64)
         charge[warm] = law.charge
         return charge

@@ -10,13 +10,11 @@ from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.compiled_blake2b import Bytes
 from fugu.operators.compiled_charges import bit_length, charge_up_to, extended, spent_after
 from fugu.operators.compiled_keyed_words import HISTORY_BYTES, DrawColumns, bound_word, bytes_of
-from fugu.operators.mechanism import Floats, Integers, Kind, Releases, Run, State, Words
+from fugu.operators.mechanism import Floats, Integers, Kind, Releases, Run, State
 from fugu.operators.randomness import KeyedDraws
 from fugu.operators.responses.randomized_response import Odds
-from fugu.operators.sip import compiled_integer_law as law_of
 from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.compiled_hamming_law import Room
-from fugu.operators.sip.compiled_integer_law import Limits
+from fugu.operators.sip.compiled_integer_law import Law, Limits, correct, draw, limits_of, make
 from fugu.operators.sip.compiled_markov_step import CompiledChain, predict
 from fugu.operators.sip.compiled_repeat_decision import (
     answer_ratio,
@@ -68,7 +66,7 @@ class CompiledAdaptiveStep(NamedTuple):
         symbols: tuple[bytes, ...],
     ) -> "CompiledAdaptiveStep":
         """Make the constants of a configured mechanism."""
-        limits = Limits.of(bound, model.symbols, full_support=False)
+        limits = limits_of(bound, model.symbols, full_support=False)
         answer = np.uint64(odds.favoured), odds.likely, odds.unlikely, odds.charge
         purposes = (bytes_of(encode_fields(purpose)) for purpose in ("decision", "release"))
         digests = (bytes_of(b"".join(each)) for each in (answers, symbols))
@@ -100,11 +98,9 @@ class CompiledAdaptiveStep(NamedTuple):
 
 
 @part
-def _make(
-    belief: Floats, limits: Limits, doubt: float, law: Floats, words: Words, room: Room
-) -> tuple[int, np.uint64, float, int]:
+def _make(belief: Floats, limits: Limits, doubt: float, space: Space) -> tuple[Law, float]:
     """Make a law. It is compiled once: in three places it would take a minute."""
-    return law_of.make(belief, limits, doubt, law, words, room)
+    return make(belief, limits, doubt, space.law, space.words, space.room)
 
 
 @entry_point
@@ -121,9 +117,8 @@ def _run(
     damaged = first_damaged(streams.beliefs)
     if damaged >= 0:
         return damaged
-    limits, law, words, room = step.limits, space.law, space.words, space.room
-    told, posterior, likely, unlikely = space.told, space.posterior, step.likely, step.unlikely
-    n = streams.beliefs.shape[1]
+    limits, likely, unlikely = step.limits, step.likely, step.unlikely
+    told, posterior, n = space.told, space.posterior, streams.beliefs.shape[1]
     size = len(step.symbols) // n
     for position in range(len(positions.rows)):
         row, symbol = positions.rows[position], positions.symbols[position]
@@ -134,13 +129,13 @@ def _run(
         belief, history, last = streams.beliefs[row], streams.histories[row], previous[row]
         doubt, within = step.doubts[bit_length(streams.predictions[row])], 0.0
         if step.counts_steps:
-            partial, kept, ratio, constant = _make(belief, limits, doubt, law, words, room)
-            within = expected_steps(belief, law, words, partial, constant)
+            law, _ = _make(belief, limits, doubt, space)
+            within = expected_steps(belief, law)
         ratio = answer_ratio(belief, last, within, likely, unlikely, doubt)
         cost = charge_up_to(ratio, np.inf, step.decision_charge)
         if spent + step.decision_charge + limits.at_most > total:
             answered(belief, last, within, False, likely, unlikely, told)
-            partial, kept, ratio, constant = _make(told, limits, doubt, law, words, room)
+            law, ratio = _make(told, limits, doubt, space)
             if spent + cost + charge_up_to(ratio, limits.growth, limits.at_most) > total:
                 streams.ended[row] = True
                 continue
@@ -154,10 +149,10 @@ def _run(
             for share in range(n):
                 posterior[share] = told[share]
         else:
-            partial, kept, ratio, constant = _make(told, limits, doubt, law, words, room)
+            law, ratio = _make(told, limits, doubt, space)
             word = bound_word(draws, position, step.release, step.symbols, size, symbol, history)
-            drawn = law_of.draw(words, kept, partial, constant, symbol, word)
-            law_of.correct(told, law, words, partial, constant, drawn, posterior)
+            drawn = draw(law, symbol, word)
+            correct(told, law, drawn, posterior)
             cost += charge_up_to(ratio, limits.growth, limits.at_most)
             event = drawn
         predict(posterior, step.chain, belief)

@@ -10,9 +10,8 @@ from fugu.operators.compiled_charges import bit_length, charge_up_to, extended, 
 from fugu.operators.compiled_keyed_words import HISTORY_BYTES, DrawColumns, bound_word, bytes_of
 from fugu.operators.mechanism import Floats, Integers, Releases, Run, State
 from fugu.operators.randomness import KeyedDraws
-from fugu.operators.sip import compiled_integer_law as law_of
 from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.compiled_integer_law import Limits
+from fugu.operators.sip.compiled_integer_law import Limits, correct, draw, limits_of, make
 from fugu.operators.sip.compiled_markov_step import CompiledChain, predict
 from fugu.operators.sip.compiled_run import (
     Positions,
@@ -49,7 +48,7 @@ class CompiledStep(NamedTuple):
         digests: tuple[bytes, ...],
     ) -> "CompiledStep":
         """Make the constants of a configured mechanism."""
-        limits = Limits.of(bound, model.symbols, full_support)
+        limits = limits_of(bound, model.symbols, full_support)
         columns = bytes_of(encode_fields("release")), bytes_of(b"".join(digests))
         return cls(CompiledChain.of(model), limits, doubts, *columns)
 
@@ -83,7 +82,7 @@ def _run(
     damaged = first_damaged(streams.beliefs)
     if damaged >= 0:
         return damaged
-    limits, law, words, posterior = step.limits, space.law, space.words, space.posterior
+    limits, posterior = step.limits, space.posterior
     digest_bytes = len(step.digests) // streams.beliefs.shape[1]
     for position in range(len(positions.rows)):
         row, symbol = positions.rows[position], positions.symbols[position]
@@ -92,7 +91,7 @@ def _run(
             continue
         belief, history = streams.beliefs[row], streams.histories[row]
         doubt = step.doubts[bit_length(streams.predictions[row])]
-        partial, kept, ratio, constant = law_of.make(belief, limits, doubt, law, words, space.room)
+        law, ratio = make(belief, limits, doubt, space.law, space.words, space.room)
         cost = charge_up_to(ratio, limits.growth, limits.at_most)
         if streams.spent[row] + cost > total:
             streams.ended[row] = True
@@ -100,8 +99,8 @@ def _run(
         word = bound_word(
             draws, position, step.purpose, step.digests, digest_bytes, symbol, history
         )
-        drawn = law_of.draw(words, kept, partial, constant, symbol, word)
-        law_of.correct(belief, law, words, partial, constant, drawn, posterior)
+        drawn = draw(law, symbol, word)
+        correct(belief, law, drawn, posterior)
         predict(posterior, step.chain, belief)
         streams.predictions[row] += 1
         releases[row] += 1

@@ -1,7 +1,7 @@
 """The integer law of one belief, for proposals that stay or fill: `fugu.operators.sip.integer_law`.
 
 The same operations in the same order, one symbol after the other. What a proposal is stands in the
-first rows of a law (`hamming_law`); `words` is `(4, n)`, of which the rows are named below.
+first rows of `proposed` (`hamming_law`); `words` is `(4, n)`, of which the rows are named below.
 """
 
 from functools import cache
@@ -46,29 +46,35 @@ class Limits(NamedTuple):
     reserve: float
     at_most: int
 
-    @classmethod
-    def of(cls, bound: PrivacyBound, symbols: int, full_support: bool) -> "Limits":
-        """Return the constants for an alphabet."""
-        return _limits(bound, symbols, full_support)
-
 
 @cache
-def _limits(bound: PrivacyBound, symbols: int, full_support: bool) -> Limits:
+def limits_of(bound: PrivacyBound, symbols: int, full_support: bool) -> Limits:
+    """Return the constants for an alphabet."""
     chosen = exact_expm1(bound.epsilon), exact_exp(bound.epsilon), full_support
     at_most = min(int(charge_of_ratio(np.array([bound.growth]))[0]), bound.charge)
     return Limits(*chosen, bound.growth, bound.gain, bound.reserve(symbols), at_most)
 
 
+class Law(NamedTuple):
+    """Hold the law of one belief: proposal and words, the partial symbol, G, and the constant."""
+
+    proposed: Floats
+    words: Words
+    partial: int
+    total: np.uint64
+    constant: int
+
+
 @inlined
 def make(
     belief: Floats, limits: Limits, doubt: float, law: Floats, words: Words, room: Room
-) -> tuple[int, np.uint64, float, int]:
-    """Write the law of a belief: its partial symbol, G, the largest ratio, and the constant."""
+) -> tuple[Law, float]:
+    """Write the law of a belief; return it, and the largest ratio."""
     partial, is_constant = choose(
         belief, limits.chosen_gain, limits.chosen_growth, limits.full_support, law, room
     )
     total, ratio, constant = weigh(belief, limits, doubt, partial, is_constant, law, words)
-    return partial, total, ratio, constant
+    return Law(law, words, partial, total, constant), ratio
 
 
 @inlined
@@ -221,15 +227,13 @@ def _ratio(limits: Limits, less: float, more: float, law: Floats) -> float:
 
 
 @inlined
-def draw(
-    words: Words, total: np.uint64, partial: int, constant: int, symbol: int, word: np.uint64
-) -> int:
+def draw(law: Law, symbol: int, word: np.uint64) -> int:
     """Release what the word says; both sums are always made, so that time does not tell."""
-    if constant >= 0:
-        return constant
-    own = words[KEPT, symbol]
-    row = PARTLY if symbol == partial else FILLED
-    into, beyond = word - own, word - total
+    if law.constant >= 0:
+        return law.constant
+    words, own = law.words, law.words[KEPT, symbol]
+    row = PARTLY if symbol == law.partial else FILLED
+    into, beyond = word - own, word - law.total
     moved = repaired = 0
     moved_sum = repair_sum = _NOTHING
     for y in range(words.shape[1]):
@@ -237,41 +241,33 @@ def draw(
         repair_sum += words[REPAIR, y]
         moved += 1 if moved_sum <= into else 0
         repaired += 1 if repair_sum <= beyond else 0
-    drawn = moved if word < total else repaired
+    drawn = moved if word < law.total else repaired
     return symbol if word < own else drawn
 
 
 @inlined
-def words_of(law: Floats, words: Words, partial: int, symbol: int, released: int) -> np.uint64:
+def words_of(law: Law, symbol: int, released: int) -> np.uint64:
     """Return W(y|x)."""
-    weight: np.uint64 = words[REPAIR, released]
-    if symbol == partial:
-        weight += words[PARTLY, released]
-    elif law[OWN, symbol] < 1.0:
-        weight += words[FILLED, released]
+    weight: np.uint64 = law.words[REPAIR, released]
+    if symbol == law.partial:
+        weight += law.words[PARTLY, released]
+    elif law.proposed[OWN, symbol] < 1.0:
+        weight += law.words[FILLED, released]
     if symbol == released:
-        weight += words[KEPT, symbol]
+        weight += law.words[KEPT, symbol]
     return weight
 
 
 @inlined
-def correct(
-    belief: Floats,
-    law: Floats,
-    words: Words,
-    partial: int,
-    constant: int,
-    released: int,
-    posterior: Floats,
-) -> None:
+def correct(belief: Floats, law: Law, released: int, posterior: Floats) -> None:
     """Write the posterior after a release."""
-    repair, total = words[REPAIR, released], 0.0
-    stays, fills = float(repair), float(repair + words[FILLED, released])
+    repair, total = law.words[REPAIR, released], 0.0
+    stays, fills = float(repair), float(repair + law.words[FILLED, released])
     for x in range(len(belief)):
-        likelihood = fills if law[OWN, x] < 1.0 else stays
-        if x in (released, partial):
-            likelihood = float(words_of(law, words, partial, x, released))
-        posterior[x] = belief[x] * (likelihood if constant < 0 else 1.0)
+        likelihood = fills if law.proposed[OWN, x] < 1.0 else stays
+        if x in (released, law.partial):
+            likelihood = float(words_of(law, x, released))
+        posterior[x] = belief[x] * (likelihood if law.constant < 0 else 1.0)
         total += posterior[x]
     for x in range(len(belief)):
         posterior[x] /= total

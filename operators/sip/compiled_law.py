@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fugu.operators.compiled.compiling import entry_point
+from fugu.operators.compiled.compiling import entry_point, inlined
 from fugu.operators.compiled_charges import charge_up_to
 from fugu.operators.mechanism import Array, Floats, Integers, Words
 from fugu.operators.sip import compiled_integer_law as law_of
 from fugu.operators.sip.compiled_hamming_law import LAW_ROWS, Room
-from fugu.operators.sip.compiled_integer_law import WORD_ROWS, Limits
+from fugu.operators.sip.compiled_integer_law import WORD_ROWS, Law, Limits, limits_of
 from fugu.operators.sip.compiled_markov_step import predict_dense
 from fugu.operators.sip.privacy_bound import PrivacyBound
 
@@ -49,7 +49,7 @@ class CompiledLaw:
     @cached_property
     def _made(self) -> "_Laws":
         rows, symbols = self._beliefs.shape
-        laws, limits = _Laws.of(rows, symbols), Limits.of(self.bound, symbols, self.full_support)
+        laws, limits = _Laws.of(rows, symbols), limits_of(self.bound, symbols, self.full_support)
         _make(self._beliefs, limits, self.doubt, laws, Room.of(symbols))
         return laws
 
@@ -83,28 +83,31 @@ class _Laws(NamedTuple):
 @entry_point
 def _make(beliefs: Floats, limits: Limits, doubts: Floats, made: _Laws, room: Room) -> None:
     for row in range(len(beliefs)):
-        partial, total, ratio, constant = law_of.make(
+        law, ratio = law_of.make(
             beliefs[row], limits, doubts[row], made.laws[row], made.words[row], room
         )
-        made.partials[row], made.totals[row], made.constants[row] = partial, total, constant
+        made.partials[row], made.totals[row] = law.partial, law.total
+        made.constants[row] = law.constant
         made.charges[row] = charge_up_to(ratio, limits.growth, limits.at_most)
+
+
+@inlined
+def _law_of(made: _Laws, row: int) -> Law:
+    """Return the law of one row."""
+    of_row = made.partials[row], made.totals[row], made.constants[row]
+    return Law(made.laws[row], made.words[row], of_row[0], of_row[1], of_row[2])
 
 
 @entry_point
 def _draw(made: _Laws, symbols: Integers, words: Words, drawn: Integers) -> None:
     for row in range(len(symbols)):
-        partial, constant = made.partials[row], made.constants[row]
-        drawn[row] = law_of.draw(
-            made.words[row], made.totals[row], partial, constant, symbols[row], words[row]
-        )
+        drawn[row] = law_of.draw(_law_of(made, row), symbols[row], words[row])
 
 
 @entry_point
 def _correct(beliefs: Floats, made: _Laws, released: Integers, posteriors: Floats) -> None:
     for row in range(len(beliefs)):
-        law, words, belief = made.laws[row], made.words[row], beliefs[row]
-        partial, constant = made.partials[row], made.constants[row]
-        law_of.correct(belief, law, words, partial, constant, released[row], posteriors[row])
+        law_of.correct(beliefs[row], _law_of(made, row), released[row], posteriors[row])
 
 
 @entry_point

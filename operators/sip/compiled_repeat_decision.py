@@ -7,8 +7,8 @@ of an answer that is true, and `unlikely` that of one that is not.
 import numpy as np
 
 from fugu.operators.compiled.compiling import inlined, part
-from fugu.operators.mechanism import Floats, Words
-from fugu.operators.sip import compiled_integer_law as law_of
+from fugu.operators.mechanism import Floats
+from fugu.operators.sip.compiled_integer_law import Law, words_of
 from fugu.operators.sip.integer_law import RATIO_UP
 from fugu.operators.sip.privacy_bound import WORDS
 
@@ -66,16 +66,16 @@ def answer_ratio(
 
 
 @part
-def expected_steps(belief: Floats, law: Floats, words: Words, partial: int, constant: int) -> float:
+def expected_steps(belief: Floats, law: Law) -> float:
     """Return E|x - y| of a release by the law."""
     symbols, expected = len(belief), 0.0
     for x in range(symbols):
         apart = 0.0
-        if constant >= 0:
-            apart = float(abs(constant - x))
+        if law.constant >= 0:
+            apart = float(abs(law.constant - x))
         else:
             for y in range(symbols):
-                weight = float(law_of.words_of(law, words, partial, x, y)) / WORDS
+                weight = float(words_of(law, x, y)) / WORDS
                 apart += weight * abs(y - x)
         expected += belief[x] * apart
     return expected

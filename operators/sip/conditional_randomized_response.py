@@ -23,18 +23,22 @@ from fugu.operators.mechanism import (
     TimedMechanism,
 )
 from fugu.operators.release_digest import extended
-from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.compiled_release import has_compiled_law, has_compiled_prediction
 from fugu.operators.sip.distances import HAMMING, Distance
 from fugu.operators.sip.gaps import Gaps
 from fugu.operators.sip.guarantees import crr_guarantees, with_gaps
 from fugu.operators.sip.integer_law import FORMAT
 from fugu.operators.sip.kernels import Mode, Search, choose_kernel
 from fugu.operators.sip.privacy_bound import PrivacyBound
-from fugu.operators.sip.private_law import SymbolLaw, check_words, private_law
+from fugu.operators.sip.private_law import (
+    SymbolLaw,
+    check_words,
+    has_compiled_law,
+    has_compiled_prediction,
+    private_law,
+)
 from fugu.operators.sip.proposal import Kernel
-from fugu.operators.sip.symbol_inputs import bound_to, checked_symbols
+from fugu.operators.sip.symbol_inputs import bound_to, checked_belief, checked_symbols
 from fugu.operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:
@@ -177,7 +181,7 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         promised = crr_guarantees(epsilon=self.epsilon)
-        return promised if self.gaps is None else with_gaps(promised, str(self.gaps))
+        return promised if self.gaps is None else with_gaps(promised, self.gaps)
 
     def audit(self) -> Mapping[str, object]:
         """Return the law of the first release, and how far a belief may be from the exact one.
@@ -242,7 +246,7 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
         return CompiledStep.of(self.model, self.bound, self.doubts, full_support, self._bindings)
 
     def _law_at(self, state: State) -> SymbolLaw:
-        return self.law(self._believed(state), self.radius.doubt(state, self.doubts))
+        return self.law(self._believed(state), self._doubt(state))
 
     def _law_to_step(self, state: State) -> "SymbolLaw | CompiledLaw":
         """Return the same bits, compiled where the law is and the step is not."""
@@ -251,9 +255,8 @@ class ConditionalRandomizedResponse(SymbolReleases, EnumerableMechanism, TimedMe
             return self._law_at(state)
         from fugu.operators.sip.compiled_law import CompiledLaw
 
-        doubt = self.radius.doubt(state, self.doubts)
         full_support = self.mode == "full_support"
-        return CompiledLaw(self._believed(state), self.bound, doubt, full_support)
+        return CompiledLaw(self._believed(state), self.bound, self._doubt(state), full_support)
 
     def _believed(self, state: State) -> Floats:
         return self.model.marginal(checked_belief(state["belief"]))

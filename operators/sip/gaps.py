@@ -7,8 +7,8 @@ import numpy as np
 from fugu.operators.mechanism import Floats, Integers, State
 from fugu.operators.release_digest import extended
 from fugu.operators.sip.belief_radius import Radius
-from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
+from fugu.operators.sip.symbol_inputs import checked_belief
 
 LONGEST_GAP = 10_000
 NEVER = np.iinfo(np.int64).min

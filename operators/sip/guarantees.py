@@ -3,43 +3,90 @@
 from dataclasses import replace
 
 from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.points import (
+    ANY_PRIOR,
+    ARRIVALS,
+    KEYED_HASH,
+    RAW_VALUES_SEEN,
+    REFUSED,
+    SECRET,
+    STREAMS_INDEPENDENT,
+    Point,
+)
+from fugu.operators.sip.gaps import Gaps
 
+_DECLARED_MODEL = Point(
+    "declared-model",
+    "an adversary whose belief before the stream, about accepted records, is the declared Markov "
+    "model after smoothing",
+)
+_MODEL_IN_TIME = Point(
+    "declared-model-in-time",
+    f"{_DECLARED_MODEL}, in steps of {{step_milliseconds:,}} ms: between two records at least one, "
+    "and at most {longest:,} however long the gap is",
+)
+_LEARNED_MODEL = Point(
+    "learned-model",
+    "an adversary who believes in the model that is learned from the first {positions:,} releases "
+    "of the stream itself and frozen from there on, which nobody can know before the stream begins",
+)
+_TIMES_SAY_NOTHING = Point(
+    "times-independent",
+    "the times of accepted records tell nothing about symbols; everybody may know them",
+)
+_DECISIONS_SEEN = Point(
+    "decisions-seen",
+    "every adversary sees whether a release is fresh or repeated: that bit is charged",
+)
+_SPENT_TWICE = Point("spent-twice", "a stream that spent E nats is 2 E-private under every prior")
+_LATER_RELEASES = Point(
+    "first-and-later",
+    "each of the first {positions:,} releases of a stream is {first:.6g}-private under every "
+    "prior, each later one {later:.6g}-private",
+)
+_LEARNED_FROM_PRIVATE = Point(
+    "learned-from-private", "a model learned from the private stream itself"
+)
 _NOT_COVERED = (
-    "when records arrive, how many there are, and which key they carry (a pseudonym at most)",
-    "a reader who knows part of a stream from elsewhere: the figure without a model applies",
-    "a model learned from the private stream itself",
-    "a model that changes in mid-stream: from then on only the figure without a model adds up",
-    "refused records: they are no step of the model, and that they were refused is public",
-    "whoever obtains the secret can remove all randomness",
+    ARRIVALS,
+    Point(
+        "other-belief",
+        "an adversary with another belief, or who knows part of a stream from elsewhere: the "
+        "figure without a model holds",
+    ),
+    _LEARNED_FROM_PRIVATE,
+    Point(
+        "model-changes",
+        "a model that changes in mid-stream: from then on only the figure without a model composes",
+    ),
+    REFUSED,
+    SECRET,
 )
 
-_STREAMS = "streams of different keys are independent of each other"
-_HASH = "the keyed hash BLAKE2b is a pseudo-random function of the secret"
-_TRUST = "the pipeline and its state see raw values; readers of the sanitized topic do not"
 
-
-def crr_guarantees(*, epsilon: float) -> tuple[Guarantee, ...]:
+def crr_guarantees(*, epsilon: float, records: int = 1) -> tuple[Guarantee, ...]:
     """Return the headline (SIP relative to the model) and the claim that needs no model.
 
     Both are pure, of what is drawn: laws are whole numbers of words, and what rounding may do to a
-    belief is paid in the law.
+    belief is paid in the law. A release is about so many `records`.
     """
     sip = Guarantee(
         notion="sip",
         epsilon=epsilon,
         delta=0.0,
         per="release",
+        records=records,
         neighbours=Neighbours("stream", "symbol", "believed"),
-        relative_to="the declared Markov model, after smoothing",
-        composition="leakages of successive releases of one stream add up (Theorem 1)",
-        trust=_TRUST,
-        assumptions=(
-            "an adversary's belief before the stream is the declared model, about accepted records",
-            _STREAMS,
-            _HASH,
-        ),
+        adversary=_DECLARED_MODEL,
+        accounting=(),
+        trust=RAW_VALUES_SEEN,
+        assumptions=(STREAMS_INDEPENDENT, KEYED_HASH),
         not_covered=_NOT_COVERED,
-        proof="SIP specification, section 3 (repair theorem) and section 7 (Theorem 1)",
+        proof=Point(
+            "repair-theorem",
+            "SIP specification, section 3 (repair theorem) and section 7 (Theorem 1: leakages of "
+            "successive releases of one stream add up)",
+        ),
         finite_precision_delta=0.0,
     )
     ldp = replace(
@@ -47,26 +94,22 @@ def crr_guarantees(*, epsilon: float) -> tuple[Guarantee, ...]:
         notion="ldp",
         epsilon=2.0 * epsilon,
         neighbours=Neighbours("stream", "symbol", "replaced"),
-        relative_to="no model: any prior, and any correlation within the stream",
-        composition="a stream that spent E nats is 2 E-private under every prior",
-        assumptions=(_STREAMS, _HASH),
-        proof="SIP specification, section 3 (rows differ by at most 2 epsilon) and section 5",
+        adversary=ANY_PRIOR,
+        accounting=(_SPENT_TWICE,),
+        proof=Point(
+            "repaired-rows",
+            "SIP specification, section 3 (rows differ by at most 2 epsilon) and section 5",
+        ),
     )
     return sip, ldp
 
 
-def with_gaps(promised: tuple[Guarantee, ...], gaps: str) -> tuple[Guarantee, ...]:
-    """Return the promises if steps of the model take time; `gaps` says how they are counted."""
+def with_gaps(promised: tuple[Guarantee, ...], gaps: Gaps) -> tuple[Guarantee, ...]:
+    """Return the promises if steps of the model take time."""
     sip, ldp = promised
-    in_time = replace(
-        sip,
-        relative_to=f"{sip.relative_to}, {gaps}",
-        assumptions=(
-            *sip.assumptions,
-            "the times of accepted records tell nothing about symbols; everybody may know them",
-        ),
-    )
-    return in_time, ldp
+    in_time = _MODEL_IN_TIME.of(step_milliseconds=gaps.step_milliseconds, longest=gaps.longest)
+    assumptions = (*sip.assumptions, _TIMES_SAY_NOTHING)
+    return replace(sip, adversary=in_time, assumptions=assumptions), ldp
 
 
 def adaptive_guarantees(decision_epsilon: float, release_epsilon: float) -> tuple[Guarantee, ...]:
@@ -79,11 +122,11 @@ def adaptive_guarantees(decision_epsilon: float, release_epsilon: float) -> tupl
     return tuple(
         replace(
             guarantee,
-            assumptions=(
-                *guarantee.assumptions,
-                "every reader sees whether a release is fresh or repeated: that bit is charged",
+            assumptions=(*guarantee.assumptions, _DECISIONS_SEEN),
+            proof=Point(
+                f"{guarantee.proof.name}-with-decision",
+                f"{guarantee.proof}; section 9 (the decision is a release of its own)",
             ),
-            proof=f"{guarantee.proof}; section 9 (the decision is a release of its own)",
         )
         for guarantee in promised
     )
@@ -92,32 +135,24 @@ def adaptive_guarantees(decision_epsilon: float, release_epsilon: float) -> tupl
 def cold_start_guarantees(epsilon: float, positions: int) -> tuple[Guarantee, ...]:
     """Return the promises relative to a model learned from the first `positions` releases."""
     sip, ldp = crr_guarantees(epsilon=epsilon)
-    not_covered = tuple(line for line in _NOT_COVERED if "learned" not in line)
-    learned = (
-        f"the model that is learned from the first {positions} releases of the stream itself, and "
-        "frozen from there on"
-    )
+    not_covered = tuple(point for point in _NOT_COVERED if point != _LEARNED_FROM_PRIVATE)
+    later = _LATER_RELEASES.of(positions=positions, first=epsilon, later=ldp.epsilon)
     return (
         replace(
             sip,
-            relative_to=learned,
-            assumptions=(
-                "an adversary believes in the learned model, which nobody can know before the "
-                "stream begins: who believes in anything else is covered by the figure without a "
-                "model only",
-                _STREAMS,
-                _HASH,
-            ),
+            adversary=_LEARNED_MODEL.of(positions=positions),
             not_covered=not_covered,
-            proof="SIP specification, section 6 (cold start) and section 7 (Theorem 1)",
+            proof=Point(
+                "cold-start-model",
+                "SIP specification, sections 6 (cold start) and 7 (Theorem 1)",
+            ),
         ),
         replace(
             ldp,
-            composition=(
-                f"each of the first {positions} releases of a stream is {epsilon:g}-private under "
-                f"every prior, each later one {ldp.epsilon:g}-private; together they add up"
-            ),
+            accounting=(later,),
             not_covered=not_covered,
-            proof="SIP specification, section 6 (cold start) and section 9 (GRR)",
+            proof=Point(
+                "cold-start-rows", "SIP specification, sections 6 (cold start) and 9 (GRR)"
+            ),
         ),
     )

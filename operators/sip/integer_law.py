@@ -190,8 +190,7 @@ def _largest(proposal: StayOrFill) -> Floats:
     """Return kappa(y), or more."""
     into = np.where(proposal.partial, proposal.partial_fill, proposal.fill)
     stays = proposal.own + np.where(proposal.own < 1.0, into, 0.0)
-    largest: Floats = np.maximum(np.maximum(stays, proposal.fill), proposal.partial_fill)
-    return largest
+    return np.asarray(np.maximum(np.maximum(stays, proposal.fill), proposal.partial_fill))
 
 
 def _spread(belief: Floats, proposal: StayOrFill) -> Floats:
@@ -248,5 +247,4 @@ def _shares(row: Floats, available: Words, top: Integers) -> Words:
 def _position(row: Words, words: Words) -> Integers:
     """Return how many prefix sums of each column are at most its word."""
     sums = np.cumsum(row, axis=0, dtype=np.uint64)
-    position: Integers = (sums <= words).sum(axis=0)
-    return position
+    return np.asarray((sums <= words).sum(axis=0))

@@ -48,8 +48,7 @@ class FewShares(FewTargets, Shares):
     def drawn(self, symbols: Integers, words: Words) -> Integers:
         columns = np.arange(len(symbols))
         slot = _reached(self.weights[:, symbols, columns], words)
-        drawn: Integers = self.targets[slot, symbols, columns]
-        return drawn
+        return np.asarray(self.targets[slot, symbols, columns])
 
 
 class MatrixShares(FullMatrix, Shares):
@@ -85,5 +84,4 @@ def shared_out(weights: Floats, total: Words) -> Words:
 def _reached(shares: Words, words: Words) -> Integers:
     """Return the place that the word of each column falls to."""
     sums = np.cumsum(shares, axis=0, dtype=np.uint64)
-    place: Integers = np.minimum((sums <= words).sum(axis=0), len(sums) - 1)
-    return place
+    return np.asarray(np.minimum((sums <= words).sum(axis=0), len(sums) - 1))

@@ -93,8 +93,7 @@ class LinearProgramKernel(Kernel):
         weighted = belief[:, None] * self._table[:, :, None]
         moved = ordered_sum(ordered_sum(weighted * proposal.matrix))
         spread = ordered_sum(law.mass * ordered_sum(weighted))
-        cost: Floats = (self.gain * moved + spread) / (self.gain + ordered_sum(law.mass))
-        return cost
+        return np.asarray((self.gain * moved + spread) / (self.gain + ordered_sum(law.mass)))
 
     @cached_property
     def _table(self) -> Floats:

@@ -109,8 +109,7 @@ def simulate(mechanism: ConditionalRandomizedResponse, streams: int, steps: int)
 
 def _drawn(law: Floats, uniforms: Floats) -> Integers:
     cumulative = np.cumsum(law, axis=0)
-    drawn: Integers = (cumulative <= uniforms * cumulative[-1]).sum(axis=0)
-    return drawn
+    return np.asarray((cumulative <= uniforms * cumulative[-1]).sum(axis=0))
 
 
 def _surprise(probabilities: Floats) -> Floats:

@@ -122,8 +122,7 @@ def excess(probabilities: Floats) -> float:
 def ordered_sum(columns: Floats) -> Floats:
     """Sum over the first axis, one addition after the other: a running sum has no other order."""
     if columns.size < _FEW_COLUMNS * len(columns):
-        few: Floats = np.add.accumulate(columns, axis=0)[-1]
-        return few
+        return np.asarray(np.add.accumulate(columns, axis=0)[-1])
     total: Floats = columns[0].copy()
     for row in columns[1:]:
         total += row

@@ -162,8 +162,7 @@ class OrderedKernel(Kernel):
         mass = np.maximum(gathered, largest - self.growth * gathered)
         mass = np.where(used, mass, 0.0)
         apart = self.gain * ordered_sum(moved) + ordered_sum(mass * at(sums.spread, to))
-        cost: Floats = apart / (self.gain + ordered_sum(mass))
-        return cost
+        return np.asarray(apart / (self.gain + ordered_sum(mass)))
 
     def _equal_clusters(self, belief: Floats, clusters: Integers) -> Assignment:
         """Make candidate 1, with as many clusters as said for each column."""

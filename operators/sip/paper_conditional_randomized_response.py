@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from fugu.operators.budget_units import LARGEST_CHARGE
 from fugu.operators.mechanism import Floats, Guarantee
+from fugu.operators.points import Point
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.distances import HAMMING
 from fugu.operators.sip.identity_kernel import IdentityKernel
@@ -14,6 +15,8 @@ from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.release_law import ReleaseLaw
 
 __all__ = ["MarkovModel", "PaperConditionalRandomizedResponse"]
+
+_NO_PROOF = Point("refuted", "SIP specification, section 2, shows the claim of the paper to fail")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,6 @@ class PaperConditionalRandomizedResponse(ConditionalRandomizedResponse):
                 claimed,
                 epsilon=inf,
                 sound=False,
-                proof="none: SIP specification, section 2, shows the claim of the paper to fail",
+                proof=_NO_PROOF,
             ),
         )

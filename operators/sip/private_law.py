@@ -2,16 +2,20 @@
 
 from typing import cast
 
+from fugu.operators import compiled
 from fugu.operators.mechanism import Floats
+from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.hamming_kernel import HammingKernel
 from fugu.operators.sip.identity_kernel import IdentityKernel
 from fugu.operators.sip.integer_law import IntegerLaw
 from fugu.operators.sip.linear_program_kernel import LinearProgramKernel
+from fugu.operators.sip.markov_model import MarkovModel
 from fugu.operators.sip.ordered_kernel import MOST_TARGETS
 from fugu.operators.sip.privacy_bound import PrivacyBound
 from fugu.operators.sip.proposal import Kernel, Proposal, SharedProposal
 from fugu.operators.sip.release_law import ReleaseLaw
 from fugu.operators.sip.shares_law import SharesLaw
+from fugu.operators.sip.sparse_markov_model import SparseMarkovModel
 from fugu.operators.sip.stay_or_fill import StayOrFill
 
 PrivateLaw = IntegerLaw | SharesLaw
@@ -35,3 +39,13 @@ def check_words(bound: PrivacyBound, kernel: Kernel, symbols: int) -> None:
         return
     largest_row = symbols if isinstance(kernel, LinearProgramKernel) else MOST_TARGETS
     bound.reserve_of_rows(symbols, largest_row)
+
+
+def has_compiled_law(kernel: Kernel) -> bool:
+    """Return whether laws from the proposals of a kernel are compiled, whatever the chain is."""
+    return type(kernel) in (HammingKernel, IdentityKernel) and compiled.available()
+
+
+def has_compiled_prediction(model: Chain) -> bool:
+    """Return whether the predictions of a chain are compiled, and with them whole steps."""
+    return type(model) in (MarkovModel, SparseMarkovModel) and compiled.available()

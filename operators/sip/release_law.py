@@ -60,8 +60,7 @@ class ReleaseLaw:
         """Draw y given x by inversion, in symbol order; `uniforms` are in [0, 1)."""
         weights = self.mass + self.gain * self.proposal.row(symbols)
         cumulative = np.cumsum(weights, axis=0)
-        drawn: Integers = (cumulative <= uniforms * cumulative[-1]).sum(axis=0)
-        return drawn
+        return np.asarray((cumulative <= uniforms * cumulative[-1]).sum(axis=0))
 
     def draw(self, symbols: Integers, words: Words) -> Integers:
         """Draw with the first 53 bits of a word."""
@@ -110,5 +109,4 @@ class ReleaseLaw:
         with np.errstate(divide="ignore", invalid="ignore"):
             upper = np.where(released > 0.0, largest / released, np.inf)
             lower = np.where(smallest > 0.0, released / smallest, np.inf)
-        worst: Floats = np.maximum(upper, lower).max(axis=0)
-        return worst
+        return np.asarray(np.maximum(upper, lower).max(axis=0))

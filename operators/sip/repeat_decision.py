@@ -47,8 +47,7 @@ class RepeatDecision:
     def repeats(self, symbols: Integers, words: Words) -> Mask:
         """Answer for the one x of each column: the first words are those of the truth."""
         truthful = words < np.uint64(self.odds.favoured)
-        repeats: Mask = truthful == self.near[symbols, np.arange(len(symbols))]
-        return repeats
+        return np.asarray(truthful == self.near[symbols, np.arange(len(symbols))])
 
     def posterior(self, repeats: Mask) -> Floats:
         """Return P(x given the answer and everything released before)."""
@@ -84,8 +83,7 @@ class RepeatDecision:
 def near(symbols: int, previous: Integers, within: Floats | int) -> Mask:
     """Return which symbols are at most so many steps from the last release."""
     apart = np.abs(np.arange(symbols)[:, None] - previous)
-    close: Mask = apart <= within
-    return close
+    return np.asarray(apart <= within)
 
 
 def expected_steps(law: SymbolLaw) -> Floats:

@@ -47,8 +47,7 @@ class RunningSums:
         """Return E|X - y| of each y."""
         mass, moment, place = self.mass, self.moment, self._place
         right = (moment[-1] - moment[1:]) - place * (mass[-1] - mass[1:])
-        spread: Floats = place * mass[:-1] - moment[:-1] + right
-        return spread
+        return np.asarray(place * mass[:-1] - moment[:-1] + right)
 
     def first_reaching(self, levels: Floats, *, beyond: bool = False) -> Integers:
         """Return the first symbol up to which so much is believed; `beyond`: more."""

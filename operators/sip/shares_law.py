@@ -133,8 +133,7 @@ class SharesLaw:
     @cached_property
     def charge(self) -> Integers:
         """Return units of 2^-40 nat that cover the release, never above epsilon."""
-        charged = np.minimum(charge_of_ratio(self.ratio), self.bound.charge)
-        return charged
+        return np.minimum(charge_of_ratio(self.ratio), self.bound.charge)
 
     @cached_property
     def leakage(self) -> Floats:

@@ -1,6 +1,9 @@
-"""Check symbols that come in, and bind the draws for them."""
+"""Check symbols and beliefs that a step is given, and bind its draws."""
 
-from fugu.operators.mechanism import Inputs, Integers, Words
+import numpy as np
+
+from fugu.operators.mechanism import Floats, Inputs, Integers, Words
+from fugu.operators.sip.markov_model import SUM_TOLERANCE, ordered_sum
 
 
 def checked_symbols(inputs: Inputs, symbols: int) -> Integers:
@@ -9,6 +12,16 @@ def checked_symbols(inputs: Inputs, symbols: int) -> Integers:
     if ((values < 0) | (values >= symbols)).any():
         raise ValueError(f"a symbol index is outside 0..{symbols - 1}")
     return values
+
+
+def checked_belief(rows: Floats) -> Floats:
+    """Return the beliefs as `(states, rows)`; `ValueError` for one that is no distribution."""
+    belief = np.ascontiguousarray(rows.T)
+    total = ordered_sum(belief)
+    sound = (np.abs(total - 1.0) <= SUM_TOLERANCE) & (belief >= 0.0).all(axis=0)
+    if not sound.all():
+        raise ValueError(f"the belief of row {int(np.argmin(sound))} is not a distribution")
+    return belief
 
 
 def bound_to(digests: tuple[bytes, ...], data: Integers, histories: Words) -> list[bytes]:

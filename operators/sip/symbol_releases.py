@@ -22,9 +22,8 @@ from fugu.operators.multi_step import run_in_rounds
 from fugu.operators.randomness import KeyedDraws
 from fugu.operators.release_digest import extended
 from fugu.operators.sip.belief_radius import Radius
-from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.symbol_inputs import checked_symbols
+from fugu.operators.sip.symbol_inputs import checked_belief, checked_symbols
 
 if TYPE_CHECKING:
     from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep
@@ -49,6 +48,10 @@ class SymbolReleases(ChargingRunningMechanism, ABC):
     def doubts(self) -> Floats:
         """Return what laws pay for that, by the bit length of the number of predictions."""
         return self.radius.doubts(self.model.symbols)
+
+    def _doubt(self, state: State) -> Floats:
+        """Return what the law of each row pays."""
+        return self.radius.doubt(state, self.doubts)
 
     @property
     @abstractmethod

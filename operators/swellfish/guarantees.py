@@ -1,20 +1,80 @@
-"""The guarantee of Swellfish privacy, with the wording that its specification asks for."""
+"""The guarantee of Swellfish privacy: Swellfish specification, section 1.2."""
 
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.noise.additive import finite_precision_delta
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
-from fugu.operators.sentences import (
+from fugu.operators.points import (
     CORRELATION,
     EXACT_SUMS_SEEN,
     KEYED_HASH,
+    SAME_PEOPLE,
     SECRET,
     TIMES_OF_RECORDS,
+    Point,
 )
 
-_PUBLISHED = {
-    "repeat": "the last release is repeated",
-    "exact": "the true figures are published, without noise",
-}
+_POLICIES_KNOWN = Point(
+    "policies-known",
+    "an adversary who knows the policies, everybody else, and what the person does outside the "
+    "interval, but not how the ticks of a person depend on each other",
+)
+_ASSUMPTIONS = (
+    Point(
+        "policies-public",
+        "policies are no function of the data, and say how far a contribution can change",
+    ),
+    Point(
+        "one-contribution",
+        "a person has at most one contribution to a tick, which is clamped, and one collection of "
+        "policies; every tick is released at most once",
+    ),
+    KEYED_HASH,
+)
+_LONGEST = Point(
+    "longest-interval",
+    "no policy that is added later has relevance intervals of more than {ticks:,} ticks: the delta "
+    "of a longer one is larger in proportion",
+)
+_REPEATED = Point(
+    "irrelevant-repeated",
+    "ticks at which no policy of anybody is relevant: the last release is repeated",
+)
+_EXACT = Point(
+    "irrelevant-exact",
+    "ticks at which no policy of anybody is relevant: the true figures are published, without "
+    "noise",
+)
+_NOISY = Point(
+    "irrelevant-noisy",
+    "ticks at which no policy of anybody is relevant: they have noise for a whole contribution and "
+    "{nats:.6g} nats each, which is no promise about any policy, and unbounded under sequential "
+    "composition",
+)
+_NOT_COVERED = (
+    Point(
+        "beyond-thresholds",
+        "what a person does beyond the thresholds of the own policies, and at ticks at which only "
+        "policies of others are relevant",
+    ),
+    Point(
+        "presence",
+        "whether a person is in the stream at all: when records arrive, how many there are, and "
+        "which of them arrive late",
+    ),
+    TIMES_OF_RECORDS,
+    Point(
+        "policies-seen",
+        "the policies themselves: they are public, and so is how much noise they cause, when",
+    ),
+    Point(
+        "stated-late",
+        "an occurrence that was stated too late: it must be known before it begins, and before any "
+        "interval begins that it overlaps",
+    ),
+    CORRELATION,
+    SAME_PEOPLE,
+    SECRET,
+)
 
 
 def interval_guarantee(
@@ -24,8 +84,8 @@ def interval_guarantee(
     ticks: int,
     tick_milliseconds: int,
     irrelevant: str | float,
-    composition: str,
-    proof: str,
+    accounting: Point,
+    proof: Point,
 ) -> Guarantee:
     """Return Swellfish privacy of `epsilon` nats per relevance interval.
 
@@ -40,46 +100,17 @@ def interval_guarantee(
         per="interval",
         tick_milliseconds=tick_milliseconds,
         neighbours=Neighbours("person", "contribution", "stated"),
-        relative_to=(
-            "an attacker with no knowledge of how the ticks of a person depend on each other, who "
-            "knows the policies, everybody else, and what the person does outside the interval"
-        ),
-        composition=(
-            f"{composition}; a combination of secrets that c relevance intervals cover is "
-            "protected with c times epsilon, and all secrets of a stream together without a bound"
-        ),
+        adversary=_POLICIES_KNOWN,
+        accounting=(accounting,),
         trust=EXACT_SUMS_SEEN,
-        assumptions=(
-            "policies are no function of the data, and say how far a contribution can change",
-            f"no policy that is added later has relevance intervals of more than {ticks} ticks: "
-            "the delta of a longer one is larger in proportion",
-            "a person has at most one contribution to a tick, which is clamped, and one collection "
-            "of policies; every tick is released at most once",
-            KEYED_HASH,
-        ),
-        not_covered=(
-            f"ticks at which no policy of anybody is relevant: {_published(irrelevant)}",
-            "what a person does beyond the thresholds of the own policies, and at ticks at which "
-            "only policies of others are relevant",
-            "whether a person is in the stream at all: when records arrive, how many there are, "
-            "and which of them arrive late",
-            TIMES_OF_RECORDS,
-            "the policies themselves: they are public, and so is how much noise they cause, when",
-            "an occurrence that was stated too late: it must be known before it begins, and before "
-            "any interval begins that it overlaps",
-            CORRELATION,
-            "a second mechanism over the same people: budgets add",
-            SECRET,
-        ),
+        assumptions=(_LONGEST.of(ticks=ticks), *_ASSUMPTIONS),
+        not_covered=(_published(irrelevant), *_NOT_COVERED),
         proof=proof,
         finite_precision_delta=finite_precision_delta(epsilon, TOTAL_VARIATION, ticks * draws),
     )
 
 
-def _published(irrelevant: str | float) -> str:
+def _published(irrelevant: str | float) -> Point:
     if isinstance(irrelevant, str):
-        return _PUBLISHED[irrelevant]
-    return (
-        f"they have noise for a whole contribution and {irrelevant:g} nats each, which is no "
-        "promise about any policy, and adds up without end"
-    )
+        return _EXACT if irrelevant == "exact" else _REPEATED
+    return _NOISY.of(nats=irrelevant)

@@ -14,6 +14,7 @@ from fugu.operators.byte_fields import digest_of
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Array, Draws, Inputs, Integers, Kind, Releases, State
+from fugu.operators.points import Point
 from fugu.operators.release_digest import extended
 from fugu.operators.swellfish.guarantees import interval_guarantee
 from fugu.operators.swellfish.relevance import Relevance, Timeline
@@ -94,7 +95,7 @@ class PolicyStrategy(ABC, Generic[Opened]):
     adapts: ClassVar[bool] = True
     """Draw noise for the sensitivity of the tick, and not for that of a whole contribution."""
     claim: ClassVar[str]
-    """The composition of its budgets, in words."""
+    """How an interval keeps to its budget, in words."""
     proof: ClassVar[str]
 
     def __post_init__(self) -> None:
@@ -248,8 +249,8 @@ class PolicyStrategy(ABC, Generic[Opened]):
                 ticks=self._longest,
                 tick_milliseconds=self.tick_milliseconds,
                 irrelevant=self.irrelevant,
-                composition=self.claim,
-                proof=self.proof,
+                accounting=Point(f"accounting-of-{self.kind}", self.claim),
+                proof=Point(f"proof-of-{self.kind}", self.proof),
             ),
         )
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from fugu.operators.mechanism import Array, Floats, Guarantee, Integers, State, Words
+from fugu.operators.points import Point
 from fugu.operators.temporal import costs
 from fugu.operators.temporal.costs import Expected
 from fugu.operators.temporal.exchanges import by_distance
@@ -73,10 +74,11 @@ class BackwardPerturbation(RandomLag):
                 k=self.k,
                 epsilon=self.delay_law_epsilon,
                 not_covered=(REPEATS,),
-                proof="TLDP specification, section 6 (G1); the law drawn is exact",
+                proof=Point(
+                    "exact-delay-law", "TLDP specification, section 6 (G1); the law drawn is exact"
+                ),
                 finite_precision_delta=0.0,
                 warm_up_published=self.warm_up == "emit",
-                cools_down=False,
             ),
         )
 
@@ -93,8 +95,7 @@ class BackwardPerturbation(RandomLag):
     def _exchange(self, after: State, values: Array, words: Words) -> Array:
         rows, head = self._head(after)
         after["slots"][rows, head] = values
-        released: Array = after["slots"][rows, (head - self._lags(words)) % self.k]
-        return released
+        return np.asarray(after["slots"][rows, (head - self._lags(words)) % self.k])
 
     def _leave(self, after: State) -> Array:
         """Let out nothing: what the slot of this tick holds came k ticks ago."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import Array, Words
+from fugu.operators.points import Point
 from fugu.operators.responses.randomized_response import WORDS
 from fugu.operators.temporal.guarantees import EMPTY_IS_DROPPED
 from fugu.operators.temporal.selection import select, smaller_k_is_better
@@ -64,7 +65,7 @@ class ExtendedThresholdPerturbation(ThresholdDispatch):
         )
 
     @property
-    def _empties(self) -> tuple[str, ...]:
+    def _empties(self) -> tuple[Point, ...]:
         return (EMPTY_IS_DROPPED,)
 
     def _accepts(self, words: Words) -> Array:

@@ -8,9 +8,15 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fugu.operators.mechanism import Array, Floats, Guarantee, State, Words
+from fugu.operators.points import Point
 from fugu.operators.temporal import costs
 from fugu.operators.temporal.costs import Expected
-from fugu.operators.temporal.guarantees import EMPTY_IS_UNCHOSEN, delay_guarantee
+from fugu.operators.temporal.guarantees import (
+    COOL_DOWN,
+    EMPTY_IS_UNCHOSEN,
+    ONE_VISIBLE_DELAY,
+    delay_guarantee,
+)
 from fugu.operators.temporal.random_lag import RandomLag, lag_law
 
 Calibrate = Literal["nominal", "visible"]
@@ -93,10 +99,14 @@ class ForwardPerturbation(RandomLag):
                 k=self.k,
                 epsilon=self.delay_law_epsilon,
                 not_covered=(EMPTY_IS_UNCHOSEN,),
-                relative_to=", where it is seen (not overwritten)",
-                proof="TLDP specification, section 6 (G1, the visible law); the law drawn is exact",
+                adversary=ONE_VISIBLE_DELAY,
+                proof=Point(
+                    "visible-delay-law",
+                    "TLDP specification, section 6 (G1, the visible law); the law drawn is exact",
+                ),
                 finite_precision_delta=0.0,
                 warm_up_published=self.warm_up == "emit",
+                cool_down=COOL_DOWN.of(ticks=self.k - 1),
             ),
         )
 

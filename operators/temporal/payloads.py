@@ -24,8 +24,7 @@ def checked(values: Array) -> Array:
 
 def is_there(payloads: Array) -> NDArray[np.bool_]:
     """Return which of them are not None."""
-    there: NDArray[np.bool_] = np.not_equal(payloads, _NOTHING)
-    return there
+    return np.asarray(np.not_equal(payloads, _NOTHING))
 
 
 def bound_to(values: Array, histories: Words) -> list[bytes]:

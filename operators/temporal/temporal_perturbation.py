@@ -182,7 +182,7 @@ class TemporalPerturbation(ABC):
             "expected": asdict(self.expected),
             "warmup": {"ticks": self.k - 1, "published": self.warm_up == "emit"},
             "cooldown": {"ticks": self.k - 1},
-            "caveats": [*self.guarantees()[0].not_covered, *self.warnings],
+            "caveats": [*map(str, self.guarantees()[0].not_covered), *self.warnings],
             **self._audited(),
         }
 

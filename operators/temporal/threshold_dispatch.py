@@ -11,6 +11,7 @@ import numpy as np
 
 from fugu.operators.byte_fields import binding_digest
 from fugu.operators.mechanism import Array, Draws, Floats, Guarantee, Kind, Releases, State, Words
+from fugu.operators.points import Point
 from fugu.operators.randomness import draws_of, integers_below, unit_interval
 from fugu.operators.temporal import costs
 from fugu.operators.temporal.costs import Expected
@@ -23,13 +24,25 @@ from fugu.operators.temporal.dispatch_law import (
     free_chances,
 )
 from fugu.operators.temporal.exchanges import by_distance, impossible_shares
-from fugu.operators.temporal.guarantees import KNOWN_SLOTS, delay_guarantee, delta_of
+from fugu.operators.temporal.guarantees import (
+    KNOWN_SLOTS,
+    LONGEST_EPOCH,
+    RANDOM_COOL_DOWN,
+    delay_guarantee,
+    delta_of,
+)
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 StartMode = Literal["stationary", "cold"]
 
-_TICKS = 2**32
-"""The longest epoch, over which the errors of draws are added up."""
+_PROOF = Point(
+    "juggling-chain", "TLDP specification, section 3 (juggling chain) and section 6 (G1)"
+)
+_NO_PROOF = Point(
+    "cold-start-breaks-the-bound",
+    "A cold start breaks the bound: the delays of early values have another law, until enough "
+    "ticks were empty",
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -133,25 +146,16 @@ class ThresholdDispatch(TemporalPerturbation):
                 k=self.k,
                 epsilon=self.delay_law_epsilon,
                 not_covered=(KNOWN_SLOTS, *self._empties),
-                proof=(
-                    "A cold start breaks the bound: the delays of early values have another law, "
-                    "until enough ticks were empty"
-                    if cold
-                    else "TLDP specification, section 3 (juggling chain) and section 6 (G1)"
-                ),
+                proof=_NO_PROOF if cold else _PROOF,
                 finite_precision_delta=delta_of(self.delay_law_epsilon, self._total_variation),
                 warm_up_published=self.warm_up == "emit",
-                cool_down=(
-                    f"the {self.pending} ticks after its last value (its cool-down), at which "
-                    "what waits leaves in random order, up to "
-                    f"{self.k + self.pending - 2} ticks after it came"
-                ),
+                cool_down=RANDOM_COOL_DOWN.of(ticks=self.pending, late=self.k + self.pending - 2),
                 sound=not cold,
             ),
         )
 
     @property
-    def _empties(self) -> tuple[str, ...]:
+    def _empties(self) -> tuple[Point, ...]:
         return ()
 
     @property
@@ -168,7 +172,7 @@ class ThresholdDispatch(TemporalPerturbation):
         beyond = 2**64 % self.c0
         each = Fraction(beyond * (self.c0 - beyond), self.c0 * 2**64)
         start = self.k * (self.k * ROUNDING + 2.0**-53)
-        return start + float(_TICKS * each) + self.k * ROUNDING + 2.0**-64
+        return start + float(LONGEST_EPOCH * each) + self.k * ROUNDING + 2.0**-64
 
     def _audited(self) -> Mapping[str, object]:
         lost = self.c0 - 1 if self.warm_up == "suppress" else 0

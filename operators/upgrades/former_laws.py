@@ -1,13 +1,13 @@
-"""Compute law digests as the implementation before did, so that its states are recognised.
+"""Compute law digests as the version before did, so that its states are recognised.
 
 A state says which law it belongs to by a digest. Another implementation has another digest for the
 same configuration. Whoever continues such a state has to know that the configuration is the same:
-it is, where the digest is the one that the implementation before gave it.
+it is, where the digest is the one that the implementation of that version gave it.
 
-The implementation before 0.2 drew symbols by doubles (`crr`, `adaptive_crr`, `batched_crr`,
-`cold_start_crr`), named no partition in draws at ticks (temporal kinds, `real_time_local`), left
-the sampler's delta out of delta (`real_time`, `real_time_local`), and filtered sums by constants
-that were meant for counts (`fast`, `rescue_dp`).
+Version 0.1 drew symbols by doubles (`crr`, `adaptive_crr`, `batched_crr`, `cold_start_crr`), named
+no partition in draws at ticks (temporal kinds, `real_time_local`), counted Gaussian noise in
+zero-concentrated DP (`real_time`, `real_time_local`), and filtered sums by constants that were
+meant for counts (`fast`, `rescue_dp`).
 """
 
 from fugu.operators.budget import Budgeted
@@ -15,12 +15,12 @@ from fugu.operators.byte_fields import binding_digest, encode_fields
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.realtime.real_time_release import RealTimeRelease
-from fugu.operators.realtime.zcdp import units_of_rho
 from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
+from fugu.operators.upgrades.real_time_laws import law_digest_before
 from fugu.operators.wevent.fast import Fast
 from fugu.operators.wevent.quantified import Quantified
 from fugu.operators.wevent.rescue_dp import RescueDp
@@ -31,7 +31,7 @@ Identity = tuple[str | int | bytes, ...]
 
 
 def former_implementation(mechanism: Mechanism) -> int:
-    """Return the implementation whose states this one can continue; the same, if none came since.
+    """Return the implementation of the version before; the same as today's, if none came since.
 
     >>> from fugu.operators.responses.generalized_randomized_response import (
     ...     GeneralizedRandomizedResponse,
@@ -45,17 +45,21 @@ def former_implementation(mechanism: Mechanism) -> int:
             return former_implementation(mechanism.mechanism)
         case Watched():
             return former_implementation(mechanism.strategy)
+        case RealTimeRelease() | LocalRealTimeRelease():
+            return 1 if law_digest_before(mechanism, 1) else mechanism.implementation
     return mechanism.implementation - (_former_fields(mechanism) is not None)
 
 
 def former_law_digest(mechanism: Mechanism) -> bytes:
-    """Return the digest that the implementation before gave this configuration."""
+    """Return the digest that the version before gave this configuration."""
     former = former_implementation(mechanism)
     match mechanism:
         case Budgeted():
             return mechanism.law_digest_of(former, former_law_digest(mechanism.mechanism))
         case Watched():
             return mechanism.law_digest_of(former, former_law_digest(mechanism.strategy))
+        case RealTimeRelease() | LocalRealTimeRelease():
+            return law_digest_before(mechanism, 1) or mechanism.law_digest()
     fields = _former_fields(mechanism)
     if fields is None:
         return mechanism.law_digest()
@@ -63,7 +67,7 @@ def former_law_digest(mechanism: Mechanism) -> bytes:
 
 
 def _former_fields(mechanism: Mechanism) -> Identity | None:
-    """Return what the implementation before made a digest of, or None if none came since."""
+    """Return what the version before made a digest of, or None if no other came since."""
     match mechanism:
         case ConditionalRandomizedResponse(epsilon=epsilon, model=model, gaps=gaps):
             kernel = _former_kernel(mechanism._chosen.identity())
@@ -87,21 +91,6 @@ def _former_fields(mechanism: Mechanism) -> Identity | None:
         case TemporalPerturbation(k=k, warm_up=warm_up, empty=empty):
             left_out = ("empty ticks are left out",) if empty == "skip" else ()
             return k, warm_up, *mechanism._identity(), *left_out
-        case RealTimeRelease(horizon=horizon, period=period, decay=decay, weight=weight):
-            return (
-                mechanism.bins,
-                mechanism.sensitivity,
-                mechanism.changed_bins,
-                units_of_rho(mechanism.epsilon, mechanism.delta),
-                horizon or 0,
-                period or 0,
-                (decay or 0.0).hex(),
-                (weight or 0.0).hex(),
-                mechanism.presentation,
-                *(share.hex() for share in mechanism.shares),
-            )
-        case LocalRealTimeRelease(lower=lower, upper=upper, series=series):
-            return lower, upper, mechanism.units_per_one, former_law_digest(series)
         case Quantified():
             return _of_strategy(mechanism, mechanism._identity())
         case Fast(process_variance=process, measurement_variance=measurement):

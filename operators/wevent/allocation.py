@@ -177,14 +177,10 @@ class BudgetDistribution(Rule):
     def settle(self, state: State, offer: Offer, published: Booleans) -> State:
         """Return also `shares`; a tick without a publication takes nothing."""
         taken = np.where(published, offer.share, 0)
-        return {
-            **super().settle(state, offer, published),
-            "shares": pushed(state["shares"], taken),
-        }
+        return {**super().settle(state, offer, published), "shares": pushed(state["shares"], taken)}
 
     def _half(self, state: State) -> Integers:
-        half: Integers = (self.epsilon // 2 - state["shares"].sum(axis=1)) // 2
-        return half
+        return np.asarray((self.epsilon // 2 - state["shares"].sum(axis=1)) // 2)
 
 
 class PrivacyBudgetAllocation(BudgetDistribution):

@@ -13,6 +13,7 @@ from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
 from fugu.operators.noise.additive import finite_precision_delta
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
+from fugu.operators.points import BEYOND_A_WINDOW, CORRELATION, OTHERS_KNOWN, Point
 from fugu.operators.release_digest import extended
 from fugu.operators.wevent.guarantees import window_guarantee
 from fugu.operators.wevent.limits import (
@@ -27,6 +28,16 @@ from fugu.operators.wevent.tick import Tick, digests, kinds_of, standard_errors
 
 LARGEST_HORIZON = 2**16
 """With it, totals of the largest values fit 64 bits."""
+_BLOCKS = Point(
+    "blocks-of-a-window",
+    "a window spends at most epsilon: each of its ticks lies in at most {levels} of the blocks "
+    "that {horizon:,} ticks are added up in",
+)
+_HORIZON = Point("sum-to-the-horizon", "all {ticks:,} ticks together spend it")
+_AFTER_THE_HORIZON = Point(
+    "after-the-horizon", "ticks after the first {horizon:,}: they are not released at all"
+)
+_PROOF = Point("binary-tree", "real-time release specification, section 7; Chan, Shi and Song 2011")
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,12 +173,9 @@ class BinaryTree:
             tick_milliseconds=self.tick_milliseconds,
             tick_by_tick=False,
             largest=in_nats(self.window * self.block_charge),
-            composition=(
-                f"a window spends at most epsilon: each of its ticks lies in at most {self.levels} "
-                f"of the blocks that {self.horizon} ticks are added up in"
-            ),
-            not_covered=(f"ticks after the first {self.horizon}: they are not released at all",),
-            proof="real-time release specification, section 7; Chan, Shi and Song 2011",
+            accounting=_BLOCKS.of(levels=self.levels, horizon=self.horizon),
+            not_covered=(_AFTER_THE_HORIZON.of(horizon=self.horizon),),
+            proof=_PROOF,
         )
         if self.window == self.horizon:
             return (of_windows,)
@@ -178,7 +186,13 @@ class BinaryTree:
             per="stream",
             window=None,
             tick_milliseconds=None,
-            composition=f"this is the sum over all {self.horizon} ticks",
+            adversary=OTHERS_KNOWN,
+            accounting=(_HORIZON.of(ticks=self.horizon),),
+            not_covered=tuple(
+                point
+                for point in of_windows.not_covered
+                if point not in (BEYOND_A_WINDOW, CORRELATION)
+            ),
             finite_precision_delta=finite_precision_delta(
                 in_nats(self.horizon * self.tick_charge),
                 TOTAL_VARIATION,
@@ -214,5 +228,4 @@ class BinaryTree:
 
 def _lowest_bit(numbers: Integers) -> Integers:
     """Return the place of the lowest bit that is set, of positive numbers."""
-    place: Integers = np.bitwise_count((numbers & -numbers) - 1).astype(np.int64)
-    return place
+    return np.asarray(np.bitwise_count((numbers & -numbers) - 1).astype(np.int64))

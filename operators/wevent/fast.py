@@ -187,5 +187,4 @@ class Fast(FilteredStrategy):
 
 
 def _mean(columns: Floats) -> Floats:
-    mean: Floats = row_sums(columns) / columns.shape[1]
-    return mean
+    return np.asarray(row_sums(columns) / columns.shape[1])

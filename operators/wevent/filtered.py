@@ -73,5 +73,4 @@ class FilteredStrategy(Strategy, ABC):
 
 def row_sums(columns: Floats) -> Floats:
     """Add up each row, from left to right."""
-    total: Floats = np.cumsum(columns, axis=1)[:, -1]
-    return total
+    return np.asarray(np.cumsum(columns, axis=1)[:, -1])

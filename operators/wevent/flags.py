@@ -54,8 +54,7 @@ class Schedule(Flags):
             raise ValueError("pattern: must have at least one flag")
 
     def now(self, state: State) -> Booleans:
-        flags: Booleans = np.array(self.pattern)[state["tick"] % len(self.pattern)]
-        return flags
+        return np.asarray(np.array(self.pattern)[state["tick"] % len(self.pattern)])
 
     def identity(self) -> bytes:
         return encode_fields("schedule", bytes(self.pattern))

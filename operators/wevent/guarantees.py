@@ -1,35 +1,41 @@
-"""The guarantee of w-event strategies, with the wording that the PBA specification asks for."""
+"""The guarantee of w-event strategies: PBA specification, sections 1 and 6."""
 
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.noise.additive import finite_precision_delta
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
-from fugu.operators.sentences import (
+from fugu.operators.points import (
+    BEYOND_A_WINDOW,
     CORRELATION,
     EXACT_SUMS_SEEN,
     KEYED_HASH,
+    SAME_PEOPLE,
     SECRET,
     TIMES_OF_RECORDS,
     WHOLE_RECORDS,
+    Point,
 )
 
-_NOT_COVERED = (
-    CORRELATION,
-    "what one person does over more than a window: budgets of all windows add up without end",
-    WHOLE_RECORDS,
-    TIMES_OF_RECORDS,
-    "a second schedule over the same people (another pipeline, or one per group where a person "
-    "can change groups): budgets add",
-    SECRET,
+_TICKS_INDEPENDENT = Point(
+    "ticks-independent",
+    "an adversary with any prior, except about how the ticks of a person depend on each other, who "
+    "may know everything about everybody else",
 )
-_TWICE = (
+_SENSITIVITY = Point(
+    "sensitivity",
+    "one such change moves the {bins:,} bins of a tick by at most {units:,} units in total, and at "
+    "most {changed:,} of them: contributions are clamped, and there is at most one for each person "
+    "and tick",
+)
+_TWICE = Point(
+    "replaced",
     "which contribution there is, where there is one: to replace it by another one is two such "
     "changes, and is protected with twice epsilon and (1 + e^epsilon) delta only",
 )
 
 
-def beyond(neighbours: Neighbours) -> tuple[str, ...]:
+def beyond(neighbours: Neighbours) -> tuple[Point, ...]:
     """Return what the promise leaves open where it is about presence."""
-    return _TWICE if neighbours.change == "presence" else ()
+    return (_TWICE,) if neighbours.change == "presence" else ()
 
 
 def window_guarantee(
@@ -41,9 +47,9 @@ def window_guarantee(
     sensitivity: int,
     neighbours: Neighbours,
     tick_milliseconds: int | None,
-    composition: str,
-    not_covered: tuple[str, ...] = (),
-    proof: str,
+    accounting: Point,
+    not_covered: tuple[Point, ...] = (),
+    proof: Point,
     tick_by_tick: bool = True,
     largest: float | None = None,
 ) -> Guarantee:
@@ -52,6 +58,7 @@ def window_guarantee(
     `draws`: how many draws of a tick meet data that differ between neighbours, at most; `largest`:
     what one draw loses at most, in nats. Source: PBA specification, sections 1 and 6.
     """
+    changed = min(bins, neighbours.bins)
     return Guarantee(
         notion="w-event-dp",
         epsilon=epsilon,
@@ -61,19 +68,20 @@ def window_guarantee(
         window=window,
         tick_milliseconds=tick_milliseconds,
         neighbours=neighbours,
-        relative_to=(
-            "an attacker with no knowledge of how the ticks of a person depend on each other; "
-            "any prior, and any knowledge about everybody else"
-        ),
-        composition=composition,
+        adversary=_TICKS_INDEPENDENT,
+        accounting=(accounting,),
         trust=EXACT_SUMS_SEEN,
-        assumptions=(
-            f"one such change moves the {bins} bins of a tick by at most {sensitivity} units in "
-            f"total, and at most {min(bins, neighbours.bins)} of them: contributions are "
-            "clamped, and there is at most one for each person and tick",
-            KEYED_HASH,
+        assumptions=(_SENSITIVITY.of(bins=bins, units=sensitivity, changed=changed), KEYED_HASH),
+        not_covered=(
+            *not_covered,
+            *beyond(neighbours),
+            CORRELATION,
+            BEYOND_A_WINDOW,
+            WHOLE_RECORDS,
+            TIMES_OF_RECORDS,
+            SAME_PEOPLE,
+            SECRET,
         ),
-        not_covered=(*not_covered, *beyond(neighbours), *_NOT_COVERED),
         proof=proof,
         finite_precision_delta=finite_precision_delta(
             epsilon, TOTAL_VARIATION, window * draws, largest

@@ -4,9 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fugu.operators.mechanism import Integers, State
+from fugu.operators.points import Point
 from fugu.operators.wevent import allocation
 from fugu.operators.wevent.flags import NEVER, Flags
 from fugu.operators.wevent.strategy import Strategy
+
+_FLAGS = Point(
+    "flags", "correlation that a flag reports: setting flags improves accuracy, not privacy"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +55,8 @@ class PrivacyBudgetAllocation(Strategy):
     def _learn(self, state: State, rows: Integers, noisy: Integers) -> tuple[Integers, State]:
         return noisy, self.flags.after(state, rows, noisy)
 
-    def _not_covered(self) -> tuple[str, ...]:
-        return ("correlation that a flag reports: setting flags improves accuracy, not privacy",)
+    def _not_covered(self) -> tuple[Point, ...]:
+        return (_FLAGS,)
 
     def _identity(self) -> bytes:
         return self.flags.identity()

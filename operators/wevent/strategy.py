@@ -11,6 +11,7 @@ from fugu.operators.byte_fields import digest_of
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import CONTRIBUTIONS, Guarantee, Neighbours
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
+from fugu.operators.points import Point
 from fugu.operators.release_digest import extended
 from fugu.operators.wevent.allocation import Booleans, Offer, Rule
 from fugu.operators.wevent.cap import Cap
@@ -68,7 +69,7 @@ class Strategy:
     implementation: ClassVar[int] = 1
     rule_class: ClassVar[type[Rule]]
     claim: ClassVar[str]
-    """The composition of its budgets, in words."""
+    """How a window keeps to its budget, in words."""
     proof: ClassVar[str]
 
     def __post_init__(self) -> None:
@@ -159,13 +160,13 @@ class Strategy:
                 sensitivity=self.sensitivity,
                 neighbours=self.neighbours,
                 tick_milliseconds=self.tick_milliseconds,
-                composition=self.claim,
+                accounting=Point(f"accounting-of-{self.kind}", self.claim),
                 not_covered=self._not_covered(),
-                proof=self.proof,
+                proof=Point(f"proof-of-{self.kind}", self.proof),
             ),
         )
 
-    def _not_covered(self) -> tuple[str, ...]:
+    def _not_covered(self) -> tuple[Point, ...]:
         return ()
 
     def audit(self) -> Mapping[str, object]:

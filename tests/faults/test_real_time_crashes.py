@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from fugu.operators.budget_units import in_nats
-from fugu.operators.realtime.zcdp import units_of_rho
+from fugu.operators.realtime.account import exact_budget
 from tests.faults.feeding import PARTITIONS
 from tests.faults.killed_shards import Whole, killed_and_undisturbed
 from tests.kafka.records import NOW, Placed, Record, read_topic
@@ -54,7 +54,7 @@ def test_killed_processes_release_the_same_series_and_spend_the_same_budget(
         assert figure["status"] == ("measured" if tick < HORIZON else "predicted")
         assert figure["budget_exhausted"] == (tick >= HORIZON)
         assert figure["spent_rho"] == pytest.approx(one * min(tick + 1, HORIZON))
-    assert figures[-1]["spent_rho"] <= in_nats(units_of_rho(EPSILON, DELTA)) < one * (HORIZON + 1)
+    assert figures[-1]["spent_rho"] <= in_nats(exact_budget(EPSILON, DELTA)) < one * (HORIZON + 1)
 
 
 def rentals() -> tuple[list[Placed], int]:

@@ -159,7 +159,7 @@ def test_what_the_version_before_entered_is_counted_and_renewed(
     assert (renewed["pipeline"], stopped["pipeline"]) == ("renewed", "stopped")
     assert renewed["guarantee_id"] == own["guarantee_id"]
     [last] = [one for one in entries(bootstrap, ledger) if one.get("pipeline") == "renewed"][-1:]
-    assert (last["format"], last["kind"]) == (2, "pipeline")
+    assert (last["format"], last["kind"]) == (3, "pipeline")
 
 
 def test_a_later_version_s_entry_is_not_passed_over(
@@ -169,7 +169,7 @@ def test_a_later_version_s_entry_is_not_passed_over(
     path = write_pipeline(tmp_path, document, MEMORYLESS)
     run(bootstrap, path, document)
     [own] = (entry for entry in entries(bootstrap, ledger) if entry["kind"] == "pipeline")
-    later = {**own, "format": 3, "pipeline": "late", "guarantees": {}}
+    later = {**own, "format": 4, "pipeline": "late", "guarantees": {}}
     key = orjson.dumps(["late", own["source_identity"]])
     produce(bootstrap, ledger, [Placed(0, Record(key, orjson.dumps(later), timestamp=NOW))])
     assert "a later version of Fugu has entered late" in refusal(path)

@@ -20,6 +20,7 @@ from fugu.operators.mechanism import (
     Releases,
     State,
 )
+from fugu.operators.points import ANY_PRIOR, ARRIVALS, RAW_VALUES_SEEN, Point
 from fugu.operators.randomness import unit_interval
 
 
@@ -84,12 +85,12 @@ class RandomizedResponse:
                 delta=0.0,
                 per="release",
                 neighbours=Neighbours("stream", "symbol", "replaced"),
-                relative_to="no model",
-                composition="releases of one stream add up",
-                trust="the pipeline sees raw values",
+                adversary=ANY_PRIOR,
+                accounting=(),
+                trust=RAW_VALUES_SEEN,
                 assumptions=(),
-                not_covered=("when records arrive",),
-                proof="by construction",
+                not_covered=(ARRIVALS,),
+                proof=Point("construction", "by construction"),
                 finite_precision_delta=0.0,
             ),
         )

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from fugu.operators.auditing.chosen_noise import chosen
 from fugu.operators.mechanism import Array, Floats, Inputs, Integers, Kind, Releases, State
 from fugu.operators.swellfish.strategy import PolicyStrategy
 from fugu.operators.wevent import strategy as wevent
-from tests.operators.wevent.chosen_noise import chosen
 
 Strategy = wevent.Strategy | PolicyStrategy[Any]
 UNITS = 2**40

@@ -83,7 +83,7 @@ def test_where_noise_is_for_presence_a_replacement_costs_twice_epsilon(tmp_path:
     strategy = configured(tmp_path, protects="presence")
     assert largest_loss(strategy, "replaced-or-none") == pytest.approx(2 * EPSILON, rel=1e-9)
     [promise] = strategy.guarantees()
-    assert any("protected with twice epsilon" in line for line in promise.not_covered)
+    assert any("protected with twice epsilon" in str(line) for line in promise.not_covered)
 
 
 @pytest.mark.parametrize("kind", ["binary_tree", "real_time"])

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from fugu.operators.budget_units import in_nats
+from fugu.operators.composition.sums import NotAddable, Spend, add
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
-from fugu.operators.sums import NotAddable, Spend, add
 from tests.privacy.chains import binary, random_chain
 from tests.privacy.leakage import ROUNDING, about_truth, all_sequences, together
 

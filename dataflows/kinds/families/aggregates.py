@@ -59,7 +59,6 @@ class AggregateOperator(OperatorSection):
     evaluation: ClassVar[Evaluation | None] = "windows"
     claims_about = "all users together"
     no_budget = "epsilon is the budget of {kind}; delete it"
-    source_budget = False
     no_dedupe = "a user counts once in a tick, however often a record was sent"
 
     groups: Alphabet | None = None

@@ -4,14 +4,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import (
-    BeforeValidator,
-    Discriminator,
-    Field,
-    Tag,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
 
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.section import Section

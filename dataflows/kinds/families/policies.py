@@ -17,12 +17,7 @@ from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.sections import QuerySection
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.codec import Values
-from fugu.dataflows.records.contributions import (
-    Contributions,
-    Figures,
-    SetContributions,
-    YesOrNo,
-)
+from fugu.dataflows.records.contributions import Contributions, Figures, SetContributions, YesOrNo
 from fugu.dataflows.records.numbers import Numbers
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.swellfish.strategy import PolicyStrategy, Status
@@ -61,6 +56,7 @@ class PolicyOperator(AggregateOperator):
     protected = "what policies say of a person, per relevance interval"
     reads = frozenset({"groups", "other", "ticks"})
     under_policies = True
+    source_budget = False
     evaluation = "policies"
     strategy_class: ClassVar[type[PolicyStrategy[Any]]]
     windowed: ClassVar[bool] = False

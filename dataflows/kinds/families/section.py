@@ -15,8 +15,8 @@ from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Array, Mechanism
 from fugu.operators.temporal.temporal_perturbation import End
 
-Evaluation = Literal["records", "displaced", "windows", "policies", "real_time"]
-"""Name what `fugu evaluate` does with a kind."""
+Evaluation = Literal["records", "displaced", "series", "windows", "policies", "real_time"]
+"""Name what `fugu evaluate` and `fugu audit` do with a kind."""
 
 
 class Files(Protocol):
@@ -54,7 +54,7 @@ class OperatorSection(Section, ABC):
     no_budget: ClassVar[str | None] = None
     """Why there is no budget beside the section, where there may be none."""
     source_budget: ClassVar[bool] = True
-    """Say whether `source.budget` may be declared."""
+    """Say whether the kind states what `source.budget` counts."""
     no_dedupe: ClassVar[str | None] = None
     """Why copies of records do no harm in ticks of event time."""
     spent_in: ClassVar[str] = "nats"

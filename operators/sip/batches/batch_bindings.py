@@ -23,9 +23,7 @@ class BatchBindings:
         if self.symbols ** len(batches) > MOST_BATCHES:
             digests = _digests(batches)
             return bound_to(digests, np.arange(len(digests)), histories)
-        number = np.zeros(batches.shape[1], dtype=np.int64)
-        for symbols in batches:
-            number = number * self.symbols + symbols
+        number = np.ravel_multi_index(tuple(batches), (self.symbols,) * len(batches))
         return bound_to(self._known[len(batches)], number, histories)
 
     @cached_property

@@ -1,7 +1,7 @@
 """Batched release of symbols."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 from typing import ClassVar
@@ -30,19 +30,13 @@ from fugu.operators.release_digest import extended
 from fugu.operators.sip.batches.batch_bindings import BatchBindings
 from fugu.operators.sip.batches.batch_plan import BatchPlan, BatchPlans, Part
 from fugu.operators.sip.belief_radius import PREDICTIONS, Radius
-from fugu.operators.sip.beliefs import checked_belief
 from fugu.operators.sip.distances import HAMMING, Distance, Points
 from fugu.operators.sip.guarantees import crr_guarantees
 from fugu.operators.sip.kernels import Search
 from fugu.operators.sip.markov_model import MarkovModel
-from fugu.operators.sip.symbol_inputs import checked_symbols
+from fugu.operators.sip.symbol_inputs import checked_belief, checked_symbols
 
 LARGEST_WINDOW = 32
-
-
-def epsilon_for(window: int, epsilon: float) -> float:
-    """Return what a batch may leak for the same total as `epsilon` nats per position."""
-    return window * epsilon
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +54,8 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
 
     Parameters: `model`, strictly positive, n symbols; `window`, 1 to 32 positions;
     `epsilon_per_batch` in nats, above 0 and at most 50. It is that of the *whole batch*:
-    `epsilon_for(window, epsilon)` is the same total as one release per position with `epsilon`;
-    less is usually worse than no batches. How useful releases are, never how private, is up to
+    `window * epsilon` is the same total as one release per position with `epsilon`; less is usually
+    worse than no batches. How useful releases are, never how private, is up to
     `distance` and `kernel` ("linear_program", the best law for up to 36 batches or groups of
     batches, or "heuristic"); see `batches.batch_plan`.
 
@@ -232,12 +226,7 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         return np.array(likely)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        promised = crr_guarantees(epsilon=self.epsilon_per_batch)
-        batches = f"a release is a batch of {self.window} records"
-        return tuple(
-            replace(guarantee, composition=f"{batches}; {guarantee.composition}")
-            for guarantee in promised
-        )
+        return crr_guarantees(epsilon=self.epsilon_per_batch, records=self.window)
 
     def audit(self) -> Mapping[str, object]:
         belief = self.model.prior[:, None]

@@ -11,6 +11,8 @@ batch at least, b(r) >= p(r), and m(r) >= 1 - e^eps b(r), so that every later k 
 Where the search ends thus never shows. Everything is `(batches, rows)`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fugu.operators import compiled
@@ -22,34 +24,28 @@ SURELY = 1e-6
 """By so much of e^eps top it must be above 0: by far more than rounding."""
 
 
-def cheapest_targets(
-    prior: Floats,
-    spread: Floats,
-    digits: Integers,
-    table: Floats,
-    kept: int,
-    gain: float,
-    growth: float,
-) -> tuple[Integers, Floats]:
+class Search(NamedTuple):
+    """Hold the symbols of each batch, D(x, y), the largest k, g and e^eps."""
+
+    digits: Integers
+    table: Floats
+    kept: int
+    gain: float
+    growth: float
+
+
+def cheapest_targets(prior: Floats, spread: Floats, search: Search) -> tuple[Integers, Floats]:
     """Return the target of every batch, and its cost; `spread` is E D(X, r) of every batch r."""
     if compiled.available():
         from fugu.operators.sip.batches.compiled_cheapest_targets import cheapest_targets_compiled
 
-        constants = kept, gain, growth, TIE, SURELY
-        return cheapest_targets_compiled(prior, spread, digits, table, *constants)
-    return searched(prior, spread, digits, table, kept, gain, growth)
+        return cheapest_targets_compiled(prior, spread, search)
+    return searched(prior, spread, search)
 
 
-def searched(
-    prior: Floats,
-    spread: Floats,
-    digits: Integers,
-    table: Floats,
-    kept: int,
-    gain: float,
-    growth: float,
-) -> tuple[Integers, Floats]:
+def searched(prior: Floats, spread: Floats, search: Search) -> tuple[Integers, Floats]:
     """Search by numpy."""
+    digits, table, kept, gain, growth = search
     rows = prior.shape[1]
     targets, cost = np.zeros(prior.shape, dtype=np.int64), np.full(rows, np.inf)
     ranked = np.argsort(-prior, axis=0, kind="stable")[:kept]

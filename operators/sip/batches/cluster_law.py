@@ -94,8 +94,5 @@ class ClusterLaw(BatchLaw):
 
     def _sequences(self, batches: Integers) -> Integers:
         """Return the number of each batch's sequence of groups."""
-        columns = np.arange(batches.shape[1])
-        number = np.zeros(len(columns), dtype=np.int64)
-        for position, groups in enumerate(self.algorithm.counts):
-            number = number * groups + self.grouped[position, batches[position], columns]
-        return number
+        groups = np.take_along_axis(self.grouped, batches[:, None], axis=1)[:, 0]
+        return np.asarray(np.ravel_multi_index(tuple(groups), self.algorithm.counts))

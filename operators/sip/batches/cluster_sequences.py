@@ -185,8 +185,7 @@ class ClusterSequences(Algorithm):
         law = ReleaseLaw.repaired(prior, proposal, self.bound.gain, self.bound.growth)
         moved = ordered_sum(ordered_sum(proposal.matrix * weighted))
         spread = ordered_sum(law.mass * ordered_sum(weighted))
-        cost: Floats = (law.gain * moved + spread) / (law.gain + ordered_sum(law.mass))
-        return cost
+        return np.asarray((law.gain * moved + spread) / (law.gain + ordered_sum(law.mass)))
 
     def _joint(self, belief: Floats, grouped: Integers) -> Floats:
         """Return P(X_i = x, groups c), `(window, n, sequences, rows)`."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from fugu.operators.compiled.compiling import entry_point
 from fugu.operators.mechanism import Array, Floats, Integers
+from fugu.operators.sip.batches.cheapest_targets import SURELY, TIE, Search
 
 
 class Room(NamedTuple):
@@ -33,32 +34,13 @@ class Room(NamedTuple):
 
 
 def cheapest_targets_compiled(
-    prior: Floats,
-    spread: Floats,
-    digits: Integers,
-    table: Floats,
-    kept: int,
-    gain: float,
-    growth: float,
-    tie: float,
-    surely: float,
+    prior: Floats, spread: Floats, search: Search
 ) -> tuple[Integers, Floats]:
     """Search like `cheapest_targets`; targets are `(batches, rows)`, costs `(rows,)`."""
     by_row = np.ascontiguousarray(prior.T), np.ascontiguousarray(spread.T)
     targets, cost = np.empty(by_row[0].shape, dtype=np.int64), np.empty(len(by_row[0]))
-    _search(
-        *by_row,
-        digits,
-        np.array(table.T, order="C"),
-        kept,
-        gain,
-        growth,
-        tie,
-        surely,
-        Room.of(len(prior), kept),
-        targets,
-        cost,
-    )
+    search = search._replace(table=np.array(search.table.T, order="C"))
+    _search(*by_row, search, Room.of(len(prior), search.kept), targets, cost)
     return np.ascontiguousarray(targets.T), cost
 
 
@@ -66,19 +48,13 @@ def cheapest_targets_compiled(
 def _search(
     priors: Floats,
     spreads: Floats,
-    digits: Integers,
-    table: Floats,
-    kept: int,
-    gain: float,
-    growth: float,
-    tie: float,
-    surely: float,
+    search: Search,
     room: Room,
     all_targets: Integers,
     all_costs: Floats,
 ) -> None:
     rows, batches = priors.shape
-    window = len(digits)
+    digits, table, gain, growth = search.digits, search.table, search.gain, search.growth
     near, nearest, far, unranked = room.near, room.nearest, room.far, room.unranked
     ranked, gathered, used = room.ranked, room.gathered, room.used
     for row in range(rows):
@@ -89,14 +65,14 @@ def _search(
             unranked[batch] = prior[batch]
             bottom, top = min(bottom, spread[batch]), max(top, spread[batch])
         least = np.inf
-        for place in range(kept):
+        for place in range(search.kept):
             target, likeliest = -1, -1.0
             for batch in range(batches):
                 if unranked[batch] > likeliest:
                     target, likeliest = batch, unranked[batch]
             ranked[place], unranked[target] = target, -1.0
             far[:] = 0.0
-            for position in range(window):
+            for position in range(len(digits)):
                 released = digits[position, target]
                 for batch in range(batches):
                     far[batch] += table[released, digits[position, batch]]
@@ -117,7 +93,7 @@ def _search(
                     apart += mass * spread[ranked[earlier]]
                     total += mass
             cost = (gain * moved + apart) / (gain + total)
-            if cost < least - tie:
+            if cost < least - TIE:
                 least = cost
                 for batch in range(batches):
                     targets[batch] = ranked[nearest[batch]]
@@ -128,6 +104,6 @@ def _search(
                     beyond += (1.0 - growth * likely) * (spread[ranked[earlier]] - least)
                     left -= likely
             beyond -= growth * left * (top - least) + gain * least
-            if bottom >= least and beyond >= surely * growth * top:
+            if bottom >= least and beyond >= SURELY * growth * top:
                 break
         all_costs[row] = least

@@ -11,6 +11,7 @@ import numpy as np
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip import compiled_hamming_law as law_of
+from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol
 from fugu.operators.sip.compiled_hamming_law import Room
 from fugu.operators.sip.compiled_markov_step import constant, predict_dense
 
@@ -35,21 +36,13 @@ class Paths(NamedTuple):
         return cls(laws, np.empty(followed, dtype=np.int64), at, onward, weight, likely)
 
 
-def followed_cost(
-    belief: Floats,
-    transition: Floats,
-    table: Floats,
-    window: int,
-    followed: int,
-    gain: float,
-    growth: float,
-) -> Floats:
+def followed_cost(belief: Floats, algorithm: SymbolBySymbol, followed: int) -> Floats:
     """Return the cost for each column of `belief`; no symbol is at a distance from itself."""
-    beliefs, cost = np.ascontiguousarray(belief.T), np.empty(belief.shape[1])
-    constants = constant(transition), constant(table.T)
-    n = len(belief)
+    beliefs, cost, n = np.ascontiguousarray(belief.T), np.empty(belief.shape[1]), len(belief)
+    transition, table = constant(algorithm.model.transition), constant(algorithm.table.T)
+    window, gain, growth = algorithm.window, algorithm.gain, algorithm.growth
     paths, shares, room = Paths.of(followed, n), np.empty((3, n)), Room.of(n)
-    _followed_cost(beliefs, *constants, window, gain, growth, paths, shares, room, cost)
+    _followed_cost(beliefs, transition, table, window, gain, growth, paths, shares, room, cost)
     return cost
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from fugu.operators import compiled
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.batches.batch_law import Algorithm
-from fugu.operators.sip.batches.cheapest_targets import cheapest_targets
+from fugu.operators.sip.batches.cheapest_targets import Search, cheapest_targets
 from fugu.operators.sip.batches.model_error import doubts_of, product_distance
 from fugu.operators.sip.batches.sequence_law import SequenceLaw
 from fugu.operators.sip.distances import Distance
@@ -66,15 +66,7 @@ class LikelySequences(Algorithm):
 
     def law(self, belief: Floats, distances: Floats) -> SequenceLaw:
         prior = self.prior(belief)
-        targets, cost = cheapest_targets(
-            prior,
-            self.expected_distances(belief),
-            self.digits,
-            self._table,
-            min(MOST_KEPT, len(prior)),
-            self.bound.gain,
-            self.bound.growth,
-        )
+        targets, cost = cheapest_targets(prior, self.expected_distances(belief), self.search)
         doubts = doubts_of(distances + product_distance(self.model, self.window), len(prior))
         if compiled.available():
             from fugu.operators.sip.batches.compiled_sequence_law import CompiledSequenceLaw
@@ -87,6 +79,12 @@ class LikelySequences(Algorithm):
         """Return the symbol of each position in each batch, the first slowest."""
         symbols = (self.model.symbols,) * self.window
         return np.indices(symbols).reshape(self.window, -1)
+
+    @cached_property
+    def search(self) -> Search:
+        """Return what the search for targets is given beside beliefs."""
+        kept = min(MOST_KEPT, self.outcomes)
+        return Search(self.digits, self._table, kept, self.bound.gain, self.bound.growth)
 
     @cached_property
     def _table(self) -> Floats:

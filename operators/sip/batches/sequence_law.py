@@ -70,7 +70,5 @@ class SequenceLaw:
 
     def number(self, batches: Integers) -> Integers:
         """Return the place of each batch in lexicographic order."""
-        number = np.zeros(batches.shape[1], dtype=np.int64)
-        for symbols in batches:
-            number = number * self.algorithm.model.symbols + symbols
-        return number
+        alphabets = (self.algorithm.model.symbols,) * len(batches)
+        return np.asarray(np.ravel_multi_index(tuple(batches), alphabets))

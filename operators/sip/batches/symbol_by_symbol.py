@@ -131,7 +131,9 @@ class ProductLaw(BatchLaw):
     def cost(self) -> Floats:
         """Return the sum over positions, along the likeliest releases."""
         if self.algorithm.is_compiled:
-            return self._compiled_cost()
+            from fugu.operators.sip.batches.compiled_symbol_by_symbol import followed_cost
+
+            return followed_cost(self.belief, self.algorithm, FOLLOWED)
         total = np.zeros(self.belief.shape[1])
         belief, weight = self.belief, np.ones((1, self.belief.shape[1]))
         for position in range(self.algorithm.window):
@@ -152,14 +154,6 @@ class ProductLaw(BatchLaw):
     def leakage(self) -> Floats:
         later = (self.algorithm.window - 1) * self.algorithm.bound.epsilon
         return np.asarray(self._first.leakage + later)
-
-    def _compiled_cost(self) -> Floats:
-        from fugu.operators.sip.batches.compiled_symbol_by_symbol import followed_cost
-
-        algorithm = self.algorithm
-        model, table = algorithm.model, algorithm.table
-        constants = algorithm.window, FOLLOWED, algorithm.gain, algorithm.growth
-        return followed_cost(self.belief, model.transition, table, *constants)
 
     def release(self, batches: Integers, words: Words) -> Integers:
         released, belief = [], self.belief
@@ -221,8 +215,7 @@ class ProductLaw(BatchLaw):
             row = law.proposal.row(np.full(columns, symbol))
             moved = moved + law.belief[symbol] * ordered_sum(row * far)
             spread = spread + law.belief[symbol] * ordered_sum(law.mass * far)
-        cost: Floats = (law.gain * moved + spread) / (law.gain + ordered_sum(law.mass))
-        return cost
+        return np.asarray((law.gain * moved + spread) / (law.gain + ordered_sum(law.mass)))
 
     def _followed(self, law: ReleaseLaw, shares: Floats) -> tuple[Floats, Floats]:
         """Return beliefs and weights of the likeliest continuations, best first."""

@@ -13,6 +13,7 @@ from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE
 
+ROOT = Path(__file__).parents[3]
 LAW = "first release: probabilities (row = truth, column = released)"
 
 
@@ -76,7 +77,7 @@ def test_several_files_are_their_documents_and_the_sums(
     assert [pipeline["pipeline"] for pipeline in read["pipelines"]] == ["zones", "moods"]
     [together] = read["sums"]
     assert together["source"] == "vitals.raw"
-    assert together["source_budget"] == 9.5
+    assert together["source_budgets"] == [{"epsilon": 9.5, "delta": None}]
     assert [(one["pipeline"], one["notion"], one["per"]) for one in together["promises"]] == [
         ("zones", "sip", "release"),
         ("zones", "ldp", "release"),
@@ -125,7 +126,7 @@ def test_sums_are_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "Local Differential Privacy, together: epsilon 84 nats" in said
     assert "per stream, over its whole life" in said
     assert "Sequence Information Privacy, together: no sum. sip figures of different" in said
-    assert "source.budget, without a model: 90 nats." in said
+    assert "source.budget, of Local Differential Privacy: 90 nats." in said
 
 
 def test_a_promise_of_nothing_is_in_the_table_and_in_no_sum(
@@ -176,3 +177,50 @@ def test_the_command_exits_with_1_above_a_budget_after_it_has_explained(tmp_path
     assert done.returncode == 1
     assert len(orjson.loads(done.stdout)["pipelines"]) == 2
     assert b"source.budget of vitals.raw is 3 nats" in done.stderr
+
+
+def rentals(directory: Path, name: str, epsilon: float, *changes: tuple[str, str]) -> Path:
+    """The pipeline of the bike-share example, with another name and epsilon."""
+    text = (ROOT / "examples/bike_share/pipeline.yaml").read_text()
+    own = [("name: bike-share", f"name: {name}"), ("epsilon: 3.0", f"epsilon: {epsilon}")]
+    for old, new in [*own, *changes]:
+        assert text.count(old) == 1, f"{old!r} must occur exactly once"
+        text = text.replace(old, new)
+    path = directory / f"{name}.yaml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(("epsilon", "number", "at_most"), [(3.0, 2, 4.2885), (1.0, 10, 3.1405)])
+def test_real_time_pipelines_come_to_far_less_than_their_epsilons(
+    epsilon: float, number: int, at_most: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At most: noise that zCDP asks for is a little more than the exact account needs."""
+    paths = [rentals(tmp_path, f"rentals-{one}", epsilon) for one in range(number)]
+    [together] = document(capsys, *paths)["sums"][0]["sums"]
+    assert 0.9 * at_most < together["epsilon"] <= at_most
+    assert together["delta"] == pytest.approx(number * 1e-6)
+    assert together["epsilons_added"] == number * epsilon
+    assert together["account"] == "by the exact account of Gaussian noise with pure losses"
+    assert "by the exact account of Gaussian noise" in in_words(capsys, *paths)
+
+
+def test_a_budget_of_epsilon_and_delta_allows_what_pipelines_come_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def allowing(name: str, budget: str) -> Path:
+        return rentals(
+            tmp_path, name, 3.0, ("value: district", f"value: district\n  budget: {budget}")
+        )
+
+    other = rentals(tmp_path, "other", 3.0)
+    said = in_words(capsys, allowing("enough", "{epsilon: 4.3, delta: 2.0e-6}"), other)
+    assert "source.budget, of Differential Privacy: 4.3 nats and delta 2e-06." in said
+    for name, budget, reason in [
+        ("less", "{epsilon: 3.5, delta: 2.0e-6}", "come to .* nats and delta 2e-06"),
+        ("sharper", "{epsilon: 4.3, delta: 1.0e-9}", "come to .* nats and delta 1e-09"),
+        ("finest", "{epsilon: 4.3, delta: 1.0e-12}", "allows a delta of 1e-12, but"),
+        ("nats", "3.5", "come to .* nats and delta 2e-06"),
+    ]:
+        with pytest.raises(StartRefused, match=reason):
+            in_words(capsys, allowing(name, budget), other)

@@ -7,26 +7,17 @@ import orjson
 import pytest
 import yaml
 
+from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.kinds import markdown, rows, show_kinds
 from fugu.dataflows.kinds import KINDS, AggregateOperator
+from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.mechanisms import columns_of, configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.source_budget import Promises, budgeted
 from fugu.operators.mechanism import Inputs
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.secret import Secret
-from tests.dataflows.kinds.test_aggregate_section import PIPELINE
-
-ROOT = Path(__file__).parents[3]
-FILES = ("deploy/examples/heart-zones.model.json", "examples/household/policies.yaml")
-
-
-def example_of(kind: str, directory: Path) -> PipelineFile:
-    for name in FILES:
-        (directory / Path(name).name).write_bytes((ROOT / name).read_bytes())
-    operator = {"kind": kind, **yaml.safe_load(KINDS[kind].example)}
-    path = directory / "pipeline.yaml"
-    path.write_text(yaml.safe_dump(PIPELINE | {"operator": operator}))
-    return PipelineFile.read(path)
+from tests.dataflows.kinds.example_files import ROOT, example_of
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -49,6 +40,34 @@ def test_its_example_builds_a_mechanism_that_releases_something(kind: str, tmp_p
     assert columns_of(file.pipeline, mechanism)(1)
     assert section.parameters()
     assert section.how_to_read()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_budget_of_the_source_may_be_declared_where_it_can_be_compared(
+    kind: str, tmp_path: Path
+) -> None:
+    file = example_of(kind, tmp_path)
+    promises = Promises("one", configure(file).mechanism.guarantees())
+    assert file.pipeline.operator.source_budget == (budgeted([promises]).total is not None)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "real_time", "unicorn", "threshold_perturbation"])
+@pytest.mark.parametrize("budget", [5, 0.5, {"epsilon": 5, "delta": 1e-5}], ids=str)
+def test_a_budget_of_the_source_is_a_number_or_epsilon_and_delta(
+    kind: str, budget: float | dict[str, float], tmp_path: Path
+) -> None:
+    example_of(kind, tmp_path)
+    path = tmp_path / "pipeline.yaml"
+    document = yaml.safe_load(path.read_text())
+    document["source"]["budget"] = budget
+    path.write_text(yaml.safe_dump(document))
+    if not KINDS[kind].source_budget:
+        with pytest.raises(ConfigurationError, match=r"source\.budget: counts epsilon and delta"):
+            PipelineFile.read(path)
+        return
+    declared = PipelineFile.read(path).pipeline.source.declared_budget
+    expected = DeclaredBudget(**budget) if isinstance(budget, dict) else DeclaredBudget(budget)
+    assert declared == expected
 
 
 def test_a_kind_is_a_file_of_its_name_and_says_what_it_does_in_a_line() -> None:

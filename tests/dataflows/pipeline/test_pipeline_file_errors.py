@@ -63,6 +63,18 @@ def test_a_correct_file_is_read_with_its_defaults(tmp_path: Path) -> None:
         ("value: zone", "value: zone\n  budget: 0", 5, "source.budget: input should be greater"),
         ("value: zone", "value: zone\n  budget: .inf", 5, "source.budget: input should be"),
         ("value: zone", "value: zone\n  budget: '3'", 5, "source.budget: input should be a valid"),
+        (
+            "value: zone",
+            "value: zone\n  budget: {epsilon: 3}",
+            5,
+            "source.budget.delta: is required",
+        ),
+        (
+            "value: zone",
+            "value: zone\n  budget: {epsilon: 3, delta: 1.0}",
+            5,
+            "source.budget.delta: input should be less than 1",
+        ),
         ("vitals.sanitized", "vitals.raw", 1, "must be different ones"),
         ("env: FUGU_TEST_SECRET", "{}", 18, "write either env: NAME or file: PATH"),
         ("env: FUGU_TEST_SECRET", "env: A\n  file: b", 18, "write either env: NAME or file: PATH"),
@@ -91,7 +103,9 @@ def test_a_misspelt_key_is_answered_with_the_right_one(tmp_path: Path) -> None:
 
 def test_a_key_in_the_wrong_section_is_answered_with_the_right_one(tmp_path: Path) -> None:
     [line] = read_error(tmp_path, PIPELINE + "epsilon: 1.0\n").splitlines()
-    assert line.endswith(": epsilon: unknown key here; did you mean operator.epsilon?")
+    assert line.endswith(
+        ": epsilon: unknown key here; did you mean operator.epsilon or source.budget.epsilon?"
+    )
 
 
 def test_a_key_of_another_kind_is_not_answered_with_itself(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from dataclasses import replace
 from fugu.dataflows.publishing.continued import continued
 from fugu.dataflows.publishing.entries import PipelineEntry
 from fugu.operators.guarantee import Guarantee
+from fugu.operators.loss import GaussianLoss
+from fugu.operators.points import Point
 from fugu.operators.sip.guarantees import crr_guarantees
 
 SIP, LDP = crr_guarantees(epsilon=1.0)
@@ -26,6 +28,20 @@ def test_the_next_start_adds_nothing_more() -> None:
     earlier = replace(LDP, finite_precision_delta=0.025)
     first = continued(entry("new", SIP, LDP), entry("old", earlier))
     assert continued(entry("new", SIP, LDP), first) == first
+
+
+def test_the_same_figures_under_another_id_are_one_promise() -> None:
+    """As after an upgrade to a version that names promises in another way."""
+    own = replace(LDP, finite_precision_delta=0.025)
+    earlier = replace(own, trust=Point("seen", "in other words"), not_covered=())
+    assert continued(entry("new", own), entry("old", earlier)).guarantees == (own,)
+
+
+def test_a_loss_that_does_not_cover_earlier_releases_is_not_stated() -> None:
+    now, before = (replace(LDP, loss=GaussianLoss(squares, 4)) for squares in (3, 4))
+    assert continued(entry("new", now), entry("old", before)).guarantees[0].loss is None
+    assert continued(entry("new", now), entry("old", LDP)).guarantees[0].loss is None
+    assert continued(entry("new", now), entry("old", now)).guarantees[0].loss == GaussianLoss(3, 4)
 
 
 def test_a_total_over_a_life_goes_on() -> None:

@@ -1,11 +1,15 @@
 """Entries of the ledger come back as they were written, and only a pipeline's own are its own."""
 
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import orjson
 import pytest
 
+from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.dataflows.publishing.continued import continued
 from fugu.dataflows.publishing.entries import (
     LaterEntry,
     PipelineEntry,
@@ -16,21 +20,44 @@ from fugu.dataflows.publishing.entries import (
     stream_entry,
 )
 from fugu.operators.guarantee import PRESENCE, Guarantee
+from fugu.operators.loss import StatedLoss
 from fugu.operators.mechanism import AT_THE_END
 from tests.conformance.kinds import KINDS
 
 FORMAT_1 = Path(__file__).with_name("format_1.jsonl")
+FORMAT_2 = Path(__file__).with_name("format_2.jsonl")
 PAPER = KINDS["paper_crr"].examples()[0].mechanism.guarantees()
 GUARANTEES = KINDS["crr"].examples()[0].mechanism.guarantees()
+NOISE = KINDS["real_time"].examples()[0].mechanism.guarantees()
 
 
-@pytest.mark.parametrize("guarantees", [GUARANTEES, PAPER], ids=["sound", "unsound"])
+def entry_of(guarantees: tuple[Guarantee, ...], budget: DeclaredBudget | None) -> PipelineEntry:
+    """A pipeline that has declared a budget."""
+    return PipelineEntry(
+        "zones", "vitals", "topic-id", "vitals.out", "sink-id", "0123", guarantees, budget
+    )
+
+
+@pytest.mark.parametrize("budget", [None, DeclaredBudget(4.0), DeclaredBudget(4.0, 1e-6)])
+def test_a_declared_budget_comes_back(budget: DeclaredBudget | None) -> None:
+    entry = entry_of(GUARANTEES, budget)
+    assert read_entry(entry.value()) == entry
+
+
+def test_a_number_of_nats_that_the_version_before_entered_is_a_budget() -> None:
+    stored = orjson.loads(FORMAT_1.read_bytes().splitlines()[0])
+    read = read_entry(orjson.dumps(stored | {"source_budget": 12.0}))
+    assert isinstance(read, PipelineEntry)
+    assert read.source_budget == DeclaredBudget(12.0)
+
+
+@pytest.mark.parametrize(
+    "guarantees", [GUARANTEES, PAPER, NOISE], ids=["sound", "unsound", "noise"]
+)
 def test_a_pipeline_comes_back_with_its_guarantees_word_for_word(
     guarantees: tuple[Guarantee, ...],
 ) -> None:
-    entry = PipelineEntry(
-        "zones", "vitals", "topic-id", "vitals.out", "sink-id", "0123", guarantees, 4.0
-    )
+    entry = entry_of(guarantees, DeclaredBudget(4.0, 1e-6))
     assert read_entry(entry.value()) == entry
     assert orjson.loads(entry.key()) == ["zones", "topic-id"]
 
@@ -51,9 +78,9 @@ def test_a_stream_comes_back(level: int, tenths: int, exhausted: bool) -> None:
         b"{",
         b"[]",
         b'{"format": 2, "kind": "stream"}',
-        b'{"format": 3, "kind": "stream"}',
+        b'{"format": 4, "kind": "stream"}',
         b'{"format": "2", "kind": "pipeline"}',
-        b'{"format": 3, "kind": "pipeline"}',
+        b'{"format": 4, "kind": "pipeline"}',
         b'{"format": 2, "kind": "pipeline", "guarantees": [[]]}',
         b'{"format": 1}',
         b'{"format": 1, "kind": "stream"}',
@@ -65,22 +92,60 @@ def test_what_is_no_entry_is_passed_over(value: bytes | None) -> None:
     assert read_entry(value) is None
 
 
-def test_no_promise_of_the_version_before_is_lost() -> None:
-    """The entries are those that commit cc73aa9 wrote."""
-    values = FORMAT_1.read_bytes().splitlines()
+@pytest.mark.parametrize("written", [FORMAT_1, FORMAT_2], ids=["format 1", "format 2"])
+def test_no_promise_of_a_version_before_is_lost(written: Path) -> None:
+    """The entries are those that commits cc73aa9 and fc6ccb7 wrote."""
+    values = written.read_bytes().splitlines()
     entries = [read_entry(value) for value in values]
     for entry, value in zip(entries, values, strict=True):
         assert isinstance(entry, PipelineEntry)
         stored = orjson.loads(value)
         assert (entry.pipeline, entry.source) == (stored["pipeline"], "vitals")
         for read, told in zip(entry.guarantees, stored["guarantees"], strict=True):
-            assert (read.notion, read.epsilon, read.delta) == tuple(
-                told[name] for name in ("notion", "epsilon", "delta")
+            assert (read.notion, read.delta, read.per, read.window) == tuple(
+                told[name] for name in ("notion", "delta", "per", "window")
             )
-            assert (read.per, read.window, read.proof) == tuple(
-                told[name] for name in ("per", "window", "proof")
+            assert told["proof"] == str(read.proof)
+            assert (
+                told["not_covered"] == list(map(str, read.not_covered))[-len(told["not_covered"]) :]
             )
-            assert f"epsilon {read.epsilon:.6g} nats" in in_words(read)
+            if told["sound"]:
+                assert read.epsilon == told["epsilon"]
+                assert f"epsilon {read.epsilon:.6g} nats" in in_words(read)
+                assert f"relative to {told['relative_to']}" in in_words(read)
+            else:
+                assert (read.epsilon, told["epsilon"]) == (inf, None)
+
+
+@pytest.mark.parametrize("kind", ["crr", "laplace", "uniform", "threshold_perturbation"])
+def test_a_pipeline_of_format_2_goes_on_with_one_promise(kind: str) -> None:
+    """Its entry is renewed: the same figures under the id of this version, and no other delta.
+    What it did not say of its loss stays unknown."""
+    guarantees = KINDS[kind].examples()[0].mechanism.guarantees()
+    known = entries_of(FORMAT_2)[kind]
+    entry = replace(known, guarantee_id="fedcba9876543210", guarantees=guarantees)
+    renewed = tuple(replace(one, loss=None) for one in guarantees)
+    assert continued(entry, known) == replace(entry, guarantees=renewed)
+    assert read_entry(entry.value()) == entry
+
+
+def test_an_entry_has_the_type_of_its_loss_and_all_sentences() -> None:
+    guarantee = replace(GUARANTEES[0], loss=StatedLoss(1.0, 1e-6))
+    entry = PipelineEntry("p", "s", "s-id", "t", "t-id", "0123", (guarantee,), None)
+    content = orjson.loads(entry.value())
+    [told] = content["guarantees"]
+    assert content["format"] == 3
+    assert told["loss"] == {"type": "StatedLoss", "epsilon": 1.0, "delta": 1e-6}
+    assert told["trust"]["sentence"] == str(guarantee.trust)
+
+
+def test_an_unknown_type_of_loss_leaves_epsilon_and_delta() -> None:
+    content = orjson.loads(entries_of(FORMAT_2)["crr"].value())
+    for told in content["guarantees"]:
+        told["loss"] = {"type": "LaterLoss", "atoms": [1, 2]}
+    read = read_entry(orjson.dumps(content))
+    assert isinstance(read, PipelineEntry)
+    assert [one.loss for one in read.guarantees] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +169,7 @@ def test_where_it_may_have_said_too_much_the_weaker_promise_is_read(pipeline: st
     guarantee = earlier(pipeline).guarantees[0]
     assert guarantee.neighbours == PRESENCE
     assert "another contribution" not in in_words(guarantee)
-    assert "twice epsilon is counted" in guarantee.not_covered[0]
+    assert "twice epsilon is counted" in str(guarantee.not_covered[0])
 
 
 def test_a_delta_that_was_stated_per_release_stays_that() -> None:
@@ -119,17 +184,18 @@ def test_a_delta_that_was_stated_per_release_stays_that() -> None:
 
 def test_a_promise_of_a_later_version_is_not_passed_over() -> None:
     entry = orjson.loads(FORMAT_1.read_bytes().splitlines()[0])
-    value = orjson.dumps({**entry, "format": 3, "guarantees": "something else"})
+    value = orjson.dumps({**entry, "format": 4, "guarantees": "something else"})
     assert read_entry(value) == LaterEntry("crr", "vitals", "topic-id")
 
 
 def earlier(pipeline: str) -> PipelineEntry:
-    """The entry of a pipeline that the version before wrote."""
-    entries = map(read_entry, FORMAT_1.read_bytes().splitlines())
-    [entry] = [
-        one for one in entries if isinstance(one, PipelineEntry) and one.pipeline == pipeline
-    ]
-    return entry
+    """The entry of a pipeline that version 0.1.0 wrote."""
+    return entries_of(FORMAT_1)[pipeline]
+
+
+def entries_of(written: Path) -> dict[str, PipelineEntry]:
+    entries = map(read_entry, written.read_bytes().splitlines())
+    return {entry.pipeline: entry for entry in entries if isinstance(entry, PipelineEntry)}
 
 
 def test_a_stream_belongs_to_one_pipeline_and_one_partition() -> None:

@@ -11,11 +11,10 @@ import pytest
 
 from fugu.operators.noise.additive import BudgetBelowResolution
 from fugu.operators.noise.gaussian_precision import delta_of_draw
-from fugu.operators.realtime.account import account_of
+from fugu.operators.realtime.account import account_of, exact_budget
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.realtime.schedule import constant, decaying, in_shares
-from fugu.operators.realtime.zcdp import units_of_rho
 
 SHARED: list[dict[str, Any]] = [
     {"horizon": 1},
@@ -35,21 +34,21 @@ def test_what_is_promised_includes_finite_precision(
     """The sum of Theorem 4 over all values that the schedule can measure, counted by walking it."""
     release = RealTimeRelease(2, 1, 2, epsilon, delta, **shared)
     measured, spent, added = 0, 0, Fraction(0)
-    while measured < shared.get("period", 10**7):
+    most = shared.get("period", shared.get("horizon", 10**7))
+    while measured < most:
         steps = release.schedule.steps(np.array([measured]))
         charge = int(release.schedule.charges(steps)[0])
         if not charge or spent + charge > release.budget:
             break
         more = 1
         if release.schedule.lasts is None:
-            most = shared.get("period", 10**7)
             more = min(release.budget // charge, most) - measured
         added += 2 * more * delta_of_draw(int(steps[0]), epsilon)
         measured, spent = measured + more, spent + more * charge
     assert measured == release.account.values
     assert added <= release.account.reserved
     ideal = Fraction(delta) - added
-    assert release.budget <= units_of_rho(epsilon, float(ideal) * (1.0 + 1e-15))
+    assert release.budget <= exact_budget(epsilon, float(ideal) * (1.0 + 1e-15))
     [promise] = release.guarantees()
     assert (promise.delta, promise.total_delta) == (delta, delta)
 
@@ -90,12 +89,12 @@ def test_an_account_is_the_best_one_within_a_sixtieth_of_what_it_reserves(change
         partial(in_shares, changed=changed, number=50, shares=(1.0, 2.0)),
     ]
     for share, epsilon in product(shares, (0.1, 5.0)):
-        account = account_of(epsilon, 1e-6, changed=changed, share=share)
+        account = account_of(epsilon, 1e-6, share=share)
         rest = float(Fraction(1e-6) - account.reserved)
-        assert account.budget == units_of_rho(epsilon, rest)
+        assert account.budget == exact_budget(epsilon, rest)
         assert account.reserved < Fraction(1, 10**9)
 
 
 def test_a_schedule_without_a_value_is_refused_as_such() -> None:
     with pytest.raises(BudgetBelowResolution, match="pay for no measurement"):
-        account_of(0.01, 1e-6, changed=1, share=partial(constant, changed=1, number=10**9))
+        account_of(0.01, 1e-6, share=partial(constant, changed=1, number=10**9))

@@ -6,18 +6,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fugu.operators.auditing.chosen_points import ChosenPoints
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import Inputs, Integers, Kind, Releases, State
 from fugu.operators.noise.additive import BudgetBelowResolution
 from fugu.operators.randomness import DrawScope, tick_position
+from fugu.operators.realtime.account import account_of
 from fugu.operators.realtime.measurement import Measurement
 from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.realtime.zcdp import units_of_rho
 from fugu.operators.secret import Secret
 from tests.conformance.streams import Stored
 from tests.operators.noise.simulated import SimulatedDraws
-from tests.operators.realtime.chosen_points import ChosenPoints
 
 RELEASE = RealTimeRelease(2, 1, 2, epsilon=5.0, delta=1e-6, horizon=10)
+OVER_ZCDP = "noise variance relative to an account in zero-concentrated DP"
 TRUTH = np.cumsum(np.random.default_rng(1).integers(-9, 10, (30, 1, 2)), axis=0) + 200
 
 
@@ -50,7 +53,8 @@ def test_with_a_weight_of_1_values_have_noise_of_the_deviation_that_is_told() ->
     expected = release.noise_deviation
     assert noise.std() == pytest.approx(expected, rel=5 / np.sqrt(2 * noise.size))
     assert abs(noise.mean()) < 5 * expected / np.sqrt(noise.size)
-    assert set(releases.annotations["standard_error"].ravel().tolist()) == {expected}
+    [error] = set(releases.annotations["standard_error"].ravel().tolist())
+    assert error == pytest.approx(expected, rel=1e-15)
 
 
 def test_ten_values_are_paid_for_and_then_predictions_are_published() -> None:
@@ -69,12 +73,12 @@ def test_ten_values_are_paid_for_and_then_predictions_are_published() -> None:
     ]
 
 
-def test_what_rounding_leaves_over_pays_for_a_few_more_values() -> None:
+def test_there_are_no_more_values_than_the_horizon_whatever_rounding_leaves_over() -> None:
     release = RealTimeRelease(1, 1, 1, epsilon=0.05, delta=1e-7, horizon=200)
-    values = np.full((220, 1, 1), 7)
-    published = sum(map(bool, noted(run(release, values), "published")))
-    assert published == release.audit()["values that the budget pays for"]
-    assert published == 215
+    charge = int(release.schedule.charges(release.schedule.table[:1])[0])
+    assert release.budget >= 201 * charge
+    published = sum(map(bool, noted(run(release, np.full((220, 1, 1), 7)), "published")))
+    assert published == release.audit()["values that the budget pays for"] == 200
 
 
 def test_a_tick_without_a_value_costs_nothing_and_publishes_the_prediction() -> None:
@@ -198,24 +202,42 @@ def test_the_promise_is_about_all_ticks_or_about_those_of_a_period() -> None:
     assert (whole.epsilon, whole.delta) == (5.0, 1e-6)
     [part] = replace(RELEASE, horizon=None, period=7).guarantees()
     assert (part.notion, part.per, part.window) == ("w-event-dp", "window", 7)
-    assert "budgets of periods add up without end" in part.not_covered[0]
+    assert (whole.composition, part.composition) == ("total", "windows")
+    assert "unbounded under sequential composition" in str(part.not_covered[0])
     for promise in (whole, part):
-        assert any("weights of a filter" in sentence for sentence in promise.not_covered)
-        assert any("clamped" in sentence for sentence in promise.not_covered)
-        assert any("several streams" in sentence for sentence in promise.not_covered)
+        not_covered = [str(point) for point in promise.not_covered]
+        for said in ("weights of a filter", "clamped", "several streams"):
+            assert any(said in sentence for sentence in not_covered)
 
 
 def test_an_audit_says_what_other_accounts_would_ask_for() -> None:
     audit = RealTimeRelease(1, 1, 1, 1.0, 1e-5, horizon=100).audit()
     assert audit["noise variance by the bound of the paper, relative"] == pytest.approx(
-        1.47, abs=0.005
+        1.73, abs=0.005
     )
-    exact = audit["noise variance by an exact account of continuous noise, relative"]
-    assert exact == pytest.approx(1.47 / 1.73, abs=0.01)
+    assert audit[OVER_ZCDP] == pytest.approx(1.47 / 1.73, abs=0.005)
     assert audit["warning"] is None
     assert "is close to" in str(
         RealTimeRelease(1, 1, 1, 0.1, 1e-7, horizon=1000).audit()["warning"]
     )
+
+
+@pytest.mark.parametrize(("epsilon", "saved"), [(3.0, 0.118), (0.1, 0.154)])
+@pytest.mark.parametrize(
+    "shared", [{"horizon": 1}, {"period": 2}, {"decay": 0.5}, {"horizon": 4, "shares": (1.0, 4.0)}]
+)
+def test_variance_is_below_that_of_zero_concentrated_noise_by_what_is_printed(
+    epsilon: float, saved: float, shared: dict[str, Any]
+) -> None:
+    """The noise of the release itself, but for steps rounded down."""
+    release = RealTimeRelease(1, 1, 1, epsilon, 1e-6, **shared)
+    former = account_of(
+        epsilon, 1e-6, share=release.shared, values=release.period, convert=units_of_rho
+    )
+    before = Measurement(1).deviation(former.schedule.first)
+    rounding = 4.0 / former.schedule.first
+    assert 1.0 - (release.noise_deviation / before) ** 2 == pytest.approx(saved, abs=rounding)
+    assert release.audit()[OVER_ZCDP] == pytest.approx(1.0 - saved, abs=0.001)
 
 
 def test_a_budget_that_pays_for_nothing_is_refused() -> None:

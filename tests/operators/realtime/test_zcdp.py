@@ -6,10 +6,15 @@ from math import sqrt
 import pytest
 
 from fugu.operators.budget_units import UNITS_PER_NAT
-from fugu.operators.composition import delta_of_zcdp, epsilon_of_zcdp
-from fugu.operators.realtime.accountants import gaussian_delta, gaussian_total, paper_total
+from fugu.operators.realtime.accountants import paper_total
 from fugu.operators.realtime.zcdp import units_of_rho
-from tests.operators.realtime.epsilons import gaussian_epsilon, paper_epsilon
+from tests.operators.realtime.epsilons import (
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_total,
+    paper_epsilon,
+)
+from tests.operators.realtime.zcdp_conversion import delta_of_zcdp, epsilon_of_zcdp
 
 SAVINGS = {
     (0.1, 1e-5): (2.45, 2.00),

@@ -7,6 +7,7 @@ from math import nan, sqrt
 import numpy as np
 import pytest
 
+from fugu.operators.auditing.chosen_noise import ChosenNoise, chosen
 from fugu.operators.mechanism import Inputs, Integers, Kind
 from fugu.operators.swellfish.calendar import Once
 from fugu.operators.swellfish.change import Change
@@ -30,7 +31,6 @@ from fugu.operators.wevent.uniform import Uniform
 from tests.conformance.streams import Stored
 from tests.operators.swellfish.fixed_timeline import FixedTimeline, random_timeline
 from tests.operators.swellfish.running import UNITS, Strategy, run, simulated
-from tests.operators.wevent.chosen_noise import ChosenNoise, chosen
 
 SAMPLED, REPEATED, EXACT, NOISY, NOTHING = Status
 PRINTED = FixedTimeline(((Occurrence(2, 3, (10,)), Occurrence(3, 6, (22, 22))),), 2757)

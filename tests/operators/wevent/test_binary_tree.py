@@ -5,12 +5,12 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from fugu.operators.auditing.chosen_noise import ChosenNoise
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import Inputs, Integers, Kind, State
 from fugu.operators.wevent.binary_tree import BinaryTree
 from tests.conformance.example import Example, Examples, Unusable
 from tests.operators.noise.simulated import SimulatedDraws
-from tests.operators.wevent.chosen_noise import ChosenNoise
 from tests.operators.wevent.examples import COUNTS, UNUSABLE_STRATEGY
 
 

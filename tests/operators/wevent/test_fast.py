@@ -6,12 +6,12 @@ from math import exp, inf, nan, trunc
 import numpy as np
 import pytest
 
+from fugu.operators.auditing.chosen_noise import ChosenNoise
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import Inputs, Releases
 from fugu.operators.wevent.cap import Cap
 from fugu.operators.wevent.fast import Blocks, Fast
 from tests.conformance.example import Example, Examples, Unusable
-from tests.operators.wevent.chosen_noise import ChosenNoise
 from tests.operators.wevent.examples import COUNTS, UNUSABLE_STRATEGY
 from tests.operators.wevent.test_allocation import NAT
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from fugu.operators.auditing.chosen_noise import ChosenNoise
 from fugu.operators.mechanism import Inputs
 from fugu.operators.wevent.fast import Fast
 from fugu.operators.wevent.filtered import FilteredStrategy
 from fugu.operators.wevent.rescue_dp import RescueDp
-from tests.operators.wevent.chosen_noise import ChosenNoise
 
 TICKS = 120
 

@@ -6,11 +6,11 @@ from math import inf, log, nan
 import numpy as np
 import pytest
 
+from fugu.operators.auditing.chosen_noise import ChosenNoise
 from fugu.operators.mechanism import Inputs, Integers
 from fugu.operators.wevent.rescue_dp import ONE_TICK, RescueDp, Shares
 from tests.conformance.example import Example, Examples, Unusable
 from tests.operators.noise.simulated import SimulatedDraws
-from tests.operators.wevent.chosen_noise import ChosenNoise
 from tests.operators.wevent.examples import COUNTS, UNUSABLE_STRATEGY, strategies
 from tests.operators.wevent.test_allocation import NAT
 

@@ -6,6 +6,7 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 
+from fugu.operators.auditing.chosen_noise import chosen
 from fugu.operators.mechanism import Array, Floats, Inputs, Integers, Kind, Releases
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.secret import Secret
@@ -20,7 +21,6 @@ from fugu.operators.wevent.strategy import Strategy
 from fugu.operators.wevent.uniform import Uniform
 from tests.conformance.example import Example, Examples, Unusable
 from tests.operators.noise.simulated import SimulatedDraws
-from tests.operators.wevent.chosen_noise import chosen
 from tests.operators.wevent.examples import COUNTS, UNUSABLE_STRATEGY, strategies
 
 STRATEGIES = [Uniform, Sample, BudgetDistribution, BudgetAbsorption, PrivacyBudgetAllocation]

@@ -21,8 +21,8 @@ from fugu.operators.sip.paper_conditional_randomized_response import (
 )
 from tests.privacy.attacks.decoder import Public, gains, smoothed
 from tests.privacy.chains import binary, random_chain
+from tests.privacy.faults.symbols import BeliefNotUpdated
 from tests.privacy.leakage import ROUNDING, about_truth
-from tests.privacy.planted_faults import BeliefNotUpdated
 
 STREAMS, STEPS = 200, 50
 

@@ -22,7 +22,7 @@ _LARGEST_STATES = 2**26
 _LARGEST_DRIVEN = 2**28
 """The bytes of states that `step` may be driven from at once, with many words each."""
 _LARGEST_STEP_CHECK = 2**20
-_CELLS = 256
+_CELLS = 1024
 _CELLS_OF_BATCHES = 2**14
 """How finely words are looked at: unlikely batches have few of them, between others."""
 

@@ -145,7 +145,7 @@ class Subject:
     def unattacked(self) -> list[str]:
         """List the promises that no attack of this family is about."""
         return [
-            f"{guarantee.notion} per {guarantee.per}, relative to {guarantee.relative_to}"
+            f"{guarantee.notion} per {guarantee.per}, against {guarantee.adversary}"
             for guarantee in without_budget(self.mechanism).guarantees()
             if not _attacked(guarantee, self.model)
         ]

@@ -23,8 +23,8 @@ from fugu.dataflows.offline.evaluation.aggregates.figures import Figures
 from fugu.dataflows.offline.evaluation.aggregates.utility import RealTimeUtility
 from fugu.dataflows.offline.evaluation.report import Beside
 from fugu.operators.mechanism import Floats
+from fugu.operators.noise.gaussian_account import VARIANCE, squares_of
 from fugu.operators.realtime import rivals
-from fugu.operators.realtime.accountants import gaussian_total
 
 _PROCESS_VARIANCES = tuple(4.0**power for power in range(-15, 3))
 """Tries these for FAST, relative to the noise variance."""
@@ -86,7 +86,7 @@ class SimulatedRow(Beside):
 
 def _normal(truth: Floats, promise: Promise, rng: np.random.Generator) -> tuple[Floats, float]:
     """Use the exact account for continuous noise, which asks for the least."""
-    total = gaussian_total(promise.epsilon, float(promise.operator.delta))
+    total = squares_of(promise.epsilon, float(promise.operator.delta)) / VARIANCE
     values = rivals.normal(truth, total=total, sensitivity=promise.length, rng=rng)
     return values, sqrt(len(truth) / total) * promise.length
 

@@ -28,7 +28,7 @@ _OPTIONS = {
 
 def family_of(operator: Operator, wanted: Wanted) -> type[Family[Any, Any]]:
     """Choose the family; raise `FuguError` for an option that it does not take."""
-    if operator.evaluation is None:
+    if operator.evaluation not in _FAMILIES:
         raise FuguError(
             f"fugu evaluate does not measure {operator.kind}; fugu explain says how much noise "
             "a value has, and every release states its own standard_error"

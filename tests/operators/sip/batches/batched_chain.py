@@ -6,7 +6,7 @@ import numpy as np
 
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import Inputs, Kind
-from fugu.operators.sip.batches.batched_release import BatchedRelease, epsilon_for
+from fugu.operators.sip.batches.batched_release import BatchedRelease
 from tests.operators.chosen_draws import simulated
 from tests.operators.sip.binary_chain import CASES, SEQUENCES, Measured
 
@@ -23,7 +23,7 @@ class Column:
         return f"b{self.window}" if self.per_symbol else f"b{self.window}(e)"
 
     def epsilon_per_batch(self, epsilon: float) -> float:
-        return epsilon_for(self.window, epsilon) if self.per_symbol else epsilon
+        return self.window * epsilon if self.per_symbol else epsilon
 
 
 COLUMNS = [Column(2, True), Column(3, True), Column(2, False), Column(3, False)]

@@ -7,7 +7,7 @@ from fugu.operators import compiled
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.batches import cheapest_targets as search
 from fugu.operators.sip.batches.cheapest_targets import cheapest_targets, searched
-from fugu.operators.sip.batches.likely_sequences import MOST_KEPT, LikelySequences
+from fugu.operators.sip.batches.likely_sequences import LikelySequences
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
 from fugu.operators.sip.privacy_bound import PrivacyBound
 from tests.operators.sip.equal_runs import beliefs
@@ -28,11 +28,8 @@ def distances(symbols: int, rng: np.random.Generator) -> list[Distance]:
 
 def found(algorithm: LikelySequences, belief: Floats, by_numpy: bool) -> tuple[Integers, Floats]:
     prior, spread = algorithm.prior(belief), algorithm.expected_distances(belief)
-    table = algorithm.distance.table(algorithm.model.symbols)
-    kept = min(MOST_KEPT, len(prior))
     chosen = searched if by_numpy else cheapest_targets
-    gain, growth = algorithm.bound.gain, algorithm.bound.growth
-    return chosen(prior, spread, algorithm.digits, table, kept, gain, growth)
+    return chosen(prior, spread, algorithm.search)
 
 
 @pytest.mark.slow

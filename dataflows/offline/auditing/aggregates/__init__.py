@@ -1,0 +1,1 @@
+"""Audit figures over many people: records of a made-up population through the whole pipeline."""

@@ -1,0 +1,141 @@
+"""Add up what draws of discrete Laplace noise cost, as the real step takes them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import exp, inf, log, sqrt
+
+import numpy as np
+
+from fugu.dataflows.offline.auditing.aggregates.population import Said
+from fugu.dataflows.offline.auditing.aggregates.worlds import ROOT, Comparison
+from fugu.dataflows.offline.auditing.audited import ROUNDING, Check, Leaks, WorstCase
+from fugu.operators.auditing.noise_as_drawn import Prices, prices
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.mechanism import Floats
+from fugu.operators.wevent.binary_tree import BinaryTree
+
+PUBLIC = "what is published and remembered is a function of noisy figures alone"
+_PATHS = 64
+_MOST_TICKS = 200
+_DRAWS = 20_000
+_ERROR = 1e-6
+
+
+@dataclass(frozen=True)
+class AsDrawn:
+    """Hold the prices of the first ticks, with a restart of the merge before each of them.
+
+    `apart` is by how many units (L1) a tick of neighbours differs, as it was summed.
+    """
+
+    comparison: Comparison
+    prices: Prices
+    apart: int
+
+    @classmethod
+    def of(cls, comparison: Comparison, extent: int | None) -> "AsDrawn":
+        """Measure a window and the one after it, or as many ticks as there is time for."""
+        subject = comparison.subject
+        ticks = min(_MOST_TICKS, 2 * (extent or _MOST_TICKS) + 2)
+        measured = prices(
+            subject.mechanism,
+            subject.groups,
+            subject.first + np.arange(ticks),
+            _PATHS if ticks <= _PATHS else _PATHS // 4,
+            between=subject.before,
+            exact=("sums",) if isinstance(subject.mechanism, BinaryTree) else (),
+        )
+        return cls(comparison, measured, apart(comparison))
+
+    @property
+    def fixed(self) -> bool:
+        """Return whether the same is drawn whatever was released."""
+        return not self.prices.decision.any() and not np.ptp(self.prices.publication, axis=1).any()
+
+    def checks(self, guarantee: Guarantee, extent: int | None) -> Iterator[Check]:
+        """Yield whether draws cost no more than is claimed, and follow their law."""
+        yield Check(PUBLIC, self.prices.public)
+        yield self._law()
+        if not self.fixed and extent is not None:
+            most = self.apart * float(self.prices.of_windows(extent).max())
+            paths = self.prices.publication.shape[1]
+            yield Check(
+                f"decisions and figures of any {extent:,} ticks together cost no more than is "
+                f"claimed, on {paths} paths of {len(self.prices.publication)} ticks",
+                most <= guarantee.epsilon + ROUNDING,
+                f"{most:.4g} of {guarantee.epsilon:.4g} nats",
+            )
+
+    def worst(self, guarantee: Guarantee, extent: int | None) -> Iterator[WorstCase]:
+        """Yield the largest loss of what neighbours differ in, where it is known exactly."""
+        if not self.fixed:
+            return
+        costs = self._influence.T @ self.prices.publication[:, 0]
+        together = np.cumsum(np.pad(costs, (1, 0)))
+        length = min(extent or len(costs), len(costs))
+        leaked = self.apart * float((together[length:] - together[:-length]).max())
+        yield WorstCase(
+            guarantee.notion, "noise as drawn", f"{length} ticks", guarantee.epsilon, leaked
+        )
+
+    def exact(self, other: Said) -> Leaks | None:
+        """Return the loss of an input against the base, where the same is drawn for both."""
+        if not self.fixed:
+            return None
+        truths = self.comparison.truths
+        one, two = truths[self.comparison.base], truths[other]
+        ticks = sorted(one)[: len(self.prices.publication)]
+        if len(ticks) < len(one) or one.keys() != two.keys():
+            return None
+        differences = np.array([one[tick] - two[tick] for tick in ticks])
+        moved = np.abs(self._influence[: len(ticks), : len(ticks)] @ differences).sum(axis=1)
+        loss = float(self.prices.publication[: len(ticks), 0] @ moved)
+        return loss, loss
+
+    @property
+    def _influence(self) -> Floats:
+        """Return which ticks (columns) a draw of a tick (rows) is about."""
+        ticks = len(self.prices.publication)
+        if not isinstance(self.comparison.subject.mechanism, BinaryTree):
+            return np.eye(ticks)
+        after = np.arange(1, ticks + 1)[:, None]
+        before = after - (after & -after)
+        columns = np.arange(ticks)
+        return ((before <= columns) & (columns < after)).astype(np.float64)
+
+    def _law(self) -> Check:
+        """Compare noise of the first figures with the discrete Laplace law of their price."""
+        name = "noise follows the discrete Laplace law of its price"
+        price, comparison = float(self.prices.publication[0, 0]), self.comparison
+        if not 0.0 < price < inf:
+            return Check(name, passed=True, found="the first tick has none")
+        subject, truths = comparison.subject, comparison.truths[comparison.base]
+        first = min(truths)
+        streams = [b"%d" % run for run in range(_DRAWS)]
+        releases = subject.first_released(comparison.base, ROOT.derive("law"), streams)
+        fresh = np.ones(_DRAWS, bool) if releases.kinds is None else releases.kinds == 0
+        noise = np.sort((releases.values - truths[first])[fresh, 0])
+        return Check(name, *_close(noise.astype(np.float64), price))
+
+
+def _close(noise: Floats, price: float) -> tuple[bool, str]:
+    """Return whether no share of draws up to a number is farther from its probability than
+    chance explains (Dvoretzky, Kiefer and Wolfowitz; Massart)."""
+    numbers = np.unique(noise)
+    shares = np.searchsorted(noise, numbers, side="right") / max(1, len(noise))
+    ratio = exp(-price)
+    tail = ratio ** np.abs(np.where(numbers < 0, numbers, numbers + 1)) / (1.0 + ratio)
+    expected = np.where(numbers < 0, tail, 1.0 - tail)
+    distance = float(np.abs(shares - expected).max(initial=0.0))
+    most = sqrt(log(2.0 / _ERROR) / (2.0 * max(1, len(noise))))
+    return distance <= most, f"{len(noise):,} draws, {distance:.2g} of {most:.2g} apart"
+
+
+def apart(comparison: Comparison) -> int:
+    """Return by how many units (L1) a tick of neighbours differs at most, as it was summed."""
+    base = comparison.truths[comparison.base]
+    return max(
+        int(np.abs(truths[tick] - base[tick]).sum())
+        for truths in comparison.truths.values()
+        for tick in truths.keys() & base.keys()
+    )

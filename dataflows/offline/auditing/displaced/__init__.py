@@ -1,0 +1,1 @@
+"""Audit operators that publish true values at other ticks."""

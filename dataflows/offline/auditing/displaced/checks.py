@@ -1,0 +1,114 @@
+"""Check what holds in every single run of a pipeline that displaces values."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+import orjson
+
+from fugu.dataflows.base.batches import Outgoing, Sanitized
+from fugu.dataflows.flows.sections import end_of
+from fugu.dataflows.offline.auditing.audited import ROUNDING, Check
+from fugu.dataflows.offline.auditing.displaced.worlds import OTHERS, begin_epoch
+from fugu.dataflows.offline.auditing.line import ROOT, Line, Running
+from fugu.operators.mechanism import Floats
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
+
+_STREAMS = 200
+_MOST_RECORDS = 100_000
+
+
+def printed_law(mechanism: TemporalPerturbation, exact: Floats) -> Check:
+    """Compare the law that is printed with the one that was found."""
+    law = exact[: mechanism.k]
+    off = float(np.abs(law / law.sum() - mechanism.delay_law).max())
+    about = "delays have the law that is printed, every draw followed"
+    return Check(about, off <= ROUNDING, f"largest difference {off:.1e}")
+
+
+def checks_of(line: Line, mechanism: TemporalPerturbation) -> Iterator[Check]:
+    """Run few streams through everything."""
+    yield _nothing_but_values(_running(line, 2 * mechanism.k, 2), 2 * mechanism.k)
+    yield _restarts(line, 3 * mechanism.k)
+    if line.ticks is not None and mechanism.empty == "emit":
+        ticks = 3 * mechanism.k + line.ticks.idle
+        yield _end_of_epochs(_running(line, ticks, 4), mechanism.k, ticks)
+
+
+def _running(line: Line, ticks: int, number: int) -> Running:
+    """Return as many streams as can be run for so many ticks, in tick 1 of their first epoch."""
+    running = line.opened(ROOT.derive(number), max(2, min(_STREAMS, _MOST_RECORDS // ticks)))
+    begin_epoch(running)
+    return running
+
+
+def _nothing_but_values(running: Running, ticks: int) -> Check:
+    beside: dict[int, set[bytes]] = defaultdict(set)
+    streams, end = len(running.keys), end_of(running.line.file.pipeline)
+    parts = [
+        running.advance([f"{tick} of {stream}" for stream in range(streams)])
+        for tick in range(ticks)
+    ]
+    for part in (*parts, running.finish(end)):
+        for tick, record in _beside_values(running, part):
+            beside[tick].add(record)
+    different = sum(len(records) > 1 for records in beside.values())
+    return Check(
+        "in a tick, records of streams with other values differ in values and empty ticks alone",
+        different == 0,
+        f"{streams} streams, {different} of {len(beside)} ticks differ",
+    )
+
+
+def _beside_values(running: Running, sanitized: Sanitized) -> Iterator[tuple[int, bytes]]:
+    """Yield the tick of each record of a stream, and what it has but key, value, and empty.
+
+    Of names that are different for each stream, the lengths.
+    """
+    outgoing = running.published(sanitized)
+    for number, (key, content) in enumerate(zip(sanitized.keys, outgoing.values, strict=True)):
+        if key in running.rows:
+            said = orjson.loads(content)
+            rest = {name: said[name] for name in said.keys() - {"value", "empty"}}
+            headers = [(name, len(text)) for name, text in outgoing.headers[number]]
+            time = outgoing.timestamps[number]
+            record = orjson.dumps((rest, time, headers), option=orjson.OPT_SORT_KEYS)
+            yield said["tick"], record
+
+
+def _restarts(line: Line, ticks: int) -> Check:
+    runs = [_published(_running(line, ticks, 3), ticks, every) for every in (0, 1 + ticks // 10)]
+    about = "with restarts in between, the same bytes are published"
+    return Check(about, runs[0] == runs[1], f"{ticks} ticks")
+
+
+def _published(running: Running, ticks: int, every: int) -> list[Outgoing]:
+    """Return what is published up to the end, with a restart after `every` so many ticks."""
+    found = []
+    for tick in range(ticks):
+        found.append(running.published(running.advance([tick] * len(running.keys))))
+        if every and tick % every == 0:
+            running.restart()
+    end = end_of(running.line.file.pipeline)
+    return [*found, running.published(running.finish(end))]
+
+
+def _end_of_epochs(running: Running, k: int, ticks: int) -> Check:
+    """Let streams fall silent at other ticks, and see how long they go on after a value left."""
+    streams = len(running.keys)
+    last, left = np.zeros(streams, dtype=np.int64), np.zeros(streams, dtype=np.int64)
+    for tick in range(ticks):
+        came = [OTHERS if tick <= k + stream % k else None for stream in range(streams)]
+        released = running.advance(came)
+        values = released.releases.values.tolist()
+        for number, key, value in zip(released.offsets, released.keys, values, strict=True):
+            if key in running.rows:
+                row = running.rows[key]
+                last[row] = number
+                left[row] = left[row] if value is None else number
+    quiet = np.unique(last - left).tolist()
+    return Check(
+        "an epoch ends so many ticks after its last value left, whenever that came",
+        len(quiet) == 1,
+        f"{streams} streams, {', '.join(map(str, quiet[:3]))} ticks",
+    )

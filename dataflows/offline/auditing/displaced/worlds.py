@@ -1,0 +1,101 @@
+"""Run streams that differ in when one value came, and look at one release."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import orjson
+
+from fugu.dataflows.base.batches import Sanitized
+from fugu.dataflows.flows.sections import end_of
+from fugu.dataflows.offline.auditing.audited import Advance
+from fugu.dataflows.offline.auditing.line import ROOT, Line, Running
+from fugu.operators.mechanism import Floats
+
+MARKED, OTHERS = "marked", "others"
+_SEEN = {None: 0.0, OTHERS: 1.0, MARKED: 2.0}
+_PHASES = {"warmup": 0.0, "steady": 1.0, "cooldown": 2.0}
+_STREAMS_PER_SECRET = 2_000
+
+Phase = Literal["first window", "steady state, after a restart", "second epoch"]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Say which release is looked at: that of tick `at` of an epoch, and what came before it."""
+
+    phase: Phase
+    at: int
+    restart: int = 0
+    earlier: int = 0
+
+    def reached(self, line: Line, running: Running) -> None:
+        """Go through the earlier epoch, if there is one, and to where the epoch begins."""
+        if self.earlier:
+            for _ in range(self.earlier):
+                running.advance([OTHERS] * len(running.keys))
+            running.finish(end_of(line.file.pipeline))
+        begin_epoch(running)
+
+
+def scenes(k: int, reach: int) -> list[Scene]:
+    """Return a scene for each phase that the promise is about."""
+    far = max(2 * k, reach + 1)
+    return [
+        Scene("first window", max(k, reach + 1)),
+        Scene("steady state, after a restart", far, restart=far - k // 2),
+        Scene("second epoch", max(k, reach + 1), earlier=2 * k),
+    ]
+
+
+@dataclass(frozen=True)
+class DelayedWorld:
+    """Run streams whose marked value came `delay` ticks before the release that is looked at.
+
+    All other values are alike, so that nothing else tells them apart.
+    """
+
+    line: Line
+    scene: Scene
+    delay: int
+
+    def seen(self, runs: int, seed: tuple[int, int], advance: Advance) -> Floats:
+        """Return the release, shape (runs, columns): what it holds, ticks, phase, and time."""
+        root, found = ROOT.derive(*seed), []
+        for start in range(0, runs, _STREAMS_PER_SECRET):
+            streams = min(_STREAMS_PER_SECRET, runs - start)
+            running = self.line.opened(root.derive(start), streams)
+            found.append(readable(running, self._looked_at(running)))
+            advance(streams)
+        return np.concatenate(found)
+
+    def _looked_at(self, running: Running) -> Sanitized:
+        scene, streams = self.scene, len(running.keys)
+        scene.reached(self.line, running)
+        for tick in range(1, scene.at + 1):
+            if tick == scene.restart:
+                running.restart()
+            marked = tick == scene.at - self.delay
+            released = running.advance([MARKED if marked else OTHERS] * streams)
+        return released
+
+
+def begin_epoch(running: Running) -> None:
+    """Let streams come to tick 1: in event time that is the tick after their first record."""
+    if running.line.ticks is not None:
+        running.advance([OTHERS] * len(running.keys))
+
+
+def readable(running: Running, sanitized: Sanitized) -> Floats:
+    """Return what the last record of each stream among these says; NaN where there is none."""
+    rows, outgoing = running.rows, running.published(sanitized)
+    found = np.full((len(rows), 5), np.nan)
+    for key, content, time in zip(
+        sanitized.keys, outgoing.values, outgoing.timestamps, strict=True
+    ):
+        if key in rows:
+            said = orjson.loads(content)
+            value = said["value"]
+            held = _SEEN[next(iter(value.values())) if isinstance(value, dict) else value]
+            found[rows[key]] = held, said["tick"], said["epoch"], _PHASES[said["phase"]], time
+    return found

@@ -1,0 +1,1 @@
+"""Audit operators that release series of numbers of single streams, with noise and a filter."""

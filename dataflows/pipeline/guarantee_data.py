@@ -1,0 +1,98 @@
+"""Write guarantees as JSON has them, read them back, and name them by a short id."""
+
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from hashlib import blake2b
+from math import inf
+from typing import Any, get_args
+
+import orjson
+
+from fugu.operators.guarantee import Guarantee, Neighbours
+from fugu.operators.loss import Loss
+from fugu.operators.points import Point
+
+_LOSSES = {kind.__name__: kind for kind in get_args(Loss)}
+
+
+def guarantee_id(guarantees: Sequence[Guarantee]) -> bytes:
+    """Return 16 hexadecimal digits that name exactly these promises, however they are worded."""
+    content = orjson.dumps([_identity(guarantee) for guarantee in guarantees])
+    return blake2b(content, digest_size=8).hexdigest().encode()
+
+
+def guarantee_data(guarantee: Guarantee) -> dict[str, Any]:
+    """Return all fields: points have their sentences for people, and the loss has its type."""
+    data: dict[str, Any] = _data(guarantee)
+    return data
+
+
+def read_guarantee(data: dict[str, Any]) -> Guarantee:
+    """Return what `guarantee_data` was made of; numbers without a bound are null in JSON."""
+    points = {name: read_point(data[name]) for name in ("adversary", "trust", "proof")}
+    lists = {
+        name: tuple(map(read_point, data[name]))
+        for name in ("accounting", "assumptions", "not_covered")
+    }
+    return Guarantee(
+        **{
+            **data,
+            **points,
+            **lists,
+            "epsilon": inf if data["epsilon"] is None else data["epsilon"],
+            "neighbours": read_neighbours(data["neighbours"]),
+            "loss": _read_loss(data["loss"]),
+        }
+    )
+
+
+def read_neighbours(data: dict[str, Any]) -> Neighbours:
+    """Return the neighbouring relation."""
+    return Neighbours(**{**data, "kept": tuple(data["kept"])})
+
+
+def point_in_words(name: str, words: str) -> Point:
+    """Return a point whose sentence is complete: whatever is in it, it has no fields."""
+    return Point(name, words.replace("{", "{{").replace("}", "}}"))
+
+
+def read_point(data: dict[str, Any]) -> Point:
+    """Return a point with the sentence that it was written with."""
+    return point_in_words(data["name"], data["sentence"]).of(**data["numbers"])
+
+
+def _read_loss(data: dict[str, Any] | None) -> Loss | None:
+    """Return the loss; None for a type of a later version, whose epsilon and delta hold as well."""
+    if data is None or data["type"] not in _LOSSES:
+        return None
+    content = {name: entry for name, entry in data.items() if name != "type"}
+    loss: Loss = _LOSSES[data["type"]](**content)
+    return loss
+
+
+def _data(value: Any) -> Any:
+    if isinstance(value, Point):
+        numbers = dict(value.numbers)
+        return {"name": value.name, "numbers": numbers, "sentence": str(value)}
+    if isinstance(value, tuple):
+        return [_data(one) for one in value]
+    if not is_dataclass(value):
+        return value
+    content = {field.name: _data(getattr(value, field.name)) for field in fields(value)}
+    return {"type": type(value).__name__, **content} if isinstance(value, Loss) else content
+
+
+def _identity(value: Any) -> Any:
+    """Return names and numbers alone, without what is as it is by default: a later version may
+    have more fields."""
+    if isinstance(value, Point):
+        return [value.name, dict(value.numbers)]
+    if isinstance(value, tuple):
+        return [_identity(one) for one in value]
+    if not is_dataclass(value):
+        return value
+    told = {field.name: (getattr(value, field.name), field.default) for field in fields(value)}
+    return [
+        type(value).__name__,
+        {name: _identity(one) for name, (one, default) in told.items() if one != default},
+    ]

@@ -1,0 +1,1 @@
+"""Audits of the example of every kind: `python -m tests.acceptance.audits` runs and writes them."""

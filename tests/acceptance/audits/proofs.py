@@ -1,0 +1,39 @@
+"""Name, for every kind, the tests that prove or enumerate its claim."""
+
+from collections.abc import Mapping
+
+from fugu.dataflows.kinds import KINDS
+
+_WINDOWS = "privacy/test_window_leakage"
+_INTERVALS = "privacy/test_interval_leakage"
+_CHARGES = "operators/swellfish/test_charges"
+_DELAYS = "privacy/temporal/test_delay_laws"
+_RESPONSES = "privacy/test_local_laws"
+_BY_FAMILY = {"displaced": _DELAYS, "windows": _WINDOWS, "policies": _CHARGES}
+_BY_KIND = {
+    "crr": "privacy/test_sequence_leakage",
+    "paper_crr": "privacy/test_sequence_leakage",
+    "batched_crr": "privacy/test_batch_leakage",
+    "adaptive_crr": "privacy/test_adaptive_release",
+    "cold_start_crr": "privacy/test_cold_start",
+    "grr": _RESPONSES,
+    "oue": _RESPONSES,
+    "laplace": "privacy/test_finite_precision",
+    "staircase": "operators/noise/test_staircase_release",
+    "fast": "operators/wevent/test_fast",
+    "binary_tree": "operators/wevent/test_binary_tree",
+    "quantified": "privacy/test_temporal_leakage",
+    "unicorn": _INTERVALS,
+    "unicorn_is": _INTERVALS,
+    "unicorn_ps": _INTERVALS,
+    "ts_budget_distribution": _INTERVALS,
+    "ts_budget_absorption": _INTERVALS,
+    "real_time": "privacy/test_real_time_composition",
+    "real_time_local": "privacy/test_real_time_composition",
+}
+
+PROOFS: Mapping[str, str] = {
+    kind: _BY_KIND.get(kind) or _BY_FAMILY[section.evaluation or ""]
+    for kind, section in KINDS.items()
+}
+"""Modules below `tests`, without their suffix."""

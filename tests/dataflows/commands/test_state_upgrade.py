@@ -1,0 +1,108 @@
+"""`fugu state upgrade`: series of both former implementations go on with the exact account."""
+
+import tarfile
+from pathlib import Path
+
+import orjson
+import pytest
+from typer.testing import CliRunner
+
+from fugu.dataflows.base.errors import StartRefused
+from fugu.dataflows.commands.cli.fugu import app
+from fugu.dataflows.pipeline.mechanisms import configure
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.realtime.local_release import LocalRealTimeRelease
+from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.upgrades.real_time_laws import Former, law_digest_before
+from tests.faults.recorded_states import RECORDED
+from tests.kafka.pipelines import SECRET, SECRET_VARIABLE
+
+KINDS = ("real_time", "real_time_local")
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SECRET_VARIABLE, SECRET)
+
+
+def recorded(kind: str, folder: Path) -> Path:
+    """Unpack the state that version 0.1.0 left; return the pipeline file."""
+    with tarfile.open(RECORDED / f"{kind}.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "pipeline.yaml"
+
+
+def fingerprints(folder: Path) -> list[Path]:
+    return sorted(folder.glob("state/*/fingerprint.json"))
+
+
+def left_by(implementation: Former, layout: int, pipeline: Path) -> None:
+    """Write into all fingerprints that this implementation left the state."""
+    mechanism = configure(PipelineFile.read(pipeline)).mechanism
+    assert isinstance(mechanism, RealTimeRelease | LocalRealTimeRelease)
+    law = law_digest_before(mechanism, implementation)
+    assert law is not None
+    for path in fingerprints(pipeline.parent):
+        changed = {"implementation": implementation, "law": law.hex(), "layout": layout}
+        path.write_bytes(orjson.dumps(orjson.loads(path.read_bytes()) | changed))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("implementation", "layout"), [(1, 1), (2, 2)])
+def test_states_of_both_former_implementations_go_on(
+    kind: str, implementation: Former, layout: int, tmp_path: Path
+) -> None:
+    pipeline = recorded(kind, tmp_path)
+    if implementation == 2:
+        left_by(2, layout, pipeline)
+    ended = CliRunner().invoke(app, ["state", "upgrade", str(pipeline)])
+    assert ended.exception is None
+    assert "all budgets stay" in " ".join(ended.output.split())
+    mechanism = configure(PipelineFile.read(pipeline)).mechanism
+    for path in fingerprints(tmp_path):
+        now = orjson.loads(path.read_bytes())
+        assert (now["implementation"], now["layout"]) == (3, 2)
+        assert now["law"] == mechanism.law_digest().hex()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("implementation", "layout"), [(1, 2), (2, 1)])
+def test_a_law_beside_columns_of_another_version_is_refused(
+    kind: str, implementation: Former, layout: int, tmp_path: Path
+) -> None:
+    pipeline = recorded(kind, tmp_path)
+    left_by(implementation, layout, pipeline)
+    before = [path.read_bytes() for path in fingerprints(tmp_path)]
+    ended = CliRunner().invoke(app, ["state", "upgrade", str(pipeline)]).exception
+    assert isinstance(ended, StartRefused)
+    assert "Nothing was changed" in str(ended)
+    assert [path.read_bytes() for path in fingerprints(tmp_path)] == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_state_of_another_budget_is_refused(kind: str, tmp_path: Path) -> None:
+    pipeline = recorded(kind, tmp_path)
+    left_by(2, 2, pipeline)
+    pipeline.write_text(pipeline.read_text().replace("epsilon: ", "epsilon: 1"))
+    ended = CliRunner().invoke(app, ["state", "upgrade", str(pipeline)]).exception
+    assert isinstance(ended, StartRefused)
+    assert "run the version that wrote it" in str(ended)
+
+
+def test_rows_that_were_upgraded_twice_before_they_were_read_keep_what_they_spent(
+    tmp_path: Path,
+) -> None:
+    """The version between changed fingerprints alone; its own start would have changed rows."""
+    spent = []
+    for between in (False, True):
+        folder = tmp_path / str(between)
+        pipeline = recorded("real_time_local", folder)
+        fugu = CliRunner().invoke(app, ["state", "upgrade", str(pipeline)])
+        assert fugu.exception is None
+        if between:
+            left_by(2, 2, pipeline)
+            assert CliRunner().invoke(app, ["state", "upgrade", str(pipeline)]).exception is None
+        shown = CliRunner().invoke(app, ["state", "show", str(pipeline), "--json"])
+        spent.append([part["largest_spent"] for part in orjson.loads(shown.output)])
+    assert spent[0] == spent[1]
+    assert min(spent[0]) > 0.0

@@ -1,0 +1,56 @@
+"""How promises compose, and what so many releases have as their delta."""
+
+from dataclasses import replace
+
+import pytest
+
+from fugu.operators.budget import Budgeted
+from fugu.operators.guarantee import Composition, Per
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from tests.conformance.kinds import KINDS
+
+GRR = GeneralizedRandomizedResponse(symbols=4, epsilon=1.0)
+[LDP] = GRR.guarantees()
+
+
+@pytest.mark.parametrize(
+    ("per", "composition"),
+    [
+        ("release", "releases"),
+        ("window", "windows"),
+        ("period", "windows"),
+        ("interval", "intervals"),
+        ("stream", "total"),
+    ],
+)
+def test_what_epsilon_counts_says_how_releases_compose(per: Per, composition: Composition) -> None:
+    assert replace(LDP, per=per).composition == composition
+
+
+def test_laws_of_delays_do_not_compose_and_budgets_bound_the_rest() -> None:
+    for kind, tests in KINDS.items():
+        for example in tests.examples():
+            for guarantee in example.mechanism.guarantees():
+                displaced = kind.endswith("_perturbation")
+                assert (guarantee.composition == "none") == displaced
+                bounded = guarantee.per == "stream"
+                assert (guarantee.composition == "total") == bounded
+
+
+def test_a_budget_turns_releases_that_add_up_into_a_total() -> None:
+    [whole] = Budgeted(GRR, total=7.0).guarantees()
+    [rate] = Budgeted(GRR, total=7.0, window=5).guarantees()
+    assert (LDP.composition, whole.composition, rate.composition) == (
+        "releases",
+        "total",
+        "releases",
+    )
+    assert rate.epsilon == LDP.epsilon
+
+
+def test_deltas_of_many_releases_add_up_and_of_any_number_are_stated_for_each() -> None:
+    noisy = replace(LDP, delta=1e-7, finite_precision_delta=1e-9)
+    ten, any_number = noisy.of_releases(10), noisy.of_releases(None)
+    assert ten.total_delta == pytest.approx(10 * noisy.total_delta, rel=1e-12)
+    assert ten.total_delta >= 10 * (1e-7 + 1e-9)
+    assert (any_number.total_delta, any_number.delta_per_release) == (0.0, noisy.total_delta)

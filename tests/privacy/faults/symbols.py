@@ -1,0 +1,127 @@
+"""Plant faults in randomized response, conditional or not, and in its ledger."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fugu.dataflows.kinds import adaptive_crr
+from fugu.dataflows.kinds.crr import CrrOperator
+from fugu.operators.budget_units import exact_exp, exact_expm1
+from fugu.operators.mechanism import Draws, Floats, Inputs, Integers, Releases, State, Words
+from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
+from fugu.operators.sip.adaptive_release import AdaptiveRelease
+from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.sip.hamming_kernel import HammingKernel
+from fugu.operators.sip.markov_model import ordered_sum
+from fugu.operators.sip.release_law import ReleaseLaw
+from tests.privacy import test_local_laws as local_laws
+from tests.privacy.faults.planted import InAudit, InTest, Planted, Replacing
+
+FAMILY = "records"
+CRR = ConditionalRandomizedResponse
+
+
+class BeliefNotUpdated(ConditionalRandomizedResponse):
+    """Make every release as if it were the first."""
+
+    def _after_release(self, state: State, law: Any, released: Integers) -> tuple[State, Floats]:
+        after, posterior = super()._after_release(state, law, released)
+        return {**after, "belief": state["belief"].copy()}, posterior
+
+
+class FirstStepFree(ConditionalRandomizedResponse):
+    """Begin the ledger with the second release."""
+
+    def _after_release(self, state: State, law: Any, released: Integers) -> tuple[State, Floats]:
+        after, posterior = super()._after_release(state, law, released)
+        free = state["releases"] == 0
+        return {**after, "spent": np.where(free, state["spent"], after["spent"])}, posterior
+
+
+@dataclass(frozen=True, eq=False)
+class WrongIndexLaw(ReleaseLaw):
+    """Compute a(y|x) with m(x) in the place of m(y)."""
+
+    def probabilities(self, symbols: Integers) -> Floats:
+        weights = self._weights(symbols)
+        return weights / ordered_sum(weights)
+
+    def sample(self, symbols: Integers, uniforms: Floats) -> Integers:
+        cumulative = np.cumsum(self._weights(symbols), axis=0)
+        drawn: Integers = (cumulative <= uniforms * cumulative[-1]).sum(axis=0)
+        return drawn
+
+    def _weights(self, symbols: Integers) -> Floats:
+        mass = self.mass[symbols, np.arange(len(symbols))]
+        spread = np.where(self.proposal.support, mass, 0.0)
+        return np.asarray(spread + self.gain * self.proposal.row(symbols))
+
+
+class WrongIndexOffTheDiagonal(ConditionalRandomizedResponse):
+    """Draw as the printed Theorem 4, with the belief in x where that in y is meant."""
+
+    def law(self, belief: Floats, doubt: Floats | None = None) -> ReleaseLaw:
+        gain, growth = exact_expm1(self.epsilon), exact_exp(self.epsilon)
+        proposal = HammingKernel(gain, growth).propose(belief)
+        right = ReleaseLaw.repaired(belief, proposal, gain, growth)
+        return WrongIndexLaw(belief, proposal, gain, right.marginal, right.largest, right.mass)
+
+
+@dataclass(frozen=True)
+class TruthfulDecision:
+    """Draw the first of all words for decisions, which answers with the truth."""
+
+    draws: Draws
+
+    def words(
+        self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
+    ) -> Words:
+        words = self.draws.words(purpose, binding, coordinates=coordinates, count=count)
+        return np.zeros_like(words) if purpose == "decision" else words
+
+
+class DecidesOnTheTruth(AdaptiveRelease):
+    """Repeat exactly where the last release is still right."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        return super().step(state, inputs, TruthfulDecision(draws))
+
+
+class FiftyThreeBits(GeneralizedRandomizedResponse):
+    """Compare the leading 53 bits of a word, which are those of a double."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        symbols = self._checked_symbols(inputs)
+        word = draws.words("release", self._bound_to(symbols))[:, 0, 0]
+        coarse = word >> np.uint64(11) << np.uint64(11)
+        return self._spent_after(state), Releases(self.odds.answer(symbols, coarse))
+
+
+def _uncounted(kind: type[GeneralizedRandomizedResponse]) -> tuple[int, float]:
+    """Forget what was counted of another class, and choose symbols and epsilon."""
+    local_laws.grr_law.cache_clear()
+    return 3, 15.0
+
+
+COUNTED = Replacing(
+    local_laws,
+    "GeneralizedRandomizedResponse",
+    InTest(local_laws.test_grr_leaks_exactly_what_it_claims_and_charges, _uncounted),
+)
+ADAPTIVE_AUDIT = Replacing(adaptive_crr, "AdaptiveRelease", InAudit("adaptive_crr"))
+AUDIT = Replacing(CrrOperator, "mechanism_class", InAudit("crr"))
+PLANTED = (
+    Planted("law of 53 bits", GeneralizedRandomizedResponse, FiftyThreeBits, COUNTED),
+    Planted(
+        "decision taken on truth",
+        AdaptiveRelease,
+        DecidesOnTheTruth,
+        ADAPTIVE_AUDIT,
+        false_alarm=1e-3,
+    ),
+    Planted("belief not updated", CRR, BeliefNotUpdated, AUDIT, false_alarm=1e-3),
+    Planted("first release free of charge", CRR, FirstStepFree, AUDIT, false_alarm=1e-3),
+    Planted("law of another symbol", CRR, WrongIndexOffTheDiagonal, AUDIT, false_alarm=1e-3),
+)

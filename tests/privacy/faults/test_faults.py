@@ -1,0 +1,44 @@
+"""Every planted fault is caught by the detector that the table names, and no original is.
+
+Detectors are tests of the suite and `fugu audit`. Every seed is fixed.
+"""
+
+from typing import Any
+
+import pytest
+
+from tests.privacy.faults.planted import Detector, Planted
+from tests.privacy.faults.table import GUARANTEES, families, written
+
+FAULTS = {
+    f"{family}-{planted.mutant.__name__}": planted
+    for family, some in families().items()
+    for planted in some
+}
+ORIGINALS = {
+    (planted.original, planted.detector): name.split("-")[0] for name, planted in FAULTS.items()
+}
+
+
+@pytest.mark.parametrize("planted", FAULTS.values(), ids=FAULTS.keys())
+def test_the_mutant_is_caught(planted: Planted) -> None:
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        planted.detector(planted.mutant)
+
+
+@pytest.mark.parametrize(("original", "detector"), ORIGINALS.keys(), ids=ORIGINALS.values())
+def test_the_original_passes(original: Any, detector: Detector) -> None:
+    detector(original)
+
+
+def test_a_detector_is_wrong_about_an_original_in_one_of_1000_runs_at_most() -> None:
+    assert max(planted.false_alarm for planted in FAULTS.values()) <= 1e-3
+
+
+def test_no_two_faults_of_a_family_have_one_name() -> None:
+    assert len(FAULTS) == sum(map(len, families().values()))
+
+
+def test_the_page_lists_every_fault_and_who_catches_it() -> None:
+    """`python -m tests.privacy.faults` writes it."""
+    assert GUARANTEES.read_text() == written()
