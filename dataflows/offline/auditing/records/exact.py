@@ -13,7 +13,7 @@ from fugu.operators.auditing.whole_batches import WholeBatches
 from fugu.operators.budget import without_budget
 from fugu.operators.budget_units import in_nats
 from fugu.operators.columns import joined, taken
-from fugu.operators.mechanism import EnumerableMechanism, Floats, State
+from fugu.operators.mechanism import Floats, State
 
 _LONGEST = 8
 _LARGEST_ENUMERATION = 2**22
@@ -23,6 +23,7 @@ _LARGEST_DRIVEN = 2**28
 """The bytes of states that `step` may be driven from at once, with many words each."""
 _LARGEST_STEP_CHECK = 2**20
 _CELLS = 1024
+_FEWEST_CELLS = 256
 _CELLS_OF_BATCHES = 2**14
 """How finely words are looked at: unlikely batches have few of them, between others."""
 
@@ -34,6 +35,8 @@ class Exact:
     worst: tuple[WorstCase, ...]
     checks: tuple[Check, ...]
     paths: tuple[Sequences, ...]
+    driven: bool
+    """Whether `step` was compared with the law that worst cases come from."""
 
 
 def exhaustive(subject: Subject) -> Exact | None:
@@ -52,8 +55,8 @@ def exhaustive(subject: Subject) -> Exact | None:
     cases = (
         case for some in paths for claim in subject.claims for case in _cases(subject, claim, some)
     )
-    ledger = _ledger_check(subject, start, paths)
-    return Exact(tuple(cases), (*ledger, *_step_check(subject, mechanism, start, paths)), paths)
+    ledger, steps_drawn = _ledger_check(subject, start, paths), _step_check(subject, start, paths)
+    return Exact(tuple(cases), (*ledger, *steps_drawn), paths, driven=bool(steps_drawn))
 
 
 def _cases(subject: Subject, claim: Claim, paths: Sequences) -> list[WorstCase]:
@@ -96,18 +99,21 @@ def _ledger_check(
     return (Check(f"{about} covers what it leaked", covers),)
 
 
-def _step_check(
-    subject: Subject, mechanism: EnumerableMechanism, start: State, paths: tuple[Sequences, ...]
-) -> tuple[Check, ...]:
+def _step_check(subject: Subject, start: State, paths: tuple[Sequences, ...]) -> tuple[Check, ...]:
     """Compare what `step` draws with the law that worst cases come from."""
+    mechanism = subject.enumerable
+    assert mechanism is not None
     inside = without_budget(mechanism)
     batches = isinstance(inside, WholeBatches)
     if isinstance(inside, WholeBatches) and inside.draws > 1:
         return ()
-    cells = _CELLS_OF_BATCHES if batches else _CELLS
     inputs, outputs = mechanism.outcomes
+    words = _LARGEST_DRIVEN // (inputs * _bytes(start))
+    cells = min(_CELLS_OF_BATCHES if batches else _CELLS, words // 2)
+    if cells < _FEWEST_CELLS:
+        return ()
     rows = _LARGEST_STEP_CHECK // (cells * inputs * (1 if batches else outputs))
-    rows = min(rows, _LARGEST_DRIVEN // (2 * cells * inputs * _bytes(start)))
+    rows = min(rows, words // (2 * cells))
     if rows == 0:
         return ()
     reached = joined([start, *(some.state for some in islice(paths, 3))])
