@@ -6,11 +6,12 @@ published or remembered is other than without noise: the sampler cuts noise off 
 Paths are ways to go on: at each tick a noisy decision may turn out either way.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from math import inf
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from fugu.operators.auditing.chosen_noise import ChosenNoise
 from fugu.operators.budget_units import UNITS_PER_NAT
@@ -38,7 +39,7 @@ _SEEN = 2**42
 class Prices:
     """Hold what a unit of change costs, in nats, `(ticks, paths)`; infinite where nothing hides it.
 
-    `public` says whether releases are functions of noisy figures alone, wherever that was tried.
+    `public` says whether releases, and what is remembered, are functions of noisy figures alone.
     """
 
     decision: Floats
@@ -52,9 +53,8 @@ class Prices:
 
     def of_windows(self, ticks: int) -> Floats:
         """Return what any so many ticks in a row cost, `(windows, paths)`."""
-        total = np.cumsum(np.pad(self.together, ((1, 0), (0, 0))), axis=0)
         length = min(ticks, len(self.together))
-        return np.asarray(total[length:] - total[:-length])
+        return np.asarray(sliding_window_view(self.together, length, axis=0).sum(axis=-1))
 
 
 def prices(
@@ -64,11 +64,15 @@ def prices(
     paths: int,
     seed: int = 0,
     between: Callable[[State, int], State] = lambda state, number: state,
+    hidden: Booleans | None = None,
+    exact: Collection[str] = (),
 ) -> Prices:
     """Measure the prices of ticks with these `numbers`, along so many paths.
 
     The first path publishes whenever it can, the second one as late as it can, others at random.
-    `between` is what happens to the state before each of them, such as a restart.
+    `between` is what happens to the state before each of them, such as a restart. Ticks that are
+    not `hidden` may be published as they are. Columns of the state that are `exact` hold true
+    figures on purpose; no other one may.
     """
     rng, state = np.random.default_rng(seed), mechanism.start(paths)
     wanted = rng.random((len(numbers), paths)) < rng.random(paths)
@@ -82,7 +86,8 @@ def prices(
         decision = np.where(wanted[number], _DECIDES, -_DECIDES)
         publication = driver.publication(decision)
         measured.append((driver.decision(), publication))
-        public &= driver.is_public(decision, publication)
+        if hidden is None or hidden[number]:
+            public &= driver.is_public(decision, publication, exact)
         noise = rng.integers(-_SEEN, _SEEN, (paths, groups))
         state, _ = driver.step(np.zeros(paths), decision, noise)
     decisions, publications = np.array(measured).transpose(1, 0, 2) / UNITS_PER_NAT
@@ -139,13 +144,18 @@ class _Driver:
         never = np.where(asked, -_DECIDES, 0)
         return _least(lambda noise: self._published(values, noise), never, np.abs(never))
 
-    def is_public(self, decision: Integers, publication: Floats) -> bool:
-        """Return whether another figure with the same noisy figure is released alike."""
-        price = publication.astype(np.int64)
+    def is_public(self, decision: Integers, price: Floats, exact: Collection[str]) -> bool:
+        """Return whether another figure with the same noisy figure leads to the same."""
         noise = np.zeros((len(decision), self.groups), dtype=np.int64)
-        noise[:, 0] = -price
-        one = _shown(self.step(np.zeros(len(decision)), decision)[1])
-        other = _shown(self.step(np.ones(len(decision)), decision, noise)[1])
+        noise[:, 0] = -price.astype(np.int64)
+        results = [
+            ({name: column for name, column in state.items() if name not in exact}, releases)
+            for state, releases in (
+                self.step(np.zeros(len(decision)), decision),
+                self.step(np.ones(len(decision)), decision, noise),
+            )
+        ]
+        one, other = (_everything(*result) for result in results)
         return not _rows_differ(one, other).any()
 
     def _published(self, values: Array, decision: Integers) -> Booleans:
@@ -155,12 +165,8 @@ class _Driver:
 
 
 def _everything(state: State, releases: Releases) -> list[Array]:
-    return [*_shown(releases), *state.values()]
-
-
-def _shown(releases: Releases) -> list[Array]:
     kinds = [] if releases.kinds is None else [releases.kinds]
-    return [releases.values, *kinds, *releases.annotations.values()]
+    return [releases.values, *kinds, *releases.annotations.values(), *state.values()]
 
 
 def _rows_differ(one: list[Array], other: list[Array]) -> Booleans:

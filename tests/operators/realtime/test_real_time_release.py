@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fugu.operators.auditing.chosen_points import ChosenPoints
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import Inputs, Integers, Kind, Releases, State
 from fugu.operators.noise.additive import BudgetBelowResolution
@@ -17,7 +18,6 @@ from fugu.operators.realtime.zcdp import units_of_rho
 from fugu.operators.secret import Secret
 from tests.conformance.streams import Stored
 from tests.operators.noise.simulated import SimulatedDraws
-from tests.operators.realtime.chosen_points import ChosenPoints
 
 RELEASE = RealTimeRelease(2, 1, 2, epsilon=5.0, delta=1e-6, horizon=10)
 OVER_ZCDP = "noise variance relative to an account in zero-concentrated DP"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fugu.operators.auditing.chosen_points import ChosenPoints
 from fugu.operators.mechanism import Inputs
 from fugu.operators.noise.gaussian_precision import delta_of_draw
 from fugu.operators.realtime.account import Account, paid_by
@@ -22,7 +23,6 @@ from fugu.operators.upgrades.real_time_laws import (
     law_digest_before,
 )
 from tests.conformance.kinds import KINDS
-from tests.operators.realtime.chosen_points import ChosenPoints
 
 MADE_BY_IMPLEMENTATION_2 = {
     "real_time": "8a9c2b51fb21979e911208698730f37d",

@@ -7,6 +7,7 @@ from math import exp, inf
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.kinds import AggregateOperator
 from fugu.dataflows.offline.auditing.aggregates.contributions import (
+    NONE,
     Contribution,
     contributions,
     farthest,
@@ -19,10 +20,11 @@ from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.guarantee import Guarantee
 
-_FIRST_TICK = 20_000
+_BEGIN = 10**12
+"""Milliseconds since 1970."""
 _PERSON = b"person"
-_FIGURES = 48
-"""Publish so many figures in a run, or a few more: 50,000 runs of them take some ten seconds."""
+FIGURES = 96
+"""Publish so many figures in a run, or a few more: 50,000 runs of them take some 20 seconds."""
 _GROUPS = 6
 
 
@@ -81,7 +83,7 @@ def course_of(groups: int, extent: int | None, steps: int) -> Course:
 
     `extent` is in ticks; without one it is all of them.
     """
-    most = max(4, steps, _FIGURES // groups)
+    most = max(4, steps, FIGURES // groups)
     if extent is None:
         return Course(0, most, 0)
     if extent + 2 <= most:
@@ -121,8 +123,9 @@ def compared(
     ticks = operator.in_ticks()
     extent = extent_of(guarantee, ticks.width)
     course = course_of(operator.group_count, extent, steps)
-    middle = _FIRST_TICK + course.before + course.differing // 2
-    subject = aggregate_of(file, possible[0], _FIRST_TICK, middle)
+    first = _BEGIN // ticks.width
+    middle = first + course.before + course.differing // 2
+    subject = aggregate_of(file, possible[0], first, middle)
     keeps = "presence" in guarantee.neighbours.kept
     subject = replace(subject, population=replace(subject.population, keeps_presence=keeps))
     within = course.differing if extent is None else min(extent, course.differing)
@@ -131,7 +134,10 @@ def compared(
         numbers[f"{course.differing} ticks, more than a window"] = course.differing
     others = {name: course.said(usual, instead, number) for name, number in numbers.items()}
     base = course.said(usual, usual, 0)
-    return Comparison(subject, base, others, statistic), numbers
+    silent: tuple[Said, ...] = ()
+    if guarantee.neighbours.change in ("presence", "replaced-or-none"):
+        silent = (course.said(usual, NONE, course.differing),)
+    return Comparison(subject, base, others, statistic, silent), numbers
 
 
 def _named(within: int, extent: int | None) -> str:

@@ -11,6 +11,17 @@ _RUNS = [SCHEDULE, b"1", b"2"]
 
 
 def checks(comparison: Comparison, sensitivity: int) -> Iterator[Check]:
+    """Yield checks of the pipeline around the mechanism, and of what noise is for."""
+    yield from around(comparison)
+    found = apart(comparison)
+    yield Check(
+        "a tick of neighbours differs by no more than noise is for",
+        found <= sensitivity,
+        f"{found:,} of {sensitivity:,} units",
+    )
+
+
+def around(comparison: Comparison) -> Iterator[Check]:
     """Yield checks of the pipeline around the mechanism."""
     subject, secret = comparison.subject, ROOT.derive("checks")
     log = subject.log(next(iter(comparison.others.values())))
@@ -28,12 +39,5 @@ def checks(comparison: Comparison, sensitivity: int) -> Iterator[Check]:
         subject.published(undisturbed, secret) == subject.published(alone[0], secret),
     )
     base = comparison.truths[comparison.base]
-    others = [comparison.truths[other] for other in comparison.others.values()]
-    same = all(truths.keys() == base.keys() for truths in others)
+    same = all(truths.keys() == base.keys() for truths in comparison.truths.values())
     yield Check("neighbours release the same ticks", same)
-    found = apart(comparison)
-    yield Check(
-        "a tick of neighbours differs by no more than noise is for",
-        found <= sensitivity,
-        f"{found:,} of {sensitivity:,} units",
-    )

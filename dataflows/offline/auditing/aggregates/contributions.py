@@ -1,6 +1,6 @@
 """Choose what one person contributes to a tick in one of two neighbouring inputs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -86,7 +86,7 @@ def of_sum(operator: PolicyOperator, field: str, units: int) -> Contribution:
     return Contribution(((field, number),), ((0, units),))
 
 
-def of_set(operator: PolicyOperator, field: str, groups: range = range(0)) -> Contribution:
+def of_set(operator: PolicyOperator, field: str, groups: Sequence[int] = ()) -> Contribution:
     """Return a record that names these groups."""
     names = tuple(operator.bins[group] for group in groups)
     return Contribution(((field, names),), tuple((group, 1) for group in groups))

@@ -10,7 +10,7 @@ from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kafka.partitioner import Partitioner, partition_of
-from fugu.dataflows.offline.auditing.aggregates.contributions import Contribution
+from fugu.dataflows.offline.auditing.aggregates.contributions import NONE, Contribution
 from fugu.dataflows.records.json_fields import FieldTimestamp
 
 PARTITIONS = 2
@@ -76,7 +76,7 @@ class Population:
 
     def _record(self, tick: int, one: Contribution) -> bytes | None:
         """Write a record that keeps its place and time, whatever it contributes."""
-        if one.fields:
+        if one != NONE:
             return orjson.dumps({**self._when(tick), **dict(one.fields)})
         return self._beat(tick) if self.keeps_presence else None
 

@@ -79,21 +79,30 @@ class Aggregate:
         merge = self._merge(self.mechanism, secret, streams)
         return self._merged(merge, log, restarts=restarts)
 
-    def first_released(self, said: Said, secret: Secret, streams: Sequence[bytes]) -> Releases:
-        """Return what is released for the first tick."""
+    def released_at(
+        self, tick: int, said: Said, secret: Secret, streams: Sequence[bytes]
+    ) -> Releases:
+        """Return what is released for one tick."""
         merge = self._merge(self.mechanism, secret, streams)
         state = merge.start()
         return next(
             releases
             for entry in self.log(said)
-            for _, releases in merge(state, read_entry(entry, "internal log"))
+            for at, releases in merge(state, read_entry(entry, "internal log"))
+            if at == tick
         )
 
-    def written_and_read(self, state: State, number: int) -> State:
-        """Return the state of a mechanism after a restart of the merge."""
+    def before(self, state: State, number: int) -> State:
+        """Return the state of a mechanism after a restart of the merge before a tick, and after
+        what is changed then."""
         rows = len(next(iter(state.values())))
         merge = self._merge(self.mechanism, Secret(bytes(32)), [SCHEDULE] * rows)
-        return _restarted(merge, MergeState(state)).mechanism
+        held = MergeState(state)
+        change = self.changes.get(self.first + number)
+        if change is not None:
+            for _ in merge(held, PolicyChange(change)):
+                pass
+        return _restarted(merge, held).mechanism
 
     def published(self, released: Released, secret: Secret, run: int = 0) -> Outgoing:
         """Return the records of the sanitized topic that one of the runs publishes."""

@@ -25,19 +25,22 @@ Statistic = Callable[[Released, Truths, Truths], Floats]
 class Comparison:
     """Hold an input, and others that it is compared with.
 
-    `statistic` adds a column of every run for each of the others: it tells no more than the
-    releases that it is computed from, but finds in one number what they say together.
+    Those in `unattacked` are compared without noise alone. `statistic` adds a column of every run
+    for each of the others: it tells no more than the releases that it is computed from, but finds
+    in one number what they say together.
     """
 
     subject: Aggregate
     base: Said
     others: Mapping[str, Said]
     statistic: Statistic
+    unattacked: tuple[Said, ...] = ()
 
     @cached_property
     def truths(self) -> Mapping[Said, Truths]:
         """Return the exact figures of every input."""
-        return {said: self.subject.truths(said) for said in (self.base, *self.others.values())}
+        inputs = (self.base, *self.others.values(), *self.unattacked)
+        return {said: self.subject.truths(said) for said in inputs}
 
     @cached_property
     def ticks(self) -> list[int]:

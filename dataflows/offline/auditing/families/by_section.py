@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.kinds.families.section import Evaluation
+from fugu.dataflows.offline.auditing.aggregates.policies import audited_policies
+from fugu.dataflows.offline.auditing.aggregates.real_time import audited_real_time
+from fugu.dataflows.offline.auditing.aggregates.windows import audited_windows
 from fugu.dataflows.offline.auditing.audited import Audited
 from fugu.dataflows.offline.auditing.displaced.family import audited_displaced
 from fugu.dataflows.offline.auditing.records.family import audited_records
 from fugu.dataflows.offline.auditing.series.family import audited_series
-from fugu.dataflows.offline.auditing.windows import audited_windows
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
 _FAMILIES: Mapping[Evaluation, Callable[[PipelineFile, int], Audited]] = {
@@ -16,6 +18,8 @@ _FAMILIES: Mapping[Evaluation, Callable[[PipelineFile, int], Audited]] = {
     "displaced": audited_displaced,
     "series": audited_series,
     "windows": audited_windows,
+    "policies": audited_policies,
+    "real_time": audited_real_time,
 }
 
 

@@ -1,25 +1,19 @@
 """State what Gaussian noise loses, exactly."""
 
-from math import log, sqrt
+from fractions import Fraction
 
-from fugu.operators.noise.gaussian_account import VARIANCE, delta_of_squares
-
-_HALVINGS = 60
+from fugu.operators.budget_units import in_nats
+from fugu.operators.composition.composed_loss import ComposedLoss
+from fugu.operators.loss import GaussianLoss
 
 
 def nats_at(squares: int, delta: float) -> float:
-    """Return the epsilon at which draws that differ by so many squared grid steps have delta.
+    """Return the epsilon at which noise on values so far apart, in squared grid steps, has delta.
 
     >>> round(nats_at(112621999, delta=1e-6), 6)
     3.0
 
-    Source: continual release specification, section 4 (Theorem 3).
+    It is that of the law; draws in finite precision are beside it. Infinite: no epsilon suffices.
     """
-    if squares == 0 or delta_of_squares(squares, 0.0) <= delta:
-        return 0.0
-    total: float = squares / VARIANCE
-    low, high = 0.0, total / 2.0 + sqrt(-2.0 * total * log(delta))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if delta_of_squares(squares, middle) > delta else (low, middle)
-    return high
+    units = ComposedLoss.of(GaussianLoss(squares, draws=0)).epsilon(Fraction(delta))
+    return float("inf") if units is None else in_nats(units)

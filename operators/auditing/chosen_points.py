@@ -1,4 +1,4 @@
-"""Draws that give chosen Gaussian noise, so that a release can be driven where one wants it."""
+"""Give chosen Gaussian noise in the place of draws, to drive a release where one wants it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,10 @@ from fugu.operators.noise.discrete_gaussian import table
 
 @dataclass(frozen=True)
 class ChosenPoints:
-    """Noise `(rows, coordinates)` in grid steps, for the one draw of a step."""
+    """Hold noise `(rows, coordinates)` in grid steps, for the one draw of a step.
+
+    `drawn` is filled with how many rows each draw was made for.
+    """
 
     steps: Integers
     drawn: list[int] = field(default_factory=list)
@@ -19,7 +22,7 @@ class ChosenPoints:
     def words(
         self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
     ) -> Words:
-        """The first word decides how far, the second one on which side."""
+        """Return words of which the first decides how far, the second one on which side."""
         assert (purpose, coordinates, count) == ("release", self.steps.shape[1], 2)
         self.drawn.append(sum(bound != b"" for bound in binding))
         far = np.abs(self.steps)

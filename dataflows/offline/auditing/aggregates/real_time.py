@@ -1,0 +1,149 @@
+"""Audit real-time release of figures: Gaussian noise, and a filter of what was released."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import log, sqrt
+
+import numpy as np
+from scipy.stats import norm
+
+from fugu.dataflows.kinds import RealTimeOperator
+from fugu.dataflows.offline.auditing.aggregates.as_drawn import PUBLIC
+from fugu.dataflows.offline.auditing.aggregates.building import (
+    attacks_on,
+    compared,
+    extent_of,
+    with_few_groups,
+)
+from fugu.dataflows.offline.auditing.aggregates.checks import checks
+from fugu.dataflows.offline.auditing.aggregates.subject import Released
+from fugu.dataflows.offline.auditing.aggregates.worlds import ROOT, Comparison, Truths
+from fugu.dataflows.offline.auditing.audited import Audited, Check, WorstCase
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.auditing.steps_as_drawn import Steps, steps_of
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.loss import GaussianLoss
+from fugu.operators.mechanism import Floats
+from fugu.operators.noise.discrete_gaussian import PRECISION
+from fugu.operators.noise.gaussian_account import delta_of_squares
+from fugu.operators.realtime.real_time_release import RealTimeRelease
+
+_MOST_TICKS = 1_000
+_DRAWS = 20_000
+_ERROR = 1e-6
+_SMALLEST = 1e-10
+
+
+def audited_real_time(file: PipelineFile, steps: int) -> Audited:
+    """Return the exact worst case of the measured noise, and attacks on single and on all ticks."""
+    file, left_out = with_few_groups(file)
+    operator = file.pipeline.operator
+    assert isinstance(operator, RealTimeOperator)
+    release = operator.release()
+    [guarantee] = release.guarantees()
+    comparison, numbers = compared(file, guarantee, _linear, steps)
+    subject = comparison.subject
+    ticks = _ticks(release)
+    measured = steps_of(release, ticks, between=subject.before)
+    extent = extent_of(guarantee, operator.in_ticks().width)
+    squares = _squares(measured, comparison, release.sensitivity, extent)
+    return Audited(
+        worst=(
+            WorstCase(
+                guarantee.notion,
+                f"the epsilon of noise as drawn, at delta {guarantee.total_delta:.3g}",
+                f"{min(ticks, extent or ticks):,} ticks",
+                guarantee.epsilon,
+                epsilon_of(squares, guarantee.total_delta),
+            ),
+        ),
+        checks=(
+            *checks(comparison, release.sensitivity * release.changed_bins),
+            Check(PUBLIC, measured.public),
+            *_stated(guarantee, squares),
+            _law(comparison, release, int(measured.steps[0])),
+        ),
+        attacks=tuple(attacks_on(guarantee, comparison, numbers, lambda said: None)),
+        not_reached=(*left_out, *_not_reached(release, ticks, comparison)),
+    )
+
+
+def epsilon_of(squares: int, delta: float) -> float:
+    """Return the least epsilon that draws keep with this delta, if they differ by so many squared
+    grid steps; within a billionth."""
+    if squares == 0 or delta_of_squares(squares, _SMALLEST) <= delta:
+        return 0.0
+    low, high = _SMALLEST, 1.0
+    while delta_of_squares(squares, high) > delta:
+        low, high = high, 2.0 * high
+    while high - low > _SMALLEST:
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if delta_of_squares(squares, middle) > delta else (low, middle)
+    return high
+
+
+def _ticks(release: RealTimeRelease) -> int:
+    lasts = release.horizon or release.account.values or _MOST_TICKS
+    wanted = 2 * release.period + 2 if release.period is not None else lasts + 2
+    return min(_MOST_TICKS, wanted)
+
+
+def _squares(measured: Steps, comparison: Comparison, sensitivity: int, extent: int | None) -> int:
+    """Return the most that neighbours differ by in squared grid steps, as they were summed."""
+    base = comparison.truths[comparison.base]
+    largest = max(
+        sum(int(unit) ** 2 for unit in truths[tick] - base[tick])
+        for truths in comparison.truths.values()
+        for tick in truths.keys() & base.keys()
+    )
+    squares = [int(steps) ** 2 for steps in measured.steps]
+    length = min(extent or len(squares), len(squares))
+    most = max(sum(squares[at : at + length]) for at in range(len(squares) - length + 1))
+    return -(-most * largest // sensitivity**2)
+
+
+def _stated(guarantee: Guarantee, squares: int) -> Iterator[Check]:
+    if isinstance(guarantee.loss, GaussianLoss):
+        yield Check(
+            "neighbours differ by no more squared grid steps than the promise states",
+            squares <= guarantee.loss.squares,
+            f"{squares:,} of {guarantee.loss.squares:,}",
+        )
+
+
+def _linear(released: Released, one: Truths, other: Truths) -> Floats:
+    """Return the sum of released figures, weighted by how `one` differs from `other`."""
+    rows = len(next(iter(released.values())).values)
+    total = np.zeros(rows)
+    for tick in released.keys() & one.keys() & other.keys():
+        total += released[tick].values @ (one[tick] - other[tick]).astype(np.float64)
+    return total
+
+
+def _law(comparison: Comparison, release: RealTimeRelease, steps: int) -> Check:
+    """Compare the noise of the first figure, which is not filtered, with its Gaussian law."""
+    name = "noise follows the Gaussian law of its grid steps"
+    if steps == 0:
+        return Check(name, passed=False, found="the first tick is not measured")
+    plain = replace(comparison.subject, mechanism=replace(release, presentation="none"))
+    truths = comparison.truths[comparison.base]
+    streams = [b"%d" % run for run in range(_DRAWS)]
+    first = min(truths)
+    releases = plain.released_at(first, comparison.base, ROOT.derive("law"), streams)
+    noise = np.sort((releases.values - truths[first])[:, 0])
+    deviation = release.sensitivity * 2**PRECISION / steps
+    shares = np.arange(1, _DRAWS + 1) / _DRAWS
+    distance = float(np.abs(shares - norm.cdf(noise / deviation)).max())
+    most = sqrt(log(2.0 / _ERROR) / (2.0 * _DRAWS)) + 1.0 / _DRAWS
+    return Check(name, distance <= most, f"{_DRAWS:,} draws, {distance:.2g} of {most:.2g} apart")
+
+
+def _not_reached(release: RealTimeRelease, ticks: int, comparison: Comparison) -> Iterator[str]:
+    run, lasts = len(comparison.base), release.horizon or release.period
+    if lasts is not None and run <= lasts:
+        yield (
+            f"attacks after the end of a budget: runs have {run} ticks, and it lasts {lasts:,}; "
+            "noise is measured beyond that"
+            if ticks > lasts
+            else f"the end of the budget: {ticks:,} ticks are measured, and it lasts {lasts:,}"
+        )
