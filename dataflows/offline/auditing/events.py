@@ -105,13 +105,19 @@ def _by_one_column(codes: _Codes, seen: Floats, other: Floats) -> Score:
         for one, two, edges in zip(codes(seen), codes(other), codes.edges, strict=True)
     ]
     place = int(np.argmax(told))
-    sign = 1.0 if np.nanmean(seen[:, place]) >= np.nanmean(other[:, place]) else -1.0
+    sign = 1.0 if _mean(seen[:, place]) >= _mean(other[:, place]) else -1.0
 
     def score(observed: Floats) -> Floats:
         column = sign * observed[:, place]
         return np.where(np.isnan(column), -np.inf, column)
 
     return score
+
+
+def _mean(column: Floats) -> float:
+    """Return the mean of what is there, below everything where nothing is."""
+    there = column[~np.isnan(column)]
+    return float(there.mean()) if len(there) else -np.inf
 
 
 def _by_sequence(codes: _Codes, seen: Floats, other: Floats) -> Score:
