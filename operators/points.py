@@ -34,7 +34,7 @@ ANY_PRIOR = Point(
     "other (no model is used)",
 )
 OTHERS_KNOWN = Point(
-    "others-known", "an adversary with any prior, who may know everything about everybody else"
+    "others-known", "an adversary with any prior, and any knowledge about everybody else"
 )
 
 RAW_VALUES_SEEN = Point(

@@ -46,6 +46,7 @@ ALLOWED = {
         "fugu.dataflows.offline.evaluation",
     ),
     "typer": ("fugu.dataflows.base.logs", "fugu.dataflows.commands"),
+    "dp_accounting": ("fugu.operators.composition.loss_distributions",),
     "operators": (),
     "dataflows": (),
 }

@@ -13,7 +13,7 @@ import orjson
 
 from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, read_guarantee
-from fugu.dataflows.publishing.guarantees import read_format_1, read_format_2
+from fugu.dataflows.publishing.former_formats import read_format_1, read_format_2
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import AT_THE_END
 
@@ -109,18 +109,25 @@ def read_entry(value: bytes | None) -> PipelineEntry | StreamEntry | LaterEntry 
     number, kind = content.pop("format", None), content.pop("kind", None)
     try:
         match kind, number:
-            case "pipeline", int() if number in _READERS:
-                guarantees = tuple(map(_READERS[number], content.pop("guarantees")))
-                budget = _read_budget(content.pop("source_budget"))
-                return PipelineEntry(guarantees=guarantees, source_budget=budget, **content)
-            case "pipeline", int() if number > PIPELINE_FORMAT:
-                names = ("pipeline", "source", "source_identity")
-                return LaterEntry(*(str(content[name]) for name in names))
+            case "pipeline", int():
+                return _read_pipeline(number, content)
             case "stream", 1:
                 return StreamEntry(**content)
     except (AttributeError, KeyError, TypeError):
         return None
     return None
+
+
+def _read_pipeline(number: int, content: dict[str, Any]) -> PipelineEntry | LaterEntry:
+    """Return a pipeline, by its name alone if this version cannot read what it promises."""
+    names = ("pipeline", "source", "source_identity")
+    later = LaterEntry(*(str(content[name]) for name in names))
+    try:
+        guarantees = tuple(map(_READERS[number], content.pop("guarantees")))
+        budget = _read_budget(content.pop("source_budget"))
+        return PipelineEntry(guarantees=guarantees, source_budget=budget, **content)
+    except (AttributeError, KeyError, TypeError):
+        return later
 
 
 def _read_budget(content: Any) -> DeclaredBudget | None:

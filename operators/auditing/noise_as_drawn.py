@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from fugu.operators.auditing.chosen_noise import ChosenNoise
 from fugu.operators.budget_units import UNITS_PER_NAT
@@ -52,9 +53,8 @@ class Prices:
 
     def of_windows(self, ticks: int) -> Floats:
         """Return what any so many ticks in a row cost, `(windows, paths)`."""
-        total = np.cumsum(np.pad(self.together, ((1, 0), (0, 0))), axis=0)
         length = min(ticks, len(self.together))
-        return np.asarray(total[length:] - total[:-length])
+        return np.asarray(sliding_window_view(self.together, length, axis=0).sum(axis=-1))
 
 
 def prices(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ROUNDING = Fraction(1, 10**10)
 _CELLS = 64
 """Divide the smallest loss into so many cells, unless there are more than `_MOST_CELLS` in all."""
-_MOST_CELLS = 1 << 20
+_MOST_CELLS = 1 << 18
 _DEVIATIONS = 9.0
 """Follow the loss of Gaussian noise so far from its mean; a larger one counts as infinite."""
 
@@ -58,7 +58,8 @@ def distribution(composed: ComposedLoss) -> "PrivacyLossDistribution":
     for loss, number in composed.losses:
         cells = ceil(reaches[loss] / cell)
         curve = delta_curve(loss, cell * np.arange(-cells, cells + 1, dtype=np.float64))
-        law = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(cell, -cells, cells, curve)
+        falling = np.minimum.accumulate(curve)
+        law = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(cell, -cells, cells, falling)
         one = privacy_loss_distribution.PrivacyLossDistribution(law).self_compose(number)
         whole = one if whole is None else whole.compose(one)
     return whole

@@ -19,8 +19,8 @@ from fugu.operators.wevent.guarantees import beyond
 
 WINDOWS_INDEPENDENT = Point(
     "windows-independent",
-    "an adversary with any prior, except about how one window of a person, or stream, depends on "
-    "the others, who may know everything about everybody else",
+    "an adversary with no knowledge of how one window of a person, or stream, depends on the "
+    "others, but any other prior, and any knowledge about everybody else",
 )
 FILTER_WEIGHTS = Point(
     "filter-weights",
@@ -34,8 +34,9 @@ _ACCOUNTING = Point(
 )
 _SENSITIVITY = Point(
     "sensitivity-of-bins",
-    "one such change moves at most {changed:,} of the {bins:,} bins of a tick, each by at most "
-    "{units:,} units: contributions are clamped, and there is at most one for each person and tick",
+    "neighbouring inputs differ in at most {changed:,} of the {bins:,} bins of a tick, in each by "
+    "at most {units:,} units: contributions are clamped, and there is at most one for each person "
+    "and tick",
 )
 _CLAMPED = Point(
     "clamped",

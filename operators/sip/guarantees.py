@@ -20,11 +20,6 @@ _DECLARED_MODEL = Point(
     "an adversary whose belief before the stream, about accepted records, is the declared Markov "
     "model after smoothing",
 )
-_MODEL_IN_TIME = Point(
-    "declared-model-in-time",
-    f"{_DECLARED_MODEL}, in steps of {{step_milliseconds:,}} ms: between two records at least one, "
-    "and at most {longest:,} however long the gap is",
-)
 _LEARNED_MODEL = Point(
     "learned-model",
     "an adversary who believes in the model that is learned from the first {positions:,} releases "
@@ -107,7 +102,9 @@ def crr_guarantees(*, epsilon: float, records: int = 1) -> tuple[Guarantee, ...]
 def with_gaps(promised: tuple[Guarantee, ...], gaps: Gaps) -> tuple[Guarantee, ...]:
     """Return the promises if steps of the model take time."""
     sip, ldp = promised
-    in_time = _MODEL_IN_TIME.of(step_milliseconds=gaps.step_milliseconds, longest=gaps.longest)
+    in_time = Point("declared-model-in-time", f"{_DECLARED_MODEL}, {gaps}").of(
+        step_milliseconds=gaps.step_milliseconds, longest=gaps.longest
+    )
     assumptions = (*sip.assumptions, _TIMES_SAY_NOTHING)
     return replace(sip, adversary=in_time, assumptions=assumptions), ldp
 

@@ -17,13 +17,13 @@ from fugu.operators.points import (
 
 _TICKS_INDEPENDENT = Point(
     "ticks-independent",
-    "an adversary with any prior, except about how the ticks of a person depend on each other, who "
-    "may know everything about everybody else",
+    "an adversary with no knowledge of how the ticks of a person depend on each other, but any "
+    "other prior, and any knowledge about everybody else",
 )
 _SENSITIVITY = Point(
     "sensitivity",
-    "one such change moves the {bins:,} bins of a tick by at most {units:,} units in total, and at "
-    "most {changed:,} of them: contributions are clamped, and there is at most one for each person "
+    "neighbouring inputs differ in at most {changed:,} of the {bins:,} bins of a tick, by at most "
+    "{units:,} units in total: contributions are clamped, and there is at most one for each person "
     "and tick",
 )
 _TWICE = Point(

@@ -56,7 +56,7 @@ class AggregateOperator(OperatorSection):
 
     reads = frozenset({"groups", "other", "sum", "ticks"})
     stage = StageKind.AGGREGATE
-    evaluation: ClassVar[Evaluation | None] = "windows"
+    evaluation: ClassVar[Evaluation] = "windows"
     claims_about = "all users together"
     no_budget = "epsilon is the budget of {kind}; delete it"
     no_dedupe = "a user counts once in a tick, however often a record was sent"

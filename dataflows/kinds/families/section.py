@@ -46,7 +46,7 @@ class OperatorSection(Section, ABC):
     reads: ClassVar[frozenset[str]]
     """Keys of the section that say how records are read."""
     stage: ClassVar[StageKind] = StageKind.PER_RECORD
-    evaluation: ClassVar[Evaluation | None] = "records"
+    evaluation: ClassVar[Evaluation] = "records"
     claims_about: ClassVar[str | None] = None
     """Name what the claim is about, where it is not about values of single streams."""
     several_fields: ClassVar[bool] = False

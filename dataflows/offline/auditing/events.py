@@ -115,9 +115,9 @@ def _by_one_column(codes: _Codes, seen: Floats, other: Floats) -> Score:
 
 
 def _mean(column: Floats) -> float:
-    """Return the mean of what is there, below everything where nothing is."""
+    """Return the mean of what is published, 0 where nothing is."""
     there = column[~np.isnan(column)]
-    return float(there.mean()) if len(there) else -np.inf
+    return float(there.mean()) if len(there) else 0.0
 
 
 def _by_sequence(codes: _Codes, seen: Floats, other: Floats) -> Score:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fugu.operators import compiled
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.markov_model import ordered_sum
 
@@ -36,15 +35,6 @@ class Search(NamedTuple):
 
 def cheapest_targets(prior: Floats, spread: Floats, search: Search) -> tuple[Integers, Floats]:
     """Return the target of every batch, and its cost; `spread` is E D(X, r) of every batch r."""
-    if compiled.available():
-        from fugu.operators.sip.batches.compiled_cheapest_targets import cheapest_targets_compiled
-
-        return cheapest_targets_compiled(prior, spread, search)
-    return searched(prior, spread, search)
-
-
-def searched(prior: Floats, spread: Floats, search: Search) -> tuple[Integers, Floats]:
-    """Search by numpy."""
     digits, table, kept, gain, growth = search
     rows = prior.shape[1]
     targets, cost = np.zeros(prior.shape, dtype=np.int64), np.full(rows, np.inf)

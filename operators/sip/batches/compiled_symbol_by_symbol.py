@@ -4,16 +4,18 @@ The same operations in the same order as `ProductLaw` of `operators.sip.batches.
 with the kernel for 0/1 distance. Releases without weight change nothing, and are left out.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip import compiled_hamming_law as law_of
-from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol
 from fugu.operators.sip.compiled_hamming_law import Room
 from fugu.operators.sip.compiled_markov_step import constant, predict_dense
+
+if TYPE_CHECKING:
+    from fugu.operators.sip.batches.symbol_by_symbol import SymbolBySymbol
 
 
 class Paths(NamedTuple):
@@ -36,7 +38,7 @@ class Paths(NamedTuple):
         return cls(laws, np.empty(followed, dtype=np.int64), at, onward, weight, likely)
 
 
-def followed_cost(belief: Floats, algorithm: SymbolBySymbol, followed: int) -> Floats:
+def followed_cost(belief: Floats, algorithm: "SymbolBySymbol", followed: int) -> Floats:
     """Return the cost for each column of `belief`; no symbol is at a distance from itself."""
     beliefs, cost, n = np.ascontiguousarray(belief.T), np.empty(belief.shape[1]), len(belief)
     transition, table = constant(algorithm.model.transition), constant(algorithm.table.T)

@@ -65,13 +65,17 @@ class LikelySequences(Algorithm):
         return ("likely_sequences", 2)
 
     def law(self, belief: Floats, distances: Floats) -> SequenceLaw:
-        prior = self.prior(belief)
-        targets, cost = cheapest_targets(prior, self.expected_distances(belief), self.search)
+        prior, spread = self.prior(belief), self.expected_distances(belief)
         doubts = doubts_of(distances + product_distance(self.model, self.window), len(prior))
         if compiled.available():
+            from fugu.operators.sip.batches.compiled_cheapest_targets import (
+                cheapest_targets_compiled,
+            )
             from fugu.operators.sip.batches.compiled_sequence_law import CompiledSequenceLaw
 
+            targets, cost = cheapest_targets_compiled(prior, spread, self.search)
             return CompiledSequenceLaw(self, prior, targets, cost, doubts)
+        targets, cost = cheapest_targets(prior, spread, self.search)
         return SequenceLaw(self, prior, targets, cost, doubts)
 
     @cached_property

@@ -76,6 +76,6 @@ def test_an_explanation_states_both_parts_of_the_promise(
 ) -> None:
     explain([read(tmp_path, SHORT)], as_json=False)
     said = " ".join(capsys.readouterr().out.split())
-    assert "learned from the first 20 releases of the stream itself, and frozen" in said
-    assert "who believes in anything else is covered by the figure without a model only" in said
+    assert "learned from the first 20 releases of the stream itself and frozen" in said
+    assert "an adversary with another belief, or who knows part of a stream from elsewhere" in said
     assert "each of the first 20 releases of a stream is 1-private under every prior" in said

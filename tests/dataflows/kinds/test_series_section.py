@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError, FuguError, StartRefused
-from fugu.dataflows.commands import audit, evaluate
+from fugu.dataflows.commands import evaluate
 from fugu.dataflows.commands.explain import explain
 from fugu.dataflows.commands.validate import validate
 from fugu.dataflows.pipeline.config import reading_digest
@@ -107,14 +107,12 @@ def test_ticks_and_unit_decide_how_records_are_read_and_what_is_too_far_ahead_do
     assert len(set(others)) == len(others)
 
 
-def test_there_is_nothing_to_finish_to_evaluate_or_to_attack(tmp_path: Path) -> None:
+def test_there_is_nothing_to_finish_or_to_evaluate(tmp_path: Path) -> None:
     file = pipeline_file(tmp_path)
     with pytest.raises(ConfigurationError, match="--finish: real_time_local holds nothing back"):
         run(file, finish=True)
     with pytest.raises(FuguError, match="fugu evaluate does not measure real_time_local"):
         evaluate.evaluate(file, tmp_path / "none")
-    with pytest.raises(FuguError, match="makes one about all ticks of a stream together"):
-        audit.audit(file, runs=1, steps=1)
 
 
 def test_it_is_explained_and_validated(

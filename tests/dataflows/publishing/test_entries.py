@@ -3,6 +3,7 @@
 from dataclasses import replace
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -137,6 +138,13 @@ def test_an_entry_has_the_type_of_its_loss_and_all_sentences() -> None:
     assert content["format"] == 3
     assert told["loss"] == {"type": "StatedLoss", "epsilon": 1.0, "delta": 1e-6}
     assert told["trust"]["sentence"] == str(guarantee.trust)
+
+
+@pytest.mark.parametrize("more", [{"later": 1}, {"trust": None}, {"neighbours": {}}])
+def test_a_promise_that_cannot_be_read_is_named_and_never_passed_over(more: dict[str, Any]) -> None:
+    content = orjson.loads(entries_of(FORMAT_2)["crr"].value())
+    content["guarantees"][0] |= more
+    assert read_entry(orjson.dumps(content)) == LaterEntry("crr", "vitals", "topic-id")
 
 
 def test_an_unknown_type_of_loss_leaves_epsilon_and_delta() -> None:

@@ -187,7 +187,7 @@ def test_the_promise_relative_to_the_model_says_how_gaps_count() -> None:
     untimed = ConditionalRandomizedResponse(WALK, epsilon=1.0).guarantees()
     assert sip.epsilon == untimed[0].epsilon
     said = str(sip.adversary)
-    assert "in steps of 60,000 ms: between two records at least one, and at most 40" in said
+    assert "in steps of 1 min: between two records at least one, and at most 40" in said
     assert sip.adversary.numbers == (("step_milliseconds", 60_000), ("longest", 40))
     assert any("times of accepted records" in str(line) for line in sip.assumptions)
     assert ldp == untimed[1], "the figure without a model knows no time"

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from math import exp, inf, log, sqrt
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from fugu.dataflows.offline.auditing.aggregates.population import Said
 from fugu.dataflows.offline.auditing.aggregates.worlds import ROOT, Comparison
 from fugu.dataflows.offline.auditing.audited import ROUNDING, Check, Leaks, WorstCase
 from fugu.operators.auditing.noise_as_drawn import Prices, prices
 from fugu.operators.guarantee import Guarantee
-from fugu.operators.mechanism import Floats
+from fugu.operators.mechanism import Floats, Kind
 from fugu.operators.wevent.binary_tree import BinaryTree
 
 PUBLIC = "what is published and remembered is a function of noisy figures alone"
@@ -55,7 +56,7 @@ class AsDrawn:
     def checks(self, guarantee: Guarantee, extent: int | None) -> Iterator[Check]:
         """Yield whether draws cost no more than is claimed, and follow their law."""
         yield Check(PUBLIC, self.prices.public)
-        yield self._law()
+        yield law_of_noise(self.comparison, 0, float(self.prices.publication[0, 0]))
         if not self.fixed and extent is not None:
             most = self.apart * float(self.prices.of_windows(extent).max())
             paths = self.prices.publication.shape[1]
@@ -71,9 +72,8 @@ class AsDrawn:
         if not self.fixed:
             return
         costs = self._influence.T @ self.prices.publication[:, 0]
-        together = np.cumsum(np.pad(costs, (1, 0)))
         length = min(extent or len(costs), len(costs))
-        leaked = self.apart * float((together[length:] - together[:-length]).max())
+        leaked = self.apart * float(sliding_window_view(costs, length).sum(axis=1).max())
         yield WorstCase(
             guarantee.notion, "noise as drawn", f"{length} ticks", guarantee.epsilon, leaked
         )
@@ -103,19 +103,20 @@ class AsDrawn:
         columns = np.arange(ticks)
         return ((before <= columns) & (columns < after)).astype(np.float64)
 
-    def _law(self) -> Check:
-        """Compare noise of the first figures with the discrete Laplace law of their price."""
-        name = "noise follows the discrete Laplace law of its price"
-        price, comparison = float(self.prices.publication[0, 0]), self.comparison
-        if not 0.0 < price < inf:
-            return Check(name, passed=True, found="the first tick has none")
-        subject, truths = comparison.subject, comparison.truths[comparison.base]
-        first = min(truths)
-        streams = [b"%d" % run for run in range(_DRAWS)]
-        releases = subject.first_released(comparison.base, ROOT.derive("law"), streams)
-        fresh = np.ones(_DRAWS, bool) if releases.kinds is None else releases.kinds == 0
-        noise = np.sort((releases.values - truths[first])[fresh, 0])
-        return Check(name, *_close(noise.astype(np.float64), price))
+
+def law_of_noise(comparison: Comparison, number: int, price: float) -> Check:
+    """Compare noise of a tick, by its number, with the discrete Laplace law of its price."""
+    name = "noise follows the discrete Laplace law of its price"
+    if not 0.0 < price < inf:
+        return Check(name, passed=True, found="this tick has none")
+    truths = comparison.truths[comparison.base]
+    tick = sorted(truths)[number]
+    streams = [b"%d" % run for run in range(_DRAWS)]
+    secret = ROOT.derive("law")
+    releases = comparison.subject.released_at(tick, comparison.base, secret, streams)
+    fresh = np.ones(_DRAWS, bool) if releases.kinds is None else releases.kinds == Kind.FRESH
+    noise = np.sort((releases.values - truths[tick])[fresh, 0])
+    return Check(name, *_close(noise.astype(np.float64), price))
 
 
 def _close(noise: Floats, price: float) -> tuple[bool, str]:

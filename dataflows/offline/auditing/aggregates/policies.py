@@ -7,7 +7,7 @@ import numpy as np
 
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.kinds import PolicyOperator
-from fugu.dataflows.offline.auditing.aggregates.as_drawn import PUBLIC
+from fugu.dataflows.offline.auditing.aggregates.as_drawn import PUBLIC, law_of_noise
 from fugu.dataflows.offline.auditing.aggregates.building import (
     FIGURES,
     aggregate_of,
@@ -88,7 +88,7 @@ def audited_policies(file: PipelineFile, steps: int) -> Audited:
             *around(comparison),
             _apart(run, comparison),
             _asked(run, comparison),
-            *_priced(run, guarantee),
+            *_priced(run, comparison, guarantee),
         ),
         attacks=tuple(_attacks(guarantee, comparison)),
         not_reached=(*left_out, *_not_reached(run)),
@@ -162,7 +162,7 @@ def _asked(run: _Run, comparison: Comparison) -> Check:
     return Check("noise is for what policies ask of each tick, changes included", enough)
 
 
-def _priced(run: _Run, guarantee: Guarantee) -> Iterator[Check]:
+def _priced(run: _Run, comparison: Comparison, guarantee: Guarantee) -> Iterator[Check]:
     """Add up the largest prices of an interval, of as many ticks as may differ."""
     length = min(_MOST_TICKS, max(len(run.ticks), run.stated.occurrence.ticks + 2))
     numbers: Integers = run.ticks.start + np.arange(length)
@@ -183,6 +183,7 @@ def _priced(run: _Run, guarantee: Guarantee) -> Iterator[Check]:
         largest = np.sort(costs[inside], axis=0)[-interval.affected :]
         most = max(most, float(largest.sum(axis=0).max()))
     yield Check(PUBLIC, measured.public)
+    yield law_of_noise(comparison, 1, float(measured.publication[1, 0]))
     yield Check(
         f"what may differ of an interval costs no more than is claimed, on {_PATHS} paths of "
         f"{length} ticks",

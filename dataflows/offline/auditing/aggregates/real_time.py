@@ -128,8 +128,9 @@ def _law(comparison: Comparison, release: RealTimeRelease, steps: int) -> Check:
     plain = replace(comparison.subject, mechanism=replace(release, presentation="none"))
     truths = comparison.truths[comparison.base]
     streams = [b"%d" % run for run in range(_DRAWS)]
-    releases = plain.first_released(comparison.base, ROOT.derive("law"), streams)
-    noise = np.sort((releases.values - truths[min(truths)])[:, 0])
+    first = min(truths)
+    releases = plain.released_at(first, comparison.base, ROOT.derive("law"), streams)
+    noise = np.sort((releases.values - truths[first])[:, 0])
     deviation = release.sensitivity * 2**PRECISION / steps
     shares = np.arange(1, _DRAWS + 1) / _DRAWS
     distance = float(np.abs(shares - norm.cdf(noise / deviation)).max())

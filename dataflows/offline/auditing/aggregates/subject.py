@@ -79,14 +79,17 @@ class Aggregate:
         merge = self._merge(self.mechanism, secret, streams)
         return self._merged(merge, log, restarts=restarts)
 
-    def first_released(self, said: Said, secret: Secret, streams: Sequence[bytes]) -> Releases:
-        """Return what is released for the first tick."""
+    def released_at(
+        self, tick: int, said: Said, secret: Secret, streams: Sequence[bytes]
+    ) -> Releases:
+        """Return what is released for one tick."""
         merge = self._merge(self.mechanism, secret, streams)
         state = merge.start()
         return next(
             releases
             for entry in self.log(said)
-            for _, releases in merge(state, read_entry(entry, "internal log"))
+            for at, releases in merge(state, read_entry(entry, "internal log"))
+            if at == tick
         )
 
     def before(self, state: State, number: int) -> State:

@@ -13,7 +13,7 @@ from fugu.dataflows.offline.auditing.records.family import audited_records
 from fugu.dataflows.offline.auditing.series.family import audited_series
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 
-_FAMILIES: Mapping[Evaluation | None, Callable[[PipelineFile, int], Audited]] = {
+_FAMILIES: Mapping[Evaluation, Callable[[PipelineFile, int], Audited]] = {
     "records": audited_records,
     "displaced": audited_displaced,
     "series": audited_series,

@@ -53,7 +53,7 @@ def spent(line: Line, mechanism: LocalRealTimeRelease) -> Spent:
     running = line.opened(ROOT.derive(11), 2)
     parts = []
     for tick, given in enumerate(course):
-        if tick in (1, len(half), len(half) + len(pause)):
+        if tick in (1, len(half), len(half) + len(pause), len(course) - 2):
             running.restart()
         parts.append(published(running, [given], restart=-1))
     _, measured = values_of(np.concatenate(parts, axis=1))
@@ -67,7 +67,7 @@ def nothing_after_the_budget(line: Line, mechanism: LocalRealTimeRelease) -> Che
         running = line.opened(ROOT.derive(12), 20)
         for _ in range(mechanism.series.account.values):
             advanced(running, mechanism.lower)
-        runs.append([running.published(advanced(running, late)) for _ in range(3)])
+        runs.append([advanced(running, late) for _ in range(3)])
     about = "after the budget is spent, the same bytes are published whatever numbers come"
     return Check(about, runs[0] == runs[1])
 
@@ -76,7 +76,7 @@ def noise_of(line: Line, mechanism: LocalRealTimeRelease) -> Iterator[Check]:
     """Compare the noise of measured ticks with the declared law, and that of neighbours."""
     middle = (mechanism.lower + mechanism.upper) // 2
     ticks = min(_TICKS, mechanism.series.account.values)
-    numbers = [mechanism.lower, mechanism.upper, middle, middle, *[mechanism.upper] * _TICKS]
+    numbers = [middle, middle, mechanism.lower, *[mechanism.upper] * _TICKS]
     running = line.opened(ROOT.derive(13), _STREAMS)
     seen = published(running, numbers[:ticks], restart=-1)
     found = Measured.of(mechanism, *values_of(seen))

@@ -10,6 +10,9 @@ from fugu.operators.loss import GaussianLoss
 def nats_at(squares: int, delta: float) -> float:
     """Return the epsilon at which noise on values so far apart, in squared grid steps, has delta.
 
+    >>> round(nats_at(112621999, delta=1e-6), 6)
+    3.0
+
     It is that of the law; draws in finite precision are beside it. Infinite: no epsilon suffices.
     """
     units = ComposedLoss.of(GaussianLoss(squares, draws=0)).epsilon(Fraction(delta))

@@ -6,7 +6,6 @@ import pytest
 from fugu.operators import compiled
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.batches import cheapest_targets as search
-from fugu.operators.sip.batches.cheapest_targets import cheapest_targets, searched
 from fugu.operators.sip.batches.likely_sequences import LikelySequences
 from fugu.operators.sip.distances import HAMMING, Distance, Ordered, Points
 from fugu.operators.sip.privacy_bound import PrivacyBound
@@ -27,8 +26,10 @@ def distances(symbols: int, rng: np.random.Generator) -> list[Distance]:
 
 
 def found(algorithm: LikelySequences, belief: Floats, by_numpy: bool) -> tuple[Integers, Floats]:
+    from fugu.operators.sip.batches.compiled_cheapest_targets import cheapest_targets_compiled
+
     prior, spread = algorithm.prior(belief), algorithm.expected_distances(belief)
-    chosen = searched if by_numpy else cheapest_targets
+    chosen = search.cheapest_targets if by_numpy else cheapest_targets_compiled
     return chosen(prior, spread, algorithm.search)
 
 

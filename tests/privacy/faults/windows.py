@@ -1,0 +1,207 @@
+"""Plant faults in figures with a budget for any window, which `fugu audit` must notice."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fugu.dataflows.base.batches import Decoded, Reason, RefusedRecords
+from fugu.dataflows.kinds import fast
+from fugu.dataflows.kinds.budget_absorption import BudgetAbsorptionOperator
+from fugu.dataflows.kinds.budget_distribution import BudgetDistributionOperator
+from fugu.dataflows.kinds.families import aggregates
+from fugu.dataflows.kinds.uniform import UniformOperator
+from fugu.dataflows.offline.auditing.aggregates import subject
+from fugu.dataflows.records.contributions import Contributions
+from fugu.dataflows.stages import merging
+from fugu.dataflows.stages.merging import MergeState, Merging
+from fugu.dataflows.stages.open_ticks import OpenTicks
+from fugu.dataflows.stages.progress import Progress
+from fugu.dataflows.stages.summing import Summed, Summing
+from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.mechanism import Array, Draws, Inputs, Integers, Releases, State, Words
+from fugu.operators.wevent import allocation
+from fugu.operators.wevent.allocation import Booleans, Offer
+from fugu.operators.wevent.budget_absorption import BudgetAbsorption
+from fugu.operators.wevent.budget_distribution import BudgetDistribution
+from fugu.operators.wevent.fast import Fast
+from fugu.operators.wevent.uniform import Uniform
+from tests.privacy.faults.planted import Detector, InAudit, Planted, Replacing
+
+FAMILY = "figures in windows"
+RUNS = 1_000
+FALSE_ALARM = 1e-3
+"""The claims of an audit together hold with 99.9 %."""
+
+
+class HalvedNoise(Uniform):
+    """Add half of the noise that was drawn."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        after, releases = super().step(state, inputs, draws)
+        halved = inputs.values + (releases.values - inputs.values) // 2
+        return {**after, "released": halved}, replace(releases, values=halved)
+
+
+class ClaimedForHalf(Uniform):
+    """Promise half of the epsilon that is spent."""
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        return tuple(replace(one, epsilon=one.epsilon / 2.0) for one in super().guarantees())
+
+
+class EveryTickIsTheFirst(allocation.BudgetDistribution):
+    """Halve the whole half at every tick, whatever the window has spent."""
+
+    def settle(self, state: State, offer: Offer, published: Booleans) -> State:
+        after = super().settle(state, offer, published)
+        fresh = self.start(len(published))
+        return {**after, "recent": fresh["recent"], "shares": fresh["shares"]}
+
+
+class NoWindow(BudgetDistribution):
+    """Publish with half of the half at every tick, whatever the window has spent."""
+
+    rule_class = EveryTickIsTheFirst
+
+
+@dataclass(frozen=True)
+class WithoutNoise:
+    """Draw no noise for decisions."""
+
+    draws: Draws
+
+    def words(
+        self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
+    ) -> Words:
+        words = self.draws.words(purpose, binding, coordinates=coordinates, count=count)
+        return np.full_like(words, 2**64 - 1) if purpose == "dissimilarity" else words
+
+
+class DecidesOnTheTruth(BudgetAbsorption):
+    """Publish exactly where the figures have moved far enough."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        return super().step(state, inputs, WithoutNoise(draws))
+
+
+class FilterOfRawValues(Fast):
+    """Let the filter remember the true figures, and publish what it makes of them later."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        after, releases = super().step(state, inputs, draws)
+        return {**after, "estimate": inputs.values.astype(np.float64)}, releases
+
+
+class EveryRecordCounts(Summing):
+    """Add up what several records of one person say in a tick."""
+
+    def _note(
+        self, table: RowTable, rows: Integers, cells: Integers, ticks: Integers, values: Array
+    ) -> dict[int, Reason]:
+        columns = table.columns
+        for row, cell, tick, value in zip(rows, cells, ticks, values.reshape(-1, 2), strict=True):
+            before = columns["amount"][row, cell] if columns["tick"][row, cell] == tick else 0
+            columns["tick"][row, cell], columns["group"][row, cell] = tick, value[0]
+            columns["amount"][row, cell] = before + value[1]
+        return {}
+
+
+class NotClamped(Contributions):
+    """Read amounts beyond their range as they are."""
+
+    def _bounded(self, amount: int) -> int:
+        return amount
+
+
+class RefusedRecordsAreNotSeen(Summing):
+    """Move time by the records whose values are accepted only."""
+
+    def __call__(self, decoded: Decoded, table: RowTable) -> Summed:
+        return super().__call__(replace(decoded, refused=RefusedRecords()), table)
+
+
+class EveryEntryIsNew(Progress):
+    """Count what a partition tells again of a tick that is open."""
+
+    def told(self, partition: int, tick: int, skipped: int) -> bool:
+        return super().told(partition, tick, skipped) or tick == self.following
+
+
+class SpentForgotten(Merging):
+    """Read the merge back as if nothing had been spent."""
+
+    def restored(self, content: bytes, load: Callable[[str], OpenTicks]) -> MergeState:
+        state = super().restored(content, load)
+        fresh = self.mechanism.start(len(self.streams))
+        spent: State = {
+            name: fresh[name] for name in ("recent", "shares", "spent") if name in fresh
+        }
+        return replace(state, mechanism={**state.mechanism, **spent})
+
+
+def in_audit(kind: str, **changes: object) -> InAudit:
+    """Audit the example of a kind; what is exact in it finds faults with few runs."""
+    return InAudit(kind, changes, runs=RUNS)
+
+
+def planted(fault: str, original: object, mutant: object, detector: Detector) -> Planted:
+    """Let an audit detect a fault."""
+    return Planted(fault, original, mutant, detector, FALSE_ALARM)
+
+
+KWH = {"sum": {"field": "kwh", "lower": -2, "upper": 5, "unit": 0.1}}
+UNIFORM = in_audit("uniform")
+CLASS = "strategy_class"
+PLANTED = (
+    planted("halved noise", Uniform, HalvedNoise, Replacing(UniformOperator, CLASS, UNIFORM)),
+    planted(
+        "claim below the truth",
+        Uniform,
+        ClaimedForHalf,
+        Replacing(UniformOperator, CLASS, UNIFORM),
+    ),
+    planted(
+        "ignored window",
+        BudgetDistribution,
+        NoWindow,
+        Replacing(BudgetDistributionOperator, CLASS, in_audit("budget_distribution")),
+    ),
+    planted(
+        "decision taken on truth",
+        BudgetAbsorption,
+        DecidesOnTheTruth,
+        Replacing(BudgetAbsorptionOperator, CLASS, in_audit("budget_absorption")),
+    ),
+    planted(
+        "filter that sees raw values",
+        Fast,
+        FilterOfRawValues,
+        Replacing(fast, "Fast", in_audit("fast")),
+    ),
+    planted(
+        "doubled contribution", Summing, EveryRecordCounts, Replacing(subject, "Summing", UNIFORM)
+    ),
+    planted(
+        "amounts beyond their range",
+        Contributions,
+        NotClamped,
+        Replacing(aggregates, "Contributions", in_audit("uniform", **KWH)),
+    ),
+    planted(
+        "time moved by values",
+        Summing,
+        RefusedRecordsAreNotSeen,
+        Replacing(subject, "Summing", UNIFORM),
+    ),
+    planted(
+        "batch counted twice", Progress, EveryEntryIsNew, Replacing(merging, "Progress", UNIFORM)
+    ),
+    planted(
+        "budget reset at restart",
+        Merging,
+        SpentForgotten,
+        Replacing(subject, "Merging", in_audit("budget_distribution")),
+    ),
+)
