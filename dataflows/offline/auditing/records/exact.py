@@ -24,6 +24,7 @@ _LARGEST_DRIVEN = 2**28
 _LARGEST_STEP_CHECK = 2**20
 _CELLS = 1024
 _FEWEST_CELLS = 256
+_COST_OF_A_BATCH = 4
 _CELLS_OF_BATCHES = 2**14
 """How finely words are looked at: unlikely batches have few of them, between others."""
 
@@ -112,7 +113,7 @@ def _step_check(subject: Subject, start: State, paths: tuple[Sequences, ...]) ->
     cells = min(_CELLS_OF_BATCHES if batches else _CELLS, words // 2)
     if cells < _FEWEST_CELLS:
         return ()
-    rows = _LARGEST_STEP_CHECK // (cells * inputs * (1 if batches else outputs))
+    rows = _LARGEST_STEP_CHECK // (cells * inputs * (_COST_OF_A_BATCH if batches else outputs))
     rows = min(rows, words // (2 * cells))
     if rows == 0:
         return ()
