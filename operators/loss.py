@@ -73,6 +73,19 @@ class ResponseLoss:
 
 
 @dataclass(frozen=True)
+class RepeatedLoss:
+    """Lose at most `each` nats in every one of `number` releases, whatever was released before."""
+
+    each: float
+    number: int
+
+    @property
+    def epsilon(self) -> float:
+        """Return the largest loss."""
+        return self.each * self.number
+
+
+@dataclass(frozen=True)
 class StatedLoss:
     """Lose (epsilon, delta) and no more is known."""
 
@@ -81,4 +94,4 @@ class StatedLoss:
 
 
 BoundedLoss = PureLoss | LaplaceLoss | ResponseLoss
-Loss = BoundedLoss | GaussianLoss | StatedLoss
+Loss = BoundedLoss | GaussianLoss | RepeatedLoss | StatedLoss

@@ -71,13 +71,13 @@ class Sum:
             per_in_words(total.per, total.window, total.tick_milliseconds),
             float(total.delta_per_release),
         )
-        if total.count > 1:
-            words += f", {IN_WORDS[figure.account]}"
         if any(number > 1 for _, number in self.windows):
             counted = ", ".join(f"{number} of {pipeline}" for pipeline, number in self.windows)
             words += (
                 f", which takes so many windows: {counted} (if all pipelines date records alike)"
             )
+        if total.count > 1:
+            words += f", {IN_WORDS[figure.account]}"
         return words
 
 

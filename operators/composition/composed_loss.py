@@ -26,14 +26,21 @@ Source: continual release specification, section 4; Kairouz, Oh and Viswanath 20
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import erfc, exp, expm1, fsum, isqrt, lgamma, log1p, sqrt
+from math import erfc, exp, expm1, fsum, isqrt, sqrt
 
 from fugu.operators.budget_units import UNITS_PER_NAT, in_nats, units_of
-from fugu.operators.loss import BoundedLoss, GaussianLoss, Loss, PureLoss, StatedLoss
+from fugu.operators.composition.signed_sums import signed_sums
+from fugu.operators.loss import (
+    BoundedLoss,
+    GaussianLoss,
+    Loss,
+    PureLoss,
+    RepeatedLoss,
+    StatedLoss,
+)
 from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.noise.gaussian_precision import PER_DEVIATION, delta_of_draw
@@ -45,10 +52,7 @@ _ROUNDING = 1e-9
 _CANCELLATION = 2.0**-44
 _TINY = 1e-300
 """Cover probabilities that are too small for a double."""
-_MOST_SUMS = 4096
-"""Bound the work: beyond it losses are rounded up until many sums of them are equal."""
-_MOST_EQUAL = 1024
-_FINE_GRID = UNITS_PER_NAT >> 20
+_FIRST_TRIED = UNITS_PER_NAT >> 20
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,11 @@ class ComposedLoss:
 
     @classmethod
     def of(cls, loss: Loss, beside: Fraction = Fraction(0)) -> "ComposedLoss":
-        """Return a single loss; one of (epsilon, delta) is pure but for its delta."""
+        """Return what one promise loses; (epsilon, delta) is a pure loss but for its delta."""
         if isinstance(loss, StatedLoss):
             return cls.of(PureLoss(loss.epsilon), beside + Fraction(loss.delta))
+        if isinstance(loss, RepeatedLoss):
+            return cls(frozenset({(PureLoss(loss.each), loss.number)}), beside)
         return cls(frozenset({(loss, 1)}), beside)
 
     def __add__(self, other: "ComposedLoss") -> "ComposedLoss":
@@ -92,7 +98,7 @@ class ComposedLoss:
         """Return an epsilon in units at which `delta` suffices, rounded up; None without any."""
         if self.delta(0) <= delta:
             return 0
-        high = _FINE_GRID
+        high = _FIRST_TRIED
         while self.delta(high) > delta:
             high *= 2
             if high > LARGEST_EPSILON:
@@ -175,50 +181,3 @@ def gaussian_delta(epsilon: float, ratio: float) -> float:
     beyond = exp(epsilon) * tail
     allowance = _CANCELLATION * (1.0 + far * far) * (above + beyond)
     return min(1.0, max(0.0, above - beyond) + allowance)
-
-
-def signed_sums(losses: Counter[int]) -> dict[int, float]:
-    """Return the law of the sum of pure losses, each with the sign of a randomized response.
-
-    A loss of e has a plus with probability 1 / (1 + exp(-e)); `losses` are in units. Two losses
-    may be taken for one of their sum, and any for a larger one: so many are made few.
-    """
-    few: Counter[int] = Counter()
-    for loss, number in losses.items():
-        doubled, rest = loss, number
-        while rest > _MOST_EQUAL:
-            doubled, rest = 2 * doubled, (rest + 1) // 2
-        few[doubled] += rest
-    law, grid = _law_of_sums(few), _FINE_GRID
-    while law is None:
-        coarse: Counter[int] = Counter()
-        for loss, number in few.items():
-            coarse[-(-loss // grid) * grid] += number
-        law, grid = _law_of_sums(coarse), 2 * grid
-    return law
-
-
-def _law_of_sums(losses: Counter[int]) -> dict[int, float] | None:
-    """Return the law; None where it has too many sums."""
-    law = {0: 1.0}
-    for loss, number in losses.items():
-        signs = list(_signs(loss, number))
-        grown: dict[int, float] = {}
-        for signed, likely in law.items():
-            for added, chance in signs:
-                grown[signed + added] = grown.get(signed + added, 0.0) + likely * chance
-            if len(grown) > _MOST_SUMS:
-                return None
-        law = grown
-    return law
-
-
-def _signs(loss: int, number: int) -> Iterator[tuple[int, float]]:
-    """Yield all sums of so many equal losses with signs, and how likely they are."""
-    nats = in_nats(loss)
-    plus = -log1p(exp(-nats))
-    minus = plus - nats
-    for minuses in range(number + 1):
-        pluses = number - minuses
-        ways = lgamma(number + 1) - lgamma(pluses + 1) - lgamma(minuses + 1)
-        yield (pluses - minuses) * loss, exp(ways + pluses * plus + minuses * minus)

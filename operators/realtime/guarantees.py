@@ -34,8 +34,9 @@ _ACCOUNTING = Point(
 )
 _SENSITIVITY = Point(
     "sensitivity-of-bins",
-    "one such change moves at most {changed:,} of the {bins:,} bins of a tick, each by at most "
-    "{units:,} units: contributions are clamped, and there is at most one for each person and tick",
+    "neighbouring inputs differ in at most {changed:,} of the {bins:,} bins of a tick, in each by "
+    "at most {units:,} units: contributions are clamped, and there is at most one for each person "
+    "and tick",
 )
 _CLAMPED = Point(
     "clamped",

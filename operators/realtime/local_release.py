@@ -34,8 +34,8 @@ from fugu.operators.wevent.limits import LARGEST_VALUE
 _NUMBERS = Neighbours("stream", "number", "replaced")
 _WIDTH = Point(
     "width",
-    "numbers are clamped, so that one changes by at most {units:,} units, and there is at most one "
-    "for each stream and tick",
+    "numbers are clamped, so that neighbouring ones differ by at most {units:,} units, and there "
+    "is at most one for each stream and tick",
 )
 _NOT_COVERED = (
     Point(

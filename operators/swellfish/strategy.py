@@ -95,7 +95,7 @@ class PolicyStrategy(ABC, Generic[Opened]):
     adapts: ClassVar[bool] = True
     """Draw noise for the sensitivity of the tick, and not for that of a whole contribution."""
     claim: ClassVar[str]
-    """How an interval keeps to its budget, in words."""
+    """Say how an interval keeps to its budget."""
     proof: ClassVar[str]
 
     def __post_init__(self) -> None:

@@ -22,8 +22,8 @@ _TICKS_INDEPENDENT = Point(
 )
 _SENSITIVITY = Point(
     "sensitivity",
-    "one such change moves the {bins:,} bins of a tick by at most {units:,} units in total, and at "
-    "most {changed:,} of them: contributions are clamped, and there is at most one for each person "
+    "neighbouring inputs differ in at most {changed:,} of the {bins:,} bins of a tick, by at most "
+    "{units:,} units in total: contributions are clamped, and there is at most one for each person "
     "and tick",
 )
 _TWICE = Point(

@@ -69,7 +69,7 @@ class Strategy:
     implementation: ClassVar[int] = 1
     rule_class: ClassVar[type[Rule]]
     claim: ClassVar[str]
-    """How a window keeps to its budget, in words."""
+    """Say how a window keeps to its budget."""
     proof: ClassVar[str]
 
     def __post_init__(self) -> None:

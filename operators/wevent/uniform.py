@@ -1,8 +1,11 @@
 """Uniform: the w-event strategy that publishes every tick with an equal part of the budget."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from fugu.operators.budget_units import in_nats
+from fugu.operators.guarantee import Guarantee
+from fugu.operators.loss import RepeatedLoss
 from fugu.operators.wevent import allocation
 from fugu.operators.wevent.strategy import Strategy
 
@@ -29,3 +32,8 @@ class Uniform(Strategy):
     rule_class: ClassVar[type[allocation.Rule]] = allocation.Uniform
     claim: ClassVar[str] = "a window spends epsilon: an equal part at every tick"
     proof: ClassVar[str] = "PBA specification, section 4 (Uniform); sequential composition"
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """Return w-event differential privacy, whose loss is that of equal ticks."""
+        [promised] = super().guarantees()
+        return (replace(promised, loss=RepeatedLoss(in_nats(self.largest_tick), self.window)),)

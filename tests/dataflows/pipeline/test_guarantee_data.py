@@ -16,6 +16,7 @@ from fugu.operators.loss import (
     LaplaceLoss,
     Loss,
     PureLoss,
+    RepeatedLoss,
     ResponseLoss,
     StatedLoss,
 )
@@ -152,6 +153,7 @@ LOSSES = [
     StatedLoss(1.5, 1e-6),
     GaussianLoss(squares=7, draws=2),
     LaplaceLoss(rate=0.5, shift=3),
+    RepeatedLoss(each=0.5, number=3),
     ResponseLoss(epsilon=1.5, symbols=4),
 ]
 

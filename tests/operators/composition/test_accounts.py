@@ -17,6 +17,7 @@ from fugu.operators.guarantee import CONTRIBUTIONS, PRESENCE, Guarantee
 from fugu.operators.loss import GaussianLoss, Loss, PureLoss
 from fugu.operators.noise.gaussian_account import VARIANCE
 from fugu.operators.noise.laplace_release import LaplaceRelease
+from fugu.operators.wevent.uniform import Uniform
 
 HOUR = 3_600_000
 PLAIN = replace(
@@ -110,6 +111,17 @@ def test_windows_of_noise_compose_in_time() -> None:
     assert same is not None
     assert in_nats(composed(together).epsilon) == pytest.approx(in_nats(same.epsilon), rel=1e-4)
     assert in_nats(together.epsilon) == 25.0
+
+
+def test_equal_ticks_of_a_window_compose_tick_by_tick_with_noise() -> None:
+    """96 ticks of 1/96 nat come to little beside noise, where 1 nat at once comes to much more."""
+    ticks = Uniform(3, 96, 1.0, 2, tick_milliseconds=HOUR).guarantees()[0]
+    noise = noisy(3.0, 1e-6, 112_621_999, **window(96))
+    found, _, account = figures(spend_of(ticks, noise))
+    at_once, _, _ = figures(spend_of(replace(ticks, loss=None), noise))
+    assert account == "noise"
+    assert found == pytest.approx(3.045, abs=0.02)
+    assert at_once == pytest.approx(3.956, abs=0.02)
 
 
 def test_windows_that_share_draws_compose_change_by_change() -> None:

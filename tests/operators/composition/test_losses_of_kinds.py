@@ -12,8 +12,11 @@ from fugu.operators.budget_units import in_nats, units_of
 from fugu.operators.composition.composed_loss import ComposedLoss
 from fugu.operators.composition.sums import Spend
 from fugu.operators.guarantee import Guarantee
-from fugu.operators.loss import GaussianLoss
+from fugu.operators.loss import GaussianLoss, RepeatedLoss
 from fugu.operators.mechanism import ChargingMechanism
+from fugu.operators.trial import released
+from fugu.operators.wevent.cap import Cap
+from fugu.operators.wevent.uniform import Uniform
 from tests.conformance.kinds import KINDS
 
 
@@ -52,5 +55,16 @@ def test_no_loss_is_much_smaller_than_what_is_stated() -> None:
             least = loss.epsilon(Fraction(guarantee.delta))
             assert least is not None
             assert 0.8 * guarantee.epsilon < in_nats(least) <= guarantee.epsilon * (1 + 1e-6)
-        else:
+        elif not isinstance(guarantee.known_loss, RepeatedLoss):
             assert guarantee.known_loss.epsilon == pytest.approx(guarantee.epsilon, rel=1e-5)
+
+
+@pytest.mark.parametrize("cap", [None, Cap(decision=2**36, publication=2**36)])
+def test_every_tick_of_uniform_spends_what_its_loss_says(cap: Cap | None) -> None:
+    uniform = Uniform(3, 8, 1.0, 2, cap)
+    loss = uniform.guarantees()[0].loss
+    assert isinstance(loss, RepeatedLoss)
+    assert loss.number == uniform.window
+    for release in released(uniform, [[1, 2, 3]] * 20):
+        assert release.annotations["publication_epsilon"].tolist() == [loss.each]
+        assert release.annotations["decision_epsilon"].tolist() == [0.0]

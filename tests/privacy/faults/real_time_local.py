@@ -3,7 +3,7 @@
 import numpy as np
 
 from fugu.dataflows.flows import sections
-from fugu.dataflows.offline.auditing import line
+from fugu.dataflows.offline import in_memory
 from fugu.dataflows.stages.series import SeriesPerTick
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
@@ -110,7 +110,7 @@ class SameNoise(SeriesPerTick):
 AUDIT = InAudit("real_time_local", {"horizon": 8})
 MEASURED = Replacing(real_time_release, "Measurement", AUDIT)
 RELEASED = Replacing(local_release, "RealTimeRelease", AUDIT)
-RESTARTED = Replacing(line, "RowTable", AUDIT)
+RESTARTED = Replacing(in_memory, "RowTable", AUDIT)
 STAGE = Replacing(sections, "SeriesPerTick", AUDIT)
 PLANTED = (
     Planted("halved noise", Measurement, HalvedMeasurement, MEASURED, 1e-3),

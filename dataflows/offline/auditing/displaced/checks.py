@@ -6,10 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 import orjson
 
-from fugu.dataflows.base.batches import Outgoing, Sanitized
-from fugu.dataflows.flows.sections import end_of
+from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.offline.auditing.audited import ROUNDING, Check
-from fugu.dataflows.offline.auditing.displaced.worlds import OTHERS, begin_epoch
+from fugu.dataflows.offline.auditing.displaced.worlds import OTHERS, begin_epoch, envelopes
 from fugu.dataflows.offline.auditing.line import ROOT, Line, Running
 from fugu.operators.mechanism import Floats
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
@@ -28,11 +27,12 @@ def printed_law(mechanism: TemporalPerturbation, exact: Floats) -> Check:
 
 def checks_of(line: Line, mechanism: TemporalPerturbation) -> Iterator[Check]:
     """Run few streams through everything."""
-    yield _nothing_but_values(_running(line, 2 * mechanism.k, 2), 2 * mechanism.k)
-    yield _restarts(line, 3 * mechanism.k)
+    k = mechanism.k
+    yield _nothing_but_values(_running(line, 2 * k, 2), 2 * k)
+    yield _restarts(line, 3 * k)
     if line.ticks is not None and mechanism.empty == "emit":
-        ticks = 3 * mechanism.k + line.ticks.idle
-        yield _end_of_epochs(_running(line, ticks, 4), mechanism.k, ticks)
+        ticks = 3 * k + line.ticks.idle
+        yield _end_of_epochs(_running(line, ticks, 4), k, ticks)
 
 
 def _running(line: Line, ticks: int, number: int) -> Running:
@@ -43,37 +43,25 @@ def _running(line: Line, ticks: int, number: int) -> Running:
 
 
 def _nothing_but_values(running: Running, ticks: int) -> Check:
+    """Collect what is published beside values; of names that differ for each stream, lengths."""
     beside: dict[int, set[bytes]] = defaultdict(set)
-    streams, end = len(running.keys), end_of(running.line.file.pipeline)
+    streams = len(running.keys)
     parts = [
         running.advance([f"{tick} of {stream}" for stream in range(streams)])
         for tick in range(ticks)
     ]
-    for part in (*parts, running.finish(end)):
-        for tick, record in _beside_values(running, part):
-            beside[tick].add(record)
+    for part in (*parts, running.finish()):
+        for place, _, said in envelopes(running, part):
+            rest = {name: said[name] for name in said.keys() - {"value", "empty"}}
+            headers = [(name, len(text)) for name, text in part.headers[place]]
+            record = (rest, part.timestamps[place], headers)
+            beside[said["tick"]].add(orjson.dumps(record, option=orjson.OPT_SORT_KEYS))
     different = sum(len(records) > 1 for records in beside.values())
     return Check(
         "in a tick, records of streams with other values differ in values and empty ticks alone",
         different == 0,
         f"{streams} streams, {different} of {len(beside)} ticks differ",
     )
-
-
-def _beside_values(running: Running, sanitized: Sanitized) -> Iterator[tuple[int, bytes]]:
-    """Yield the tick of each record of a stream, and what it has but key, value, and empty.
-
-    Of names that are different for each stream, the lengths.
-    """
-    outgoing = running.published(sanitized)
-    for number, (key, content) in enumerate(zip(sanitized.keys, outgoing.values, strict=True)):
-        if key in running.rows:
-            said = orjson.loads(content)
-            rest = {name: said[name] for name in said.keys() - {"value", "empty"}}
-            headers = [(name, len(text)) for name, text in outgoing.headers[number]]
-            time = outgoing.timestamps[number]
-            record = orjson.dumps((rest, time, headers), option=orjson.OPT_SORT_KEYS)
-            yield said["tick"], record
 
 
 def _restarts(line: Line, ticks: int) -> Check:
@@ -86,11 +74,10 @@ def _published(running: Running, ticks: int, every: int) -> list[Outgoing]:
     """Return what is published up to the end, with a restart after `every` so many ticks."""
     found = []
     for tick in range(ticks):
-        found.append(running.published(running.advance([tick] * len(running.keys))))
+        found.append(running.advance([tick] * len(running.keys)))
         if every and tick % every == 0:
             running.restart()
-    end = end_of(running.line.file.pipeline)
-    return [*found, running.published(running.finish(end))]
+    return [*found, running.finish()]
 
 
 def _end_of_epochs(running: Running, k: int, ticks: int) -> Check:
@@ -99,13 +86,9 @@ def _end_of_epochs(running: Running, k: int, ticks: int) -> Check:
     last, left = np.zeros(streams, dtype=np.int64), np.zeros(streams, dtype=np.int64)
     for tick in range(ticks):
         came = [OTHERS if tick <= k + stream % k else None for stream in range(streams)]
-        released = running.advance(came)
-        values = released.releases.values.tolist()
-        for number, key, value in zip(released.offsets, released.keys, values, strict=True):
-            if key in running.rows:
-                row = running.rows[key]
-                last[row] = number
-                left[row] = left[row] if value is None else number
+        for _, row, said in envelopes(running, running.advance(came)):
+            last[row] = said["tick"]
+            left[row] = left[row] if said["empty"] else said["tick"]
     quiet = np.unique(last - left).tolist()
     return Check(
         "an epoch ends so many ticks after its last value left, whenever that came",

@@ -1,17 +1,15 @@
 """Compare delays, and the order of what leaves at the end, with the laws that they should have."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fugu.dataflows.base.batches import Sanitized
-from fugu.dataflows.flows.sections import end_of
 from fugu.dataflows.offline.auditing.audited import Check
-from fugu.dataflows.offline.auditing.displaced.worlds import begin_epoch
-from fugu.dataflows.offline.auditing.line import ROOT, Line, Running
+from fugu.dataflows.offline.auditing.displaced.worlds import begin_epoch, envelopes
+from fugu.dataflows.offline.auditing.line import ROOT, Line
 from fugu.dataflows.offline.auditing.shapes import agrees
-from fugu.operators.mechanism import Integers
-from fugu.operators.temporal.temporal_perturbation import Phase, TemporalPerturbation
+from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
 
 _STREAMS = 20_000
@@ -27,36 +25,27 @@ def laws_of(line: Line, mechanism: TemporalPerturbation) -> Iterator[Check]:
     for tick in range(1, 2 * k + 1):
         released = running.advance([tick] * streams)
         if tick in (k, 2 * k):
-            ages = tick - _numbers(released, running)
-            counts = np.bincount(ages[ages < tick], minlength=k)
-            law = np.pad(mechanism.delay_law, (0, len(counts) - k))
-            yield agrees(f"delays of what leaves in tick {tick} have their law", counts, law)
-    if end_of(line.file.pipeline) != "drain" or not isinstance(mechanism, ThresholdDispatch):
-        return
-    finished = running.finish("drain")
-    leaves = _numbers(finished, running) == 2 * k
-    notes = finished.releases.annotations
-    cooling = leaves & (notes["phase"] == Phase.COOL_DOWN)
-    ended = 2 * k + (0 if line.ticks is None else line.ticks.open)
-    places = notes["tick"][cooling] - ended - 1
-    waiting = mechanism.cool_down_ticks
-    order = np.bincount(places, minlength=waiting)
-    yield agrees(
-        "the last value leaves anywhere among those that wait at --finish, all places alike",
-        order,
-        np.pad(np.ones(waiting), (0, len(order) - waiting)),
-    )
+            said = [said for _, _, said in envelopes(running, released) if not said["empty"]]
+            delays = _counted([tick - one["value"] for one in said], k)
+            law = _with_room(mechanism.delay_law, delays)
+            yield agrees(f"delays of what leaves in tick {tick} have their law", delays, law)
+    finished = running.finish()
+    if line.end == "drain" and isinstance(mechanism, ThresholdDispatch):
+        ended = 2 * k + (0 if line.ticks is None else line.ticks.open)
+        places = [
+            said["tick"] - ended - 1
+            for _, _, said in envelopes(running, finished)
+            if said["phase"] == "cooldown" and said["value"] == 2 * k
+        ]
+        order = _counted(places, mechanism.pending)
+        about = "the last value leaves anywhere among those that wait at --finish, all places alike"
+        yield agrees(about, order, _with_room(np.ones(mechanism.pending), order))
 
 
-def _numbers(sanitized: Sanitized, running: Running) -> Integers:
-    """Return the number in each release of a stream, 0 where it is empty."""
-    found = [
-        0 if value is None or key not in running.rows else int(_digits(value))
-        for key, value in zip(sanitized.keys, sanitized.releases.values.tolist(), strict=True)
-    ]
-    return np.array(found, dtype=np.int64)
+def _counted(numbers: Sequence[int], least: int) -> Integers:
+    return np.bincount(np.array(numbers, dtype=np.int64), minlength=least)
 
 
-def _digits(payload: bytes) -> bytes:
-    """Return the number that a payload holds, in a field, in a list, or by itself."""
-    return payload.translate(None, delete=b'[]{}"').split(b",")[0].rsplit(b":", 1)[-1]
+def _with_room(law: Floats, counts: Integers) -> Floats:
+    """Return the law with probability 0 for whatever else was counted."""
+    return np.pad(law, (0, len(counts) - len(law)))

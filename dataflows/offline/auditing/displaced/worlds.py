@@ -1,13 +1,13 @@
 """Run streams that differ in when one value came, and look at one release."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import orjson
 
-from fugu.dataflows.base.batches import Sanitized
-from fugu.dataflows.flows.sections import end_of
+from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.offline.auditing.audited import Advance
 from fugu.dataflows.offline.auditing.line import ROOT, Line, Running
 from fugu.operators.mechanism import Floats
@@ -29,22 +29,22 @@ class Scene:
     restart: int = 0
     earlier: int = 0
 
-    def reached(self, line: Line, running: Running) -> None:
+    def reached(self, running: Running) -> None:
         """Go through the earlier epoch, if there is one, and to where the epoch begins."""
         if self.earlier:
             for _ in range(self.earlier):
                 running.advance([OTHERS] * len(running.keys))
-            running.finish(end_of(line.file.pipeline))
+            running.finish()
         begin_epoch(running)
 
 
 def scenes(k: int, reach: int) -> list[Scene]:
     """Return a scene for each phase that the promise is about."""
-    far = max(2 * k, reach + 1)
+    first, far = max(k, reach + 1), max(2 * k, reach + 1)
     return [
-        Scene("first window", max(k, reach + 1)),
+        Scene("first window", first),
         Scene("steady state, after a restart", far, restart=far - k // 2),
-        Scene("second epoch", max(k, reach + 1), earlier=2 * k),
+        Scene("second epoch", first, earlier=2 * k),
     ]
 
 
@@ -60,18 +60,18 @@ class DelayedWorld:
     delay: int
 
     def seen(self, runs: int, seed: tuple[int, int], advance: Advance) -> Floats:
-        """Return the release, shape (runs, columns): what it holds, ticks, phase, and time."""
+        """Return the release, shape (runs, columns): what it holds, tick, epoch, phase, time."""
         root, found = ROOT.derive(*seed), []
         for start in range(0, runs, _STREAMS_PER_SECRET):
             streams = min(_STREAMS_PER_SECRET, runs - start)
             running = self.line.opened(root.derive(start), streams)
-            found.append(readable(running, self._looked_at(running)))
+            found.append(_readable(running, self._looked_at(running)))
             advance(streams)
         return np.concatenate(found)
 
-    def _looked_at(self, running: Running) -> Sanitized:
+    def _looked_at(self, running: Running) -> Outgoing:
         scene, streams = self.scene, len(running.keys)
-        scene.reached(self.line, running)
+        scene.reached(running)
         for tick in range(1, scene.at + 1):
             if tick == scene.restart:
                 running.restart()
@@ -86,16 +86,23 @@ def begin_epoch(running: Running) -> None:
         running.advance([OTHERS] * len(running.keys))
 
 
-def readable(running: Running, sanitized: Sanitized) -> Floats:
-    """Return what the last record of each stream among these says; NaN where there is none."""
-    rows, outgoing = running.rows, running.published(sanitized)
-    found = np.full((len(rows), 5), np.nan)
-    for key, content, time in zip(
-        sanitized.keys, outgoing.values, outgoing.timestamps, strict=True
-    ):
-        if key in rows:
+def envelopes(running: Running, outgoing: Outgoing) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield each record of a stream: its place in the topic, the stream, and what it says.
+
+    `value` is that of one field, or of the first record of a list.
+    """
+    for place, (key, content) in enumerate(zip(outgoing.keys, outgoing.values, strict=True)):
+        if key in running.rows:
             said = orjson.loads(content)
             value = said["value"]
-            held = _SEEN[next(iter(value.values())) if isinstance(value, dict) else value]
-            found[rows[key]] = held, said["tick"], said["epoch"], _PHASES[said["phase"]], time
+            while isinstance(value, dict | list):
+                value = next(iter(value.values() if isinstance(value, dict) else value))
+            yield place, running.rows[key], {**said, "value": value}
+
+
+def _readable(running: Running, outgoing: Outgoing) -> Floats:
+    found = np.full((len(running.keys), 5), np.nan)
+    for place, row, said in envelopes(running, outgoing):
+        phase, time = _PHASES[said["phase"]], outgoing.timestamps[place]
+        found[row] = _SEEN[said["value"]], said["tick"], said["epoch"], phase, time
     return found

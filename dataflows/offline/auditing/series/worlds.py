@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import orjson
 
-from fugu.dataflows.base.batches import Sanitized
+from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.offline.auditing.audited import Advance
 from fugu.dataflows.offline.auditing.line import ROOT, Line, Running
 from fugu.dataflows.offline.auditing.series.measured import Measured
@@ -37,7 +37,8 @@ class SeriesWorld:
             found.append(published(running, self.numbers, restart=len(self.numbers) // 2))
             advance(streams)
         seen = np.concatenate(found)
-        evidence = Measured.of(mechanism, *values_of(seen)).evidence
+        middle = (mechanism.lower + mechanism.upper) / 2.0
+        evidence = Measured.of(mechanism, *values_of(seen)).evidence(middle)
         return np.concatenate([seen, evidence[:, None]], axis=1)
 
 
@@ -51,7 +52,7 @@ def published(running: Running, numbers: Sequence[int | None], restart: int) -> 
     return np.concatenate(parts, axis=1)
 
 
-def advanced(running: Running, number: int | None) -> Sanitized:
+def advanced(running: Running, number: int | None) -> Outgoing:
     """Give all streams the same number of units, or none, and end the tick."""
     mechanism = running.line.mechanism
     assert isinstance(mechanism, LocalRealTimeRelease)
@@ -60,11 +61,10 @@ def advanced(running: Running, number: int | None) -> Sanitized:
     return running.advance([value] * len(running.keys))
 
 
-def readable(running: Running, sanitized: Sanitized) -> Floats:
+def readable(running: Running, outgoing: Outgoing) -> Floats:
     """Return the release of each stream, NaN where there is none."""
-    outgoing = running.published(sanitized)
     found = np.full((len(running.keys), COLUMNS), np.nan)
-    for key, content in zip(sanitized.keys, outgoing.values, strict=True):
+    for key, content in zip(outgoing.keys, outgoing.values, strict=True):
         if key in running.rows:
             said = orjson.loads(content)
             error = said["standard_error"]
