@@ -64,10 +64,12 @@ class Phase:
         )
 
     def missed(self) -> list[str]:
-        """Return what is not computed exactly."""
+        """Return what is not computed exactly, or not compared with what is drawn."""
+        releases = f"releases {self.subject.phase}".rstrip()
+        if self.exact is not None and not self.exact.driven:
+            return [f"whether step draws the law that worst cases of {releases} come from"]
         if self.worst:
             return []
-        releases = f"releases {self.subject.phase}".rstrip()
         return [f"exact worst cases of {releases}: too many inputs or releases to follow them all"]
 
     def strangers(self) -> tuple[StreamWorld, StreamWorld]:
