@@ -23,19 +23,25 @@ _FINE_GRID = UNITS_PER_NAT >> 20
 
 def signed_sums(losses: Counter[int]) -> dict[int, float]:
     """Return how likely each sum of losses is, all in units; `losses` holds their numbers."""
-    few: Counter[int] = Counter()
-    for loss, number in losses.items():
-        doubled, rest = loss, number
-        while rest > _MOST_EQUAL:
-            doubled, rest = 2 * doubled, (rest + 1) // 2
-        few[doubled] += rest
+    few = _fewer(losses, _MOST_EQUAL)
     law, grid = _law_of_sums(few), _FINE_GRID
     while law is None:
         coarse: Counter[int] = Counter()
         for loss, number in few.items():
             coarse[-(-loss // grid) * grid] += number
-        law, grid = _law_of_sums(coarse), 2 * grid
+        law, grid = _law_of_sums(_fewer(coarse, _MOST_SUMS - 1)), 2 * grid
     return law
+
+
+def _fewer(losses: Counter[int], most: int) -> Counter[int]:
+    """Return at most so many of every loss: two at a time are taken for one of their sum."""
+    fewer: Counter[int] = Counter()
+    for loss, number in losses.items():
+        doubled, rest = loss, number
+        while rest > most:
+            doubled, rest = 2 * doubled, (rest + 1) // 2
+        fewer[doubled] += rest
+    return fewer
 
 
 def _law_of_sums(losses: Counter[int]) -> dict[int, float] | None:

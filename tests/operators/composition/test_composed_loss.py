@@ -1,5 +1,6 @@
 """The closed form for Gaussian noise with pure losses: printed, enumerated, and never below."""
 
+from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -242,6 +243,17 @@ def test_thousands_of_equal_losses_never_come_to_more_than_their_sum() -> None:
     assert in_nats(whole.epsilon(Fraction(1e-6)) or 0) < 30.0
     fewer = ComposedLoss.of(PureLoss(0.001)).repeated(1000)
     assert in_nats(fewer.epsilon(Fraction(1e-6)) or 0) < in_nats(whole.epsilon(Fraction(1e-6)) or 0)
+
+
+@pytest.mark.parametrize("pipelines", [4, 5])
+def test_thousands_of_unequal_losses_have_a_law_that_is_no_better(pipelines: int) -> None:
+    """As many unequal losses as one law has sums meet in a few pipelines with long windows."""
+    each = [0.001 * (at + 1) for at in range(pipelines)]
+    law = signed_sums(Counter({units_of(one): 1024 for one in each}))
+    assert sum(law.values()) == pytest.approx(1.0, abs=1e-9)
+    assert max(law) >= 1024 * sum(map(units_of, each))
+    gained = 1024 * sum(one * (2.0 / (1.0 + exp(-one)) - 1.0) for one in each)
+    assert sum(in_nats(signed) * likely for signed, likely in law.items()) >= gained
 
 
 def test_stated_deltas_are_added() -> None:

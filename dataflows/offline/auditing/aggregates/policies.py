@@ -27,7 +27,6 @@ from fugu.dataflows.offline.auditing.aggregates.worlds import (
     ROOT,
     Comparison,
     FiguresWorld,
-    likelihood_ratio,
 )
 from fugu.dataflows.offline.auditing.audited import ROUNDING, Attack, Audited, Check
 from fugu.dataflows.pipeline.mechanisms import configure
@@ -127,7 +126,7 @@ def _comparison(run: _Run, field: str) -> Comparison:
     others = {name: said(changes) for name, changes in run.changes.items()}
     base = said({})
     others = {name: other for name, other in others.items() if other != base}
-    return Comparison(run.subject, base, others, likelihood_ratio)
+    return Comparison(run.subject, base, others)
 
 
 def _contribution(run: _Run, field: str, units: int) -> Contribution:

@@ -16,14 +16,12 @@ from fugu.dataflows.offline.auditing.aggregates.building import (
     with_few_groups,
 )
 from fugu.dataflows.offline.auditing.aggregates.checks import checks
-from fugu.dataflows.offline.auditing.aggregates.subject import Released
-from fugu.dataflows.offline.auditing.aggregates.worlds import ROOT, Comparison, Truths
+from fugu.dataflows.offline.auditing.aggregates.worlds import ROOT, Comparison
 from fugu.dataflows.offline.auditing.audited import Audited, Check, WorstCase
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.auditing.steps_as_drawn import Steps, steps_of
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.loss import GaussianLoss
-from fugu.operators.mechanism import Floats
 from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.noise.gaussian_account import delta_of_squares
 from fugu.operators.realtime.real_time_release import RealTimeRelease
@@ -41,7 +39,7 @@ def audited_real_time(file: PipelineFile, steps: int) -> Audited:
     assert isinstance(operator, RealTimeOperator)
     release = operator.release()
     [guarantee] = release.guarantees()
-    comparison, numbers = compared(file, guarantee, _linear, steps)
+    comparison, numbers = compared(file, guarantee, steps)
     subject = comparison.subject
     ticks = _ticks(release)
     measured = steps_of(release, ticks, between=subject.before)
@@ -109,15 +107,6 @@ def _stated(guarantee: Guarantee, squares: int) -> Iterator[Check]:
             squares <= guarantee.loss.squares,
             f"{squares:,} of {guarantee.loss.squares:,}",
         )
-
-
-def _linear(released: Released, one: Truths, other: Truths) -> Floats:
-    """Return the sum of released figures, weighted by how `one` differs from `other`."""
-    rows = len(next(iter(released.values())).values)
-    total = np.zeros(rows)
-    for tick in released.keys() & one.keys() & other.keys():
-        total += released[tick].values @ (one[tick] - other[tick]).astype(np.float64)
-    return total
 
 
 def _law(comparison: Comparison, release: RealTimeRelease, steps: int) -> Check:

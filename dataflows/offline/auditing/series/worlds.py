@@ -37,7 +37,8 @@ class SeriesWorld:
             found.append(published(running, self.numbers, restart=len(self.numbers) // 2))
             advance(streams)
         seen = np.concatenate(found)
-        evidence = Measured.of(mechanism, *values_of(seen)).evidence
+        middle = (mechanism.lower + mechanism.upper) / 2.0
+        evidence = Measured.of(mechanism, *values_of(seen)).evidence(middle)
         return np.concatenate([seen, evidence[:, None]], axis=1)
 
 
