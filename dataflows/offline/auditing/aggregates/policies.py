@@ -7,7 +7,7 @@ import numpy as np
 
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.kinds import PolicyOperator
-from fugu.dataflows.offline.auditing.aggregates.as_drawn import PUBLIC, law_of_noise
+from fugu.dataflows.offline.auditing.aggregates.as_drawn import PUBLIC, apart, law_of_noise
 from fugu.dataflows.offline.auditing.aggregates.building import (
     FIGURES,
     aggregate_of,
@@ -147,7 +147,11 @@ def _apart(run: _Run, comparison: Comparison) -> Check:
         for tick, truth in comparison.truths[other].items():
             moved = int(np.abs(truth - base[tick]).sum())
             excess.append(moved - run.relevance(tick).sensitivity)
-    return Check("neighbours differ by no more than policies say of each tick", max(excess) <= 0)
+    return Check(
+        "neighbours differ by no more than policies say of each tick",
+        max(excess) <= 0,
+        f"{apart(comparison):,} units at most",
+    )
 
 
 def _asked(run: _Run, comparison: Comparison) -> Check:
