@@ -14,7 +14,8 @@ from fugu.operators.mechanism import Floats
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 _STREAMS = 200
-_MOST_RECORDS = 100_000
+_MOST_SLOTS = 5_000_000
+"""Of all records together; a record takes a step over the window."""
 
 
 def printed_law(mechanism: TemporalPerturbation, exact: Floats) -> Check:
@@ -28,16 +29,17 @@ def printed_law(mechanism: TemporalPerturbation, exact: Floats) -> Check:
 def checks_of(line: Line, mechanism: TemporalPerturbation) -> Iterator[Check]:
     """Run few streams through everything."""
     k = mechanism.k
-    yield _nothing_but_values(_running(line, 2 * k, 2), 2 * k)
-    yield _restarts(line, 3 * k)
+    yield _nothing_but_values(_running(line, k, 2 * k, 2), 2 * k)
+    yield _restarts(line, k, 3 * k)
     if line.ticks is not None and mechanism.empty == "emit":
         ticks = 3 * k + line.ticks.idle
-        yield _end_of_epochs(_running(line, ticks, 4), k, ticks)
+        yield _end_of_epochs(_running(line, k, ticks, 4), k, ticks)
 
 
-def _running(line: Line, ticks: int, number: int) -> Running:
+def _running(line: Line, k: int, ticks: int, number: int) -> Running:
     """Return as many streams as can be run for so many ticks, in tick 1 of their first epoch."""
-    running = line.opened(ROOT.derive(number), max(2, min(_STREAMS, _MOST_RECORDS // ticks)))
+    streams = max(2, min(_STREAMS, _MOST_SLOTS // (ticks * k)))
+    running = line.opened(ROOT.derive(number), streams)
     begin_epoch(running)
     return running
 
@@ -64,8 +66,8 @@ def _nothing_but_values(running: Running, ticks: int) -> Check:
     )
 
 
-def _restarts(line: Line, ticks: int) -> Check:
-    runs = [_published(_running(line, ticks, 3), ticks, every) for every in (0, 1 + ticks // 10)]
+def _restarts(line: Line, k: int, ticks: int) -> Check:
+    runs = [_published(_running(line, k, ticks, 3), ticks, every) for every in (0, 1 + ticks // 10)]
     about = "with restarts in between, the same bytes are published"
     return Check(about, runs[0] == runs[1], f"{ticks} ticks")
 
