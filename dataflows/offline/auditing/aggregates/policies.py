@@ -186,7 +186,7 @@ def _priced(run: _Run, comparison: Comparison, guarantee: Guarantee) -> Iterator
         largest = np.sort(costs[inside], axis=0)[-interval.affected :]
         most = max(most, float(largest.sum(axis=0).max()))
     yield Check(PUBLIC, measured.public)
-    yield law_of_noise(comparison, 1, float(measured.publication[1, 0]))
+    yield from law_of_noise(comparison, 1, float(measured.publication[1, 0]))
     yield Check(
         f"what may differ of an interval costs no more than is claimed, on {_PATHS} paths of "
         f"{length} ticks",
@@ -199,7 +199,7 @@ def _not_reached(run: _Run) -> Iterator[str]:
     yield "the exact worst case: decisions and figures are bounded by the sum of their prices"
     yield (
         f"other intervals than the shortest one, of policy {run.stated.policy.id}, and those that "
-        "overlap it"
+        "overlap it; and what two intervals hide together"
     )
     if run.ticks.stop <= run.stated.occurrence.end:
         yield "the end of that interval: runs would be too long"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import log, sqrt
 
 import numpy as np
 from scipy.stats import norm
@@ -16,6 +15,7 @@ from fugu.dataflows.offline.auditing.aggregates.building import (
     with_few_groups,
 )
 from fugu.dataflows.offline.auditing.aggregates.checks import checks
+from fugu.dataflows.offline.auditing.aggregates.laws import DRAWS, follows
 from fugu.dataflows.offline.auditing.aggregates.worlds import ROOT, Comparison
 from fugu.dataflows.offline.auditing.audited import Audited, Check, WorstCase
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -27,8 +27,6 @@ from fugu.operators.noise.gaussian_account import delta_of_squares
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 
 _MOST_TICKS = 1_000
-_DRAWS = 20_000
-_ERROR = 1e-6
 _SMALLEST = 1e-10
 
 
@@ -116,15 +114,12 @@ def _law(comparison: Comparison, release: RealTimeRelease, steps: int) -> Check:
         return Check(name, passed=False, found="the first tick is not measured")
     plain = replace(comparison.subject, mechanism=replace(release, presentation="none"))
     truths = comparison.truths[comparison.base]
-    streams = [b"%d" % run for run in range(_DRAWS)]
+    streams = [b"%d" % run for run in range(DRAWS)]
     first = min(truths)
     releases = plain.released_at(first, comparison.base, ROOT.derive("law"), streams)
-    noise = np.sort((releases.values - truths[first])[:, 0])
+    noise = (releases.values - truths[first])[:, 0].astype(np.float64)
     deviation = release.sensitivity * 2**PRECISION / steps
-    shares = np.arange(1, _DRAWS + 1) / _DRAWS
-    distance = float(np.abs(shares - norm.cdf(noise / deviation)).max())
-    most = sqrt(log(2.0 / _ERROR) / (2.0 * _DRAWS)) + 1.0 / _DRAWS
-    return Check(name, distance <= most, f"{_DRAWS:,} draws, {distance:.2g} of {most:.2g} apart")
+    return follows(name, noise, norm(scale=deviation))
 
 
 def _not_reached(release: RealTimeRelease, ticks: int, comparison: Comparison) -> Iterator[str]:
