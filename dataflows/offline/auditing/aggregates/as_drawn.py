@@ -2,24 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import exp, inf, log, sqrt
+from math import exp, inf
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from fugu.dataflows.offline.auditing.aggregates.population import Said
-from fugu.dataflows.offline.auditing.aggregates.worlds import ROOT, Comparison
-from fugu.dataflows.offline.auditing.audited import ROUNDING, Check, Leaks, WorstCase
+from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
+from fugu.dataflows.offline.auditing.audited import ROOT, ROUNDING, Check, Leaks, WorstCase
+from fugu.dataflows.offline.auditing.shapes import DRAWS, follows
 from fugu.operators.auditing.noise_as_drawn import Prices, prices
 from fugu.operators.guarantee import Guarantee
-from fugu.operators.mechanism import Floats, Kind
+from fugu.operators.mechanism import Floats, Integers, Kind
 from fugu.operators.wevent.binary_tree import BinaryTree
 
 PUBLIC = "what is published and remembered is a function of noisy figures alone"
 _PATHS = 64
 _MOST_TICKS = 200
-_DRAWS = 20_000
-_ERROR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -111,25 +110,19 @@ def law_of_noise(comparison: Comparison, number: int, price: float) -> Check:
         return Check(name, passed=True, found="this tick has none")
     truths = comparison.truths[comparison.base]
     tick = sorted(truths)[number]
-    streams = [b"%d" % run for run in range(_DRAWS)]
+    streams = [b"%d" % run for run in range(DRAWS)]
     secret = ROOT.derive("law")
     releases = comparison.subject.released_at(tick, comparison.base, secret, streams)
-    fresh = np.ones(_DRAWS, bool) if releases.kinds is None else releases.kinds == Kind.FRESH
-    noise = np.sort((releases.values - truths[tick])[fresh, 0])
-    return Check(name, *_close(noise.astype(np.float64), price))
+    fresh = np.ones(DRAWS, bool) if releases.kinds is None else releases.kinds == Kind.FRESH
+    noise = (releases.values - truths[tick])[fresh, 0]
+    return follows(name, _distribution(noise - 1, price), _distribution(noise, price))
 
 
-def _close(noise: Floats, price: float) -> tuple[bool, str]:
-    """Return whether no share of draws up to a number is farther from its probability than
-    chance explains (Dvoretzky, Kiefer and Wolfowitz; Massart)."""
-    numbers = np.unique(noise)
-    shares = np.searchsorted(noise, numbers, side="right") / max(1, len(noise))
+def _distribution(noise: Integers, price: float) -> Floats:
+    """Return the probability that discrete Laplace noise is at most so large."""
     ratio = exp(-price)
-    tail = ratio ** np.abs(np.where(numbers < 0, numbers, numbers + 1)) / (1.0 + ratio)
-    expected = np.where(numbers < 0, tail, 1.0 - tail)
-    distance = float(np.abs(shares - expected).max(initial=0.0))
-    most = sqrt(log(2.0 / _ERROR) / (2.0 * max(1, len(noise))))
-    return distance <= most, f"{len(noise):,} draws, {distance:.2g} of {most:.2g} apart"
+    tail = ratio ** np.abs(np.where(noise < 0, noise, noise + 1)) / (1.0 + ratio)
+    return np.where(noise < 0, tail, 1.0 - tail)
 
 
 def apart(comparison: Comparison) -> int:

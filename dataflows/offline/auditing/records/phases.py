@@ -12,7 +12,7 @@ from fugu.dataflows.offline.auditing.records.streams import (
     Streams,
 )
 from fugu.dataflows.offline.auditing.records.subject import Claim, Subject
-from fugu.dataflows.offline.auditing.records.worlds import Running, StreamWorld
+from fugu.dataflows.offline.auditing.records.worlds import Start, StreamWorld
 from fugu.operators.budget import Budgeted
 
 
@@ -20,30 +20,30 @@ from fugu.operators.budget import Budgeted
 class Phase:
     """Hold where runs begin, and what is known about the releases that follow."""
 
-    running: Running
+    start: Start
     streams: Streams
     exact: Exact | None
     checks: tuple[Check, ...]
     finished: bool = False
 
     @classmethod
-    def of(cls, running: Running, steps: int, *, finished: bool = False) -> "Phase":
-        subject = running.subject
+    def of(cls, start: Start, steps: int, *, finished: bool = False) -> "Phase":
+        subject = start.subject
         exact = exhaustive(subject)
         if exact is not None and len(exact.paths) >= steps:
             known = KnownStreams(subject, exact.paths[:steps])
-            return cls(running, known, exact, exact.checks, finished)
+            return cls(start, known, exact, exact.checks, finished)
         responses = response_losses(subject.mechanism)
         losses = None if responses is None else responses.losses
         budgeted = isinstance(subject.mechanism, Budgeted)
         guessed = GuessedStreams(subject, steps, None if budgeted else losses)
         checks = () if exact is None else exact.checks
         own = () if responses is None or subject.phase else responses.checks
-        return cls(running, guessed, exact, (*checks, *own), finished)
+        return cls(start, guessed, exact, (*checks, *own), finished)
 
     @property
     def subject(self) -> Subject:
-        return self.running.subject
+        return self.start.subject
 
     @property
     def worst(self) -> tuple[WorstCase, ...]:
@@ -130,7 +130,7 @@ class Phase:
         )
 
     def _world(self, source: Stream | int) -> StreamWorld:
-        return StreamWorld(self.running, source, self.finished)
+        return StreamWorld(self.start, source, self.finished)
 
 
 def _first(releases: int) -> str:
