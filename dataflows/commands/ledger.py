@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from fugu.dataflows.base.errors import ConfigurationError
@@ -42,7 +43,7 @@ def ledger(
             "topic": topic.name,
             "pipelines": [_document(entry) for entry in pipelines],
             "sums": together_documents(sources),
-            "entered by a later version": [asdict(entry) for entry in content.later],
+            "unreadable": [asdict(entry) for entry in content.unreadable],
             "streams": [asdict(entry) for entry in nearest],
         }
         print_json(document)
@@ -50,10 +51,10 @@ def ledger(
     console = Console()
     console.print(_pipelines(topic.name, pipelines))
     print_sums(console, sources)
-    for later in content.later:
+    for unreadable in content.unreadable:
         console.print(
-            f"{later.pipeline} (over {later.source}) was entered by a later version of Fugu: read "
-            "it with that version."
+            f"{escape(unreadable.pipeline)} (over {escape(unreadable.source or 'a source')}): its "
+            "entry cannot be read. A later version of Fugu has entered it, or it is damaged."
         )
     console.print(_streams(nearest, streams))
 

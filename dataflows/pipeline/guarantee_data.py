@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import orjson
 
+from fugu.dataflows.pipeline.checked import checked
 from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.loss import Loss
 from fugu.operators.points import Point
@@ -28,27 +29,32 @@ def guarantee_data(guarantee: Guarantee) -> dict[str, Any]:
 
 
 def read_guarantee(data: dict[str, Any]) -> Guarantee:
-    """Return what `guarantee_data` was made of; numbers without a bound are null in JSON."""
+    """Return what `guarantee_data` was made of; numbers without a bound are null in JSON.
+
+    Raises `AttributeError`, `KeyError`, `TypeError` or `ValueError` for anything else.
+    """
     points = {name: read_point(data[name]) for name in ("adversary", "trust", "proof")}
     lists = {
         name: tuple(map(read_point, data[name]))
         for name in ("accounting", "assumptions", "not_covered")
     }
-    return Guarantee(
-        **{
-            **data,
-            **points,
-            **lists,
-            "epsilon": inf if data["epsilon"] is None else data["epsilon"],
-            "neighbours": read_neighbours(data["neighbours"]),
-            "loss": _read_loss(data["loss"]),
-        }
-    )
+    epsilon = inf if data["epsilon"] is None else data["epsilon"]
+    typed = {"neighbours": read_neighbours(data["neighbours"]), "loss": _read_loss(data["loss"])}
+    return checked_guarantee(Guarantee(**{**data, **points, **lists, **typed, "epsilon": epsilon}))
+
+
+def checked_guarantee(guarantee: Guarantee) -> Guarantee:
+    """Return a promise that was read from JSON; `ValueError` for one that none can be."""
+    if guarantee.per in ("window", "period") and guarantee.window is None:
+        raise ValueError("window: missing")
+    if 0 in (guarantee.window, guarantee.tick_milliseconds):
+        raise ValueError("window, tick_milliseconds: must be at least 1")
+    return checked(guarantee)
 
 
 def read_neighbours(data: dict[str, Any]) -> Neighbours:
     """Return the neighbouring relation."""
-    return Neighbours(**{**data, "kept": tuple(data["kept"])})
+    return checked(Neighbours(**{**data, "kept": tuple(data["kept"])}))
 
 
 def point_in_words(name: str, words: str) -> Point:
@@ -58,7 +64,7 @@ def point_in_words(name: str, words: str) -> Point:
 
 def read_point(data: dict[str, Any]) -> Point:
     """Return a point with the sentence that it was written with."""
-    return point_in_words(data["name"], data["sentence"]).of(**data["numbers"])
+    return checked(point_in_words(data["name"], data["sentence"]).of(**data["numbers"]))
 
 
 def _read_loss(data: dict[str, Any] | None) -> Loss | None:
@@ -67,7 +73,7 @@ def _read_loss(data: dict[str, Any] | None) -> Loss | None:
         return None
     content = {name: entry for name, entry in data.items() if name != "type"}
     loss: Loss = _LOSSES[data["type"]](**content)
-    return loss
+    return checked(loss)
 
 
 def _data(value: Any) -> Any:

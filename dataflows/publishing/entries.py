@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from fugu.dataflows.pipeline.checked import checked
 from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.guarantee_data import guarantee_data, read_guarantee
 from fugu.dataflows.publishing.former_formats import read_format_1, read_format_2
@@ -23,6 +24,8 @@ _READERS = {1: read_format_1, 2: read_format_2, PIPELINE_FORMAT: read_guarantee}
 STREAM_FORMAT = 1
 WITHDRAWN = b"null"
 """The value of an entry that no longer counts."""
+_DAMAGES = AttributeError, KeyError, TypeError, ValueError
+"""List the errors of content that is not what an entry of its format holds."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,11 @@ class StreamEntry:
 
 
 @dataclass(frozen=True)
-class LaterEntry:
-    """Name a pipeline that a later version of Fugu entered: nobody can tell what it promises."""
+class UnreadableEntry:
+    """Name a pipeline of which this version cannot tell what it promises.
+
+    A later version of Fugu entered it, or the entry is damaged.
+    """
 
     pipeline: str
     source: str
@@ -98,7 +104,7 @@ def stream_entry(
     )
 
 
-def read_entry(value: bytes | None) -> PipelineEntry | StreamEntry | LaterEntry | None:
+def read_entry(value: bytes | None) -> PipelineEntry | StreamEntry | UnreadableEntry | None:
     """Return what a record says; None if it is none of these."""
     try:
         content: Any = orjson.loads(value or b"null")
@@ -112,22 +118,37 @@ def read_entry(value: bytes | None) -> PipelineEntry | StreamEntry | LaterEntry 
             case "pipeline", int():
                 return _read_pipeline(number, content)
             case "stream", 1:
-                return StreamEntry(**content)
-    except (AttributeError, KeyError, TypeError):
+                return checked(StreamEntry(**content))
+    except _DAMAGES:
         return None
     return None
 
 
-def _read_pipeline(number: int, content: dict[str, Any]) -> PipelineEntry | LaterEntry:
+def damaged_entry(key: bytes, value: bytes | None) -> UnreadableEntry | None:
+    """Return the pipeline of a key whose value is none of these, nor that of a withdrawn entry."""
+    try:
+        named = orjson.loads(key)
+    except orjson.JSONDecodeError:
+        return None
+    if value in (None, WITHDRAWN):
+        return None
+    match named:
+        case [str(pipeline), str(source_identity)]:
+            return UnreadableEntry(pipeline, "", source_identity)
+    return None
+
+
+def _read_pipeline(number: int, content: dict[str, Any]) -> PipelineEntry | UnreadableEntry:
     """Return a pipeline, by its name alone if this version cannot read what it promises."""
     names = ("pipeline", "source", "source_identity")
-    later = LaterEntry(*(str(content[name]) for name in names))
+    unreadable = UnreadableEntry(*(str(content[name]) for name in names))
     try:
         guarantees = tuple(map(_READERS[number], content.pop("guarantees")))
         budget = _read_budget(content.pop("source_budget"))
-        return PipelineEntry(guarantees=guarantees, source_budget=budget, **content)
-    except (AttributeError, KeyError, TypeError):
-        return later
+        entry = PipelineEntry(guarantees=guarantees, source_budget=budget, **content)
+        return checked(entry) if guarantees else unreadable
+    except _DAMAGES:
+        return unreadable
 
 
 def _read_budget(content: Any) -> DeclaredBudget | None:
@@ -136,6 +157,6 @@ def _read_budget(content: Any) -> DeclaredBudget | None:
         case None:
             return None
         case int() | float():
-            return DeclaredBudget(content)
+            return checked(DeclaredBudget(content))
         case _:
-            return DeclaredBudget(**content)
+            return checked(DeclaredBudget(**content))

@@ -5,7 +5,11 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from fugu.dataflows.pipeline.guarantee_data import point_in_words, read_neighbours
+from fugu.dataflows.pipeline.guarantee_data import (
+    checked_guarantee,
+    point_in_words,
+    read_neighbours,
+)
 from fugu.operators.guarantee import PRESENCE, Guarantee, Neighbours, Notion
 from fugu.operators.points import Point
 
@@ -50,7 +54,7 @@ def _read(content: dict[str, Any], neighbours: Neighbours) -> Guarantee:
         "neighbours": neighbours,
         "loss": None,
     }
-    return Guarantee(**{**content, **points})
+    return checked_guarantee(Guarantee(**{**content, **points}))
 
 
 def _adversary(words: str) -> Point:

@@ -9,9 +9,10 @@ from fugu.dataflows.kafka.client import Client, Topic
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.publishing.entries import (
     WITHDRAWN,
-    LaterEntry,
     PipelineEntry,
     StreamEntry,
+    UnreadableEntry,
+    damaged_entry,
     read_entry,
 )
 
@@ -25,7 +26,7 @@ class LedgerContent:
 
     pipelines: list[PipelineEntry] = field(default_factory=list)
     streams: list[StreamEntry] = field(default_factory=list)
-    later: list[LaterEntry] = field(default_factory=list)
+    unreadable: list[UnreadableEntry] = field(default_factory=list)
 
 
 def find_ledger(client: Client, pipeline: Pipeline) -> Topic | None:
@@ -72,14 +73,14 @@ def read_ledger(client: Client, topic: Topic) -> LedgerContent:
     finally:
         reader.close()
     content = LedgerContent()
-    for value in newest.values():
-        match read_entry(value):
+    for key, value in newest.items():
+        match read_entry(value) or damaged_entry(key, value):
             case PipelineEntry() as entry:
                 content.pipelines.append(entry)
             case StreamEntry() as entry:
                 content.streams.append(entry)
-            case LaterEntry() as entry:
-                content.later.append(entry)
+            case UnreadableEntry() as entry:
+                content.unreadable.append(entry)
     return content
 
 

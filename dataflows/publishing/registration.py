@@ -59,18 +59,18 @@ def _refuse_a_second_sink(ledger: Topic, known: PipelineEntry | None, entry: Pip
 
 
 def _require_readable(client: Client, ledger: Topic, entry: PipelineEntry) -> None:
-    """Refuse to sum without what a later version of Fugu has entered about the same source."""
-    about = entry.source, entry.source_identity
-    later = [
+    """Refuse to sum without what is entered about the same source in a form that has no reader."""
+    unreadable = [
         found.pipeline
-        for found in read_ledger(client, ledger).later
-        if (found.source, found.source_identity) == about
+        for found in read_ledger(client, ledger).unreadable
+        if found.source_identity == entry.source_identity and found.source in (entry.source, "")
     ]
-    if later:
+    if unreadable:
         raise StartRefused(
-            f"ledger {ledger.name}: a later version of Fugu has entered {', '.join(sorted(later))} "
-            f"over {entry.source}, and this one cannot read what is promised there. Run this "
-            "pipeline with that version, too."
+            f"ledger {ledger.name}: this version of Fugu cannot read what is promised of "
+            f"{', '.join(sorted(unreadable))} over {entry.source}. If a later version has entered "
+            "it, run this pipeline with that version, too. If the entry is damaged, write the "
+            "record again as it was (a copy of the topic has it)."
         )
 
 

@@ -43,7 +43,7 @@ from fugu.operators.loss import (
 )
 from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.noise.gaussian_account import VARIANCE
-from fugu.operators.noise.gaussian_precision import PER_DEVIATION, delta_of_draw
+from fugu.operators.noise.gaussian_precision import PER_DEVIATION, TAUS, delta_of_draw
 
 DEVIATION = 1 << PRECISION
 LARGEST_EPSILON = UNITS_PER_NAT << 11
@@ -150,11 +150,11 @@ class ComposedLoss:
 def _delta_of_draws(loss: GaussianLoss, epsilon: float) -> Fraction:
     """Bound the sum of the deltas of draws, whatever share of the squares each of them has.
 
-    Delta grows with the steps v of a draw. A line base + slope * v^2 that is above all of its
-    values bounds the sum by draws * base + slope * squares.
+    Delta grows with the steps v of a draw, to the end of the table. A line base + slope * v^2 that
+    is above all of its values bounds the sum by draws * base + slope * squares.
     """
     column = DEVIATION // PER_DEVIATION
-    columns = range(1, isqrt(loss.squares) // column + 2)
+    columns = range(1, min(isqrt(loss.squares) // column + 2, len(TAUS) + 1))
     base, *others = (delta_of_draw(at * column, epsilon) for at in columns)
     slope = max(
         ((delta - base) / (at * column) ** 2 for at, delta in enumerate(others, 1)),

@@ -262,9 +262,10 @@ def _require_one_extent(spends: Sequence[Spend]) -> None:
 
 def _longest(spends: Sequence[Spend]) -> Spend | None:
     """Return the promise with the longest window in time; None where all have the same extent."""
-    if len({(spend.per, spend.window, spend.tick_milliseconds) for spend in spends}) == 1:
-        return None
     timed = [spend for spend in spends if spend.per in ("window", "period")]
+    extents = {(spend.per, spend.window, spend.tick_milliseconds) for spend in spends}
+    if not timed or len(extents) == 1:
+        return None
     longest = max(timed, key=lambda spend: (_tick(spend) * _ticks(spend), _tick(spend)))
     return replace(longest, per="window")
 

@@ -177,8 +177,8 @@ def test_a_later_version_s_entry_is_not_passed_over(
     later = {**own, "format": 4, "pipeline": "late", "guarantees": {}}
     key = orjson.dumps(["late", own["source_identity"]])
     produce(bootstrap, ledger, [Placed(0, Record(key, orjson.dumps(later), timestamp=NOW))])
-    assert "a later version of Fugu has entered late" in refusal(path)
-    assert shown(path)["entered by a later version"][0]["pipeline"] == "late"
+    assert "cannot read what is promised of late over" in refusal(path)
+    assert shown(path)["unreadable"][0]["pipeline"] == "late"
 
 
 def entries(bootstrap: str, ledger: str) -> list[dict[str, Any]]:

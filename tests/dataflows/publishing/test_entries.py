@@ -1,5 +1,6 @@
 """Entries of the ledger come back as they were written, and only a pipeline's own are its own."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -10,16 +11,20 @@ import pytest
 
 from fugu.dataflows.pipeline.declared_budget import DeclaredBudget
 from fugu.dataflows.pipeline.guarantee_text import in_words
+from fugu.dataflows.pipeline.source_budget import sums
 from fugu.dataflows.publishing.continued import continued
 from fugu.dataflows.publishing.entries import (
-    LaterEntry,
+    WITHDRAWN,
     PipelineEntry,
     StreamEntry,
+    UnreadableEntry,
+    damaged_entry,
     is_stream_of,
     ledger_key,
     read_entry,
     stream_entry,
 )
+from fugu.dataflows.publishing.registration import promises_of
 from fugu.operators.guarantee import PRESENCE, Guarantee
 from fugu.operators.loss import StatedLoss
 from fugu.operators.mechanism import AT_THE_END
@@ -29,6 +34,8 @@ FORMAT_1 = Path(__file__).with_name("format_1.jsonl")
 FORMAT_2 = Path(__file__).with_name("format_2.jsonl")
 PAPER = KINDS["paper_crr"].examples()[0].mechanism.guarantees()
 GUARANTEES = KINDS["crr"].examples()[0].mechanism.guarantees()
+LAPLACE = KINDS["laplace"].examples()[0].mechanism.guarantees()
+UNIFORM = KINDS["uniform"].examples()[0].mechanism.guarantees()
 NOISE = KINDS["real_time"].examples()[0].mechanism.guarantees()
 
 
@@ -144,7 +151,71 @@ def test_an_entry_has_the_type_of_its_loss_and_all_sentences() -> None:
 def test_a_promise_that_cannot_be_read_is_named_and_never_passed_over(more: dict[str, Any]) -> None:
     content = orjson.loads(entries_of(FORMAT_2)["crr"].value())
     content["guarantees"][0] |= more
-    assert read_entry(orjson.dumps(content)) == LaterEntry("crr", "vitals", "topic-id")
+    assert read_entry(orjson.dumps(content)) == UnreadableEntry("crr", "vitals", "topic-id")
+
+
+def fields_of(content: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield the way to everything in a document."""
+    inside: dict[Any, Any] = content if isinstance(content, dict) else {}
+    if isinstance(content, list):
+        inside = dict(enumerate(content))
+    for name, one in inside.items():
+        yield (*path, name)
+        yield from fields_of(one, (*path, name))
+
+
+@pytest.mark.parametrize(
+    "guarantees", [LAPLACE, UNIFORM, NOISE], ids=["laplace", "uniform", "noise"]
+)
+@pytest.mark.parametrize(
+    "damage", [None, -1, -0.5, 0, 1e308, 2**63, True, "x", "", [], {}, [[]]], ids=repr
+)
+def test_damage_is_named_or_counted_and_never_ends_a_sum(
+    guarantees: tuple[Guarantee, ...], damage: Any
+) -> None:
+    """Whatever one field of an entry becomes, sums with it have a figure or a reason."""
+    entry = entry_of(guarantees, DeclaredBudget(4.0, 1e-6))
+    own = replace(entry_of(guarantees, None), pipeline="own")
+    for path in fields_of(orjson.loads(entry.value())):
+        read = read_entry(damaged(entry.value(), path, damage))
+        if not isinstance(read, PipelineEntry):
+            continue
+        assert isinstance(continued(own, read), PipelineEntry)
+        for together in sums(promises_of([read, own])):
+            assert together.why_not or together.in_words
+            figure = together.figure
+            assert figure is None or figure.epsilon >= 0
+
+
+def damaged(value: bytes, path: tuple[str | int, ...], damage: Any) -> bytes:
+    content = orjson.loads(value)
+    place = content
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = damage
+    return orjson.dumps(content)
+
+
+@pytest.mark.parametrize(
+    "name", ["epsilon", "delta", "finite_precision_delta", "delta_per_release"]
+)
+@pytest.mark.parametrize("number", [-1e-9, -5, "1", True])
+def test_no_figure_is_read_that_would_lower_a_sum(name: str, number: Any) -> None:
+    value = damaged(entry_of(LAPLACE, None).value(), ("guarantees", 0, name), number)
+    assert read_entry(value) == UnreadableEntry("zones", "vitals", "topic-id")
+
+
+def test_a_pipeline_that_promises_nothing_cannot_be_read() -> None:
+    value = damaged(entry_of(LAPLACE, None).value(), ("guarantees",), [])
+    assert read_entry(value) == UnreadableEntry("zones", "vitals", "topic-id")
+
+
+def test_an_entry_that_is_damaged_altogether_is_named_by_its_key() -> None:
+    key = entry_of(LAPLACE, None).key()
+    assert damaged_entry(key, b"{") == UnreadableEntry("zones", "", "topic-id")
+    assert damaged_entry(key, WITHDRAWN) is None
+    assert damaged_entry(key, None) is None
+    assert damaged_entry(ledger_key("zones", 0, "b7ef"), b"{") is None
 
 
 def test_an_unknown_type_of_loss_leaves_epsilon_and_delta() -> None:
@@ -193,7 +264,7 @@ def test_a_delta_that_was_stated_per_release_stays_that() -> None:
 def test_a_promise_of_a_later_version_is_not_passed_over() -> None:
     entry = orjson.loads(FORMAT_1.read_bytes().splitlines()[0])
     value = orjson.dumps({**entry, "format": 4, "guarantees": "something else"})
-    assert read_entry(value) == LaterEntry("crr", "vitals", "topic-id")
+    assert read_entry(value) == UnreadableEntry("crr", "vitals", "topic-id")
 
 
 def earlier(pipeline: str) -> PipelineEntry:

@@ -66,7 +66,9 @@ class PendingShown(BatchedRelease):
         return after, replace(releases, kinds=np.where(waiting, Kind.REPEATED, releases.kinds))
 
 
-BATCHES = Replacing(batched_crr, "BatchedRelease", InAudit("batched_crr"))
+BATCHES = Replacing(
+    batched_crr, "BatchedRelease", InAudit("batched_crr", {"kernel": "linear_program"})
+)
 LEARNING = {"positions": 60, "when_short": "accept"}
 LEARNED = Replacing(cold_start_crr, "ColdStart", InAudit("cold_start_crr", LEARNING))
 RESTARTED = Replacing(

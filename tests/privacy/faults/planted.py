@@ -71,9 +71,9 @@ class InAudit:
 
     kind: str
     changes: Mapping[str, Any] = field(default_factory=dict)
-    sections: Mapping[str, Any] = field(default_factory=dict)
     runs: int = 4_000
     steps: int = 2
+    sections: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

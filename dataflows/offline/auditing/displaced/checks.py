@@ -14,7 +14,8 @@ from fugu.operators.mechanism import Floats
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 _STREAMS = 200
-_MOST_RECORDS = 100_000
+_MOST_SLOTS = 5_000_000
+"""Of all records together; a record takes a step over the window."""
 
 
 def printed_law(mechanism: TemporalPerturbation, exact: Floats) -> Check:
@@ -28,22 +29,22 @@ def printed_law(mechanism: TemporalPerturbation, exact: Floats) -> Check:
 def checks_of(line: Line, mechanism: TemporalPerturbation) -> Iterator[Check]:
     """Run few streams through everything."""
     k = mechanism.k
-    yield _nothing_but_values(_running(line, 2 * k, 2), 2 * k)
-    yield restart_check(line, [[tick] * _streams(3 * k) for tick in range(3 * k)])
+    yield _nothing_but_values(_running(line, k, 2 * k, 2), 2 * k)
+    yield restart_check(line, [[tick] * _streams(k, 3 * k) for tick in range(3 * k)])
     if line.ticks is not None and mechanism.empty == "emit":
         ticks = 3 * k + line.ticks.idle
-        yield _end_of_epochs(_running(line, ticks, 4), k, ticks)
+        yield _end_of_epochs(_running(line, k, ticks, 4), k, ticks)
 
 
-def _running(line: Line, ticks: int, number: int) -> Running:
+def _running(line: Line, k: int, ticks: int, number: int) -> Running:
     """Return streams in tick 1 of their first epoch, as many as can be run for so many ticks."""
-    running = line.opened(ROOT.derive(number), _streams(ticks))
+    running = line.opened(ROOT.derive(number), _streams(k, ticks))
     begin_epoch(running)
     return running
 
 
-def _streams(ticks: int) -> int:
-    return max(2, min(_STREAMS, _MOST_RECORDS // ticks))
+def _streams(k: int, ticks: int) -> int:
+    return max(2, min(_STREAMS, _MOST_SLOTS // (ticks * k)))
 
 
 def _nothing_but_values(running: Running, ticks: int) -> Check:

@@ -13,13 +13,14 @@ from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
 
 _STREAMS = 20_000
-_MOST_RECORDS = 400_000
+_MOST_SLOTS = 40_000_000
+"""Of all records together; a record takes a step over the window."""
 
 
 def laws_of(line: Line, mechanism: TemporalPerturbation) -> Iterator[Check]:
     """Run streams of two windows of numbered values through everything, and finish them."""
     k = mechanism.k
-    streams = max(1, min(_STREAMS, _MOST_RECORDS // (2 * k)))
+    streams = max(1, min(_STREAMS, _MOST_SLOTS // (2 * k * k)))
     running = line.opened(ROOT.derive(1), streams)
     begin_epoch(running)
     for tick in range(1, 2 * k + 1):

@@ -143,3 +143,9 @@ def test_people_in_no_group_are_counted_too(tmp_path: Path) -> None:
     found = of("uniform", tmp_path, {"groups": None, "window": 1})
     assert [attack.claim for attack in found.attacks] == [1.0, 2.0]
     assert [case.leaked for case in found.worst] == pytest.approx([1.0])
+
+
+def test_the_person_counts_however_little_room_there_is(tmp_path: Path) -> None:
+    state = {"directory": "./state", "max_keys": 1}
+    found = audited(example_of("uniform", tmp_path, state=state), 2)
+    assert [case.leaked for case in found.worst] == pytest.approx([1.0])

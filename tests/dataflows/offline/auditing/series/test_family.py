@@ -59,7 +59,8 @@ def test_a_budget_that_is_not_followed_to_its_end_is_said_to_be_left_out(
     found = audited(tmp_path, horizon=70)
     assert any("the end of the budget" in part for part in found.not_reached)
     assert any("more than 64 numbers" in part for part in found.not_reached)
-    assert found.worst[0].leaked < found.worst[0].claim
+    followed, planned = found.worst
+    assert followed.leaked < 0.7 * planned.leaked < 0.7 * planned.claim
 
 
 def test_noise_that_is_rounded_away_is_not_compared_with_its_law(tmp_path: Path) -> None:
