@@ -7,7 +7,7 @@ from fugu.operators.mechanism import Releases
 
 SAID = ("published", "standard_error", "spent_rho", "remaining_rho", "budget_exhausted")
 """The annotations of releases that are written."""
-_MORE_DECIMALS = 4
+MORE_DECIMALS = 4
 """More than those of a unit: the least noise there is has a tenth of a unit."""
 _STATUS = {True: b"measured", False: b"predicted"}
 _WORDS = {True: b"true", False: b"false"}
@@ -27,7 +27,7 @@ class Series(Numbers):
 
     def __init__(self, field: str, *, units_per_one: int, whole: bool) -> None:
         super().__init__(field, units_per_one=units_per_one)
-        decimals = decimals_of(units_per_one) + (0 if whole else _MORE_DECIMALS)
+        decimals = decimals_of(units_per_one) + (0 if whole else MORE_DECIMALS)
         self._form = (
             b'{"value":%%.%df,"standard_error":%%b,"status":"%%b","predicted":%%b,'
             b'"spent_rho":%%.6g,"remaining_rho":%%.6g,"budget_exhausted":%%b}' % decimals

@@ -38,10 +38,11 @@ class BitLaw:
     def losses(self) -> Floats:
         """Return the largest logarithm of P(release | one input) / P(release | other)."""
         with np.errstate(divide="ignore"):
-            likely = np.log(self.words.astype(np.float64) / 2.0**64)
-            unlikely = np.log((2**64 - self.words).astype(np.float64) / 2.0**64)
-        gaps = [np.nan_to_num(some[:, None] - some[None], nan=0.0) for some in (likely, unlikely)]
-        return np.asarray(np.maximum(*gaps).sum(axis=2))
+            laws = [np.log(some.astype(np.float64)) for some in (self.words, 2**64 - self.words)]
+        with np.errstate(invalid="ignore"):
+            gaps = [law[:, None] - law[None] for law in laws]
+        possible = [np.where(np.isnan(gap), -np.inf, gap) for gap in gaps]
+        return np.asarray(np.maximum(*possible).sum(axis=2))
 
 
 def bit_law(mechanism: Mechanism, inputs: int, bits: int) -> BitLaw:

@@ -126,23 +126,25 @@ class _Driver:
         return np.where(differs(most), _least(differs, nothing, most), 0).astype(np.float64)
 
     def decision(self) -> Floats:
-        """Return the price of noisy decisions; 0 where there is none to take."""
+        """Return the price of noisy decisions; 0 where there is none to take.
+
+        It is how much less noise publishes one unit farther from what was released before, at the
+        least distance at which any noise does. Where none is needed there, the truth decides.
+        """
         rows = len(self.state["tick"])
         never, always = np.full(rows, -_DECIDES), np.full(rows, _DECIDES)
-        nothing = np.zeros(rows, dtype=np.int64)
-        asked = self._published(nothing, never) != self._published(nothing, always)
-        bare = ~asked & (
-            self._published(nothing, never) != self._published(np.full(rows, _FAR), never)
-        )
-        if not asked.any():
-            return np.where(bare, inf, 0.0)
-        near, one = self.state["released"], np.eye(1, self.groups, dtype=np.int64)
-        least, nearer = (self._least_that_publishes(at, asked) for at in (near, near + one))
-        return np.where(bare, inf, least - nearer)
+        nothing, far = np.zeros(rows, dtype=np.int64), np.full(rows, _FAR)
+        at_once = self._published(nothing, always)
+        moved = ~at_once & self._published(far, always)
+        reached = _least(lambda apart: self._published(apart, always), nothing, far * moved)
+        sure = self._published(reached, never)
+        asked = (at_once | moved) & ~sure
+        least, nearer = (self._noise_that_publishes(at, asked) for at in (reached, reached + 1))
+        return np.where(moved & sure, inf, least - nearer)
 
-    def _least_that_publishes(self, values: Integers, asked: Booleans) -> Integers:
-        never = np.where(asked, -_DECIDES, 0)
-        return _least(lambda noise: self._published(values, noise), never, np.abs(never))
+    def _noise_that_publishes(self, apart: Integers, asked: Booleans) -> Integers:
+        most = np.where(asked, _DECIDES, 0)
+        return _least(lambda noise: self._published(apart, noise), -most, most)
 
     def is_public(self, decision: Integers, price: Floats, exact: Collection[str]) -> bool:
         """Return whether another figure with the same noisy figure leads to the same."""
@@ -158,8 +160,10 @@ class _Driver:
         one, other = (_everything(*result) for result in results)
         return not _rows_differ(one, other).any()
 
-    def _published(self, values: Array, decision: Integers) -> Booleans:
-        """Return whether what is released is new, and not what was released before."""
+    def _published(self, apart: Integers, decision: Integers) -> Booleans:
+        """Return whether figures so far from those released before are released, and not these."""
+        values = self.state["released"].copy()
+        values[:, 0] += apart
         kinds = self.step(values, decision)[1].kinds
         return np.zeros(len(decision), dtype=bool) if kinds is None else kinds == 0
 

@@ -28,7 +28,7 @@ def print_report(console: Console, report: Report) -> None:
         f"\n[bold]Attacks on the real operator[/bold]: {effort.runs:,} runs of each stream, seed "
         f"{effort.seed}. All bounds hold together with confidence {effort.confidence:g} %; so many "
         f"runs cannot prove more than {report.out_of_reach:.2f} nats of any operator. sip compares "
-        "a stream with streams drawn from the model, ldp two streams."
+        "a stream with streams drawn from the model, all others two neighbouring inputs."
     )
     console.print(_attack_table(report.findings))
     colour = "red" if report.broken else "green"

@@ -15,7 +15,7 @@ from fugu.dataflows.commands.cli.fugu import app
 from tests.dataflows.kinds.example_files import example_of
 
 RESULTS = Path(__file__).parents[1] / "results" / "audits.csv"
-RUNS = 50_000
+RUNS = 20_000
 
 
 @dataclass(frozen=True)

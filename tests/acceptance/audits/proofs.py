@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from fugu.dataflows.kinds import KINDS
+from tests.conformance.kinds import KINDS as CONFORMING
 
 _WINDOWS = "privacy/test_window_leakage"
 _INTERVALS = "privacy/test_interval_leakage"
@@ -19,7 +20,6 @@ _BY_KIND = {
     "grr": _RESPONSES,
     "oue": _RESPONSES,
     "laplace": "privacy/test_finite_precision",
-    "staircase": "operators/noise/test_staircase_release",
     "fast": "operators/wevent/test_fast",
     "binary_tree": "operators/wevent/test_binary_tree",
     "quantified": "privacy/test_temporal_leakage",
@@ -32,8 +32,14 @@ _BY_KIND = {
     "real_time_local": "privacy/test_real_time_composition",
 }
 
+
+def _own(kind: str) -> str:
+    """Return the module that configures the kind for the conformance suite."""
+    return CONFORMING[kind].configure.__module__.removeprefix("tests.").replace(".", "/")
+
+
 PROOFS: Mapping[str, str] = {
-    kind: _BY_KIND.get(kind) or _BY_FAMILY[section.evaluation or ""]
+    kind: _BY_KIND.get(kind) or _BY_FAMILY.get(section.evaluation or "") or _own(kind)
     for kind, section in KINDS.items()
 }
 """Modules below `tests`, without their suffix."""

@@ -25,7 +25,7 @@ from tests.operators.swellfish import test_strategies as under_policies
 from tests.privacy import test_temporal_leakage as temporal_leakage
 from tests.privacy.faults.planted import InTest, Planted, Replacing
 
-FAMILY = "aggregates"
+FAMILY = "figures"
 
 
 class EveryRecordCounts(Summing):

@@ -66,12 +66,14 @@ class InDirectory(InTest):
 
 @dataclass(frozen=True, eq=False)
 class InAudit:
-    """Run `fugu audit` on the example of a kind; it ends with 1 if a claim was seen to break."""
+    """Run `fugu audit` on the example of a kind, with `changes` of its operator and other
+    `sections`; it ends with 1 if a claim was seen to break."""
 
     kind: str
     changes: Mapping[str, Any] = field(default_factory=dict)
     runs: int = 4_000
     steps: int = 2
+    sections: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -79,7 +81,7 @@ class InAudit:
 
     def __call__(self, planted: Any, /) -> None:
         with TemporaryDirectory() as name:
-            example_of(self.kind, Path(name), self.changes)
+            example_of(self.kind, Path(name), self.changes, **self.sections)
             command = ["audit", f"{name}/pipeline.yaml", "--seed", "1"]
             effort = ["--runs", str(self.runs), "--steps", str(self.steps)]
             done = CliRunner().invoke(app, command + effort, catch_exceptions=False)

@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 from tests.markdown import in_lines
-from tests.privacy.faults.planted import Planted
+from tests.privacy.faults.planted import Detector, Planted
 
 WAYS = (
     "halved noise",
@@ -62,9 +62,14 @@ def _list() -> str:
     return in_lines([HEADINGS, ("---",) * len(HEADINGS), *lines])
 
 
+def is_audit(detector: Detector) -> bool:
+    """Return whether `fugu audit` is the detector, and not a test."""
+    return detector.name.startswith("`fugu audit`")
+
+
 def _catchers(way: str, faults: Sequence[Planted]) -> str:
-    names = [one.detector.name for one in faults if one.fault == way]
-    return " ".join(sorted({"A" if name.startswith("`fugu audit`") else "T" for name in names}))
+    detectors = [one.detector for one in faults if one.fault == way]
+    return " ".join(sorted({"A" if is_audit(one) else "T" for one in detectors}))
 
 
 def written() -> str:

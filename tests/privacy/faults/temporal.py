@@ -114,27 +114,27 @@ RUNS = 2_000
 THRESHOLD = Replacing(
     threshold_perturbation,
     "ThresholdPerturbation",
-    InAudit("threshold_perturbation", {"window": 6, "epsilon": 3.0}, RUNS),
+    InAudit("threshold_perturbation", {"window": 6, "epsilon": 3.0}, runs=RUNS),
 )
 EXTENDED = Replacing(
     extended_threshold_perturbation,
     "ExtendedThresholdPerturbation",
-    InAudit("extended_threshold_perturbation", {"window": 6, "epsilon": 1.0}, RUNS),
+    InAudit("extended_threshold_perturbation", {"window": 6, "epsilon": 1.0}, runs=RUNS),
 )
 FORWARD = Replacing(
     forward_perturbation,
     "ForwardPerturbation",
-    InAudit("forward_perturbation", {"window": 6}, RUNS),
+    InAudit("forward_perturbation", {"window": 6}, runs=RUNS),
 )
 BACKWARD = Replacing(
     backward_perturbation,
     "BackwardPerturbation",
-    InAudit("backward_perturbation", {"window": 6, "epsilon": 50.0}, RUNS),
+    InAudit("backward_perturbation", {"window": 6, "epsilon": 50.0}, runs=RUNS),
 )
 STAGE = Replacing(
     sections,
     "PayloadsPerTick",
-    InAudit("threshold_perturbation", {"window": 4, "ticks": {"width": "1m"}}, RUNS),
+    InAudit("threshold_perturbation", {"window": 4, "ticks": {"width": "1m"}}, runs=RUNS),
 )
 PLANTED = (
     Planted("drain that shows", ThresholdPerturbation, DrainInOrder, THRESHOLD, 1e-3),

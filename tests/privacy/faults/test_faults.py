@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.privacy.faults.planted import Detector, Planted
-from tests.privacy.faults.table import GUARANTEES, families, written
+from tests.privacy.faults.table import GUARANTEES, families, is_audit, written
 
 FAULTS = {
     f"{family}-{planted.mutant.__name__}": planted
@@ -20,13 +20,23 @@ ORIGINALS = {
 }
 
 
-@pytest.mark.parametrize("planted", FAULTS.values(), ids=FAULTS.keys())
+def case(detector: Detector, name: str, *values: object) -> object:
+    """Return one case; an audit takes seconds."""
+    return pytest.param(*values, id=name, marks=pytest.mark.slow if is_audit(detector) else ())
+
+
+@pytest.mark.parametrize(
+    "planted", [case(planted.detector, name, planted) for name, planted in FAULTS.items()]
+)
 def test_the_mutant_is_caught(planted: Planted) -> None:
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         planted.detector(planted.mutant)
 
 
-@pytest.mark.parametrize(("original", "detector"), ORIGINALS.keys(), ids=ORIGINALS.values())
+@pytest.mark.parametrize(
+    ("original", "detector"),
+    [case(detector, name, one, detector) for (one, detector), name in ORIGINALS.items()],
+)
 def test_the_original_passes(original: Any, detector: Detector) -> None:
     detector(original)
 

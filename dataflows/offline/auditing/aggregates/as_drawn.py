@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import exp, inf, log, sqrt
+from math import inf
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from scipy.stats import dlaplace
 
 from fugu.dataflows.offline.auditing.aggregates.population import Said
-from fugu.dataflows.offline.auditing.aggregates.worlds import ROOT, Comparison
-from fugu.dataflows.offline.auditing.audited import ROUNDING, Check, Leaks, WorstCase
+from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
+from fugu.dataflows.offline.auditing.audited import ROOT, ROUNDING, Check, Leaks, WorstCase
+from fugu.dataflows.offline.auditing.shapes import DRAWS, follows
 from fugu.operators.auditing.noise_as_drawn import Prices, prices
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Floats, Kind
@@ -18,8 +20,6 @@ from fugu.operators.wevent.binary_tree import BinaryTree
 PUBLIC = "what is published and remembered is a function of noisy figures alone"
 _PATHS = 64
 _MOST_TICKS = 200
-_DRAWS = 20_000
-_ERROR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class AsDrawn:
     def checks(self, guarantee: Guarantee, extent: int | None) -> Iterator[Check]:
         """Yield whether draws cost no more than is claimed, and follow their law."""
         yield Check(PUBLIC, self.prices.public)
-        yield law_of_noise(self.comparison, 0, float(self.prices.publication[0, 0]))
+        yield from law_of_noise(self.comparison, 0, float(self.prices.publication[0, 0]))
         if not self.fixed and extent is not None:
             most = self.apart * float(self.prices.of_windows(extent).max())
             paths = self.prices.publication.shape[1]
@@ -104,32 +104,20 @@ class AsDrawn:
         return ((before <= columns) & (columns < after)).astype(np.float64)
 
 
-def law_of_noise(comparison: Comparison, number: int, price: float) -> Check:
-    """Compare noise of a tick, by its number, with the discrete Laplace law of its price."""
-    name = "noise follows the discrete Laplace law of its price"
+def law_of_noise(comparison: Comparison, number: int, price: float) -> Iterator[Check]:
+    """Yield whether noise of a tick, by its number, has the discrete Laplace law of its price."""
     if not 0.0 < price < inf:
-        return Check(name, passed=True, found="this tick has none")
+        return
     truths = comparison.truths[comparison.base]
     tick = sorted(truths)[number]
-    streams = [b"%d" % run for run in range(_DRAWS)]
+    streams = [b"%d" % run for run in range(DRAWS)]
     secret = ROOT.derive("law")
     releases = comparison.subject.released_at(tick, comparison.base, secret, streams)
-    fresh = np.ones(_DRAWS, bool) if releases.kinds is None else releases.kinds == Kind.FRESH
-    noise = np.sort((releases.values - truths[tick])[fresh, 0])
-    return Check(name, *_close(noise.astype(np.float64), price))
-
-
-def _close(noise: Floats, price: float) -> tuple[bool, str]:
-    """Return whether no share of draws up to a number is farther from its probability than
-    chance explains (Dvoretzky, Kiefer and Wolfowitz; Massart)."""
-    numbers = np.unique(noise)
-    shares = np.searchsorted(noise, numbers, side="right") / max(1, len(noise))
-    ratio = exp(-price)
-    tail = ratio ** np.abs(np.where(numbers < 0, numbers, numbers + 1)) / (1.0 + ratio)
-    expected = np.where(numbers < 0, tail, 1.0 - tail)
-    distance = float(np.abs(shares - expected).max(initial=0.0))
-    most = sqrt(log(2.0 / _ERROR) / (2.0 * max(1, len(noise))))
-    return distance <= most, f"{len(noise):,} draws, {distance:.2g} of {most:.2g} apart"
+    fresh = np.ones(DRAWS, bool) if releases.kinds is None else releases.kinds == Kind.FRESH
+    noise = (releases.values - truths[tick])[fresh, 0]
+    law = dlaplace(price)
+    about = "noise follows the discrete Laplace law of its price"
+    yield follows(about, law.cdf(noise - 1), law.cdf(noise))
 
 
 def apart(comparison: Comparison) -> int:

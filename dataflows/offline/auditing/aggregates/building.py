@@ -12,9 +12,9 @@ from fugu.dataflows.offline.auditing.aggregates.contributions import (
     contributions,
     farthest,
 )
-from fugu.dataflows.offline.auditing.aggregates.population import Population, Said
+from fugu.dataflows.offline.auditing.aggregates.population import PARTITIONS, Population, Said
 from fugu.dataflows.offline.auditing.aggregates.subject import Aggregate
-from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison, FiguresWorld, Statistic
+from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison, FiguresWorld
 from fugu.dataflows.offline.auditing.audited import Attack, Leaks
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -26,6 +26,7 @@ _PERSON = b"person"
 FIGURES = 96
 """Publish so many figures in a run, or a few more: 50,000 runs of them take some 20 seconds."""
 _GROUPS = 6
+_CROWD, _ROOM = 300, 10
 
 
 def with_few_groups(file: PipelineFile) -> tuple[PipelineFile, tuple[str, ...]]:
@@ -44,12 +45,19 @@ def with_few_groups(file: PipelineFile) -> tuple[PipelineFile, tuple[str, ...]]:
 
 
 def aggregate_of(file: PipelineFile, usual: Contribution, first: int, restart: int) -> Aggregate:
-    """Build what is run, with a restart after this tick."""
+    """Build what is run, with a restart in this tick."""
     configured, pipeline = configure(file), file.pipeline
     operator = pipeline.operator
     assert isinstance(operator, AggregateOperator)
+    possible = contributions(operator, pipeline.source.field)
     population = Population(
-        operator.in_ticks(), configured.codec.timestamp, pipeline.source.partitioner, _PERSON, usual
+        operator.in_ticks(),
+        configured.codec.timestamp,
+        pipeline.source.partitioner,
+        _PERSON,
+        usual,
+        much=max(possible, key=NONE.apart),
+        crowd=max(0, min(_CROWD, pipeline.state.max_keys // PARTITIONS - _ROOM)),
     )
     return Aggregate(
         pipeline, operator, configured.mechanism, configured.codec, population, first, restart
@@ -110,7 +118,7 @@ def extent_of(guarantee: Guarantee, width: int) -> int | None:
 
 
 def compared(
-    file: PipelineFile, guarantee: Guarantee, statistic: Statistic, steps: int
+    file: PipelineFile, guarantee: Guarantee, steps: int
 ) -> tuple[Comparison, Mapping[str, int]]:
     """Return inputs that differ in a tick, in what the promise is about, and in a tick more.
 
@@ -129,7 +137,8 @@ def compared(
     keeps = "presence" in guarantee.neighbours.kept
     subject = replace(subject, population=replace(subject.population, keeps_presence=keeps))
     within = course.differing if extent is None else min(extent, course.differing)
-    numbers = {"1 tick": 1, _named(within, extent): within}
+    numbers = {"1 tick": 1} if within > 1 else {}
+    numbers[_named(within, extent)] = within
     if within < course.differing:
         numbers[f"{course.differing} ticks, more than a window"] = course.differing
     others = {name: course.said(usual, instead, number) for name, number in numbers.items()}
@@ -137,11 +146,11 @@ def compared(
     silent: tuple[Said, ...] = ()
     if guarantee.neighbours.change in ("presence", "replaced-or-none"):
         silent = (course.said(usual, NONE, course.differing),)
-    return Comparison(subject, base, others, statistic, silent), numbers
+    return Comparison(subject, base, others, silent), numbers
 
 
 def _named(within: int, extent: int | None) -> str:
-    ticks = f"{within} ticks"
+    ticks = "1 tick" if within == 1 else f"{within} ticks"
     if extent is None:
         return f"all {ticks}"
     return f"{ticks}, a whole window" if within == extent else f"{ticks} of a window of {extent:,}"

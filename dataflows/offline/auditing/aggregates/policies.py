@@ -7,7 +7,7 @@ import numpy as np
 
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.kinds import PolicyOperator
-from fugu.dataflows.offline.auditing.aggregates.as_drawn import PUBLIC, law_of_noise
+from fugu.dataflows.offline.auditing.aggregates.as_drawn import PUBLIC, apart, law_of_noise
 from fugu.dataflows.offline.auditing.aggregates.building import (
     FIGURES,
     aggregate_of,
@@ -23,13 +23,8 @@ from fugu.dataflows.offline.auditing.aggregates.stated import (
     shortest,
 )
 from fugu.dataflows.offline.auditing.aggregates.subject import Aggregate
-from fugu.dataflows.offline.auditing.aggregates.worlds import (
-    ROOT,
-    Comparison,
-    FiguresWorld,
-    likelihood_ratio,
-)
-from fugu.dataflows.offline.auditing.audited import ROUNDING, Attack, Audited, Check
+from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison, FiguresWorld
+from fugu.dataflows.offline.auditing.audited import ROOT, ROUNDING, Attack, Audited, Check
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.merging import SCHEDULE
@@ -127,7 +122,7 @@ def _comparison(run: _Run, field: str) -> Comparison:
     others = {name: said(changes) for name, changes in run.changes.items()}
     base = said({})
     others = {name: other for name, other in others.items() if other != base}
-    return Comparison(run.subject, base, others, likelihood_ratio)
+    return Comparison(run.subject, base, others)
 
 
 def _contribution(run: _Run, field: str, units: int) -> Contribution:
@@ -148,7 +143,11 @@ def _apart(run: _Run, comparison: Comparison) -> Check:
         for tick, truth in comparison.truths[other].items():
             moved = int(np.abs(truth - base[tick]).sum())
             excess.append(moved - run.relevance(tick).sensitivity)
-    return Check("neighbours differ by no more than policies say of each tick", max(excess) <= 0)
+    return Check(
+        "neighbours differ by no more than policies say of each tick",
+        max(excess) <= 0,
+        f"{apart(comparison):,} units at most",
+    )
 
 
 def _asked(run: _Run, comparison: Comparison) -> Check:
@@ -183,7 +182,7 @@ def _priced(run: _Run, comparison: Comparison, guarantee: Guarantee) -> Iterator
         largest = np.sort(costs[inside], axis=0)[-interval.affected :]
         most = max(most, float(largest.sum(axis=0).max()))
     yield Check(PUBLIC, measured.public)
-    yield law_of_noise(comparison, 1, float(measured.publication[1, 0]))
+    yield from law_of_noise(comparison, 1, float(measured.publication[1, 0]))
     yield Check(
         f"what may differ of an interval costs no more than is claimed, on {_PATHS} paths of "
         f"{length} ticks",
@@ -196,7 +195,7 @@ def _not_reached(run: _Run) -> Iterator[str]:
     yield "the exact worst case: decisions and figures are bounded by the sum of their prices"
     yield (
         f"other intervals than the shortest one, of policy {run.stated.policy.id}, and those that "
-        "overlap it"
+        "overlap it; and what two intervals hide together"
     )
     if run.ticks.stop <= run.stated.occurrence.end:
         yield "the end of that interval: runs would be too long"

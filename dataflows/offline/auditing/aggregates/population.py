@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from functools import cached_property
+from itertools import count, islice
 
 import orjson
 
@@ -14,17 +15,18 @@ from fugu.dataflows.offline.auditing.aggregates.contributions import NONE, Contr
 from fugu.dataflows.records.json_fields import FieldTimestamp
 
 PARTITIONS = 2
-_TRIED = 100_000
 Said = tuple[Contribution, ...]
 """What the person whom two inputs differ in contributes to the ticks of a run, one by one."""
 
 
 @dataclass(frozen=True)
 class Population:
-    """Let as few people write to each partition as move stream time, and nobody else.
+    """Let as few people write to the partition of the `person` as move stream time, and so to the
+    other one, but for a crowd.
 
     So each of them is needed for it, the one whom inputs differ in too. All of them send two
-    records per tick, of which the later one counts. The others contribute `usual`.
+    records per tick, of which the later one counts, and contribute `usual`. Every second tick a
+    crowd of `crowd` people contributes `much`, so that figures move.
     """
 
     ticks: Ticks
@@ -32,6 +34,8 @@ class Population:
     partitioner: Partitioner
     person: bytes
     usual: Contribution
+    much: Contribution = NONE
+    crowd: int = 0
     keeps_presence: bool = True
 
     def batches(self, said: Said, first: int) -> Iterator[Batch]:
@@ -54,6 +58,9 @@ class Population:
                     for key, one in [*zip(keys, contributed, strict=True)] * 2
                     if (record := self._record(first + place, one)) is not None
                 ]
+                if partition != home and place % 2 == 0:
+                    many = self._record(first + place, self.much) or b""
+                    written += [(key, many) for key in self._crowd]
                 yield self._batch(partition, first + place, written, offsets[partition])
 
     def _batch(
@@ -99,6 +106,12 @@ class Population:
                 "hold no record. Write epoch-ms, or wider ticks"
             )
         return time
+
+    @cached_property
+    def _crowd(self) -> list[bytes]:
+        home = self._home(self.person)
+        names = (b"crowd-%d" % number for number in count())
+        return list(islice((name for name in names if self._home(name) != home), self.crowd))
 
     def _others(self, partition: int) -> list[bytes]:
         time = self.ticks.time

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import log, sqrt
 
-import numpy as np
 from scipy.stats import norm
 
 from fugu.dataflows.kinds import RealTimeOperator
@@ -16,22 +14,20 @@ from fugu.dataflows.offline.auditing.aggregates.building import (
     with_few_groups,
 )
 from fugu.dataflows.offline.auditing.aggregates.checks import checks
-from fugu.dataflows.offline.auditing.aggregates.subject import Released
-from fugu.dataflows.offline.auditing.aggregates.worlds import ROOT, Comparison, Truths
-from fugu.dataflows.offline.auditing.audited import Audited, Check, WorstCase
+from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
+from fugu.dataflows.offline.auditing.audited import ROOT, Audited, Check, WorstCase
+from fugu.dataflows.offline.auditing.gaussian_loss import nats_at
+from fugu.dataflows.offline.auditing.shapes import DRAWS, follows
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.auditing.steps_as_drawn import Steps, steps_of
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.loss import GaussianLoss
-from fugu.operators.mechanism import Floats
 from fugu.operators.noise.discrete_gaussian import PRECISION
-from fugu.operators.noise.gaussian_account import delta_of_squares
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 
 _MOST_TICKS = 1_000
-_DRAWS = 20_000
-_ERROR = 1e-6
-_SMALLEST = 1e-10
+_HALF_A_STEP = 0.5 ** (PRECISION + 1)
+"""Of the grid of noise, in its deviation."""
 
 
 def audited_real_time(file: PipelineFile, steps: int) -> Audited:
@@ -41,7 +37,7 @@ def audited_real_time(file: PipelineFile, steps: int) -> Audited:
     assert isinstance(operator, RealTimeOperator)
     release = operator.release()
     [guarantee] = release.guarantees()
-    comparison, numbers = compared(file, guarantee, _linear, steps)
+    comparison, numbers = compared(file, guarantee, steps)
     subject = comparison.subject
     ticks = _ticks(release)
     measured = steps_of(release, ticks, between=subject.before)
@@ -54,7 +50,7 @@ def audited_real_time(file: PipelineFile, steps: int) -> Audited:
                 f"the epsilon of noise as drawn, at delta {guarantee.total_delta:.3g}",
                 f"{min(ticks, extent or ticks):,} ticks",
                 guarantee.epsilon,
-                epsilon_of(squares, guarantee.total_delta),
+                nats_at(squares, guarantee.total_delta),
             ),
         ),
         checks=(
@@ -66,20 +62,6 @@ def audited_real_time(file: PipelineFile, steps: int) -> Audited:
         attacks=tuple(attacks_on(guarantee, comparison, numbers, lambda said: None)),
         not_reached=(*left_out, *_not_reached(release, ticks, comparison)),
     )
-
-
-def epsilon_of(squares: int, delta: float) -> float:
-    """Return the least epsilon that draws keep with this delta, if they differ by so many squared
-    grid steps; within a billionth."""
-    if squares == 0 or delta_of_squares(squares, _SMALLEST) <= delta:
-        return 0.0
-    low, high = _SMALLEST, 1.0
-    while delta_of_squares(squares, high) > delta:
-        low, high = high, 2.0 * high
-    while high - low > _SMALLEST:
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if delta_of_squares(squares, middle) > delta else (low, middle)
-    return high
 
 
 def _ticks(release: RealTimeRelease) -> int:
@@ -111,15 +93,6 @@ def _stated(guarantee: Guarantee, squares: int) -> Iterator[Check]:
         )
 
 
-def _linear(released: Released, one: Truths, other: Truths) -> Floats:
-    """Return the sum of released figures, weighted by how `one` differs from `other`."""
-    rows = len(next(iter(released.values())).values)
-    total = np.zeros(rows)
-    for tick in released.keys() & one.keys() & other.keys():
-        total += released[tick].values @ (one[tick] - other[tick]).astype(np.float64)
-    return total
-
-
 def _law(comparison: Comparison, release: RealTimeRelease, steps: int) -> Check:
     """Compare the noise of the first figure, which is not filtered, with its Gaussian law."""
     name = "noise follows the Gaussian law of its grid steps"
@@ -127,15 +100,12 @@ def _law(comparison: Comparison, release: RealTimeRelease, steps: int) -> Check:
         return Check(name, passed=False, found="the first tick is not measured")
     plain = replace(comparison.subject, mechanism=replace(release, presentation="none"))
     truths = comparison.truths[comparison.base]
-    streams = [b"%d" % run for run in range(_DRAWS)]
+    streams = [b"%d" % run for run in range(DRAWS)]
     first = min(truths)
     releases = plain.released_at(first, comparison.base, ROOT.derive("law"), streams)
-    noise = np.sort((releases.values - truths[first])[:, 0])
     deviation = release.sensitivity * 2**PRECISION / steps
-    shares = np.arange(1, _DRAWS + 1) / _DRAWS
-    distance = float(np.abs(shares - norm.cdf(noise / deviation)).max())
-    most = sqrt(log(2.0 / _ERROR) / (2.0 * _DRAWS)) + 1.0 / _DRAWS
-    return Check(name, distance <= most, f"{_DRAWS:,} draws, {distance:.2g} of {most:.2g} apart")
+    noise = (releases.values - truths[first])[:, 0] / deviation
+    return follows(name, norm.cdf(noise - _HALF_A_STEP), norm.cdf(noise + _HALF_A_STEP))
 
 
 def _not_reached(release: RealTimeRelease, ticks: int, comparison: Comparison) -> Iterator[str]:

@@ -45,9 +45,15 @@ class Aggregate:
     first: int
     restart: int
     changes: Mapping[int, bytes] = field(default_factory=dict)
+    _logs: dict[Said, Sequence[bytes]] = field(init=False, default_factory=dict, repr=False)
 
     def log(self, said: Said) -> Sequence[bytes]:
         """Return the entries of the internal log; its rows are written and read in mid-run."""
+        if said not in self._logs:
+            self._logs[said] = self._summed(said)
+        return self._logs[said]
+
+    def _summed(self, said: Said) -> Sequence[bytes]:
         most = -(-self.pipeline.state.max_keys // PARTITIONS)
         admission = Admission(
             self.population.partitioner, PARTITIONS, most, covers=self.operator.covers

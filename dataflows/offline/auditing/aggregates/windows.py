@@ -12,7 +12,7 @@ from fugu.dataflows.offline.auditing.aggregates.building import (
     with_few_groups,
 )
 from fugu.dataflows.offline.auditing.aggregates.checks import checks
-from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison, likelihood_ratio
+from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
 from fugu.dataflows.offline.auditing.audited import Audited
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -25,7 +25,7 @@ def audited_windows(file: PipelineFile, steps: int) -> Audited:
     assert isinstance(operator, AggregateOperator)
     width, found = operator.in_ticks().width, Audited((), (), (), left_out)
     for guarantee in mechanism.guarantees():
-        comparison, numbers = compared(file, guarantee, likelihood_ratio, steps)
+        comparison, numbers = compared(file, guarantee, steps)
         extent = extent_of(guarantee, width)
         drawn = AsDrawn.of(comparison, extent)
         found = replace(

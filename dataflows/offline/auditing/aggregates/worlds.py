@@ -3,29 +3,23 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 
 import numpy as np
 
 from fugu.dataflows.offline.auditing.aggregates.population import Said
 from fugu.dataflows.offline.auditing.aggregates.subject import Aggregate, Released
-from fugu.dataflows.offline.auditing.audited import Advance
+from fugu.dataflows.offline.auditing.audited import ROOT, Advance
 from fugu.operators.mechanism import Floats, Integers, Kind, Releases
-from fugu.operators.secret import Secret
 
 _RUNS_AT_ONCE = 2_500
-ROOT = Secret(blake2b(b"fugu audit of figures", digest_size=32).digest())
-"""Known to everybody; what is run under it is made up."""
 Truths = Mapping[int, Integers]
-Statistic = Callable[[Released, Truths, Truths], Floats]
-"""Computes from releases alone, given what either input counts, which of them it looks like."""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Hold an input, and others that it is compared with.
 
-    Those in `unattacked` are compared without noise alone. `statistic` adds a column of every run
+    Those in `unattacked` are compared without noise alone. Each of `STATISTICS` adds a column
     for each of the others: it tells no more than the releases that it is computed from, but finds
     in one number what they say together.
     """
@@ -33,7 +27,6 @@ class Comparison:
     subject: Aggregate
     base: Said
     others: Mapping[str, Said]
-    statistic: Statistic
     unattacked: tuple[Said, ...] = ()
 
     @cached_property
@@ -57,8 +50,9 @@ class Comparison:
         ]
         base = self.truths[self.base]
         parts += [
-            self.statistic(released, base, self.truths[other])[:, None]
+            statistic(released, base, self.truths[other])[:, None]
             for other in self.others.values()
+            for statistic in STATISTICS
         ]
         return np.concatenate(parts, axis=1)
 
@@ -109,3 +103,18 @@ def likelihood_ratio(released: Released, one: Truths, other: Truths) -> Floats:
         fresh = np.ones(rows, bool) if releases.kinds is None else releases.kinds == Kind.FRESH
         total += np.where(fresh, np.nan_to_num(told), 0.0)
     return total
+
+
+def projection(released: Released, one: Truths, other: Truths) -> Floats:
+    """Return the sum of released figures, weighted by how `one` differs from `other`."""
+    total = np.zeros(len(next(iter(released.values())).values))
+    for tick in released.keys() & one.keys() & other.keys():
+        total += released[tick].values @ (one[tick] - other[tick]).astype(np.float64)
+    return total
+
+
+STATISTICS: tuple[Callable[[Released, Truths, Truths], Floats], ...] = (
+    likelihood_ratio,
+    projection,
+)
+"""Compute from releases alone, given what either input counts, which of them it looks like."""

@@ -14,6 +14,8 @@ from fugu.operators.mechanism import Array, Floats, Inputs, Integers, State, Wor
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 _LARGEST_STATES = 1_000
+_LARGEST_CELLS = 300_000
+"""Of slots, in all paths of a tick."""
 _CELLS = 64
 _SETTLED = 1e-15
 _MOST_TICKS = 5_000
@@ -32,6 +34,8 @@ def exact_delays(mechanism: TemporalPerturbation, reach: int) -> Floats | None:
         return None
     law = np.zeros(reach + 1)
     for delay in range(reach + 1):
+        if chain.cells(paths) > _LARGEST_CELLS:
+            return None
         paths, released = chain.after(paths, _MARK if delay == 0 else _NEW)
         law[delay] = released.weight[released.values == _MARK].sum()
     return law
@@ -105,6 +109,12 @@ class _Chain:
             weight,
         )
         return after.merged(), _Released(values, weight)
+
+    def cells(self, paths: _Paths) -> int:
+        """Return how many slots all paths of the next tick have together."""
+        self._choose(paths.occupied)
+        choices = [len(self.choices[row.tobytes()][0]) for row in paths.occupied]
+        return sum(choices) * self.mechanism.k
 
     def _choose(self, occupied: Array) -> None:
         """Find the words of states that were never seen, by halving intervals of words."""

@@ -17,7 +17,7 @@ from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Floats
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
-_LONGEST_ATTACKED = 50
+_LONGEST_ATTACKED = 24
 _NOT_CLAIMED = (
     "all releases of a stream together, which nothing is promised about: the attacks look at one "
     "release, at which the marked value may leave whenever it came",
@@ -86,7 +86,7 @@ def _attacks(
         return
     law = mechanism.delay_law if exact is None else exact
     likeliest, rarest = int(np.argmax(law)), int(np.argmin(law))
-    pairs = {(likeliest, rarest), (0, reach)}
+    pairs = {(likeliest, rarest)} if exact is not None else {(likeliest, rarest), (0, reach)}
     for scene in scenes(mechanism.k, reach):
         for one, other in sorted(pairs):
             if one != other:

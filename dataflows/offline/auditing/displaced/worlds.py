@@ -8,8 +8,8 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Outgoing
-from fugu.dataflows.offline.auditing.audited import Advance
-from fugu.dataflows.offline.auditing.line import ROOT, Line, Running
+from fugu.dataflows.offline.auditing.audited import ROOT, Advance
+from fugu.dataflows.offline.auditing.line import Line, Running
 from fugu.operators.mechanism import Floats
 
 MARKED, OTHERS = "marked", "others"

@@ -13,14 +13,18 @@ from fugu.operators.auditing.whole_batches import WholeBatches
 from fugu.operators.budget import without_budget
 from fugu.operators.budget_units import in_nats
 from fugu.operators.columns import joined, taken
-from fugu.operators.mechanism import EnumerableMechanism, Floats, State
+from fugu.operators.mechanism import Floats, State
 
 _LONGEST = 8
 _LARGEST_ENUMERATION = 2**22
-_LARGEST_STATES = 2**28
+_LARGEST_STATES = 2**26
 """The bytes that states after all sequences of releases may take."""
+_LARGEST_DRIVEN = 2**28
+"""The bytes of states that `step` may be driven from at once, with many words each."""
 _LARGEST_STEP_CHECK = 2**20
 _CELLS = 1024
+_FEWEST_CELLS = 256
+_COST_OF_A_BATCH = 4
 _CELLS_OF_BATCHES = 2**14
 """How finely words are looked at: unlikely batches have few of them, between others."""
 
@@ -32,6 +36,8 @@ class Exact:
     worst: tuple[WorstCase, ...]
     checks: tuple[Check, ...]
     paths: tuple[Sequences, ...]
+    driven: bool
+    """Whether `step` was compared with the law that worst cases come from."""
 
 
 def exhaustive(subject: Subject) -> Exact | None:
@@ -42,8 +48,7 @@ def exhaustive(subject: Subject) -> Exact | None:
     start = mechanism.start(1) if subject.start is None else subject.start
     longest = 1 if subject.draining else _LONGEST
     steps = min(longest, deepest(mechanism, entries=_LARGEST_ENUMERATION))
-    row = sum(column.nbytes for column in start.values())
-    while steps and mechanism.outcomes[1] ** steps * row > _LARGEST_STATES:
+    while steps and mechanism.outcomes[1] ** steps * _bytes(start) > _LARGEST_STATES:
         steps -= 1
     if steps == 0:
         return None
@@ -51,8 +56,8 @@ def exhaustive(subject: Subject) -> Exact | None:
     cases = (
         case for some in paths for claim in subject.claims for case in _cases(subject, claim, some)
     )
-    ledger = _ledger_check(subject, start, paths)
-    return Exact(tuple(cases), (*ledger, *_step_check(subject, mechanism, start, paths)), paths)
+    ledger, steps_drawn = _ledger_check(subject, start, paths), _step_check(subject, start, paths)
+    return Exact(tuple(cases), (*ledger, *steps_drawn), paths, driven=bool(steps_drawn))
 
 
 def _cases(subject: Subject, claim: Claim, paths: Sequences) -> list[WorstCase]:
@@ -95,17 +100,21 @@ def _ledger_check(
     return (Check(f"{about} covers what it leaked", covers),)
 
 
-def _step_check(
-    subject: Subject, mechanism: EnumerableMechanism, start: State, paths: tuple[Sequences, ...]
-) -> tuple[Check, ...]:
+def _step_check(subject: Subject, start: State, paths: tuple[Sequences, ...]) -> tuple[Check, ...]:
     """Compare what `step` draws with the law that worst cases come from."""
+    mechanism = subject.enumerable
+    assert mechanism is not None
     inside = without_budget(mechanism)
     batches = isinstance(inside, WholeBatches)
     if isinstance(inside, WholeBatches) and inside.draws > 1:
         return ()
-    cells = _CELLS_OF_BATCHES if batches else _CELLS
     inputs, outputs = mechanism.outcomes
-    rows = _LARGEST_STEP_CHECK // (cells * inputs * (1 if batches else outputs))
+    words = _LARGEST_DRIVEN // (inputs * _bytes(start))
+    cells = min(_CELLS_OF_BATCHES if batches else _CELLS, words // 2)
+    if cells < _FEWEST_CELLS:
+        return ()
+    rows = _LARGEST_STEP_CHECK // (cells * inputs * (_COST_OF_A_BATCH if batches else outputs))
+    rows = min(rows, words // (2 * cells))
     if rows == 0:
         return ()
     reached = joined([start, *(some.state for some in islice(paths, 3))])
@@ -115,6 +124,11 @@ def _step_check(
     found = f"{_rows(states)} states, total variation {step.distance:.1e}"
     about = f"step draws the law that worst cases {subject.phase}".rstrip()
     return (Check(f"{about} come from", agrees, found),)
+
+
+def _bytes(state: State) -> int:
+    """Return the bytes of a state."""
+    return sum(column.nbytes for column in state.values())
 
 
 def _rows(state: State) -> int:

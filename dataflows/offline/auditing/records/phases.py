@@ -12,7 +12,7 @@ from fugu.dataflows.offline.auditing.records.streams import (
     Streams,
 )
 from fugu.dataflows.offline.auditing.records.subject import Claim, Subject
-from fugu.dataflows.offline.auditing.records.worlds import Running, StreamWorld
+from fugu.dataflows.offline.auditing.records.worlds import Start, StreamWorld
 from fugu.operators.budget import Budgeted
 
 
@@ -20,30 +20,32 @@ from fugu.operators.budget import Budgeted
 class Phase:
     """Hold where runs begin, and what is known about the releases that follow."""
 
-    running: Running
+    start: Start
     streams: Streams
     exact: Exact | None
     checks: tuple[Check, ...]
     finished: bool = False
+    beyond: GuessedStreams | None = None
+    """Longer streams, where `streams` are those that sequences could be followed of."""
 
     @classmethod
-    def of(cls, running: Running, steps: int, *, finished: bool = False) -> "Phase":
-        subject = running.subject
+    def of(cls, start: Start, steps: int, *, finished: bool = False) -> "Phase":
+        subject = start.subject
         exact = exhaustive(subject)
-        if exact is not None and len(exact.paths) >= steps:
+        if exact is not None:
             known = KnownStreams(subject, exact.paths[:steps])
-            return cls(running, known, exact, exact.checks, finished)
+            beyond = GuessedStreams(subject, steps) if known.steps < steps else None
+            return cls(start, known, exact, exact.checks, finished, beyond)
         responses = response_losses(subject.mechanism)
         losses = None if responses is None else responses.losses
         budgeted = isinstance(subject.mechanism, Budgeted)
         guessed = GuessedStreams(subject, steps, None if budgeted else losses)
-        checks = () if exact is None else exact.checks
-        own = () if responses is None or subject.phase else responses.checks
-        return cls(running, guessed, exact, (*checks, *own), finished)
+        checks = () if responses is None or subject.phase else responses.checks
+        return cls(start, guessed, None, checks, finished)
 
     @property
     def subject(self) -> Subject:
-        return self.running.subject
+        return self.start.subject
 
     @property
     def worst(self) -> tuple[WorstCase, ...]:
@@ -64,54 +66,61 @@ class Phase:
         )
 
     def missed(self) -> list[str]:
-        """Return what is not computed exactly."""
+        """Return what is not computed exactly, or not compared with what is drawn."""
+        releases = f"releases {self.subject.phase}".rstrip()
+        if self.exact is not None and not self.exact.driven:
+            return [f"whether step draws the law that worst cases of {releases} come from"]
         if self.worst:
             return []
-        releases = f"releases {self.subject.phase}".rstrip()
         return [f"exact worst cases of {releases}: too many inputs or releases to follow them all"]
-
-    def strangers(self) -> tuple[StreamWorld, StreamWorld]:
-        """Return runs on the least and on the largest value."""
-        guessed = GuessedStreams(self.subject, self.streams.steps)
-        one, other = guessed.strangers()
-        return self._world(one), self._world(other)
 
     def attacks(self) -> list[Attack]:
         """Plan attacks on every claim: at positions, over whole streams, against the model."""
-        found = [attack for claim in self.subject.claims for attack in self._about(claim)]
+        few = bool(self.subject.phase)
+        found = [one for claim in self.subject.claims for one in self._about(claim, few=few)]
         return [attack for attack in found if attack.one != attack.other]
 
-    def _about(self, claim: Claim) -> list[Attack]:
-        steps, later = self.streams.steps, bool(self.subject.phase)
+    def _about(self, claim: Claim, *, few: bool) -> list[Attack]:
+        found = self._of(claim, self.streams, few=few)
+        if self.beyond is not None:
+            found += self._of(claim, self.beyond, few=True)
+        return found
+
+    def _of(self, claim: Claim, streams: Streams, *, few: bool) -> list[Attack]:
+        """Plan attacks with streams of one length, `few` of them or all."""
+        steps = streams.steps
         if claim.change == "believed":
-            lengths = {steps} if later else {1, max(1, steps // 2), steps}
+            lengths = {steps} if few else {1, max(1, steps // 2), steps}
             return [
-                self._attack(claim, _first(length), self.streams.against_model(length), None)
+                self._attack(claim, _first(length), streams, streams.against_model(length), None)
                 for length in sorted(lengths)
             ]
-        found = []
-        positions = {0, steps - 1} if later else {0, steps // 2, steps - 1}
+        found = list[Attack]()
+        positions = {0, steps - 1} if few else {0, steps // 2, steps - 1}
         for position in sorted(positions) if claim.change != "presence" else ():
             name = f"{self._unit} {position + 1} of {steps}"
-            found.append(self._attack(claim, name, *self.streams.neighbours(position)))
+            found.append(self._attack(claim, name, streams, *streams.neighbours(position)))
         if claim.absent:
-            found.append(self._absent(claim))
+            found.append(self._absent(claim, streams))
         if steps > 1 and claim.change != "presence":
-            found.append(self._attack(claim, "whole streams", *self.streams.strangers()))
+            name = f"whole streams of {steps}" if self.beyond else "whole streams"
+            found.append(self._attack(claim, name, streams, *streams.strangers()))
         return found
 
     @property
     def _unit(self) -> str:
         return "position" if self.subject.records == 1 else "batch"
 
-    def _absent(self, claim: Claim) -> Attack:
+    def _absent(self, claim: Claim, streams: Streams) -> Attack:
         """Compare a stream with the same one without the records of its last release."""
-        whole, _ = GuessedStreams(self.subject, self.streams.steps).strangers()
+        whole, _ = GuessedStreams(self.subject, streams.steps).strangers()
         records = self.subject.records
         gone: Stream = (*whole[:-records], *[None] * records)
-        return self._attack(claim, "with the last release and without", whole, gone)
+        return self._attack(claim, "with the last release and without", streams, whole, gone)
 
-    def _attack(self, claim: Claim, name: str, one: Stream, other: Stream | None) -> Attack:
+    def _attack(
+        self, claim: Claim, name: str, streams: Streams, one: Stream, other: Stream | None
+    ) -> Attack:
         records = self.subject.records
         releases = len(one) // records
         if other is not None:
@@ -124,11 +133,11 @@ class Phase:
             self._world(len(one) if other is None else other),
             claim.over(releases),
             min(1.0, releases * claim.delta),
-            self.streams.exact(one, other),
+            streams.exact(one, other),
         )
 
     def _world(self, source: Stream | int) -> StreamWorld:
-        return StreamWorld(self.running, source, self.finished)
+        return StreamWorld(self.start, source, self.finished)
 
 
 def _first(releases: int) -> str:

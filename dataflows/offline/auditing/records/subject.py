@@ -138,7 +138,7 @@ class Subject:
 
     def drained(self, records: int) -> "Subject":
         """Return the same for streams that end after so many records of their first batch."""
-        phase = f"of a last batch of {records} records"
+        phase = f"of a last batch of length {records}"
         return replace(self, records=records, phase=phase, draining=True)
 
     @property

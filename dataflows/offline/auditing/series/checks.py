@@ -6,20 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from fugu.dataflows.offline.auditing.audited import Check
-from fugu.dataflows.offline.auditing.line import ROOT, Line
+from fugu.dataflows.offline.auditing.audited import ROOT, Check
+from fugu.dataflows.offline.auditing.line import Line
 from fugu.dataflows.offline.auditing.series.measured import Measured, steps_of
 from fugu.dataflows.offline.auditing.series.worlds import advanced, published, values_of
-from fugu.dataflows.offline.auditing.shapes import agrees
+from fugu.dataflows.offline.auditing.shapes import DRAWS, follows
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 
 LONGEST = 2_000
 """The most ticks that a few streams are followed for."""
-_STREAMS = 20_000
-_TICKS = 8
-_CELLS = 40
+_HALF_A_STEP = 0.5 ** (PRECISION + 1)
+"""Of the grid of noise, in its deviation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,24 +72,20 @@ def nothing_after_the_budget(line: Line, mechanism: LocalRealTimeRelease) -> Che
 
 
 def noise_of(line: Line, mechanism: LocalRealTimeRelease) -> Iterator[Check]:
-    """Compare the noise of measured ticks with the declared law, and that of neighbours."""
+    """Compare the noise of the first values with the declared law; the third one is filtered."""
     middle = (mechanism.lower + mechanism.upper) // 2
-    ticks = min(_TICKS, mechanism.series.account.values)
-    numbers = [middle, middle, mechanism.lower, *[mechanism.upper] * _TICKS]
-    running = line.opened(ROOT.derive(13), _STREAMS)
-    seen = published(running, numbers[:ticks], restart=-1)
-    found = Measured.of(mechanism, *values_of(seen))
-    truth = np.array(numbers[:ticks], dtype=np.float64)
+    numbers = [middle, middle, mechanism.upper][: mechanism.series.account.values]
+    running = line.opened(ROOT.derive(13), DRAWS)
+    found = Measured.of(mechanism, *values_of(published(running, numbers, restart=-1)))
     width = float(mechanism.upper - mechanism.lower)
-    noise = (found.noisy - truth) * found.steps / width / 2.0**PRECISION
-    for tick in sorted({0, 1, ticks - 1} & {*range(ticks)}):
-        yield _normal(f"noise of the number in tick {tick + 1} is what is declared", noise[:, tick])
-    if ticks > 1:
+    noise = (found.noisy - np.array(numbers)) * found.steps / width / 2.0**PRECISION
+    for number, one in enumerate(noise.T, start=1):
+        yield _normal(f"noise of value {number} is what is declared", one)
+    if len(numbers) > 1:
         together = (noise[:, 0] + noise[:, 1]) / np.sqrt(2.0)
-        yield _normal("noise of ticks that follow each other is independent", together)
+        yield _normal("noise of two ticks is independent", together)
 
 
 def _normal(about: str, noise: Floats) -> Check:
-    edges = norm.ppf(np.arange(1, _CELLS) / _CELLS)
-    counts = np.bincount(np.searchsorted(edges, noise[~np.isnan(noise)]), minlength=_CELLS)
-    return agrees(about, counts, np.ones(_CELLS))
+    there = noise[~np.isnan(noise)]
+    return follows(about, norm.cdf(there - _HALF_A_STEP), norm.cdf(there + _HALF_A_STEP))

@@ -6,6 +6,7 @@ import numpy as np
 
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.offline.auditing.audited import Attack, Audited, WorstCase
+from fugu.dataflows.offline.auditing.gaussian_loss import nats_at
 from fugu.dataflows.offline.auditing.line import Line
 from fugu.dataflows.offline.auditing.series.checks import (
     LONGEST,
@@ -14,7 +15,6 @@ from fugu.dataflows.offline.auditing.series.checks import (
     nothing_after_the_budget,
     spent,
 )
-from fugu.dataflows.offline.auditing.series.loss import nats_at
 from fugu.dataflows.offline.auditing.series.measured import steps_of
 from fugu.dataflows.offline.auditing.series.worlds import SeriesWorld
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -34,7 +34,7 @@ def audited_series(file: PipelineFile, steps: int) -> Audited:
     readable = mechanism.series.presentation == "none"
     ends = mechanism.series.period is None and course.whole
     return Audited(
-        worst=(_worst(promise, course),),
+        worst=tuple(_worst(mechanism, promise, course)),
         checks=(
             *(noise_of(line, mechanism) if readable else ()),
             *([nothing_after_the_budget(line, mechanism)] if ends else []),
@@ -61,16 +61,20 @@ def _extent(promise: Guarantee) -> int | None:
     return {"release": 1, "stream": None}.get(promise.per, promise.window)
 
 
-def _worst(promise: Guarantee, course: Spent) -> WorstCase:
-    extent = _extent(promise)
-    ticks = f"{len(course.steps):,} ticks with a pause and restarts"
-    return WorstCase(
-        promise.notion,
-        f"numbers of {'all' if extent is None else f'{extent:,}'} ticks",
-        f"{ticks}, at delta {promise.total_delta:.3g}",
-        promise.epsilon,
-        nats_at(course.squares(extent), promise.total_delta),
-    )
+def _worst(
+    mechanism: LocalRealTimeRelease, promise: Guarantee, course: Spent
+) -> Iterator[WorstCase]:
+    """Yield the loss of what was measured; and of the whole schedule, if that was not followed."""
+    extent, delta = _extent(promise), promise.total_delta
+    about = f"numbers of {'all' if extent is None else f'{extent:,}'} ticks"
+    lost = {f"{len(course.steps):,} ticks with a pause and restarts": course.squares(extent)}
+    if not course.whole:
+        lost[f"all {mechanism.series.account.values:,} as planned"] = (
+            mechanism.series.account.squares
+        )
+    for name, squares in lost.items():
+        what = f"{name}, at delta {delta:.3g}"
+        yield WorstCase(promise.notion, about, what, promise.epsilon, nats_at(squares, delta))
 
 
 def _attacks(

@@ -7,8 +7,8 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Outgoing
-from fugu.dataflows.offline.auditing.audited import Advance
-from fugu.dataflows.offline.auditing.line import ROOT, Line, Running
+from fugu.dataflows.offline.auditing.audited import ROOT, Advance
+from fugu.dataflows.offline.auditing.line import Line, Running
 from fugu.dataflows.offline.auditing.series.measured import Measured
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
@@ -37,7 +37,8 @@ class SeriesWorld:
             found.append(published(running, self.numbers, restart=len(self.numbers) // 2))
             advance(streams)
         seen = np.concatenate(found)
-        evidence = Measured.of(mechanism, *values_of(seen)).evidence
+        middle = (mechanism.lower + mechanism.upper) / 2.0
+        evidence = Measured.of(mechanism, *values_of(seen)).evidence(middle)
         return np.concatenate([seen, evidence[:, None]], axis=1)
 
 
@@ -53,10 +54,7 @@ def published(running: Running, numbers: Sequence[int | None], restart: int) -> 
 
 def advanced(running: Running, number: int | None) -> Outgoing:
     """Give all streams the same number of units, or none, and end the tick."""
-    mechanism = running.line.mechanism
-    assert isinstance(mechanism, LocalRealTimeRelease)
-    one = mechanism.units_per_one
-    value = None if number is None else number if one == 1 else number / one
+    value = None if number is None else running.line.content(number)
     return running.advance([value] * len(running.keys))
 
 

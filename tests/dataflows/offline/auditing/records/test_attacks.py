@@ -15,7 +15,7 @@ from fugu.operators.sip.conditional_randomized_response import ConditionalRandom
 from fugu.operators.sip.paper_conditional_randomized_response import (
     PaperConditionalRandomizedResponse,
 )
-from tests.dataflows.offline.auditing.records.pipelines import attacked, pipeline
+from tests.dataflows.offline.auditing.records.pipelines import attacked, phase, pipeline
 from tests.privacy.chains import binary
 from tests.privacy.randomized_response import RandomizedResponse
 
@@ -64,6 +64,17 @@ def test_leakages_of_several_releases_add_up() -> None:
     for finding in (one, other, last):
         assert 0.8 < finding.bound <= finding.attack.claim == 1.0
     assert 2.3 < whole.bound <= whole.attack.claim == 3.0
+
+
+def test_streams_longer_than_can_be_followed_are_attacked_too() -> None:
+    large = RandomizedResponse(60, 1.0, 1.0)
+    attacks = phase(symbols(60), large, steps=3).attacks()
+    assert [(attack.name, attack.claim, attack.exact is None) for attack in attacks] == [
+        ("position 1 of 1", 1.0, False),
+        ("position 1 of 3", 1.0, True),
+        ("position 3 of 3", 1.0, True),
+        ("whole streams of 3", 3.0, True),
+    ]
 
 
 def test_who_claims_less_than_is_leaked_is_caught() -> None:
