@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from fugu.dataflows.offline.auditing.report import Report
 
 _CLAIMED, _PROVED, _BROKEN, _EXACT = "#d5dbe3", "#1f4e79", "#c0392b", "#444444"
-_WIDTH, _TITLE_WIDTH = 36, 80
+_WIDTH, _TITLE_WIDTH = 40, 80
 """Of text, in characters."""
 
 
@@ -37,8 +37,7 @@ def save(report: Report, path: Path) -> None:
     axes.invert_yaxis()
     axes.set_xlim(left=0.0)
     effort_text = f"{effort.runs:,} runs of each input, confidence {effort.confidence:g} %"
-    axes.set_xlabel(f"nats told apart
-{effort_text}")
+    axes.set_xlabel(f"nats told apart\n{effort_text}")
     axes.spines[["top", "right"]].set_visible(False)
     verdict, colour = ("CLAIM BROKEN", _BROKEN) if report.broken else ("no claim broken", _PROVED)
     title = fill(f"{report.pipeline}, {report.mechanism}: {verdict}", _TITLE_WIDTH)
