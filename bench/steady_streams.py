@@ -17,7 +17,8 @@ from fugu.operators.mechanism import Inputs, State
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.temporal.dispatch_law import smallest_budget
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
-from tests.dataflows.stages.displaced.running import SECRET, Running, pipeline_file
+from tests.dataflows.stages.displaced.running import pipeline_file
+from tests.dataflows.stages.running import SECRET, Running
 
 EPSILON = 2.0
 KINDS = {
@@ -78,7 +79,7 @@ def steady_run(mechanism: str, ticks: str, window: int, users: int) -> Running:
 
 def fill(run: Running, users: int) -> None:
     """Give every user a steady state, with payloads of their own."""
-    mechanism, table = run.configured.mechanism, run.table
+    mechanism, table = run.memory.stage.mechanism, run.memory.table
     assert isinstance(mechanism, TemporalPerturbation)
     steady = steady_state(mechanism)
     rows = table.rows_of([key_of(user) for user in range(users)])

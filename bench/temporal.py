@@ -20,7 +20,7 @@ from bench.stream import produce
 from fugu.dataflows.base.batches import Batch, Decoded
 from fugu.operators.mechanism import Array, Releases
 from fugu.operators.temporal.payloads import is_there
-from tests.dataflows.stages.displaced.running import Running
+from tests.dataflows.stages.running import Running
 from tests.kafka.topics import TopicFactory
 
 WINDOWS = (10, 50, 200)
@@ -120,12 +120,12 @@ def measure_sizes(say: Callable[[str], None]) -> list[Size]:
         say(f"state: {mechanism}, k = {window}, {ticks}")
         run = steady_run(mechanism, ticks, window, FEW_USERS)
         release(run, first)
-        stored = len(run.table.take_everything())
+        stored = len(run.memory.table.take_everything())
         release(run, second)
         began = time.process_time()
-        changed = len(run.table.take_changes())
+        changed = len(run.memory.table.take_changes())
         spent = (time.process_time() - began) * 1e6
-        memory = sum(map(_bytes, run.table.columns.values()))
+        memory = sum(map(_bytes, run.memory.table.columns.values()))
         each = (total / FEW_USERS for total in (memory, stored, changed, spent))
         sizes.append(Size(mechanism, ticks, window, *each))
     return sizes
@@ -133,13 +133,14 @@ def measure_sizes(say: Callable[[str], None]) -> list[Size]:
 
 def release(run: Running, batches: list[Batch]) -> None:
     """All that a run does between its clients."""
+    memory = run.memory
     for batch in batches:
-        run.publisher.releases(run.lift(run.configured.codec.decode(batch), run.table))
+        memory.publisher.releases(memory.stage(memory.publisher.codec.decode(batch), memory.table))
 
 
 def pass_through_of(run: Running, batches: list[Batch]) -> None:
     """The least that is done with a record: it is read and written."""
-    codec = run.configured.codec
+    codec = run.memory.publisher.codec
     for batch in batches:
         codec.encode(unchanged(codec.decode(batch)))
 

@@ -1,6 +1,5 @@
 """Compute exact numbers of the configured mechanism, then attack it as a black box."""
 
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -34,27 +33,27 @@ def audit(
     Exit code 0: nothing exceeds the claim. 1: a bound exceeds the claim. 2: no verdict.
     """
     _require_packages(plot)
-    from fugu.dataflows.offline.auditing.attacks import Effort, run_all, worlds
+    from fugu.dataflows.offline.auditing.attacks import Effort, carried_out, worlds
     from fugu.dataflows.offline.auditing.families.by_section import audited
     from fugu.dataflows.offline.auditing.report import Report
     from fugu.dataflows.offline.auditing.tables import print_report
 
     mechanism = configure(pipeline).mechanism
     prepared = audited(pipeline, steps)
-    attacks, fits, effort = prepared.attacks, prepared.fits, Effort(runs, confidence, seed)
+    attacks, effort = prepared.attacks, Effort(runs, confidence, seed)
     console = Console()
     shown = console.is_terminal and not as_json
-    total = len(worlds(attacks, fits)) * runs
+    total = len(worlds(attacks)) * runs
     with progress(console, "attacking", total, shown=shown) as advance:
-        findings, checks = run_all(attacks, fits, effort, advance)
+        findings = carried_out(attacks, effort, advance)
     report = Report(
         pipeline=pipeline.pipeline.name,
         mechanism=f"{mechanism.kind} (implementation {mechanism.implementation})",
         law=mechanism.law_digest().hex()[:16],
         numbers=mechanism.audit(),
-        audited=replace(prepared, checks=(*prepared.checks, *checks)),
+        audited=prepared,
         effort=effort,
-        out_of_reach=effort.out_of_reach(attacks, fits),
+        out_of_reach=effort.out_of_reach(attacks),
         findings=findings,
     )
     if plot is not None:

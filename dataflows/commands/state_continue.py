@@ -35,7 +35,8 @@ from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.dataflows.state.row_log import RowLog, generation_of, log_files
 from fugu.operators.budget import Budgeted, without_budget
-from fugu.operators.mechanism import Mechanism, State
+from fugu.operators.budget_units import units_of
+from fugu.operators.mechanism import Integers, Mechanism, State
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
 from fugu.operators.sip.after_responses import after_responses
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
@@ -54,7 +55,8 @@ class Change:
     pseudonyms: Pseudonyms
 
     def told_by(self, streams: Streams) -> Callable[[list[bytes], State], State]:
-        """Return what `crr` goes on with; `StartRefused` unless all releases are there."""
+        """Return what `crr` goes on with; `StartRefused` unless all releases are there, and the
+        new total covers them."""
         start = columns_of(self.after.pipeline, self.becomes)
 
         def columns(keys: list[bytes], before: State) -> State:
@@ -67,11 +69,22 @@ class Change:
                     f"{missing} streams any more, so what its readers know cannot be computed. "
                     f"Restore the topic, or {NEW_PIPELINE}."
                 )
+            self._require_a_total_that_covers(before["spent"])
             fresh = start(len(keys))
             kept = {name: column for name, column in before.items() if name in fresh}
             return {**fresh, **kept, **continued}
 
         return columns
+
+    def _require_a_total_that_covers(self, spent: Integers) -> None:
+        promised = self.becomes.guarantees()[0]
+        over = int((spent > units_of(promised.epsilon)).sum())
+        if promised.per == "stream" and over:
+            raise StartRefused(
+                f"budget.total: {promised.epsilon:.6g} nats are promised for the whole life of a "
+                f"stream, and {over} streams have spent more. Raise it in {self.after.path} to at "
+                "least what they have spent. Nothing was changed."
+            )
 
     def _published(self, key: bytes) -> bytes:
         return key if self.after.pipeline.sink.key == "original" else self.pseudonyms.of(key)

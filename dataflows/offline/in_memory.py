@@ -17,6 +17,8 @@ from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 from fugu.operators.temporal.temporal_perturbation import End
 
+AT_ONCE = 10_000
+
 
 @dataclass
 class InMemory:
@@ -55,9 +57,26 @@ class InMemory:
         return cls(stage_of(pipeline, mechanism, scope, topic, admission), publisher)
 
     def feed(
+        self,
+        keys: Sequence[bytes],
+        values: Sequence[bytes],
+        timestamps: Sequence[int],
+        at_once: int = AT_ONCE,
+    ) -> Outgoing:
+        """Return what is published of records, of which so many are read at once."""
+        published = Outgoing(self.partition, [], [], [], [])
+        for start in range(0, len(keys), at_once):
+            some = slice(start, start + at_once)
+            found = self._published(keys[some], values[some], timestamps[some])
+            published.keys.extend(found.keys)
+            published.values.extend(found.values)
+            published.headers.extend(found.headers)
+            published.timestamps.extend(found.timestamps)
+        return published
+
+    def _published(
         self, keys: Sequence[bytes], values: Sequence[bytes], timestamps: Sequence[int]
     ) -> Outgoing:
-        """Return what is published of one batch of records."""
         offsets = range(self.read, self.read + len(keys))
         self.read += len(keys)
         none: list[list[Header]] = [[] for _ in keys]

@@ -68,7 +68,7 @@ class Sum:
         words = figures_in_words(
             in_nats(figure.epsilon),
             float(figure.delta),
-            per_in_words(total.per, total.window, total.tick_milliseconds),
+            _per_of_all(total),
             float(total.delta_per_release),
         )
         if any(number > 1 for _, number in self.windows):
@@ -79,6 +79,13 @@ class Sum:
         if total.count > 1:
             words += f", {IN_WORDS[figure.account]}"
         return words
+
+
+def _per_of_all(total: Spend) -> str:
+    """Return what a total counts: with batches, what several pipelines release of one record."""
+    if total.per == "release" and total.count > 1 and total.records > 1:
+        return "record, which is in one release of every pipeline"
+    return per_in_words(total.per, total.window, total.tick_milliseconds)
 
 
 def sums(pipelines: Sequence[Promises]) -> list[Sum]:
@@ -143,7 +150,7 @@ def _check(source: str, pipelines: Sequence[Promises], budget: DeclaredBudget) -
         rest = rest_in_words(float(total.delta_per_release))
         raise StartRefused(
             f"source.budget of {source} is {budget.in_words} per "
-            f"{per_in_words(total.per, total.window, total.tick_milliseconds)}, but the pipelines "
+            f"{_per_of_all(total)}, but the pipelines "
             f"over it come to {in_nats(figure.epsilon):.8g} nats{delta}{rest} "
             f"({notion_in_words(together.notion)}), {IN_WORDS[figure.account]}: {parts}. Lower "
             "epsilon or budget.total of a pipeline that has not run yet, or raise source.budget in "

@@ -65,6 +65,10 @@ class Spend:
     - 1) epsilon)). A promise about a whole stream holds for every stretch of it. Ticks without a
     length in time have no sum.
 
+    *Releases.* A release may be about several records, which are released one by one, or in other
+    groups, elsewhere. So a sum of figures per release is about one record, which is in one release
+    of every pipeline. `records` is the most that a release of any of them is about.
+
     Not everything may be added. SIP bounds P(z given x) / P(z) for readers who know the releases z
     of one mechanism. Its own releases add up, because its belief is the posterior given all of
     them. A reader who knows the releases y of another pipeline too learns P(z given x) / P(z given
@@ -103,6 +107,7 @@ class Spend:
     tick_by_tick: bool = False
     delta_per_release: Fraction = Fraction(0)
     count: int = 1
+    records: int = 1
 
     @classmethod
     def of(cls, guarantee: Guarantee) -> "Spend":
@@ -124,6 +129,7 @@ class Spend:
             guarantee.tick_milliseconds,
             guarantee.tick_by_tick,
             Fraction(guarantee.delta_per_release),
+            records=guarantee.records,
         )
 
     def times(self, number: int, *, apart: bool) -> "Spend":
@@ -175,6 +181,7 @@ def add(spends: Sequence[Spend]) -> Spend:
             Fraction(1), sum((spend.delta_per_release for spend in alike), Fraction(0))
         ),
         count=sum(spend.count for spend in alike),
+        records=max(spend.records for spend in alike),
     )
 
 

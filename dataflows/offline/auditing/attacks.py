@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fugu.dataflows.offline.auditing.audited import Advance, Attack, Check, Fit, World
+from fugu.dataflows.offline.auditing.audited import Advance, Attack, World
 from fugu.dataflows.offline.auditing.confidence import leakage_bound, lower_limit, upper_limit
 from fugu.dataflows.offline.auditing.events import likeliest_event
 from fugu.operators.mechanism import Floats
@@ -33,15 +33,15 @@ class Effort:
         """Return how many runs of each stream bounds are computed from."""
         return self.runs // 2
 
-    def out_of_reach(self, attacks: Sequence[Attack], fits: Sequence[Fit] = ()) -> float:
+    def out_of_reach(self, attacks: Sequence[Attack]) -> float:
         """Return the nats that so many runs cannot prove even of an operator that hides nothing."""
         counts = np.array(self.counted), np.array(0)
-        error = self.error(attacks, fits)
+        error = self.error(attacks)
         return float(leakage_bound(*counts, self.counted, error=error, delta=0.0))
 
-    def error(self, attacks: Sequence[Attack], fits: Sequence[Fit] = ()) -> float:
-        """Return the error of each attack in each direction, and of each test of a law."""
-        return (1.0 - self.confidence / 100.0) / max(1, 2 * len(attacks) + len(fits))
+    def error(self, attacks: Sequence[Attack]) -> float:
+        """Return the error of each attack in each direction."""
+        return (1.0 - self.confidence / 100.0) / max(1, 2 * len(attacks))
 
 
 @dataclass(frozen=True)
@@ -63,19 +63,15 @@ class Finding:
 
 
 def carried_out(attacks: Sequence[Attack], effort: Effort, advance: Advance) -> list[Finding]:
-    """Run all attacks; `advance` is told how many runs are done."""
-    return run_all(attacks, (), effort, advance)[0]
+    """Run all attacks; `advance` is told how many runs are done.
 
-
-def run_all(
-    attacks: Sequence[Attack], fits: Sequence[Fit], effort: Effort, advance: Advance
-) -> tuple[list[Finding], list[Check]]:
-    """Run attacks and tests of laws; what was seen of an input is kept while it is needed."""
-    error = effort.error(attacks, fits)
+    What was seen of an input is kept while it is needed.
+    """
+    error = effort.error(attacks)
     needed = Counter(world for attack in attacks for world in {attack.one, attack.other})
-    needed.update(fit.world for fit in fits)
-    numbers = {world: number for number, world in enumerate(worlds(attacks, fits))}
+    numbers = {world: number for number, world in enumerate(worlds(attacks))}
     kept: dict[World, Floats] = {}
+    findings = list[Finding]()
 
     def seen(world: World) -> Floats:
         found = kept.pop(world, None)
@@ -86,24 +82,18 @@ def run_all(
             kept[world] = found
         return found
 
-    checks, findings = list[Check](), list[Finding]()
-    for fit in fits:
-        p_value = fit.p_value(seen(fit.world))
-        said = f"p-value {p_value:.2g}, {effort.runs:,} runs"
-        checks.append(Check(fit.about, p_value >= error, said))
     for attack in attacks:
         one, other = _varying(seen(attack.one), seen(attack.other))
         exact = attack.exact or (None, None)
         forth = _compared(attack, one, other, error, exact[0])
         back = _compared(attack, other, one, error, exact[1])
         findings.append(max(forth, back, key=lambda finding: finding.bound))
-    return findings, checks
+    return findings
 
 
-def worlds(attacks: Sequence[Attack], fits: Sequence[Fit] = ()) -> list[World]:
+def worlds(attacks: Sequence[Attack]) -> list[World]:
     """Return all inputs that have to be run, each once."""
-    run = [world for attack in attacks for world in (attack.one, attack.other)]
-    return list(dict.fromkeys([*run, *(fit.world for fit in fits)]))
+    return list(dict.fromkeys(world for one in attacks for world in (one.one, one.other)))
 
 
 def _varying(one: Floats, other: Floats) -> tuple[Floats, Floats]:

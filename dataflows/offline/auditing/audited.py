@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Protocol
 
 from fugu.operators.mechanism import Floats, Notion
+from fugu.operators.secret import Secret
 
+ROOT = Secret(blake2b(b"fugu audit", digest_size=32).digest())
+"""Known to everybody; what is run under it is made up."""
 ROUNDING = 1e-9
 """Nats, and total variation, that the doubles of an enumeration may be off by."""
 
@@ -71,18 +75,6 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Fit:
-    """Test runs of one input against a law that is declared, such as that of noise.
-
-    `p_value` takes what is seen. Below what the audit may err with, the law is not the declared.
-    """
-
-    about: str
-    world: World
-    p_value: Callable[[Floats], float]
-
-
-@dataclass(frozen=True)
 class Audited:
     """Hold everything about one pipeline that is known before its attacks run.
 
@@ -95,4 +87,3 @@ class Audited:
     attacks: tuple[Attack, ...]
     not_reached: tuple[str, ...]
     sound: bool = True
-    fits: tuple[Fit, ...] = ()

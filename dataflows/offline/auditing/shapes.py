@@ -4,24 +4,28 @@ import numpy as np
 from scipy.stats import chisquare
 
 from fugu.dataflows.offline.auditing.audited import Check
-from fugu.operators.mechanism import Floats, Integers
+from fugu.operators.mechanism import Floats
 
 FALSE_ALARM = 1e-6
 """The chance with which a law is refused that is the right one."""
-_LEAST_EXPECTED = 5.0
+DRAWS = 20_000
+_CELLS = 40
+_LEAST_EXPECTED = 5
 
 
-def agrees(about: str, counts: Integers, law: Floats) -> Check:
-    """Check that counts have this law, by chi-square; cells that are too rare count as one."""
-    expected = counts.sum() * law / law.sum()
-    impossible = bool((counts[expected == 0.0] > 0).any())
-    rare = expected < _LEAST_EXPECTED
-    cells = np.append(counts[~rare], counts[rare].sum())
-    means = np.append(expected[~rare], expected[rare].sum())
-    there = means > 0.0
-    certainty = float(chisquare(cells[there], means[there]).pvalue) if there.sum() > 1 else 1.0
+def follows(about: str, below: Floats, upto: Floats) -> Check:
+    """Check that draws have a law, by chi-square.
+
+    `below` and `upto` are the probabilities, by the law, of less than each draw and of no more than
+    it. A number drawn between the two is uniform if the law is right, whether it has atoms or not.
+    """
+    draws, rng = len(below), np.random.default_rng(0)
+    uniform = np.nan_to_num(below + rng.random(draws) * (upto - below))
+    cells = max(1, min(_CELLS, draws // _LEAST_EXPECTED))
+    counts = np.histogram(uniform, cells, range=(0.0, 1.0))[0]
+    certainty = float(chisquare(counts).pvalue) if cells > 1 else 1.0
     return Check(
         f"{about} (chi-square, p at least {FALSE_ALARM:g})",
-        certainty >= FALSE_ALARM and not impossible,
-        f"{counts.sum():,} draws, p = {certainty:.2g}",
+        certainty >= FALSE_ALARM and bool((upto > below).all()),
+        f"{draws:,} draws, p = {certainty:.2g}",
     )

@@ -16,6 +16,7 @@ from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.row_log import RowLog
 from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.budget_units import UNITS_PER_NAT
 from tests.dataflows.pipeline.pipeline_files import MODEL, PIPELINE
 
 GRR = PIPELINE.replace("kind: crr", "kind: grr").replace("  model: model.json\n", "")
@@ -73,6 +74,26 @@ def test_streams_whose_releases_are_gone_are_refused_and_counted(tmp_path: Path)
     assert "bob" not in str(caught.value)
     continued = change.told_by(releases)([b"alice"], {"spent": spent[:1]})
     assert continued["spent"].tolist() == [2 * change.grr.largest_charge]
+
+
+@pytest.mark.parametrize("budget", ["", BUDGET], ids=["no budget", "a larger budget"])
+def test_a_total_below_what_a_stream_has_spent_is_refused(budget: str, tmp_path: Path) -> None:
+    """It would be promised, and entered into the ledger, for what has already been exceeded."""
+    after = CRR + "budget: {total: 3.5}\n"
+    change = change_between(*map(PipelineFile.read, written(tmp_path, GRR + budget, after)))
+    each = change.grr.largest_charge
+    within = int(3.5 * UNITS_PER_NAT) // each
+
+    def spent_after(number: int) -> list[int]:
+        released = {change.pseudonyms.of(b"alice"): array("I", [0] * number)}
+        spent: list[int] = change.told_by(released)(
+            [b"alice"], {"spent": np.array([number * each])}
+        )["spent"].tolist()
+        return spent
+
+    assert spent_after(within) == [within * each]
+    with pytest.raises(StartRefused, match=r"budget\.total.* 1 streams have spent more"):
+        spent_after(within + 1)
 
 
 def test_rows_without_a_budget_go_on_under_one(tmp_path: Path) -> None:

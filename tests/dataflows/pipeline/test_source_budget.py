@@ -100,6 +100,15 @@ def test_a_budget_per_release_is_spent_exactly() -> None:
     assert "Lower epsilon or budget.total" in says
 
 
+def test_a_sum_with_batches_is_stated_about_one_record() -> None:
+    """To exchange a whole batch would change several releases of the other pipeline."""
+    batches = promised("batches", KINDS["batched_crr"].examples()[0].mechanism)
+    _, alone = sums([batches])
+    _, both = sums([batches, zones()])
+    assert "per release" in alone.in_words
+    assert "per record, which is in one release of every pipeline" in both.in_words
+
+
 def test_a_budget_per_stream_is_spent_exactly() -> None:
     check("vitals", [total(200.0, 800.0), total(200.0)])
     with pytest.raises(StartRefused, match=r"per stream, over its whole life.*come to 802 nats"):

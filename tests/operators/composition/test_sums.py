@@ -78,6 +78,14 @@ def test_a_figure_per_release_and_one_per_stream_do_not_add_up() -> None:
     assert add([Spend.of(total), Spend.of(total)]).per == "stream"
 
 
+def test_a_sum_with_a_batch_is_about_one_record_of_it() -> None:
+    """The other pipeline releases the records of a batch one by one: together they cost more."""
+    batch = Spend.of(replace(LDP, records=10))
+    both = add([batch, Spend.of(LDP)])
+    assert both.records == 10
+    assert both.epsilon == 2 * units_of(0.6)
+
+
 QUARTER, HOUR, DAY = 15 * 60_000, 3_600_000, 24 * 3_600_000
 
 

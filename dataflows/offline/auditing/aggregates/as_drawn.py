@@ -8,10 +8,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.stats import dlaplace
 
-from fugu.dataflows.offline.auditing.aggregates.laws import DRAWS, follows
 from fugu.dataflows.offline.auditing.aggregates.population import Said
-from fugu.dataflows.offline.auditing.aggregates.worlds import ROOT, Comparison
-from fugu.dataflows.offline.auditing.audited import ROUNDING, Check, Leaks, WorstCase
+from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
+from fugu.dataflows.offline.auditing.audited import ROOT, ROUNDING, Check, Leaks, WorstCase
+from fugu.dataflows.offline.auditing.shapes import DRAWS, follows
 from fugu.operators.auditing.noise_as_drawn import Prices, prices
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Floats, Kind
@@ -114,8 +114,10 @@ def law_of_noise(comparison: Comparison, number: int, price: float) -> Iterator[
     secret = ROOT.derive("law")
     releases = comparison.subject.released_at(tick, comparison.base, secret, streams)
     fresh = np.ones(DRAWS, bool) if releases.kinds is None else releases.kinds == Kind.FRESH
-    noise = (releases.values - truths[tick])[fresh, 0].astype(np.float64)
-    yield follows("noise follows the discrete Laplace law of its price", noise, dlaplace(price))
+    noise = (releases.values - truths[tick])[fresh, 0]
+    law = dlaplace(price)
+    about = "noise follows the discrete Laplace law of its price"
+    yield follows(about, law.cdf(noise - 1), law.cdf(noise))
 
 
 def apart(comparison: Comparison) -> int:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from fugu.dataflows.offline.auditing.aggregates.as_drawn import apart
-from fugu.dataflows.offline.auditing.aggregates.worlds import ROOT, Comparison
-from fugu.dataflows.offline.auditing.audited import Check
+from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
+from fugu.dataflows.offline.auditing.audited import ROOT, Check
 from fugu.dataflows.stages.merging import SCHEDULE
 
 _RUNS = [SCHEDULE, b"1", b"2"]

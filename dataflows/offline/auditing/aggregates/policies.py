@@ -23,12 +23,8 @@ from fugu.dataflows.offline.auditing.aggregates.stated import (
     shortest,
 )
 from fugu.dataflows.offline.auditing.aggregates.subject import Aggregate
-from fugu.dataflows.offline.auditing.aggregates.worlds import (
-    ROOT,
-    Comparison,
-    FiguresWorld,
-)
-from fugu.dataflows.offline.auditing.audited import ROUNDING, Attack, Audited, Check
+from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison, FiguresWorld
+from fugu.dataflows.offline.auditing.audited import ROOT, ROUNDING, Attack, Audited, Check
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.stages.merging import SCHEDULE

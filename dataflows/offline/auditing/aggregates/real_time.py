@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
 from scipy.stats import norm
 
 from fugu.dataflows.kinds import RealTimeOperator
@@ -15,19 +14,20 @@ from fugu.dataflows.offline.auditing.aggregates.building import (
     with_few_groups,
 )
 from fugu.dataflows.offline.auditing.aggregates.checks import checks
-from fugu.dataflows.offline.auditing.aggregates.laws import DRAWS, follows
-from fugu.dataflows.offline.auditing.aggregates.worlds import ROOT, Comparison
-from fugu.dataflows.offline.auditing.audited import Audited, Check, WorstCase
+from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
+from fugu.dataflows.offline.auditing.audited import ROOT, Audited, Check, WorstCase
+from fugu.dataflows.offline.auditing.gaussian_loss import nats_at
+from fugu.dataflows.offline.auditing.shapes import DRAWS, follows
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.auditing.steps_as_drawn import Steps, steps_of
 from fugu.operators.guarantee import Guarantee
 from fugu.operators.loss import GaussianLoss
 from fugu.operators.noise.discrete_gaussian import PRECISION
-from fugu.operators.noise.gaussian_account import delta_of_squares
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 
 _MOST_TICKS = 1_000
-_SMALLEST = 1e-10
+_HALF_A_STEP = 0.5 ** (PRECISION + 1)
+"""Of the grid of noise, in its deviation."""
 
 
 def audited_real_time(file: PipelineFile, steps: int) -> Audited:
@@ -50,7 +50,7 @@ def audited_real_time(file: PipelineFile, steps: int) -> Audited:
                 f"the epsilon of noise as drawn, at delta {guarantee.total_delta:.3g}",
                 f"{min(ticks, extent or ticks):,} ticks",
                 guarantee.epsilon,
-                epsilon_of(squares, guarantee.total_delta),
+                nats_at(squares, guarantee.total_delta),
             ),
         ),
         checks=(
@@ -62,20 +62,6 @@ def audited_real_time(file: PipelineFile, steps: int) -> Audited:
         attacks=tuple(attacks_on(guarantee, comparison, numbers, lambda said: None)),
         not_reached=(*left_out, *_not_reached(release, ticks, comparison)),
     )
-
-
-def epsilon_of(squares: int, delta: float) -> float:
-    """Return the least epsilon that draws keep with this delta, if they differ by so many squared
-    grid steps; within a billionth."""
-    if squares == 0 or delta_of_squares(squares, _SMALLEST) <= delta:
-        return 0.0
-    low, high = _SMALLEST, 1.0
-    while delta_of_squares(squares, high) > delta:
-        low, high = high, 2.0 * high
-    while high - low > _SMALLEST:
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if delta_of_squares(squares, middle) > delta else (low, middle)
-    return high
 
 
 def _ticks(release: RealTimeRelease) -> int:
@@ -117,9 +103,9 @@ def _law(comparison: Comparison, release: RealTimeRelease, steps: int) -> Check:
     streams = [b"%d" % run for run in range(DRAWS)]
     first = min(truths)
     releases = plain.released_at(first, comparison.base, ROOT.derive("law"), streams)
-    noise = (releases.values - truths[first])[:, 0].astype(np.float64)
     deviation = release.sensitivity * 2**PRECISION / steps
-    return follows(name, noise, norm(scale=deviation))
+    noise = (releases.values - truths[first])[:, 0] / deviation
+    return follows(name, norm.cdf(noise - _HALF_A_STEP), norm.cdf(noise + _HALF_A_STEP))
 
 
 def _not_reached(release: RealTimeRelease, ticks: int, comparison: Comparison) -> Iterator[str]:

@@ -3,19 +3,15 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 
 import numpy as np
 
 from fugu.dataflows.offline.auditing.aggregates.population import Said
 from fugu.dataflows.offline.auditing.aggregates.subject import Aggregate, Released
-from fugu.dataflows.offline.auditing.audited import Advance
+from fugu.dataflows.offline.auditing.audited import ROOT, Advance
 from fugu.operators.mechanism import Floats, Integers, Kind, Releases
-from fugu.operators.secret import Secret
 
 _RUNS_AT_ONCE = 2_500
-ROOT = Secret(blake2b(b"fugu audit of figures", digest_size=32).digest())
-"""Known to everybody; what is run under it is made up."""
 Truths = Mapping[int, Integers]
 
 

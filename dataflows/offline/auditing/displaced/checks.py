@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 import orjson
 
-from fugu.dataflows.base.batches import Outgoing
-from fugu.dataflows.offline.auditing.audited import ROUNDING, Check
+from fugu.dataflows.offline.auditing.audited import ROOT, ROUNDING, Check
 from fugu.dataflows.offline.auditing.displaced.worlds import OTHERS, begin_epoch, envelopes
-from fugu.dataflows.offline.auditing.line import ROOT, Line, Running
+from fugu.dataflows.offline.auditing.line import Line, Running
+from fugu.dataflows.offline.auditing.restarts import restart_check
 from fugu.operators.mechanism import Floats
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
@@ -30,18 +30,21 @@ def checks_of(line: Line, mechanism: TemporalPerturbation) -> Iterator[Check]:
     """Run few streams through everything."""
     k = mechanism.k
     yield _nothing_but_values(_running(line, k, 2 * k, 2), 2 * k)
-    yield _restarts(line, k, 3 * k)
+    yield restart_check(line, [[tick] * _streams(k, 3 * k) for tick in range(3 * k)])
     if line.ticks is not None and mechanism.empty == "emit":
         ticks = 3 * k + line.ticks.idle
         yield _end_of_epochs(_running(line, k, ticks, 4), k, ticks)
 
 
 def _running(line: Line, k: int, ticks: int, number: int) -> Running:
-    """Return as many streams as can be run for so many ticks, in tick 1 of their first epoch."""
-    streams = max(2, min(_STREAMS, _MOST_SLOTS // (ticks * k)))
-    running = line.opened(ROOT.derive(number), streams)
+    """Return streams in tick 1 of their first epoch, as many as can be run for so many ticks."""
+    running = line.opened(ROOT.derive(number), _streams(k, ticks))
     begin_epoch(running)
     return running
+
+
+def _streams(k: int, ticks: int) -> int:
+    return max(2, min(_STREAMS, _MOST_SLOTS // (ticks * k)))
 
 
 def _nothing_but_values(running: Running, ticks: int) -> Check:
@@ -64,22 +67,6 @@ def _nothing_but_values(running: Running, ticks: int) -> Check:
         different == 0,
         f"{streams} streams, {different} of {len(beside)} ticks differ",
     )
-
-
-def _restarts(line: Line, k: int, ticks: int) -> Check:
-    runs = [_published(_running(line, k, ticks, 3), ticks, every) for every in (0, 1 + ticks // 10)]
-    about = "with restarts in between, the same bytes are published"
-    return Check(about, runs[0] == runs[1], f"{ticks} ticks")
-
-
-def _published(running: Running, ticks: int, every: int) -> list[Outgoing]:
-    """Return what is published up to the end, with a restart after `every` so many ticks."""
-    found = []
-    for tick in range(ticks):
-        found.append(running.advance([tick] * len(running.keys)))
-        if every and tick % every == 0:
-            running.restart()
-    return [*found, running.finish()]
 
 
 def _end_of_epochs(running: Running, k: int, ticks: int) -> Check:

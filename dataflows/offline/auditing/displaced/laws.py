@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fugu.dataflows.offline.auditing.audited import Check
+from fugu.dataflows.offline.auditing.audited import ROOT, Check
 from fugu.dataflows.offline.auditing.displaced.worlds import begin_epoch, envelopes
-from fugu.dataflows.offline.auditing.line import ROOT, Line
-from fugu.dataflows.offline.auditing.shapes import agrees
-from fugu.operators.mechanism import Floats, Integers
+from fugu.dataflows.offline.auditing.line import Line
+from fugu.dataflows.offline.auditing.shapes import follows
+from fugu.operators.mechanism import Floats
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
 
@@ -27,9 +27,9 @@ def laws_of(line: Line, mechanism: TemporalPerturbation) -> Iterator[Check]:
         released = running.advance([tick] * streams)
         if tick in (k, 2 * k):
             said = [said for _, _, said in envelopes(running, released) if not said["empty"]]
-            delays = _counted([tick - one["value"] for one in said], k)
-            law = _with_room(mechanism.delay_law, delays)
-            yield agrees(f"delays of what leaves in tick {tick} have their law", delays, law)
+            delays = [tick - one["value"] for one in said]
+            about = f"delays of what leaves in tick {tick} have their law"
+            yield _follows(about, delays, mechanism.delay_law)
     finished = running.finish()
     if line.end == "drain" and isinstance(mechanism, ThresholdDispatch):
         ended = 2 * k + (0 if line.ticks is None else line.ticks.open)
@@ -38,15 +38,13 @@ def laws_of(line: Line, mechanism: TemporalPerturbation) -> Iterator[Check]:
             for _, _, said in envelopes(running, finished)
             if said["phase"] == "cooldown" and said["value"] == 2 * k
         ]
-        order = _counted(places, mechanism.pending)
         about = "the last value leaves anywhere among those that wait at --finish, all places alike"
-        yield agrees(about, order, _with_room(np.ones(mechanism.pending), order))
+        yield _follows(about, places, np.ones(mechanism.pending))
 
 
-def _counted(numbers: Sequence[int], least: int) -> Integers:
-    return np.bincount(np.array(numbers, dtype=np.int64), minlength=least)
-
-
-def _with_room(law: Floats, counts: Integers) -> Floats:
-    """Return the law with probability 0 for whatever else was counted."""
-    return np.pad(law, (0, len(counts) - len(law)))
+def _follows(about: str, numbers: Sequence[int], law: Floats) -> Check:
+    """Check that numbers 0, 1, ... are as likely as `law` says, and that there are no others."""
+    drawn, upto = np.array(numbers, dtype=np.int64), np.cumsum(law) / law.sum()
+    upto = np.concatenate([[0.0, 0.0], upto])
+    place = np.where((drawn >= 0) & (drawn < len(law)), drawn + 1, 0)
+    return follows(about, upto[place], upto[np.where(place > 0, place + 1, 0)])

@@ -1,17 +1,21 @@
 """Audit kinds that release something for each record, or for each batch of records."""
 
-from fugu.dataflows.offline.auditing.audited import Audited
-from fugu.dataflows.offline.auditing.records.checks import restart_check
-from fugu.dataflows.offline.auditing.records.noise import noise_fits
+import numpy as np
+
+from fugu.dataflows.offline.auditing.audited import Audited, Check
+from fugu.dataflows.offline.auditing.line import Line
+from fugu.dataflows.offline.auditing.records.noise import noise_checks
 from fugu.dataflows.offline.auditing.records.past import later_phases
 from fugu.dataflows.offline.auditing.records.phases import Phase
 from fugu.dataflows.offline.auditing.records.subject import Subject
-from fugu.dataflows.offline.auditing.records.worlds import Running
+from fugu.dataflows.offline.auditing.records.worlds import Start
+from fugu.dataflows.offline.auditing.restarts import restart_check
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import Configured, configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.mechanism import TimedMechanism
 
+_STREAMS = 50
 STOPS = (
     "the stop of the pipeline when a budget is exhausted: runs go on, and suppress what is not paid"
 )
@@ -36,19 +40,23 @@ def audited_pipeline(
     """Return the same of any mechanism that takes the records of a pipeline."""
     mechanism, operator = configured.mechanism, pipeline.operator
     subject = Subject.of(mechanism, operator.nats_per_release, operator.audit_inputs())
-    fresh = Running(pipeline, configured, subject)
+    fresh = Start(Line(pipeline, configured), subject)
     later, unreachable = later_phases(fresh, steps)
     phases = [Phase.of(fresh, steps), *(Phase.of(one, steps) for one in later)]
     if operator.finishing is not None and subject.records > 1:
         last = subject.drained(subject.records - 1)
-        phases.append(Phase.of(Running(pipeline, configured, last), 1, finished=True))
+        phases.append(Phase.of(Start(fresh.line, last), 1, finished=True))
     if isinstance(mechanism, TimedMechanism) and mechanism.tick_milliseconds is not None:
         missed.append(GAPS)
     attacked = {claim.notion for phase in phases for claim in phase.subject.claims}
     unclaimed = [line for line in subject.unattacked if line.partition(" ")[0] not in attacked]
     return Audited(
         worst=tuple(case for phase in phases for case in phase.worst),
-        checks=(*(c for phase in phases for c in phase.checks), restart_check(fresh, steps)),
+        checks=(
+            *(c for phase in phases for c in phase.checks),
+            *noise_checks(fresh),
+            _restart_check(fresh, steps),
+        ),
         attacks=tuple(attack for phase in phases for attack in phase.attacks()),
         not_reached=(
             *(line for phase in phases for line in phase.missed()),
@@ -57,5 +65,10 @@ def audited_pipeline(
             *missed,
         ),
         sound=subject.sound,
-        fits=noise_fits(fresh, *phases[0].strangers()),
     )
+
+
+def _restart_check(fresh: Start, steps: int) -> Check:
+    shape = steps * fresh.subject.records, _STREAMS
+    values = np.random.default_rng(0).choice(fresh.subject.inputs, shape)
+    return restart_check(fresh.line, [[*map(fresh.line.content, row)] for row in values.tolist()])

@@ -5,10 +5,9 @@ a copy of that row, so that what is told apart is told by the releases that foll
 knows all before. Neighbours differ in later records only.
 """
 
-from fugu.dataflows.offline.auditing.records.inputs import InputRecords
+from fugu.dataflows.offline.auditing.audited import ROOT
 from fugu.dataflows.offline.auditing.records.subject import Subject
-from fugu.dataflows.offline.auditing.records.worlds import ROOT, Running
-from fugu.dataflows.offline.in_memory import InMemory
+from fugu.dataflows.offline.auditing.records.worlds import Start
 from fugu.operators.budget import Budgeted, without_budget
 from fugu.operators.budget_units import in_nats
 from fugu.operators.mechanism import State
@@ -17,52 +16,41 @@ from fugu.operators.sip.markov_model import MarkovModel
 
 MOST_RECORDS = 2**17
 """So many records are fed to reach a phase, and no more."""
-_AT_ONCE = 5_000
 _STAY = 8
 """A stream that is fed changes its value after so many records."""
-_KEY = b"0"
 
 
 class Past:
     """Feed one stream, and tell where it stands."""
 
-    def __init__(self, fresh: Running) -> None:
+    def __init__(self, fresh: Start) -> None:
         self._fresh = fresh
-        self._running: InMemory = fresh.begun(ROOT.derive("earlier"), [_KEY])
-        self._written = InputRecords(fresh.pipeline).written
+        self._running = fresh.opened(ROOT.derive("earlier"), 1)
         self.records = 0
 
     def feed(self, records: int) -> None:
         """Feed so many records; their values are made up."""
-        inputs = self._fresh.subject.inputs
-        for first in range(self.records, self.records + records, _AT_ONCE):
-            some = range(first, min(first + _AT_ONCE, self.records + records))
-            times = [self._fresh.time(record) for record in some]
-            values = [int(inputs[record // _STAY % len(inputs)]) for record in some]
-            contents = map(self._written, values, times, some)
-            self._running.feed([_KEY] * len(some), list(contents), times)
+        inputs, content = self._fresh.subject.inputs, self._fresh.line.content
+        fed = range(self.records, self.records + records)
+        self._running.advance_one([content(inputs[n // _STAY % len(inputs)]) for n in fed])
         self.records += records
 
-    @property
-    def row(self) -> State:
-        """Return the row of the stream."""
-        return self._running.table.gather(self._running.table.rows_of([_KEY]))
-
-    def running(self, subject: Subject) -> Running:
+    def start(self, subject: Subject) -> Start:
         """Return what begins where the stream stands."""
-        fresh = self._fresh
-        return Running(fresh.pipeline, fresh.configured, subject, self.row, self.records)
+        table = self._running.memory.table
+        row = table.gather(table.rows_of(self._running.keys))
+        return Start(self._fresh.line, subject, row, self.records)
 
     def own(self) -> State:
         """Return the columns of the mechanism."""
-        mechanism, row = self._fresh.configured.mechanism, self.row
-        return {name: row[name] for name in mechanism.start(0)}
+        row = self.start(self._fresh.subject).before or {}
+        return {name: row[name] for name in self._fresh.line.mechanism.start(0)}
 
 
-def later_phases(fresh: Running, steps: int) -> tuple[list[Running], list[str]]:
+def later_phases(fresh: Start, steps: int) -> tuple[list[Start], list[str]]:
     """Return the phases after the first, and what cannot be reached."""
-    found, missed = list[Running](), list[str]()
-    mechanism = fresh.configured.mechanism
+    found, missed = list[Start](), list[str]()
+    mechanism = fresh.line.mechanism
     inside = without_budget(mechanism)
     if isinstance(inside, ColdStart):
         learned = _learned(fresh, inside)
@@ -89,8 +77,8 @@ def later_phases(fresh: Running, steps: int) -> tuple[list[Running], list[str]]:
     return found, missed
 
 
-def _learned(fresh: Running, inside: ColdStart) -> Running | None:
-    mechanism = fresh.configured.mechanism
+def _learned(fresh: Start, inside: ColdStart) -> Start | None:
+    mechanism = fresh.line.mechanism
     nats = inside.positions * in_nats(inside.largest_charge)
     if inside.positions > MOST_RECORDS:
         return None
@@ -100,12 +88,12 @@ def _learned(fresh: Running, inside: ColdStart) -> Running | None:
     past.feed(inside.positions)
     own = past.own()
     model = MarkovModel.smoothed(own["belief"][0], own["transition"][0], smoothing=0.0)
-    epsilon, inputs = fresh.pipeline.operator.nats_per_release, fresh.subject.inputs
+    epsilon, inputs = fresh.line.pipeline.operator.nats_per_release, fresh.subject.inputs
     subject = Subject.of(mechanism, epsilon, inputs, learned=model)
-    return past.running(subject.after("after a model is learned", own))
+    return past.start(subject.after("after a model is learned", own))
 
 
-def _near_the_end(fresh: Running, mechanism: Budgeted, steps: int) -> Running | None:
+def _near_the_end(fresh: Start, mechanism: Budgeted, steps: int) -> Start | None:
     """Feed while the budget surely pays for half of the `steps` after that."""
     past, records = Past(fresh), fresh.subject.records
     most = in_nats(mechanism.mechanism.largest_charge)
@@ -115,7 +103,7 @@ def _near_the_end(fresh: Running, mechanism: Budgeted, steps: int) -> Running | 
         if surely <= 0:
             share = left / mechanism.total
             phase = "near the end of the budget"
-            return past.running(fresh.subject.after(phase, past.own(), share))
+            return past.start(fresh.subject.after(phase, past.own(), share))
         if past.records + surely * records > MOST_RECORDS:
             return None
         past.feed(surely * records)

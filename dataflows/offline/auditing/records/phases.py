@@ -12,7 +12,7 @@ from fugu.dataflows.offline.auditing.records.streams import (
     Streams,
 )
 from fugu.dataflows.offline.auditing.records.subject import Claim, Subject
-from fugu.dataflows.offline.auditing.records.worlds import Running, StreamWorld
+from fugu.dataflows.offline.auditing.records.worlds import Start, StreamWorld
 from fugu.operators.budget import Budgeted
 
 
@@ -20,7 +20,7 @@ from fugu.operators.budget import Budgeted
 class Phase:
     """Hold where runs begin, and what is known about the releases that follow."""
 
-    running: Running
+    start: Start
     streams: Streams
     exact: Exact | None
     checks: tuple[Check, ...]
@@ -29,23 +29,23 @@ class Phase:
     """Longer streams, where `streams` are those that sequences could be followed of."""
 
     @classmethod
-    def of(cls, running: Running, steps: int, *, finished: bool = False) -> "Phase":
-        subject = running.subject
+    def of(cls, start: Start, steps: int, *, finished: bool = False) -> "Phase":
+        subject = start.subject
         exact = exhaustive(subject)
         if exact is not None:
             known = KnownStreams(subject, exact.paths[:steps])
             beyond = GuessedStreams(subject, steps) if known.steps < steps else None
-            return cls(running, known, exact, exact.checks, finished, beyond)
+            return cls(start, known, exact, exact.checks, finished, beyond)
         responses = response_losses(subject.mechanism)
         losses = None if responses is None else responses.losses
         budgeted = isinstance(subject.mechanism, Budgeted)
         guessed = GuessedStreams(subject, steps, None if budgeted else losses)
         checks = () if responses is None or subject.phase else responses.checks
-        return cls(running, guessed, None, checks, finished)
+        return cls(start, guessed, None, checks, finished)
 
     @property
     def subject(self) -> Subject:
-        return self.running.subject
+        return self.start.subject
 
     @property
     def worst(self) -> tuple[WorstCase, ...]:
@@ -73,12 +73,6 @@ class Phase:
         if self.worst:
             return []
         return [f"exact worst cases of {releases}: too many inputs or releases to follow them all"]
-
-    def strangers(self) -> tuple[StreamWorld, StreamWorld]:
-        """Return runs on the least and on the largest value."""
-        guessed = GuessedStreams(self.subject, self.streams.steps)
-        one, other = guessed.strangers()
-        return self._world(one), self._world(other)
 
     def attacks(self) -> list[Attack]:
         """Plan attacks on every claim: at positions, over whole streams, against the model."""
@@ -143,7 +137,7 @@ class Phase:
         )
 
     def _world(self, source: Stream | int) -> StreamWorld:
-        return StreamWorld(self.running, source, self.finished)
+        return StreamWorld(self.start, source, self.finished)
 
 
 def _first(releases: int) -> str:

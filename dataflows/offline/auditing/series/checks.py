@@ -6,19 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from fugu.dataflows.offline.auditing.audited import Check
-from fugu.dataflows.offline.auditing.line import ROOT, Line
+from fugu.dataflows.offline.auditing.audited import ROOT, Check
+from fugu.dataflows.offline.auditing.line import Line
 from fugu.dataflows.offline.auditing.series.measured import Measured, steps_of
 from fugu.dataflows.offline.auditing.series.worlds import advanced, published, values_of
-from fugu.dataflows.offline.auditing.shapes import agrees
+from fugu.dataflows.offline.auditing.shapes import DRAWS, follows
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 
 LONGEST = 2_000
 """The most ticks that a few streams are followed for."""
-_STREAMS = 20_000
-_CELLS = 40
+_HALF_A_STEP = 0.5 ** (PRECISION + 1)
+"""Of the grid of noise, in its deviation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ def noise_of(line: Line, mechanism: LocalRealTimeRelease) -> Iterator[Check]:
     """Compare the noise of the first values with the declared law; the third one is filtered."""
     middle = (mechanism.lower + mechanism.upper) // 2
     numbers = [middle, middle, mechanism.upper][: mechanism.series.account.values]
-    running = line.opened(ROOT.derive(13), _STREAMS)
+    running = line.opened(ROOT.derive(13), DRAWS)
     found = Measured.of(mechanism, *values_of(published(running, numbers, restart=-1)))
     width = float(mechanism.upper - mechanism.lower)
     noise = (found.noisy - np.array(numbers)) * found.steps / width / 2.0**PRECISION
@@ -87,6 +87,5 @@ def noise_of(line: Line, mechanism: LocalRealTimeRelease) -> Iterator[Check]:
 
 
 def _normal(about: str, noise: Floats) -> Check:
-    edges = norm.ppf(np.arange(1, _CELLS) / _CELLS)
-    counts = np.bincount(np.searchsorted(edges, noise[~np.isnan(noise)]), minlength=_CELLS)
-    return agrees(about, counts, np.ones(_CELLS))
+    there = noise[~np.isnan(noise)]
+    return follows(about, norm.cdf(there - _HALF_A_STEP), norm.cdf(there + _HALF_A_STEP))

@@ -6,6 +6,7 @@ import numpy as np
 
 from fugu.dataflows.base.errors import CannotBeAudited
 from fugu.dataflows.offline.auditing.audited import Attack, Audited, WorstCase
+from fugu.dataflows.offline.auditing.gaussian_loss import nats_at
 from fugu.dataflows.offline.auditing.line import Line
 from fugu.dataflows.offline.auditing.series.checks import (
     LONGEST,
@@ -14,7 +15,6 @@ from fugu.dataflows.offline.auditing.series.checks import (
     nothing_after_the_budget,
     spent,
 )
-from fugu.dataflows.offline.auditing.series.loss import nats_at
 from fugu.dataflows.offline.auditing.series.measured import steps_of
 from fugu.dataflows.offline.auditing.series.worlds import SeriesWorld
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile

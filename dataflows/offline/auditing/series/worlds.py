@@ -7,9 +7,9 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Outgoing
-from fugu.dataflows.offline.auditing.audited import Advance
+from fugu.dataflows.offline.auditing.audited import ROOT, Advance
 from fugu.dataflows.offline.auditing.labels import label_beside
-from fugu.dataflows.offline.auditing.line import ROOT, Line, Running
+from fugu.dataflows.offline.auditing.line import Line, Running
 from fugu.dataflows.offline.auditing.series.measured import Measured
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
@@ -55,10 +55,7 @@ def published(running: Running, numbers: Sequence[int | None], restart: int) -> 
 
 def advanced(running: Running, number: int | None) -> Outgoing:
     """Give all streams the same number of units, or none, and end the tick."""
-    mechanism = running.line.mechanism
-    assert isinstance(mechanism, LocalRealTimeRelease)
-    one = mechanism.units_per_one
-    value = None if number is None else number if one == 1 else number / one
+    value = None if number is None else running.line.content(number)
     return running.advance([value] * len(running.keys))
 
 

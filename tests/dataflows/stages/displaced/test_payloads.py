@@ -6,7 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.dataflows.stages.displaced.running import Running, pipeline_file
+from tests.dataflows.stages.displaced.running import pipeline_file
+from tests.dataflows.stages.running import Running
 
 FIRST: dict[str, Any] = {"warm_up": "emit", "threshold": 4}
 """Most values leave at once."""

@@ -5,7 +5,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.dataflows.stages.displaced.running import Message, Running, pipeline_file
+from tests.dataflows.stages.displaced.running import pipeline_file
+from tests.dataflows.stages.running import Message, Running
 
 
 def stream(users: int, length: int) -> list[Message]:

@@ -7,7 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.dataflows.stages.displaced.running import Message, Running, pipeline_file
+from tests.dataflows.stages.displaced.running import pipeline_file
+from tests.dataflows.stages.running import Message, Running
 
 SECONDS: dict[str, Any] = {"width": "1s", "grace": "500ms", "max_jump": 30, "idle": 20} | {
     "stream_time": {"distinct_keys": 1}

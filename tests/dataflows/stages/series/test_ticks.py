@@ -11,14 +11,9 @@ import pytest
 
 from fugu.operators.mechanism import Inputs
 from fugu.operators.randomness import tick_position
-from tests.dataflows.stages.series.running import (
-    Message,
-    Running,
-    message,
-    operator,
-    pipeline_file,
-    running,
-)
+from fugu.operators.realtime.local_release import LocalRealTimeRelease
+from tests.dataflows.stages.running import Message, Running
+from tests.dataflows.stages.series.running import message, operator, pipeline_file, running, said_by
 
 GRACE = {"grace": "500ms"}
 
@@ -48,7 +43,7 @@ def test_how_records_are_cut_into_batches_never_shows(at_once: int, tmp_path: Pa
     cut = running(tmp_path, GRACE).feed(messages, at_once=at_once)
     assert cut.releases == whole.releases
     assert cut.dead == whole.dead
-    assert {reason for _, reason in whole.dead} == {"late", "too_far_ahead"}
+    assert {reason for _, reason, _ in whole.dead} == {"late", "too_far_ahead"}
     assert len({headers for _, _, headers, _ in whole.releases}) == len(whole.releases) > 300
 
 
@@ -59,8 +54,8 @@ def test_a_state_that_was_written_and_read_goes_on_the_same(tmp_path: Path) -> N
         restarted.feed(messages[start : start + 20])
         restarted.restart()
     assert restarted.releases == whole.releases
-    spent = whole.table.column("spent").tolist()
-    assert restarted.table.column("spent").tolist() == spent
+    spent = whole.memory.table.column("spent").tolist()
+    assert restarted.memory.table.column("spent").tolist() == spent
     assert min(spent) > 0
 
 
@@ -72,11 +67,12 @@ def test_a_stream_is_what_the_mechanism_makes_of_its_numbers_alone(tmp_path: Pat
     others = [readings("b", [s]) for s in range(40)]
     run = running(tmp_path)
     run.feed([record for pair in zip(others, own, strict=True) for part in pair for record in part])
-    mechanism, first = run.mechanism, next(s for s, n in enumerate(numbers) if n)
+    mechanism, first = run.memory.stage.mechanism, next(s for s, n in enumerate(numbers) if n)
+    assert isinstance(mechanism, LocalRealTimeRelease)
     state, expected = mechanism.start(1), []
     for second in range(first, 39):
         number = numbers[second]
-        draws = run.lift.scope.draws([b"a"], [tick_position("topic-id", second, partition=0)])
+        draws = run.memory.stage.scope.draws([b"a"], [tick_position("raw", second, partition=0)])
         if number is None:
             state, releases = mechanism.skip(state)
         else:
@@ -84,7 +80,7 @@ def test_a_stream_is_what_the_mechanism_makes_of_its_numbers_alone(tmp_path: Pat
         expected.append(
             (round(releases.values[0].item(), 4), ["predicted", "measured"][number is not None])
         )
-    told = run.told("a")
+    told = said_by(run, "a")
     assert [(one["value"], one["status"]) for one in told] == expected
     assert [one["second"] for one in told] == list(range(first + 1, 40))
     assert {status for _, status in expected} == {"measured", "predicted"}
@@ -94,7 +90,7 @@ def test_budgets_of_streams_are_their_own(tmp_path: Path) -> None:
     messages = [m for s in range(30) for m in readings("a" if s % 3 else "ab", [s])]
     run = running(tmp_path).feed(messages)
     for user, numbers in (("a", 29), ("b", 10)):
-        told = run.told(user)
+        told = said_by(run, user)
         assert [one["status"] for one in told].count("measured") == numbers
         assert told[-1]["spent_rho"] == pytest.approx(numbers * told[0]["spent_rho"], rel=1e-5)
 
@@ -102,7 +98,7 @@ def test_budgets_of_streams_are_their_own(tmp_path: Path) -> None:
 def test_without_budget_predictions_are_published_and_nothing_more_is_spent(
     tmp_path: Path,
 ) -> None:
-    told = running(tmp_path, horizon=5).feed(readings("a", range(20))).told("a")
+    told = said_by(running(tmp_path, horizon=5).feed(readings("a", range(20))), "a")
     assert [one["status"] for one in told] == ["measured"] * 5 + ["predicted"] * 14
     assert [one["budget_exhausted"] for one in told] == [False] * 5 + [True] * 14
     assert len({one["spent_rho"] for one in told[4:]}) == 1
@@ -111,7 +107,7 @@ def test_without_budget_predictions_are_published_and_nothing_more_is_spent(
 
 def test_a_period_brings_a_new_budget(tmp_path: Path) -> None:
     run = running(tmp_path, horizon=None, period=5).feed(readings("a", range(16)))
-    spent = [one["spent_rho"] for one in run.told("a")]
+    spent = [one["spent_rho"] for one in said_by(run, "a")]
     assert spent[:5] == spent[5:10] == spent[10:15]
 
 
@@ -127,7 +123,7 @@ def test_of_several_records_in_a_tick_one_counts(
     alone = running(tmp_path, ticks).feed([message("a", 0, counts), message("a", 1_000)])
     assert run.releases == alone.releases
     assert len(run.releases) == 1
-    assert [reason for _, reason in run.dead] == ["second_in_tick"] * dead
+    assert [reason for _, reason, _ in run.dead] == ["second_in_tick"] * dead
 
 
 def test_late_records_change_nothing(tmp_path: Path) -> None:
@@ -135,13 +131,13 @@ def test_late_records_change_nothing(tmp_path: Path) -> None:
     with_late = running(tmp_path).feed([*messages, message("a", 7_000, 180), message("a", 12_000)])
     without = running(tmp_path).feed([*messages, message("a", 12_000)])
     assert with_late.releases == without.releases
-    assert with_late.dead == [(10, "late")]
+    assert with_late.dead == [(10, "late", "")]
 
 
 def test_numbers_beyond_the_range_count_as_its_border(tmp_path: Path) -> None:
     def told(low: float, high: float) -> list[dict[str, Any]]:
         messages = [message("a", s * 1000, (low, high)[s % 2]) for s in range(9)]
-        return running(tmp_path).feed(messages).told("a")
+        return said_by(running(tmp_path).feed(messages), "a")
 
     assert told(-1e30, 9_999) == told(40, 180)
 
@@ -150,11 +146,11 @@ def test_a_stream_without_records_pauses_and_goes_on_with_the_next_one(tmp_path:
     """As if there had been no ticks in between, but for the words that noise is drawn from."""
     run = running(tmp_path, horizon=30)
     run.feed([*readings("a", range(10)), *readings("b", range(10, 60))])
-    before = run.told("a")
+    before = said_by(run, "a")
     assert [one["status"] for one in before] == ["measured"] * 10 + ["predicted"] * 20
     run.restart()
     run.feed(readings("a", range(60, 100)))
-    after = run.told("a")[len(before) :]
+    after = said_by(run, "a")[len(before) :]
     assert [one["second"] for one in after] == list(range(61, 100))
     assert [one["status"] for one in after] == ["measured"] * 20 + ["predicted"] * 19
     assert after[0]["spent_rho"] == pytest.approx(before[-1]["spent_rho"] * 1.1, rel=1e-5)
@@ -168,7 +164,7 @@ def test_a_pause_depends_on_ticks_and_not_on_when_their_records_arrive(
     others = readings("b", range(1, 20))
     run = running(tmp_path, {"idle": 3, "grace": "5s"})
     run.feed([message("a", 0), *others[:place], message("a", 5_500), *others[place:]])
-    assert [one["second"] for one in run.told("a")] == [1, 2, 3, 4, 6, 7, 8, 9]
+    assert [one["second"] for one in said_by(run, "a")] == [1, 2, 3, 4, 6, 7, 8, 9]
 
 
 def test_estimates_are_near_and_their_bars_hold_the_truth(tmp_path: Path) -> None:
@@ -176,11 +172,13 @@ def test_estimates_are_near_and_their_bars_hold_the_truth(tmp_path: Path) -> Non
     run = running(tmp_path, epsilon=20.0).feed(
         [message(f"u{u}", s * 1000, v) for s, v in enumerate(values) for u in range(20)]
     )
-    told = [(one, values[one["second"] - 1]) for u in range(20) for one in run.told(f"u{u}")]
+    told = [(one, values[one["second"] - 1]) for u in range(20) for one in said_by(run, f"u{u}")]
     errors = np.array([one["value"] - truth for one, truth in told])
     bars = np.array([1.96 * one["standard_error"] for one, _ in told])
     assert (np.abs(errors) <= bars).mean() >= 0.95
-    assert np.sqrt((errors**2).mean()) < run.mechanism.series.noise_deviation
+    mechanism = run.memory.stage.mechanism
+    assert isinstance(mechanism, LocalRealTimeRelease)
+    assert np.sqrt((errors**2).mean()) < mechanism.series.noise_deviation
 
 
 def test_presentation_in_units(tmp_path: Path) -> None:
@@ -189,11 +187,11 @@ def test_presentation_in_units(tmp_path: Path) -> None:
     negative = running(tmp_path, lower=-100, upper=0, epsilon=1.0, presentation="non_negative")
     users = "abcdefgh"
     negative.feed(readings(users, range(20), value=-100))
-    assert min(one["value"] for user in users for one in negative.told(user)) == 0.0
+    assert min(one["value"] for user in users for one in said_by(negative, user)) == 0.0
 
 
 def test_a_standard_error_is_null_until_it_is_known(tmp_path: Path) -> None:
-    told = running(tmp_path).feed([message("a", 0), message("b", 5_000)]).told("a")
+    told = said_by(running(tmp_path).feed([message("a", 0), message("b", 5_000)]), "a")
     assert [one["status"] for one in told] == ["measured", *["predicted"] * 4]
     assert [one["standard_error"] is None for one in told] == [False, True, True, True, True]
     assert len({one["value"] for one in told}) == 1
@@ -207,7 +205,7 @@ def test_a_user_in_two_partitions_has_independent_noise_and_other_release_ids(
     here, there = (
         Running(file, partition=partition).feed(readings("a", range(60))) for partition in (0, 1)
     )
-    estimates = [[one["value"] for one in run.told("a")] for run in (here, there)]
+    estimates = [[one["value"] for one in said_by(run, "a")] for run in (here, there)]
     equal = sum(one == other for one, other in zip(*estimates, strict=True))
     assert len(estimates[0]) == 59
     assert equal <= 1
@@ -229,9 +227,9 @@ def test_whether_a_number_is_valid_moves_no_time_and_admits_nobody(tmp_path: Pat
     ]
     for run in runs[1:]:
         for user in "abcd":
-            assert run.told(user) == runs[0].told(user)
-        assert len(run.table) == len(runs[0].table)
-    assert [reason for _, reason in runs[2].dead][1:5] == ["wrong_type"] * 4
+            assert said_by(run, user) == said_by(runs[0], user)
+        assert len(run.memory.table) == len(runs[0].memory.table)
+    assert [reason for _, reason, _ in runs[2].dead][1:5] == ["wrong_type"] * 4
 
 
 def test_a_stream_that_is_ahead_of_stream_time_says_it_when_time_comes_there(
@@ -240,9 +238,9 @@ def test_a_stream_that_is_ahead_of_stream_time_says_it_when_time_comes_there(
     run = running(tmp_path, {"stream_time": {"distinct_keys": 2}})
     run.feed([message("a", 0), message("b", 0), message("a", 9_500, 90), message("a", 9_600, 91)])
     run.feed([message("a", 8_000), message("b", 20_000)])
-    assert [reason for _, reason in run.dead] == ["time_not_begun", "too_far_ahead"]
+    assert [reason for _, reason, _ in run.dead] == ["time_not_begun", "too_far_ahead"]
     run.feed([message("c", 21_000)])
-    status = {one["second"]: one["status"] for one in run.told("a")}
+    status = {one["second"]: one["status"] for one in said_by(run, "a")}
     assert status == {10: "measured", **dict.fromkeys(range(11, 21), "predicted")}
 
 
@@ -251,10 +249,10 @@ def test_a_heartbeat_is_nobody_whatever_it_holds(tmp_path: Path) -> None:
     run = running(tmp_path, beats).feed([message("beat", 0, "thump"), *readings("ab", range(9))])
     assert run.releases == []
     run.feed([message("beat", 3_000), *readings("b", [1])])
-    assert [one["second"] for one in run.told("a")] == [1, 2, 3]
-    assert run.told("beat") == []
-    assert [reason for _, reason in run.dead] == ["too_far_ahead"] * 14 + ["late"]
-    assert len(run.table) == 2
+    assert [one["second"] for one in said_by(run, "a")] == [1, 2, 3]
+    assert said_by(run, "beat") == []
+    assert [reason for _, reason, _ in run.dead] == ["too_far_ahead"] * 14 + ["late"]
+    assert len(run.memory.table) == 2
 
 
 def test_people_who_send_several_ticks_together_lose_none_within_the_grace(tmp_path: Path) -> None:
@@ -266,5 +264,5 @@ def test_people_who_send_several_ticks_together_lose_none_within_the_grace(tmp_p
     run.feed([message(user, second * 1000) for user in users for second in range(1, 5)])
     run.feed([message(user, second * 1000) for second in range(5, 12) for user in users])
     assert run.dead[early:] == []
-    assert all(one["status"] == "measured" for user in users for one in run.told(user))
-    assert {len(run.told(user)) for user in users} == {7}
+    assert all(one["status"] == "measured" for user in users for one in said_by(run, user))
+    assert {len(said_by(run, user)) for user in users} == {7}

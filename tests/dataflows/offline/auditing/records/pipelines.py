@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from fugu.dataflows.offline.auditing.attacks import Effort, Finding, carried_out
+from fugu.dataflows.offline.auditing.line import Line
 from fugu.dataflows.offline.auditing.records.phases import Phase
 from fugu.dataflows.offline.auditing.records.streams import GuessedStreams
 from fugu.dataflows.offline.auditing.records.subject import Subject
-from fugu.dataflows.offline.auditing.records.worlds import Running
+from fugu.dataflows.offline.auditing.records.worlds import Start
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import Configured
 from fugu.dataflows.records.codec import Codec
@@ -44,10 +45,10 @@ def phase(
 ) -> Phase:
     """The first phase, with epsilon 1 as the configured one; `known`: with the law."""
     subject = Subject.of(mechanism, 1.0, inputs)
-    running = Running(section, symbols_of(section, mechanism), subject)
+    start = Start(Line(section, symbols_of(section, mechanism)), subject)
     if known:
-        return Phase.of(running, steps)
-    return Phase(running, GuessedStreams(subject, steps), None, ())
+        return Phase.of(start, steps)
+    return Phase(start, GuessedStreams(subject, steps), None, ())
 
 
 def attacked(

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from fugu.dataflows.offline.auditing.attacks import Effort, carried_out
+from fugu.dataflows.offline.auditing.line import Line
 from fugu.dataflows.offline.auditing.records.family import audited_pipeline
 from fugu.dataflows.offline.auditing.records.past import later_phases
 from fugu.dataflows.offline.auditing.records.subject import Subject
-from fugu.dataflows.offline.auditing.records.worlds import Running
+from fugu.dataflows.offline.auditing.records.worlds import Start
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.operators.budget import Budgeted
 from fugu.operators.guarantee import Guarantee, Neighbours
@@ -29,9 +30,9 @@ FAIR = binary(stays=0.9, first=0.5)
 NEAR = "near the end of the budget"
 
 
-def later(section: Pipeline, mechanism: Mechanism) -> tuple[list[Running], list[str]]:
+def later(section: Pipeline, mechanism: Mechanism) -> tuple[list[Start], list[str]]:
     subject = Subject.of(mechanism, 1.0)
-    return later_phases(Running(section, symbols_of(section, mechanism), subject), steps=4)
+    return later_phases(Start(Line(section, symbols_of(section, mechanism)), subject), steps=4)
 
 
 def test_half_of_the_steps_can_still_be_paid_for_near_the_end_of_a_budget() -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from fugu.dataflows.offline.auditing.attacks import Effort, carried_out
 from fugu.dataflows.offline.auditing.audited import Audited
+from fugu.dataflows.offline.auditing.gaussian_loss import nats_at
 from fugu.dataflows.offline.auditing.series import checks
 from fugu.dataflows.offline.auditing.series.family import audited_series
-from fugu.dataflows.offline.auditing.series.loss import nats_at
 from fugu.dataflows.offline.auditing.series.worlds import SeriesWorld
 from tests.dataflows.kinds.example_files import example_of
 

@@ -9,7 +9,7 @@ import orjson
 from fugu.dataflows.offline.evaluation.sample import Sample
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from tests.dataflows.stages.displaced.running import Message
+from tests.dataflows.stages.running import Message
 
 SECONDS: dict[str, Any] = {"width": "1s", "grace": "500ms", "max_jump": 30, "idle": 20} | {
     "stream_time": {"distinct_keys": 1}

@@ -12,7 +12,8 @@ from fugu.dataflows.offline.evaluation.temporal.displaced import Displaced, disp
 from fugu.dataflows.offline.evaluation.temporal.family import configured_epsilon, grid_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from tests.dataflows.offline.evaluation.temporal.samples import SECONDS, numbered, sample_of
-from tests.dataflows.stages.displaced.running import SECRET, Message, Running, pipeline_file
+from tests.dataflows.stages.displaced.running import pipeline_file
+from tests.dataflows.stages.running import SECRET, Message, Running
 
 MODES: dict[str, dict[str, Any]] = {
     "sequence": {},
@@ -42,7 +43,8 @@ def evaluated(
 def live(file: PipelineFile, messages: list[Message]) -> list[tuple[str, int, int]]:
     """Stream, tick of the epoch and record (-1: empty) of every release but those of the end;
     offsets are line numbers."""
-    run = Running(file, read=1)
+    run = Running(file)
+    run.memory.read = 1
     run.feed(messages).finish()
     found = []
     for key, content, *_ in run.releases:

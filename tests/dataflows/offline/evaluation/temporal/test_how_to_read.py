@@ -7,7 +7,8 @@ import numpy as np
 import orjson
 import pytest
 
-from tests.dataflows.stages.displaced.running import Running, pipeline_file
+from tests.dataflows.stages.displaced.running import pipeline_file
+from tests.dataflows.stages.running import Running
 
 PAGE = Path(__file__).parents[5] / "docs" / "analysts.md"
 
