@@ -1,5 +1,6 @@
 """`fugu audit`: what it prints, what it draws, and its exit status."""
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -156,3 +157,12 @@ def test_an_effort_that_cannot_prove_anything_is_refused(
     options: list[str], pipeline: Path
 ) -> None:
     assert CliRunner().invoke(app, ["audit", str(pipeline), *options]).exit_code == 2
+
+
+def test_a_pipeline_that_cannot_be_read_is_no_broken_claim(pipeline: Path) -> None:
+    """Exit code 1 would say that a claim was seen to break."""
+    (pipeline.parent / "model.json").unlink()
+    command = [sys.executable, "-m", "fugu", "audit", str(pipeline)]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"model.json" in done.stderr

@@ -8,8 +8,14 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Outgoing
+<<<<<<< HEAD
+from fugu.dataflows.offline.auditing.audited import Advance
+from fugu.dataflows.offline.auditing.labels import label_beside
+from fugu.dataflows.offline.auditing.line import ROOT, Line, Running
+=======
 from fugu.dataflows.offline.auditing.audited import ROOT, Advance
 from fugu.dataflows.offline.auditing.line import Line, Running
+>>>>>>> main
 from fugu.operators.mechanism import Floats
 
 MARKED, OTHERS = "marked", "others"
@@ -60,7 +66,8 @@ class DelayedWorld:
     delay: int
 
     def seen(self, runs: int, seed: tuple[int, int], advance: Advance) -> Floats:
-        """Return the release, shape (runs, columns): what it holds, tick, epoch, phase, time."""
+        """Return the release, shape (runs, columns): what it holds, tick, epoch, phase, time, and
+        a label of all beside the value."""
         root, found = ROOT.derive(*seed), []
         for start in range(0, runs, _STREAMS_PER_SECRET):
             streams = min(_STREAMS_PER_SECRET, runs - start)
@@ -101,8 +108,9 @@ def envelopes(running: Running, outgoing: Outgoing) -> Iterator[tuple[int, int, 
 
 
 def _readable(running: Running, outgoing: Outgoing) -> Floats:
-    found = np.full((len(running.keys), 5), np.nan)
+    found = np.full((len(running.keys), 6), np.nan)
     for place, row, said in envelopes(running, outgoing):
         phase, time = _PHASES[said["phase"]], outgoing.timestamps[place]
-        found[row] = _SEEN[said["value"]], said["tick"], said["epoch"], phase, time
+        label = label_beside(said, "value", outgoing.headers[place])
+        found[row] = _SEEN[said["value"]], said["tick"], said["epoch"], phase, time, label
     return found

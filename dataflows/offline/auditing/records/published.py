@@ -2,20 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 
 import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Header, Outgoing
+from fugu.dataflows.offline.auditing.labels import label_beside, label_of
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.published import RELEASE_HEADER
 from fugu.dataflows.records.symbols import SymbolSets
 from fugu.operators.mechanism import Floats
 
-_LABEL_BYTES = 6
-"""A label of so many bytes is a whole number that a double holds."""
 _REMEMBERED = 2**16
 
 Row = tuple[float, ...]
@@ -26,8 +24,8 @@ class PublishedNumbers:
     """Read everything that a published record tells, but for its name and its release id.
 
     A row holds the timestamp, then the released symbols, bits or number, the confidence, whether it
-    is marked as repeated, and a label of all bytes, which is the same for equal bytes only. A
-    number has no label of its own. `symbols` are the most in one list.
+    is marked as repeated, and a label, which is the same for equal bytes only: of all bytes, or of
+    those beside a number or a set. `symbols` are the most in one list.
     """
 
     domain: Values
@@ -59,10 +57,10 @@ class PublishedNumbers:
         record = orjson.loads(value)
         told, confidence = record[self.domain.field], record.get("confidence")
         numbers = self._numbers(told if isinstance(told, list) else [told])
-        label = 0.0
-        if isinstance(self.domain, Alphabet):
-            digest = blake2b(value + beside, digest_size=_LABEL_BYTES).digest()
-            label = float(int.from_bytes(digest, "little"))
+        if isinstance(self.domain, Alphabet) and not isinstance(self.domain, SymbolSets):
+            label = label_of(value, headers)
+        else:
+            label = label_beside(record, self.domain.field, headers)
         sure = np.nan if confidence is None else float(confidence)
         row = (*numbers, sure, float(record.get("repeated", False)), label)
         if len(self._known) < _REMEMBERED:

@@ -8,6 +8,7 @@ import orjson
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.offline.auditing.audited import ROOT, Advance
+from fugu.dataflows.offline.auditing.labels import label_beside
 from fugu.dataflows.offline.auditing.line import Line, Running
 from fugu.dataflows.offline.auditing.series.measured import Measured
 from fugu.operators.mechanism import Floats, Integers
@@ -15,8 +16,8 @@ from fugu.operators.realtime.local_release import LocalRealTimeRelease
 
 _STREAMS_PER_SECRET = 2_000
 _MEASURED, _EXHAUSTED = 1, 2
-COLUMNS = 3
-"""Of each tick: the value, its standard error, and what it is."""
+COLUMNS = 4
+"""Of each tick: the value, its standard error, what it is, and a label of all beside the value."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,15 @@ def advanced(running: Running, number: int | None) -> Outgoing:
 def readable(running: Running, outgoing: Outgoing) -> Floats:
     """Return the release of each stream, NaN where there is none."""
     found = np.full((len(running.keys), COLUMNS), np.nan)
-    for key, content in zip(outgoing.keys, outgoing.values, strict=True):
+    records = zip(outgoing.keys, outgoing.values, outgoing.headers, strict=True)
+    for key, content, headers in records:
         if key in running.rows:
             said = orjson.loads(content)
             error = said["standard_error"]
             status = _MEASURED * (said["status"] == "measured")
             status += _EXHAUSTED * said["budget_exhausted"]
-            row = said["value"], np.nan if error is None else error, status
+            label = label_beside(said, "value", headers)
+            row = said["value"], np.nan if error is None else error, status, label
             found[running.rows[key]] = row
     return found
 

@@ -56,3 +56,16 @@ def test_a_field_or_a_header_that_does_not_belong_there_tells_records_apart() ->
     [field] = rows(numbers, b'{"zone":"rest","truth":"light"}')
     [header] = rows(numbers, b'{"zone":"rest"}', header=b"other")
     assert len({plain[-1], field[-1], header[-1]}) == 3
+
+
+def test_what_is_beside_a_number_or_a_set_tells_records_apart() -> None:
+    watts = PublishedNumbers(Numbers("watts", units_per_one=10))
+    zones = PublishedNumbers(SymbolSets("zone", ZONES))
+    for numbers, values in (
+        (watts, (b'{"watts":1.0}', b'{"watts":2.0}', b'{"watts":1.0,"truth":2}')),
+        (zones, (b'{"zone":[]}', b'{"zone":["rest"]}', b'{"zone":[],"truth":["rest"]}')),
+    ):
+        one, same, field = rows(numbers, *values)[:, -1]
+        [header] = rows(numbers, values[0], header=b"other")[:, -1]
+        assert one == same
+        assert len({one, field, header}) == 3
