@@ -44,10 +44,11 @@ class Dedupe(Section):
 
 
 class EpsilonAndDelta(Section):
-    """Allow all pipelines over a source (epsilon, delta) together."""
+    """Allow all pipelines over a source (epsilon, delta) together, per window if it says so."""
 
     epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     delta: Annotated[float, Field(gt=0, lt=1)]
+    per: Literal["window"] | None = None
 
 
 class Source(Section):
@@ -85,8 +86,8 @@ class Source(Section):
     def declared_budget(self) -> DeclaredBudget | None:
         """Return what all pipelines over the topic may come to together."""
         match self.budget:
-            case EpsilonAndDelta(epsilon=epsilon, delta=delta):
-                return DeclaredBudget(epsilon, delta)
+            case EpsilonAndDelta(epsilon=epsilon, delta=delta, per=per):
+                return DeclaredBudget(epsilon, delta, per)
             case None:
                 return None
             case nats:

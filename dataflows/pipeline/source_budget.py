@@ -131,6 +131,14 @@ def _check(source: str, pipelines: Sequence[Promises], budget: DeclaredBudget) -
         raise StartRefused(
             f"source.budget of {source} ({budget.in_words}) cannot be checked: {together.why_not}."
         )
+    if total.per != "stream" and _is_for_streams(budget, pipelines):
+        raise StartRefused(
+            f"source.budget of {source} ({budget.in_words}) was declared by a pipeline that states "
+            f"a total over a stream's life. Together the pipelines have a figure per "
+            f"{_per_of_all(total)} only, which limits no life. Give every pipeline a total over a "
+            "stream's life, or declare source.budget: {epsilon: ..., delta: ..., per: window} in "
+            "every file that declares it."
+        )
     allowed = DELTA_OF_A_NUMBER if budget.delta is None else budget.delta
     figure = _figure_within(total, budget)
     if figure is None:
@@ -156,6 +164,12 @@ def _check(source: str, pipelines: Sequence[Promises], budget: DeclaredBudget) -
             "epsilon or budget.total of a pipeline that has not run yet, or raise source.budget in "
             "every file that declares it. What a stopped pipeline has released still counts."
         )
+
+
+def _is_for_streams(budget: DeclaredBudget, pipelines: Sequence[Promises]) -> bool:
+    """Return whether a pipeline that declares it states, alone, a total over a stream's life."""
+    alone = (budgeted([one]).total for one in pipelines if one.source_budget == budget)
+    return budget.per is None and any(own is not None and own.per == "stream" for own in alone)
 
 
 def _figure_within(total: Spend, budget: DeclaredBudget) -> Figure | None:

@@ -66,7 +66,8 @@ def test_a_budget_of_the_source_is_a_number_or_epsilon_and_delta(
             PipelineFile.read(path)
         return
     declared = PipelineFile.read(path).pipeline.source.declared_budget
-    expected = DeclaredBudget(**budget) if isinstance(budget, dict) else DeclaredBudget(budget)
+    figures = budget.values() if isinstance(budget, dict) else (budget,)
+    expected = DeclaredBudget(*figures)
     assert declared == expected
 
 

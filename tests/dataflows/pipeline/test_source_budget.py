@@ -243,6 +243,25 @@ def test_pure_figures_gain_by_a_declared_delta() -> None:
         check("vitals", [replace(many[0], source_budget=DeclaredBudget(3.3)), *many[1:]])
 
 
+def test_a_limit_of_a_life_does_not_become_one_of_windows_unawares() -> None:
+    hour = 3_600_000
+    life = RealTimeRelease(1, 1, 1, epsilon=1.0, delta=1e-7, horizon=10, tick_milliseconds=hour)
+    windows = promised("windows", Uniform(1, 10, 1.0, 1, tick_milliseconds=hour))
+    for budget, refused in [
+        (DeclaredBudget(5.0), True),
+        (DeclaredBudget(5.0, 1e-6), True),
+        (DeclaredBudget(5.0, 1e-6, "window"), False),
+    ]:
+        declaring = replace(promised("life", life), source_budget=budget)
+        check("visits", [declaring])
+        if not refused:
+            check("visits", [declaring, windows])
+            continue
+        with pytest.raises(StartRefused, match=r"which limits no life\. .* per: window}"):
+            check("visits", [declaring, windows])
+    check("visits", [promised("life", life), replace(windows, source_budget=DeclaredBudget(5.0))])
+
+
 def test_windows_of_aggregates_have_a_budget_of_windows() -> None:
     hour = 3_600_000
     pair = [
