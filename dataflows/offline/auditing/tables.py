@@ -27,12 +27,18 @@ def print_report(console: Console, report: Report) -> None:
     console.print(
         f"\n[bold]Attacks on the real operator[/bold]: {effort.runs:,} runs of each stream, seed "
         f"{effort.seed}. All bounds hold together with confidence {effort.confidence:g} %; so many "
-        f"runs cannot prove more than {report.out_of_reach:.2f} nats of any operator. sip compares "
-        "a stream with streams drawn from the model, all others two neighbouring inputs."
+        f"runs cannot prove more than {report.out_of_reach:.2f} nats of any operator. "
+        f"{_compared(report.findings)}"
     )
     console.print(_attack_table(report.findings))
     colour = "red" if report.broken else "green"
     console.print(f"\n[{colour}]{report.verdict}[/{colour}]", soft_wrap=True)
+
+
+def _compared(findings: Sequence[Finding]) -> str:
+    model = "sip compares a stream with streams drawn from the model, all others two"
+    said = model if any(one.attack.notion == "sip" for one in findings) else "All compare two"
+    return f"{said} neighbouring inputs."
 
 
 def _print_exact(console: Console, audited: Audited) -> None:

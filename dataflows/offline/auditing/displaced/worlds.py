@@ -8,14 +8,9 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Outgoing
-<<<<<<< HEAD
-from fugu.dataflows.offline.auditing.audited import Advance
-from fugu.dataflows.offline.auditing.labels import label_beside
-from fugu.dataflows.offline.auditing.line import ROOT, Line, Running
-=======
 from fugu.dataflows.offline.auditing.audited import ROOT, Advance
+from fugu.dataflows.offline.auditing.labels import label_beside
 from fugu.dataflows.offline.auditing.line import Line, Running
->>>>>>> main
 from fugu.operators.mechanism import Floats
 
 MARKED, OTHERS = "marked", "others"
