@@ -23,7 +23,7 @@ def fits(mechanism: NumberRelease, unit: float = 1.0) -> list[bool]:
 
 
 @pytest.mark.parametrize("kind", [LaplaceRelease, StaircaseRelease])
-def test_declared_noise_fits_wherever_it_is_looked_at_and_in_any_unit(
+def test_declared_noise_fits_everywhere_and_in_any_unit(
     kind: type[NumberRelease],
 ) -> None:
     assert fits(kind(0, 10, 1.0)) == [True] * 3
