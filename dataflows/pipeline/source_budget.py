@@ -64,7 +64,7 @@ class Sum:
         """Say epsilon and delta, per what, and by which account."""
         total, figure = self.total, self.figure
         if total is None or figure is None:
-            return f"no sum. {self.why_not}"
+            return f"no sum: {self.why_not}"
         words = figures_in_words(
             in_nats(figure.epsilon),
             float(figure.delta),
@@ -181,8 +181,8 @@ def _spend(notion: Notion, promises: Promises) -> Spend:
     guarantee = _stated(notion, promises)
     if guarantee is None:
         raise NotAddable(
-            f"pipeline {promises.pipeline} states no {notion} figure. Compare pipelines in a "
-            "figure that all of them state"
+            f"pipeline {promises.pipeline} states no figure of {notion_in_words(notion)}. Compare "
+            "pipelines in a figure that all of them state"
         )
     return Spend.of(guarantee)
 

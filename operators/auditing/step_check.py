@@ -1,10 +1,11 @@
 """A check of `step` against the law that an enumerable mechanism states."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from fugu.operators.auditing.word_intervals import LAST_WORD, intervals, spread
 from fugu.operators.columns import taken
 from fugu.operators.mechanism import (
     Array,
@@ -18,12 +19,8 @@ from fugu.operators.mechanism import (
     Words,
 )
 
-_LAST_WORD = np.uint64(2**64 - 1)
 _FIRST_CELLS, _SECOND_WORDS = 16, 8
 """The cells in which the first of two words is looked at, and the number of second words."""
-
-Labels = Callable[[Integers, Words], Integers]
-"""A function from words to what they give, `(words, labels)`, each in the case of its number."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ def check_step(mechanism: EnumerableMechanism, state: State, *, cells: int = 256
     inputs, outputs = mechanism.outcomes
     law = mechanism.release_law(state).reshape(-1, outputs)
     pieces = _pieces(driver, len(law))
-    words = _towards_the_end(_spread(cells))
+    words = _towards_the_end(spread(cells))
     piece = np.repeat(np.arange(len(pieces.case)), len(words))
     case = pieces.case[piece]
     after, releases = driver.step(case, pieces.words(piece, np.tile(words, len(pieces.case))))
@@ -93,10 +90,10 @@ def check_step(mechanism: EnumerableMechanism, state: State, *, cells: int = 256
         _, releases = driver.step(pieces.case[piece], pieces.words(piece, word))
         return driver.indices(releases)[:, None]
 
-    intervals = _intervals(words, released.reshape(len(pieces.case), -1, 1), released_by)
+    halved = intervals(words, released.reshape(len(pieces.case), -1, 1), released_by)
     lengths = np.zeros((len(law), outputs + 1))
-    at = pieces.case[intervals.case], intervals.label[:, 0]
-    np.add.at(lengths, at, pieces.share[intervals.case] * intervals.share)
+    at = pieces.case[halved.case], halved.label[:, 0]
+    np.add.at(lengths, at, pieces.share[halved.case] * halved.share)
     wrong = np.abs(lengths[:, :outputs] - law).sum(axis=1) + lengths[:, outputs]
     cause = case // inputs * (outputs + 1) + released
     _, first, same = np.unique(cause, return_index=True, return_inverse=True)
@@ -141,16 +138,6 @@ class _Driver:
 
 
 @dataclass(frozen=True)
-class _Intervals:
-    """Hold intervals of words that give the same: case, first word, share of all, and label."""
-
-    case: Integers
-    word: Words
-    share: Floats
-    label: Integers
-
-
-@dataclass(frozen=True)
 class _Pieces:
     """Hold pieces in which all first words do the same: one of each, or none `(pieces, 0)`."""
 
@@ -167,61 +154,28 @@ def _pieces(driver: _Driver, cases: int) -> _Pieces:
     case = np.arange(cases)
     if driver.purposes() < 2:
         return _Pieces(case, np.zeros((cases, 0), dtype=np.uint64), np.ones(cases))
-    second = _spread(_SECOND_WORDS)
+    second = spread(_SECOND_WORDS)
 
     def released_by(case: Integers, word: Words) -> Integers:
         both = np.stack([np.repeat(word, len(second)), np.tile(second, len(word))], axis=1)
         _, releases = driver.step(np.repeat(case, len(second)), both)
         return driver.indices(releases).reshape(len(case), len(second))
 
-    words = _spread(_FIRST_CELLS)
+    words = spread(_FIRST_CELLS)
     given = released_by(np.repeat(case, len(words)), np.tile(words, cases))
-    intervals = _intervals(words, given.reshape(cases, len(words), -1), released_by)
-    kind = np.concatenate([intervals.case[:, None], intervals.label], axis=1)
+    halved = intervals(words, given.reshape(cases, len(words), -1), released_by)
+    kind = np.concatenate([halved.case[:, None], halved.label], axis=1)
     kinds, first, same = np.unique(kind, axis=0, return_index=True, return_inverse=True)
     share = np.zeros(len(kinds))
-    np.add.at(share, same.ravel(), intervals.share)
-    return _Pieces(kinds[:, 0], intervals.word[first, None], share)
-
-
-def _spread(cells: int) -> Words:
-    """Return the ends of so many equal intervals of words."""
-    words = np.arange(cells + 1, dtype=np.uint64) * np.uint64(2**64 // cells)
-    words[-1] = _LAST_WORD
-    return words
+    np.add.at(share, same.ravel(), halved.share)
+    return _Pieces(kinds[:, 0], halved.word[first, None], share)
 
 
 def _towards_the_end(words: Words) -> Words:
     """Add the ends of ever shorter intervals: what is unlikely tends to be last."""
     quarters = np.array([4, 5, 6, 7], dtype=np.uint64)
-    ends = _LAST_WORD - (quarters[:, None] << np.arange(55, dtype=np.uint64)).ravel()
+    ends = LAST_WORD - (quarters[:, None] << np.arange(55, dtype=np.uint64)).ravel()
     return np.unique(np.concatenate([words, ends]))
-
-
-def _intervals(words: Words, given: Integers, labels: Labels) -> _Intervals:
-    """Halve what lies between neighbouring words until they give the same, or are neighbours.
-
-    `given (cases, words, labels)` says what the first words give in each case.
-    """
-    case = np.repeat(np.arange(len(given)), len(words) - 1)
-    left, right = np.tile(words[:-1], len(given)), np.tile(words[1:], len(given))
-    at_left = given[:, :-1].reshape(len(case), -1)
-    at_right = given[:, 1:].reshape(len(case), -1)
-    found = []
-    while len(case):
-        settled = (at_left == at_right).all(axis=1) | (right - left == 1)
-        share = (right - left)[settled].astype(np.float64) * 2.0**-64
-        found.append((case[settled], left[settled], share, at_left[settled]))
-        case, left, right, at_left, at_right = (
-            column[~settled] for column in (case, left, right, at_left, at_right)
-        )
-        middle = left + (right - left) // np.uint64(2)
-        at_middle = labels(case, middle)
-        case = np.concatenate([case, case])
-        left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
-        at_left = np.concatenate([at_left, at_middle])
-        at_right = np.concatenate([at_middle, at_right])
-    return _Intervals(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
 def _function_of(same: Integers, column: Array) -> bool:

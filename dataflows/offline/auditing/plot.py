@@ -2,12 +2,15 @@
 
 from math import isnan, nan
 from pathlib import Path
+from textwrap import fill
 
 from matplotlib.figure import Figure
 
 from fugu.dataflows.offline.auditing.report import Report
 
 _CLAIMED, _PROVED, _BROKEN, _EXACT = "#d5dbe3", "#1f4e79", "#c0392b", "#444444"
+_WIDTH, _TITLE_WIDTH = 40, 80
+"""Of text, in characters."""
 
 
 def save(report: Report, path: Path) -> None:
@@ -26,16 +29,18 @@ def save(report: Report, path: Path) -> None:
     axes.scatter(bounds, rows, color=colours, s=42, zorder=3, label="proved, at least")
     if not all(map(isnan, exact)):
         axes.scatter(
-            exact, rows, marker="|", color=_EXACT, s=200, zorder=2, label="exact, of these streams"
+            exact, rows, marker="|", color=_EXACT, s=200, zorder=2, label="exact, of these inputs"
         )
     axes.axvline(report.out_of_reach, color=_EXACT, lw=0.8, ls=":", label="no more can be proved")
-    axes.set_yticks(rows, [f"{f.attack.notion}: {f.attack.name}" for f in findings])
+    names = [fill(f"{one.attack.notion}: {one.attack.name}", _WIDTH) for one in findings]
+    axes.set_yticks(rows, names)
     axes.invert_yaxis()
     axes.set_xlim(left=0.0)
-    effort_text = f"{effort.runs:,} runs of each stream, confidence {effort.confidence:g} %"
-    axes.set_xlabel(f"nats told apart in {effort_text}")
+    effort_text = f"{effort.runs:,} runs of each input, confidence {effort.confidence:g} %"
+    axes.set_xlabel(f"nats told apart\n{effort_text}")
     axes.spines[["top", "right"]].set_visible(False)
     verdict, colour = ("CLAIM BROKEN", _BROKEN) if report.broken else ("no claim broken", _PROVED)
-    axes.set_title(f"{report.pipeline}, {report.mechanism}: {verdict}", loc="left", color=colour)
+    title = fill(f"{report.pipeline}, {report.mechanism}: {verdict}", _TITLE_WIDTH)
+    figure.suptitle(title, x=0.01, ha="left", color=colour)
     figure.legend(loc="outside lower center", ncols=4, frameon=False)
     figure.savefig(path)

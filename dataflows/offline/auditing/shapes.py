@@ -25,7 +25,7 @@ def follows(about: str, below: Floats, upto: Floats) -> Check:
     counts = np.histogram(uniform, cells, range=(0.0, 1.0))[0]
     certainty = float(chisquare(counts).pvalue) if cells > 1 else 1.0
     return Check(
-        f"{about} (chi-square, p at least {FALSE_ALARM:g})",
+        about,
         certainty >= FALSE_ALARM and bool((upto > below).all()),
-        f"{draws:,} draws, p = {certainty:.2g}",
+        f"{draws:,} draws, chi-square p = {certainty:.2g}, at least {FALSE_ALARM:g} is asked for",
     )

@@ -1,58 +1,62 @@
 """Print what an audit found."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from fugu.dataflows.offline.auditing.attacks import Finding
-from fugu.dataflows.offline.auditing.audited import Audited, WorstCase
+from fugu.dataflows.offline.auditing.audited import Check, WorstCase
 from fugu.dataflows.offline.auditing.report import Report
 
 _LONGEST_TEXT = 400
+_AGAINST_MODEL = "; under sip the other one is drawn from the model"
 
 
 def print_report(console: Console, report: Report) -> None:
-    """Print exact numbers, exact worst cases, attacks, and the verdict in the last line."""
+    """Print exact numbers, worst cases, checks, attacks, what is left out, and the verdict last."""
+    audited, effort = report.audited, report.effort
     console.print(f"\n[bold]{report.pipeline}[/bold]: {report.mechanism}, law {report.law}")
-    console.print("\n[bold]Exact numbers[/bold]")
-    for name, number in report.numbers.items():
-        console.print(f"- {name}: {_readable(number)}")
-    if not report.audited.sound:
-        console.print("- it promises nothing itself; tested is the epsilon its paper claims")
-    _print_exact(console, report.audited)
-    effort = report.effort
-    console.print(
-        f"\n[bold]Attacks on the real operator[/bold]: {effort.runs:,} runs of each stream, seed "
-        f"{effort.seed}. All bounds hold together with confidence {effort.confidence:g} %; so many "
-        f"runs cannot prove more than {report.out_of_reach:.2f} nats of any operator. "
-        f"{_compared(report.findings)}"
+    _print_list(
+        console, "Exact numbers", [f"{name}: {_readable(n)}" for name, n in report.numbers.items()]
     )
-    console.print(_attack_table(report.findings))
-    colour = "red" if report.broken else "green"
-    console.print(f"\n[{colour}]{report.verdict}[/{colour}]", soft_wrap=True)
-
-
-def _compared(findings: Sequence[Finding]) -> str:
-    model = "sip compares a stream with streams drawn from the model, all others two"
-    said = model if any(one.attack.notion == "sip" for one in findings) else "All compare two"
-    return f"{said} neighbouring inputs."
-
-
-def _print_exact(console: Console, audited: Audited) -> None:
+    if not audited.sound:
+        console.print("- it promises nothing itself; tested is the epsilon its paper claims")
     if audited.worst:
         console.print(
             "\n[bold]Exact worst cases[/bold], over all neighbouring inputs and all outputs: nats, "
             "of those claimed"
         )
         console.print(_worst_table(audited.worst))
-    for check in audited.checks:
-        found = f" ({check.found})" if check.found else ""
-        console.print(f"- {check.about}: {_yes(check.passed)}{found}")
-    for part in audited.not_reached:
-        console.print(f"- not reached: {part}")
+    _print_list(console, "Checks", [_said(check) for check in audited.checks])
+    against_model = any(one.attack.notion == "sip" for one in report.findings)
+    console.print(
+        f"\n[bold]Attacks on the real operator[/bold]: {effort.runs:,} runs of each input, seed "
+        f"{effort.seed}. An attack looks for an event that one of two neighbouring inputs shows "
+        f"more often than the other one{_AGAINST_MODEL if against_model else ''}. The nats that it "
+        "proves are a lower bound; beside them is in which share of runs either input showed the "
+        f"event. All bounds hold together with confidence {effort.confidence:g} %; so many runs "
+        f"cannot prove more than {report.out_of_reach:.2f} nats of any operator."
+    )
+    console.print(_attack_table(report.findings))
+    _print_list(console, "Not looked at", audited.not_reached)
+    colour = "red" if report.broken else "green"
+    console.print(f"\n[{colour}]{escape(report.verdict)}[/{colour}]", soft_wrap=True)
+
+
+def _print_list(console: Console, title: str, lines: Sequence[str]) -> None:
+    if lines:
+        console.print(f"\n[bold]{title}[/bold]")
+    for line in lines:
+        console.print(f"- {escape(line)}")
+
+
+def _said(check: Check) -> str:
+    found = f" ({check.found})" if check.found else ""
+    return f"{'holds' if check.passed else 'FAILS'}: {check.about}{found}"
 
 
 def _worst_table(worst: Sequence[WorstCase]) -> Table:
@@ -66,7 +70,7 @@ def _worst_table(worst: Sequence[WorstCase]) -> Table:
 
 def _attack_table(findings: Sequence[Finding]) -> Table:
     table = Table("attack", box=SIMPLE_HEAD)
-    for column in ("claim", "exact", "proved", "event, elsewhere"):
+    for column in ("claim", "exact", "proved", "seen, other"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for finding in findings:
@@ -92,13 +96,11 @@ def _nats(number: float | None) -> str:
     return f"{number:.3f}" if isfinite(number) else "infinite"
 
 
-def _yes(true: bool) -> str:
-    return "yes" if true else "[red]NO[/red]"
-
-
 def _readable(number: object) -> str:
     if isinstance(number, float):
         return f"{number:.4g}"
+    if isinstance(number, Mapping):
+        return ", ".join(f"{name} {_readable(part)}" for name, part in number.items())
     if isinstance(number, Iterable) and not isinstance(number, str):
         text = "[" + ", ".join(map(_readable, number)) + "]"
         return text if len(text) <= _LONGEST_TEXT else "too many to show; --json has them"

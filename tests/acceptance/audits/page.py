@@ -16,7 +16,7 @@ from tests.markdown import in_lines
 
 GUARANTEES = Path(__file__).parents[3] / "docs" / "guarantees.md"
 BEGIN, END = "<!-- audits -->\n", "<!-- end of audits -->\n"
-HEADINGS = ("kind", "claim", "neighbours", "proof: `tests/`", "exact", "proved by attack")
+HEADINGS = ("kind", "claim", "neighbours", "proof", "exact", "proved by attack")
 
 
 def written(rows: Sequence[Row]) -> str:
@@ -24,7 +24,7 @@ def written(rows: Sequence[Row]) -> str:
     before, rest = GUARANTEES.read_text().split(BEGIN)
     found = {(one.kind, one.notion): one for one in summaries(rows)}
     lines = [
-        (f"`{kind}`", _claim(promise), _neighbours(promise), f"`{PROOFS[kind]}.py`", *figures)
+        (f"`{kind}`", _claim(promise), _neighbours(promise), f"`tests/{PROOFS[kind]}.py`", *figures)
         for kind in KINDS
         for promise in _promises(kind)
         for figures in [_figures(found.get((kind, promise.notion)))]

@@ -125,7 +125,7 @@ def test_sums_are_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "Together, about vitals.raw" in said
     assert "Local Differential Privacy, together: epsilon 84 nats" in said
     assert "per stream, over its whole life" in said
-    assert "Sequence Information Privacy, together: no sum. sip figures of different" in said
+    assert "Sequence Information Privacy, together: no sum: sip figures of different" in said
     assert "source.budget, of Local Differential Privacy: 90 nats." in said
 
 

@@ -69,7 +69,7 @@ def test_figures_without_a_model_have_a_sum_and_sip_figures_have_a_reason() -> N
 def test_pipelines_of_different_kinds_add_up_in_the_figure_they_share() -> None:
     laplace = KINDS["laplace"].examples()[0].mechanism
     sip, ldp = sums([zones(), Promises("beats", laplace.guarantees())])
-    assert "beats states no sip figure" in (sip.why_not or "")
+    assert "beats states no figure of Sequence Information Privacy" in (sip.why_not or "")
     assert ldp.total is not None
     assert in_nats(ldp.total.epsilon) == pytest.approx(3.0, rel=ROUNDING)
 
@@ -137,7 +137,7 @@ def test_windows_of_different_ticks_are_summed_over_a_stretch_of_time_that_is_na
     assert " per window of 10 consecutive ticks of 1 day (10 days)" in words
     assert "which takes so many windows: 96 of fast, 1 of slow (if all pipelines date" in words
     [reason] = sums([fast, promised("undated", Uniform(1, 10, 1.0, 1))])
-    assert "no sum. windows of ticks whose length in time is not known" in reason.in_words
+    assert "no sum: windows of ticks whose length in time is not known" in reason.in_words
 
 
 def test_a_promise_over_a_whole_stream_is_counted_in_every_window() -> None:
@@ -148,7 +148,7 @@ def test_a_promise_over_a_whole_stream_is_counted_in_every_window() -> None:
     [of_streams, of_windows] = sums(
         [whole, promised("windows", Uniform(1, 10, 1.0, 1, tick_milliseconds=hour))]
     )
-    assert "pipeline windows states no dp figure" in (of_streams.why_not or "")
+    assert "pipeline windows states no figure of Differential Privacy" in (of_streams.why_not or "")
     assert of_windows.total is not None
     assert in_nats(of_windows.total.epsilon) == 4.0
     assert float(of_windows.total.delta) == pytest.approx(1e-6)

@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 from fugu.dataflows.base.batches import Decoded, RefusedRecords, Sanitized
+from fugu.dataflows.flows import sections
+from fugu.dataflows.offline import in_memory
 from fugu.dataflows.stages import per_tick
 from fugu.dataflows.stages.series import SeriesPerTick
 from fugu.dataflows.state.row_table import RowTable
@@ -11,7 +13,7 @@ from fugu.operators.randomness import tick_position
 from fugu.operators.realtime import filter as filtering
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.wevent.limits import vectors
-from tests.dataflows.stages.series import running, test_ticks
+from tests.dataflows.stages.series import test_ticks
 from tests.operators.realtime import test_real_time_release as releasing
 from tests.privacy.faults.charges import SpentForgotten
 from tests.privacy.faults.planted import InDirectory, InTest, Planted, Replacing
@@ -51,7 +53,7 @@ RAW = Replacing(
     made=lambda kind: kind(2, 1, 2, epsilon=5.0, delta=1e-6, horizon=10),
 )
 TIME = Replacing(
-    running,
+    sections,
     "SeriesPerTick",
     InDirectory(test_ticks.test_whether_a_number_is_valid_moves_no_time_and_admits_nobody),
 )
@@ -63,7 +65,7 @@ POSITIONS = Replacing(
     ),
 )
 RESTART = Replacing(
-    running,
+    in_memory,
     "RowTable",
     InDirectory(test_ticks.test_a_state_that_was_written_and_read_goes_on_the_same),
 )

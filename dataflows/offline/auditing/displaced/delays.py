@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fugu.operators.auditing.word_intervals import LAST_WORD, intervals, spread
 from fugu.operators.mechanism import Array, Floats, Inputs, Integers, State, Words
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
@@ -121,36 +122,18 @@ class _Chain:
         new = np.array([row for row in occupied if row.tobytes() not in self.choices])
         if not len(new):
             return
-        cells = [number * 2**64 // _CELLS for number in range(_CELLS)]
-        grid = np.array([*cells, 2**64 - 1], dtype=np.uint64)
-        row = np.repeat(np.arange(len(new)), len(grid))
-        words = np.tile(grid, len(new))
-        done = self._done(new[row], words).reshape(len(new), -1)
-        found: list[dict[int, tuple[int, int]]] = [
-            {int(code): (2**64 - 1, 1)} for code in done[:, -1]
-        ]
-        row = np.repeat(np.arange(len(new)), len(cells))
-        left, right = np.tile(grid[:-1], len(new)), np.tile(grid[1:], len(new))
-        at_left, at_right = done[:, :-1].ravel(), done[:, 1:].ravel()
-        while len(row):
-            settled = (at_left == at_right) | (right - left == 1)
-            for place in np.flatnonzero(settled).tolist():
-                of_row, code = found[row[place]], int(at_left[place])
-                word, count = of_row.get(code, (int(left[place]), 0))
-                of_row[code] = word, count + int(right[place] - left[place])
-            row, left, right, at_left, at_right = (
-                column[~settled] for column in (row, left, right, at_left, at_right)
-            )
-            middle = left + (right - left) // np.uint64(2)
-            at_middle = self._done(new[row], middle)
-            row = np.concatenate([row, row])
-            left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
-            at_left = np.concatenate([at_left, at_middle])
-            at_right = np.concatenate([at_middle, at_right])
-        for state, of_row in zip(new, found, strict=True):
-            chosen = np.array([word for word, _ in of_row.values()], dtype=np.uint64)
-            counts = [count / 2**64 for _, count in of_row.values()]
-            self.choices[state.tobytes()] = chosen, np.array(counts)
+        words = spread(_CELLS)
+        row = np.repeat(np.arange(len(new)), len(words))
+        done = self._done(new[row], np.tile(words, len(new))).reshape(len(new), -1, 1)
+        same = intervals(words, done, lambda row, word: self._done(new[row], word)[:, None])
+        for number, state in enumerate(new):
+            own = same.case == number
+            codes = np.append(same.label[own, 0], done[number, -1])
+            shares = np.append(same.share[own], 2.0**-64)
+            _, first, code = np.unique(codes, return_index=True, return_inverse=True)
+            chosen = np.append(same.word[own], LAST_WORD)[first]
+            counted = np.asarray(np.bincount(code, shares), dtype=np.float64)
+            self.choices[state.tobytes()] = chosen, counted
 
     def _done(self, occupied: Array, words: Words) -> Integers:
         """Return a number for what each word does: where the value goes, and what leaves."""
