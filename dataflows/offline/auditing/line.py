@@ -88,7 +88,7 @@ class Line:
             case AlphabetOperator() as section:
                 return section.alphabet[value]
             case RangeSection() as section:
-                return float(Decimal(value) * section.unit)
+                return float(Decimal(int(value)) * section.unit)
             case section:
                 raise CannotBeAudited(
                     f"fugu audit does not know how to write records for kind {section.kind}. Read "

@@ -166,3 +166,11 @@ def test_a_pipeline_that_cannot_be_read_is_no_broken_claim(pipeline: Path) -> No
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 2
     assert b"model.json" in done.stderr
+
+
+def test_numbers_are_followed_to_the_end_of_their_budget(tmp_path: Path) -> None:
+    path = tmp_path / "pipeline.yaml"
+    path.write_text(LAPLACE + "budget: {total: 3}\n")
+    result = audited(path, "--steps", "2")
+    assert result.exit_code == 0, result.output
+    assert "near the end of the" in result.stdout

@@ -44,6 +44,16 @@ class HalvedNoise(Uniform):
         return {**after, "released": halved}, replace(releases, values=halved)
 
 
+class GroupWithoutNoise(Uniform):
+    """Publish the second group as it is."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        after, releases = super().step(state, inputs, draws)
+        values = releases.values.copy()
+        values[:, 1] = inputs.values[:, 1]
+        return {**after, "released": values}, replace(releases, values=values)
+
+
 class ClaimedForHalf(Uniform):
     """Promise half of the epsilon that is spent."""
 
@@ -156,6 +166,12 @@ UNIFORM = in_audit("uniform")
 CLASS = "strategy_class"
 PLANTED = (
     planted("halved noise", Uniform, HalvedNoise, Replacing(UniformOperator, CLASS, UNIFORM)),
+    planted(
+        "group without noise",
+        Uniform,
+        GroupWithoutNoise,
+        Replacing(UniformOperator, CLASS, in_audit("uniform", groups=["a", "b", "c"])),
+    ),
     planted(
         "claim below the truth",
         Uniform,

@@ -105,7 +105,8 @@ class AsDrawn:
 
 
 def law_of_noise(comparison: Comparison, number: int, price: float) -> Iterator[Check]:
-    """Yield whether noise of a tick, by its number, has the discrete Laplace law of its price."""
+    """Yield whether noise of a tick, by its number, has the discrete Laplace law of its price, in
+    all groups."""
     if not 0.0 < price < inf:
         return
     truths = comparison.truths[comparison.base]
@@ -114,7 +115,7 @@ def law_of_noise(comparison: Comparison, number: int, price: float) -> Iterator[
     secret = ROOT.derive("law")
     releases = comparison.subject.released_at(tick, comparison.base, secret, streams)
     fresh = np.ones(DRAWS, bool) if releases.kinds is None else releases.kinds == Kind.FRESH
-    noise = (releases.values - truths[tick])[fresh, 0]
+    noise = (releases.values - truths[tick])[fresh].ravel()
     law = dlaplace(price)
     about = "noise follows the discrete Laplace law of its price"
     yield follows(about, law.cdf(noise - 1), law.cdf(noise))

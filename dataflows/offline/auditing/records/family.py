@@ -20,7 +20,7 @@ STOPS = (
     "the stop of the pipeline when a budget is exhausted: runs go on, and suppress what is not paid"
 )
 GAPS = "gaps in event time: every record comes one step of the model after the last one"
-BESIDE = "dead letters and the ledger: attacked is what readers of the sanitized topic see"
+BESIDE = "names, release ids, dead letters and the ledger: attacked is what sanitized records say"
 
 
 def audited_records(file: PipelineFile, steps: int) -> Audited:

@@ -15,14 +15,16 @@ _SEED = 2**32, 0
 
 
 def noise_checks(fresh: Start) -> Iterator[Check]:
-    """Yield tests of the noise at both ends of the range; nothing where no noise is added."""
+    """Yield tests of the noise at both ends and in the middle of the range, if any is added."""
     release = without_budget(fresh.line.mechanism)
     if not isinstance(release, NumberRelease):
         return
     half = 0.5 * release.units_per_one * 10.0 ** -decimals_of(release.units_per_one)
-    for name, end in (("least", release.lower), ("largest", release.upper)):
-        seen = StreamWorld(fresh, (end,)).seen(DRAWS, _SEED, lambda runs: None)
-        noise = seen[:, _NUMBER] * release.units_per_one - end
+    middle = (release.lower + release.upper) // 2
+    numbers = {"least": release.lower, "middle": middle, "largest": release.upper}
+    for name, number in numbers.items():
+        seen = StreamWorld(fresh, (number,)).seen(DRAWS, _SEED, lambda runs: None)
+        noise = seen[:, _NUMBER] * release.units_per_one - number
         yield follows(
             f"the noise on the {name} number follows the declared law",
             release.distribution(noise - half),

@@ -52,7 +52,8 @@ def test_a_marked_value_is_seen_as_often_as_the_law_says(tmp_path: Path) -> None
     for delay in range(5):
         seen = DelayedWorld(line, scene, delay).seen(10_000, (0, delay), lambda runs: None)
         assert (seen[:, 0] == 2).mean() == pytest.approx(expected[delay], abs=0.025)
-        assert np.unique(seen[:, 1:], axis=0).tolist() == [[5.0, 0.0, 1.0, 1_000_004_000.0]]
+        [beside] = np.unique(seen[:, 1:], axis=0).tolist()
+        assert beside[:-1] == [5.0, 0.0, 1.0, 1_000_004_000.0]
 
 
 def test_what_is_left_out_of_the_topic_is_seen_to_be_left_out(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.dataflows.offline.auditing.records.pipelines import pipeline, symbols
 
 
 def fits(mechanism: NumberRelease, unit: float = 1.0) -> list[bool]:
-    """Whether the noise fits, at either end."""
+    """Whether the noise fits: at the least number, in the middle, at the largest one."""
     section = pipeline(kind=mechanism.kind, lower=0, upper=10, unit=unit, epsilon=1.0)
     configured = symbols_of(section, mechanism)
     start = Start(Line(section, configured), Subject.of(mechanism, 1.0, np.array([0, 10])))
@@ -23,9 +23,11 @@ def fits(mechanism: NumberRelease, unit: float = 1.0) -> list[bool]:
 
 
 @pytest.mark.parametrize("kind", [LaplaceRelease, StaircaseRelease])
-def test_declared_noise_fits_at_both_ends_and_in_any_unit(kind: type[NumberRelease]) -> None:
-    assert fits(kind(0, 10, 1.0)) == [True, True]
-    assert fits(kind(0, 100, 1.0, units_per_one=10), unit=0.1) == [True, True]
+def test_declared_noise_fits_everywhere_and_in_any_unit(
+    kind: type[NumberRelease],
+) -> None:
+    assert fits(kind(0, 10, 1.0)) == [True] * 3
+    assert fits(kind(0, 100, 1.0, units_per_one=10), unit=0.1) == [True] * 3
 
 
 class ALittleLess(LaplaceRelease):
@@ -54,4 +56,17 @@ class Clamped(LaplaceRelease):
 
 @pytest.mark.parametrize("kind", [ALittleLess, OneSided, Clamped])
 def test_other_noise_does_not(kind: type[NumberRelease]) -> None:
-    assert fits(kind(0, 10, 1.0)) == [False, False]
+    assert fits(kind(0, 10, 1.0)) == [False] * 3
+
+
+class ExactInside(LaplaceRelease):
+    """Publish what is no end of the range as it is."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        after, releases = super().step(state, inputs, draws)
+        ends = (inputs.values == self.lower) | (inputs.values == self.upper)
+        return after, Releases(np.where(ends, releases.values, inputs.values))
+
+
+def test_numbers_without_noise_are_noticed_in_the_middle_of_the_range() -> None:
+    assert fits(ExactInside(0, 10, 1.0)) == [True, False, True]
