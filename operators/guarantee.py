@@ -27,7 +27,7 @@ of `window` ticks, what policies say may change within one of their relevance in
 records of a stream."""
 
 Change = Literal["replaced", "replaced-or-none", "presence", "believed", "stated", "delayed"]
-"""What happens to any part of what neighbours may differ in: another value takes the place of each;
+"""Name the change of any part that neighbours may differ in: another value takes the place of each;
 another one or none, and the other way round; it is there or not, but no other takes its place; what
 is true, against what was believed of it; what policies state, within their thresholds; the tick of
 each, within `reach`."""
@@ -35,7 +35,7 @@ each, within `reach`."""
 Kept = Literal["presence", "offset", "timestamp"]
 
 Composition = Literal["none", "total", "releases", "windows", "intervals"]
-"""How promises compose over the life of a stream: not at all; epsilon is the total; or every
+"""Name the composition over the life of a stream: none at all; epsilon is the total; or every
 further release, window (or period) or relevance interval adds its own, without a bound."""
 
 _COMPOSITIONS: dict[Per, Composition] = {
@@ -176,7 +176,7 @@ def local_privacy(
 
 
 CONTRIBUTIONS = Neighbours("person", "contribution", "replaced-or-none")
-"""What a person contributes may have been anything else."""
+"""Let what a person contributes be anything else, or nothing."""
 PRESENCE = Neighbours("person", "contribution", "presence")
 """Where noise is for whether there is a contribution: to replace it by another one is two changes.
 """

@@ -1,1 +1,1 @@
-"""What promises about the same data let out together: by which account, and which have no sum."""
+"""Compose promises about the same data, by several accounts, or say why they have no sum."""

@@ -9,7 +9,7 @@ VARIANCE = 4**PRECISION - 9
 """The variance of the normal noise that draws are made of, in squared grid steps."""
 _DIGITS = 80
 _TERMS = 220
-"""Of the continued fraction; from `_FAR` on they are more than enough for all digits."""
+"""Count the terms of the continued fraction: from `_FAR` on, more than enough for all digits."""
 _FAR = 8
 _NEGLIGIBLE = Decimal("1e-80")
 _ROOT_OF_TWO_PI = Decimal(

@@ -5,7 +5,7 @@ from fugu.operators.guarantee import Guarantee, Neighbours
 from fugu.operators.points import KEYED_HASH, REFUSED, SECRET, STREAMS_INDEPENDENT, Point
 
 LONGEST_EPOCH = 2**32
-"""How many ticks, over which the errors of draws are added up."""
+"""Bound the ticks of an epoch, over which the errors of draws are added up."""
 _ONE_DELAY = (
     "an adversary who sees the release tick of one value alone: this is no bound on inference from "
     "values, from knowledge of other records, or at stream start and end"

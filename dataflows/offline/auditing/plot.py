@@ -10,7 +10,7 @@ from fugu.dataflows.offline.auditing.report import Report
 
 _CLAIMED, _PROVED, _BROKEN, _EXACT = "#d5dbe3", "#1f4e79", "#c0392b", "#444444"
 _WIDTH, _TITLE_WIDTH = 40, 80
-"""Of text, in characters."""
+"""Bound lines of text, in characters."""
 
 
 def save(report: Report, path: Path) -> None:

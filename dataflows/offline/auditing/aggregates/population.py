@@ -16,7 +16,7 @@ from fugu.dataflows.records.json_fields import FieldTimestamp
 
 PARTITIONS = 2
 Said = tuple[Contribution, ...]
-"""What the person whom two inputs differ in contributes to the ticks of a run, one by one."""
+"""Hold what the person in question contributes to the ticks of a run, one by one."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from fugu.operators.realtime.real_time_release import RealTimeRelease
 
 _MOST_TICKS = 1_000
 _HALF_A_STEP = 0.5 ** (PRECISION + 1)
-"""Of the grid of noise, in its deviation."""
+"""Give half a step of the grid of noise, in deviations."""
 
 
 def audited_real_time(file: PipelineFile, steps: int) -> Audited:

@@ -26,7 +26,7 @@ from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 
 Released = dict[int, Releases]
-"""What is released for each tick, in every run."""
+"""Hold what is released for each tick, in every run."""
 
 
 @dataclass(frozen=True, eq=False)

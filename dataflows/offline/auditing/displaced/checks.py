@@ -15,7 +15,7 @@ from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 _STREAMS = 200
 _MOST_SLOTS = 5_000_000
-"""Of all records together; a record takes a step over the window."""
+"""Bound the slots of all records together: a record takes a step over the window."""
 
 
 def printed_law(mechanism: TemporalPerturbation, exact: Floats) -> Check:

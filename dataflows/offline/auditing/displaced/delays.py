@@ -16,7 +16,7 @@ from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 
 _LARGEST_STATES = 1_000
 _LARGEST_CELLS = 300_000
-"""Of slots, in all paths of a tick."""
+"""Bound the slots in all paths of a tick."""
 _CELLS = 64
 _SETTLED = 1e-15
 _MOST_TICKS = 5_000

@@ -14,7 +14,7 @@ from fugu.operators.temporal.threshold_dispatch import ThresholdDispatch
 
 _STREAMS = 20_000
 _MOST_SLOTS = 40_000_000
-"""Of all records together; a record takes a step over the window."""
+"""Bound the slots of all records together: a record takes a step over the window."""
 
 
 def laws_of(line: Line, mechanism: TemporalPerturbation) -> Iterator[Check]:

@@ -26,7 +26,7 @@ _CELLS = 1024
 _FEWEST_CELLS = 256
 _COST_OF_A_BATCH = 4
 _CELLS_OF_BATCHES = 2**14
-"""How finely words are looked at: unlikely batches have few of them, between others."""
+"""Bound the cells in which words are looked at: unlikely batches have few words, between others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Exact:
     checks: tuple[Check, ...]
     paths: tuple[Sequences, ...]
     driven: bool
-    """Whether `step` was compared with the law that worst cases come from."""
+    """Say whether `step` was compared with the law that worst cases come from."""
 
 
 def exhaustive(subject: Subject) -> Exact | None:

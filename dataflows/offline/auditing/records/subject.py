@@ -24,7 +24,7 @@ from fugu.operators.sip.chain import Chain
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 
 ATTACKED: tuple[Change, ...] = ("believed", "replaced", "replaced-or-none", "presence")
-"""What may happen to records of neighbours that an attack can make."""
+"""Name the changes of records that an attack can make."""
 _RELATIVE_TO_A_MODEL = (ConditionalRandomizedResponse, AdaptiveRelease, BatchedRelease)
 
 
@@ -61,12 +61,12 @@ class Subject:
     model: Chain | None = None
     sound: bool = True
     ledger_factor: float = 1.0
-    """What the ledger counts once for readers with the model, it counts so often without one."""
+    """Multiply what the ledger counts by this, for readers without the model."""
     records: int = 1
     start: State | None = None
     phase: str = ""
     draining: bool = False
-    """Whether streams end within a batch, of so many records."""
+    """Say whether streams end within a batch of so many records."""
 
     @classmethod
     def of(

@@ -15,7 +15,7 @@ from fugu.operators.mechanism import Array, Floats, State
 from fugu.operators.secret import Secret
 
 Source = Stream | int
-"""What is run: one stream, or streams of so many records drawn from the declared model."""
+"""Hold one stream, or the length of streams that are drawn from the declared model."""
 
 _RUNS_AT_ONCE = 1_000
 _FEWEST_AT_ONCE = 64

@@ -18,7 +18,7 @@ from fugu.operators.realtime.local_release import LocalRealTimeRelease
 LONGEST = 2_000
 """The most ticks that a few streams are followed for."""
 _HALF_A_STEP = 0.5 ** (PRECISION + 1)
-"""Of the grid of noise, in its deviation."""
+"""Give half a step of the grid of noise, in deviations."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from fugu.operators.realtime.filter import Booleans
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 
 _SMALL = 0.01
-"""Of the deviation of the noise."""
+"""Bound what rounding may change, as a share of the deviation of the noise."""
 
 
 @dataclass(frozen=True, eq=False)

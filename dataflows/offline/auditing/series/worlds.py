@@ -17,7 +17,7 @@ from fugu.operators.realtime.local_release import LocalRealTimeRelease
 _STREAMS_PER_SECRET = 2_000
 _MEASURED, _EXHAUSTED = 1, 2
 COLUMNS = 4
-"""Of each tick: the value, its standard error, what it is, and a label of all beside the value."""
+"""Count what is seen of a tick: value, standard error, what it is, and a label of all the rest."""
 
 
 @dataclass(frozen=True)
