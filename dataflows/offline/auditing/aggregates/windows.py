@@ -16,6 +16,7 @@ from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
 from fugu.dataflows.offline.auditing.audited import Audited
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.operators.wevent.binary_tree import BinaryTree
 
 
 def audited_windows(file: PipelineFile, steps: int) -> Audited:
@@ -48,5 +49,8 @@ def _not_reached(drawn: AsDrawn, comparison: Comparison, extent: int | None) -> 
         yield f"attacks on whole windows: runs have {run} ticks, and a window has {extent:,}"
     if extent is not None and ticks <= extent:
         yield f"prices of a whole window: measured are {ticks} ticks, and a window has {extent:,}"
+    mechanism = comparison.subject.mechanism
+    if extent is None and isinstance(mechanism, BinaryTree) and mechanism.horizon > ticks:
+        yield f"prices of a whole stream: measured are {ticks} ticks of {mechanism.horizon:,}"
     if not drawn.fixed:
-        yield ("the exact worst case: decisions and figures are bounded by the sum of their prices")
+        yield "the exact worst case: decisions and figures are bounded by the sum of their prices"

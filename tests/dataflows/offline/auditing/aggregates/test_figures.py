@@ -45,6 +45,14 @@ def test_an_honest_kind_passes_all_checks_and_keeps_its_claims(kind: str, tmp_pa
     assert not any(finding.broken for finding in findings)
 
 
+@pytest.mark.parametrize(("horizon", "left_out"), [(24, False), (400, True)])
+def test_ticks_of_a_tree_that_are_not_measured_are_named(
+    horizon: int, left_out: bool, tmp_path: Path
+) -> None:
+    parts = of("binary_tree", tmp_path, {"horizon": horizon}).not_reached
+    assert ("prices of a whole stream: measured are 200 ticks of 400" in parts) == left_out
+
+
 @pytest.mark.parametrize(
     ("changes", "names"),
     [
