@@ -42,7 +42,7 @@ def print_report(console: Console, report: Report) -> None:
         f"cannot prove more than {report.out_of_reach:.2f} nats of any operator."
     )
     console.print(_attack_table(report.findings))
-    _print_list(console, "Not looked at", audited.not_reached)
+    _print_list(console, "Not looked at", report.not_reached)
     colour = "red" if report.broken else "green"
     console.print(f"\n[{colour}]{escape(report.verdict)}[/{colour}]", soft_wrap=True)
 

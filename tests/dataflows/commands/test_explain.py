@@ -77,7 +77,7 @@ def test_several_files_are_their_documents_and_the_sums(
     assert [pipeline["pipeline"] for pipeline in read["pipelines"]] == ["zones", "moods"]
     [together] = read["sums"]
     assert together["source"] == "vitals.raw"
-    assert together["source_budgets"] == [{"epsilon": 9.5, "delta": None}]
+    assert together["source_budgets"] == [{"epsilon": 9.5, "delta": None, "per": None}]
     assert [(one["pipeline"], one["notion"], one["per"]) for one in together["promises"]] == [
         ("zones", "sip", "release"),
         ("zones", "ldp", "release"),
