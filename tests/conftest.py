@@ -3,10 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.kafka.broker import Broker
 from tests.kafka.secured import PASSWORD_VARIABLES, SecuredListeners
 from tests.kafka.topics import TopicFactory
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

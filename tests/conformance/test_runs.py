@@ -64,7 +64,7 @@ def advance_one_by_one(streams: Streams, rows: Integers, choices: Integers) -> I
     return np.array(levels, dtype=np.int64)
 
 
-@settings(deadline=None, derandomize=True, max_examples=6)
+@settings(max_examples=6)
 @given(
     st.lists(st.lists(st.integers(0, ROWS - 1), max_size=24), min_size=1, max_size=3),
     st.integers(0, 2**32),

@@ -6,7 +6,7 @@ from math import inf, nan
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fugu.operators.budget_units import (
@@ -50,7 +50,6 @@ def around_unit_boundaries(largest_nats: float) -> Floats:
     return np.array(found)
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.integers(1, 2**64), st.integers(1, 2**64))
 def test_the_charge_of_a_rational_ratio_is_rounded_up_to_the_next_unit(a: int, b: int) -> None:
     ratio = Fraction(max(a, b), min(a, b))

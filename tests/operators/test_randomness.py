@@ -22,7 +22,7 @@ from fugu.operators.randomness import (
 from fugu.operators.secret import Secret
 
 SCOPE = DrawScope(Secret(bytes(range(32))), "pipeline", "operator", 1, bytes(32), key_epoch=0)
-REPEATABLE = settings(derandomize=True, deadline=None, max_examples=300)
+REPEATABLE = settings(max_examples=300)
 
 UNLIKELY = 1e-6
 """A sound generator fails one of the ten tests below with probability 1e-5; seeds are fixed."""

@@ -25,7 +25,7 @@ def test_every_offset_has_an_id_of_its_own() -> None:
     assert all(set(name) <= set(b"0123456789abcdef") for name in names[:100])
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(st.integers(0, 60), max_size=20), st.data())
 def test_an_id_does_not_depend_on_how_offsets_are_batched(
     offsets: list[int], data: st.DataObject

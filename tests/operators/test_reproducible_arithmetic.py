@@ -25,7 +25,7 @@ def bytes_of_rows(law: SymbolLaw) -> list[list[bytes]]:
     return [[column[:, row].tobytes() for column in columns] for row in range(rows)]
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     symbols=st.integers(1, 40),
     seed=st.integers(0, 10**6),
@@ -43,7 +43,7 @@ def test_a_row_has_the_same_bytes_whichever_rows_are_with_it(
     assert apart == [together[row] for row in chosen]
 
 
-@settings(derandomize=True, deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     name=st.sampled_from(sorted(KERNELS)),
     symbols=st.integers(1, 9),
@@ -62,7 +62,7 @@ def test_so_it_has_with_every_kernel(
     assert apart == [together[row] for row in chosen]
 
 
-@settings(derandomize=True, deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), data=st.data())
 def test_a_prediction_has_the_same_bytes_whichever_rows_are_with_it(
     seed: int, data: st.DataObject

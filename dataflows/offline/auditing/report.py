@@ -7,7 +7,7 @@ from fugu.dataflows.offline.auditing.attacks import Effort, Finding
 from fugu.dataflows.offline.auditing.audited import Audited
 
 _NEVER_REACHED = (
-    "pseudonyms, release ids, dead letters and the ledger, of no kind; Kafka and bytewax take no "
+    "pseudonyms, release ids, dead letters and the ledger, in any audit; Kafka and bytewax take no "
     "part"
 )
 SURVIVED = "no attack exceeded its claim; this is evidence, not proof"

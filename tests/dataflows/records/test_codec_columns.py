@@ -99,7 +99,7 @@ def one_by_one(codec: Codec, batch: Batch) -> list[list[object]]:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(messages, max_size=4), st.integers(-3, 3))
 def test_together_is_as_one_by_one(some: list[Message], earlier: int) -> None:
     batch = batch_of(some)
@@ -111,7 +111,6 @@ def test_together_is_as_one_by_one(some: list[Message], earlier: int) -> None:
 halves = st.integers(-(10**9), 10**9).map(lambda units: (units + 0.5) / 100)
 
 
-@settings(deadline=None)
 @given(st.lists(halves | st.floats(-1e9, 1e9) | st.integers(-(10**9), 10**9)))
 def test_numbers_together_are_rounded_as_one_by_one(numbers: list[float]) -> None:
     hundredths = Numbers("x", units_per_one=100)

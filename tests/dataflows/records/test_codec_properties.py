@@ -29,7 +29,7 @@ messages = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(messages, max_size=5))
 @example([(b"k", b'{"zone": 1' + b"0" * 5000 + b"}")])
 @example([(b"k", b'{"zone": "rest", "at": -0}')])
@@ -45,7 +45,6 @@ def test_every_record_is_either_accepted_or_a_dead_letter(records: list[Message]
         assert all(0 <= symbol < 3 for symbol in decoded.values)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.binary(min_size=1, max_size=4), st.sampled_from(ALPHABET))))
 def test_every_correct_record_is_accepted(records: list[tuple[bytes, str]]) -> None:
     batch = batch_of([(key, orjson.dumps({"zone": zone})) for key, zone in records])
@@ -55,7 +54,6 @@ def test_every_correct_record_is_accepted(records: list[tuple[bytes, str]]) -> N
     assert decoded.values.tolist() == [ALPHABET.index(zone) for _, zone in records]
 
 
-@settings(deadline=None)
 @given(st.lists(messages, max_size=5), st.integers(0, 5))
 def test_cutting_a_batch_in_two_changes_no_decision(records: list[Message], cut: int) -> None:
     reading = codec(other="light")

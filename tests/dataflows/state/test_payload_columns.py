@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fugu.dataflows.base.errors import StartRefused
@@ -26,7 +26,6 @@ def column_of(cells: list[bytes | None]) -> Array:
     return column
 
 
-@settings(deadline=None)
 @given(st.lists(PAYLOADS, max_size=30), st.integers(1, 3))
 def test_payloads_come_back_from_their_bytes(cells: list[bytes | None], width: int) -> None:
     rows = len(cells) // width

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fugu.dataflows.base.errors import StartRefused
@@ -40,7 +40,6 @@ def same(one: RowTable, other: RowTable, keys: list[bytes]) -> bool:
     )
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(min_size=1, max_size=300), max_size=20))
 def test_a_table_comes_back_from_its_bytes(keys: list[bytes]) -> None:
     table = filled(keys)

@@ -94,7 +94,7 @@ def gaussian(epsilon: float, ratio: float) -> float:
     ratio=st.floats(1e-6, 40.0),
     epsilon=st.floats(-800.0, 800.0),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_curve_of_noise_is_rounded_up_and_hardly_more(ratio: float, epsilon: float) -> None:
     mpmath = pytest.importorskip("mpmath")
     with mpmath.workdps(60):
@@ -158,7 +158,7 @@ def test_randomized_responses_with_discrete_noise_lose_no_more(
     shift=st.integers(300, 40_000),
     delta=st.floats(1e-9, 0.05),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_composed_epsilon_is_below_that_of_the_noise_that_is_drawn(
     epsilons: list[float], shift: int, delta: float
 ) -> None:
@@ -205,7 +205,7 @@ def signed_sums_of(epsilons: list[float]) -> dict[float, float]:
     ratio=st.floats(0.05, 3.0),
     delta=st.floats(1e-9, 0.1),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_an_epsilon_keeps_its_delta_whatever_is_composed(
     epsilons: list[float], ratio: float, delta: float
 ) -> None:

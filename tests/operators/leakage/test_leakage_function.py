@@ -93,7 +93,7 @@ def test_a_small_epsilon_is_divided_by_what_the_slope_leaves() -> None:
         assert supremum == pytest.approx(1e-6 / (1.0 - slope), rel=1e-4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.floats(0.0, 50.0), st.floats(0.0, 50.0))
 def test_leakage_grows_with_what_is_known_and_never_beyond_it(
     seed: int, size: int, one: float, other: float
@@ -106,7 +106,7 @@ def test_leakage_grows_with_what_is_known_and_never_beyond_it(
     assert leakage(high) - leakage(low) <= high - low + 1e-12, "the slope is at most 1"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.sampled_from(ALPHAS))
 def test_mixing_in_the_uniform_law_leaks_less(seed: int, size: int, alpha: float) -> None:
     rows = with_zeros(np.random.default_rng(seed), size)

@@ -23,7 +23,7 @@ def reach(step: Fraction) -> int:
     return min(LARGEST_POINT - 1, floor((LARGEST_POINT - 2) * step))
 
 
-@settings(derandomize=True, deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(step=steps, data=st.data())
 def test_an_index_is_the_floor_of_the_exact_quotient_plus_a_half(
     step: Fraction, data: st.DataObject
@@ -72,7 +72,7 @@ def is_nearest(double: float, exact: Fraction) -> bool:
     return True
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(step=steps, units_per_one=st.sampled_from([1, 10, 1000, 2**20, 10**12]), data=st.data())
 def test_values_are_correctly_rounded(
     step: Fraction, units_per_one: int, data: st.DataObject

@@ -16,7 +16,7 @@ SEEDS = st.integers(0, 255)
 ROWS = 8
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(WINDOWS, SEEDS)
 def test_the_threshold_mechanism_keeps_c0_slots_free_and_m_values_waiting(
     window: tuple[int, int], seed: int
@@ -35,7 +35,7 @@ def test_the_threshold_mechanism_keeps_c0_slots_free_and_m_values_waiting(
             assert (run.released[-1] > 0).all()
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(WINDOWS, SEEDS)
 def test_each_value_leaves_once_within_its_window_and_the_start_loses_c0_less_1(
     window: tuple[int, int], seed: int
@@ -55,7 +55,7 @@ def test_each_value_leaves_once_within_its_window_and_the_start_loses_c0_less_1(
         assert np.count_nonzero(row[: k - 1]) == c0 - 1
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(WINDOWS, SEEDS)
 def test_a_cold_start_has_m_empty_ticks_and_never_fewer_than_c0_free_slots(
     window: tuple[int, int], seed: int
@@ -74,7 +74,7 @@ def test_a_cold_start_has_m_empty_ticks_and_never_fewer_than_c0_free_slots(
     assert (free == c0).any()
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(WINDOWS, st.floats(0.01, 1.0), SEEDS)
 def test_the_extended_mechanism_drops_only_values_that_need_not_wait(
     window: tuple[int, int], acceptance: float, seed: int
@@ -93,7 +93,7 @@ def test_the_extended_mechanism_drops_only_values_that_need_not_wait(
             assert (holds == ~need_not_wait).all()
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(WINDOWS, SEEDS, st.sets(st.integers(1, 40), max_size=20))
 def test_a_tick_without_a_value_is_dispatched_like_one(
     window: tuple[int, int], seed: int, none_at: set[int]
@@ -109,7 +109,7 @@ def test_a_tick_without_a_value_is_dispatched_like_one(
         assert sorted(filter(None, row)) == sorted(set(range(1, 41)) - none_at)
 
 
-@settings(derandomize=True, deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(WINDOWS, SEEDS)
 def test_phases_and_kinds_are_a_function_of_the_tick(window: tuple[int, int], seed: int) -> None:
     k, c0 = window

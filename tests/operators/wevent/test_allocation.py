@@ -116,7 +116,7 @@ def test_no_pattern_of_wishes_and_flags_charges_a_window_more_than_epsilon(
         assert largest == RULES[method](window, epsilon).most
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     method=st.sampled_from(sorted(RULES)),
     window=st.integers(1, 12),
@@ -162,7 +162,7 @@ def test_the_largest_charge_of_three_ticks_is_the_printed_one(method: str) -> No
     assert window_sums(charged, 3).max() == SUPREMA[method] * EPSILON
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     window=st.integers(1, 40), epsilon=st.integers(NAT // 9, 20 * NAT), seed=st.integers(0, 2**32)
 )
