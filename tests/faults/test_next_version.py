@@ -29,7 +29,7 @@ from tests.kafka.records import NOW, Placed, Record, end_offsets, produce, read_
 from tests.kafka.topics import TopicFactory
 
 USERS, PARTITIONS = 30, 2
-EARLY, LATE, TOTAL = 40, 12, 46.0
+EARLY, LATE, TOTAL = 40, 12, 43.0
 MOVES = np.random.default_rng(8).random((EARLY + LATE, USERS)) < 0.1
 TRUTHS = np.cumsum(MOVES, axis=0) % len(ALPHABET)
 """Everybody stays mostly, and goes round the zones."""

@@ -134,7 +134,7 @@ def test_pipelines_over_one_source_add_up_and_a_declared_budget_is_kept(
     assert "together, ldp: epsilon 12 nats" in said
     assert "together, sip: no sum: sip figures of different pipelines do not add up" in said
     [together] = shown(path)["sums"]
-    assert together["source_budgets"] == [{"epsilon": 12.0, "delta": None}]
+    assert together["source_budgets"] == [{"epsilon": 12.0, "delta": None, "per": None}]
     sip, ldp = together["sums"]
     assert (sip["epsilon"], ldp["account"]) == (None, "by adding epsilons")
     assert "Together, about" in fugu("ledger", path)
