@@ -13,7 +13,7 @@ from math import inf
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from fugu.operators.auditing.chosen_noise import ChosenNoise
+from fugu.operators.auditing.chosen_noise import chosen
 from fugu.operators.budget_units import UNITS_PER_NAT
 from fugu.operators.mechanism import (
     Array,
@@ -110,8 +110,7 @@ class _Driver:
         vectors = np.zeros((rows, self.groups), dtype=np.int64)
         vectors[:, : values[0].size] = np.reshape(values, (rows, -1))
         noise = np.zeros((rows, 1), dtype=np.int64) if release is None else release
-        draws = ChosenNoise({"dissimilarity": decision[:, None], "release": noise})
-        return self.mechanism.step(self.state, Inputs(vectors), draws)
+        return self.mechanism.step(self.state, Inputs(vectors), chosen(decision, noise))
 
     def publication(self, decision: Integers) -> Floats:
         """Return the price of the figures that are drawn after these decisions; 0: none is."""

@@ -1,16 +1,19 @@
 """Compare what is drawn with the law that it should have."""
 
 import numpy as np
-from scipy.stats import chisquare
+from scipy.stats import chisquare, norm
 
 from fugu.dataflows.offline.auditing.audited import Check
 from fugu.operators.mechanism import Floats
+from fugu.operators.noise.discrete_gaussian import PRECISION
 
 FALSE_ALARM = 1e-6
 """The chance with which a law is refused that is the right one."""
 DRAWS = 20_000
 _CELLS = 40
 _LEAST_EXPECTED = 5
+_HALF_A_STEP = 0.5 ** (PRECISION + 1)
+"""Give half a step of the grid of Gaussian noise, in deviations."""
 
 
 def follows(about: str, below: Floats, upto: Floats) -> Check:
@@ -29,3 +32,8 @@ def follows(about: str, below: Floats, upto: Floats) -> Check:
         certainty >= FALSE_ALARM and bool((upto > below).all()),
         f"{draws:,} draws, chi-square p = {certainty:.2g}, at least {FALSE_ALARM:g} is asked for",
     )
+
+
+def follows_gaussian(about: str, noise: Floats) -> Check:
+    """Check that draws have the law of discrete Gaussian noise; `noise` counts deviations."""
+    return follows(about, norm.cdf(noise - _HALF_A_STEP), norm.cdf(noise + _HALF_A_STEP))

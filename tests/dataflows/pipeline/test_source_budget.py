@@ -27,7 +27,7 @@ def promised(
     epsilon: float | None = None,
     delta: float | None = None,
 ) -> Promises:
-    """What a pipeline with this mechanism promises, and the budget that it declares."""
+    """Return what a pipeline with this mechanism promises, and the budget that it declares."""
     budget = None if epsilon is None else DeclaredBudget(epsilon, delta)
     return Promises(pipeline, mechanism.guarantees(), budget)
 
@@ -234,7 +234,7 @@ def test_a_delta_below_what_finite_precision_takes_is_refused() -> None:
 
 
 def test_pure_figures_gain_by_a_declared_delta() -> None:
-    """Of 50 releases of .1 nats, optimally composed; without a delta epsilons add."""
+    """Compose 50 releases of .1 nats optimally; without a delta epsilons add."""
     small = changed(zones(), epsilon=0.1, finite_precision_delta=0.0)
     many = [replace(small, pipeline=f"p{number}") for number in range(50)]
     pair = [replace(many[0], source_budget=DeclaredBudget(3.3, 1e-5)), *many[1:]]

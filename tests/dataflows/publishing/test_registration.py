@@ -1,4 +1,4 @@
-"""What pipelines have entered is brought together source by source."""
+"""Bring together what pipelines have entered, source by source."""
 
 from dataclasses import replace
 

@@ -26,7 +26,7 @@ Release = tuple[bytes | None, bytes, tuple[bytes, ...], int]
 
 @dataclass
 class Running:
-    """What went in and came out so far."""
+    """Hold what went in and came out so far."""
 
     file: PipelineFile
     max_keys: int = 1_000

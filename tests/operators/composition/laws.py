@@ -6,7 +6,7 @@ from math import exp, log
 import numpy as np
 
 LossLaw = dict[float, float]
-"""How likely each privacy loss is, under the first of two neighbours."""
+"""Compute how likely each privacy loss is, under the first of two neighbours."""
 
 
 def responses(epsilon: float, symbols: int = 2) -> LossLaw:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fugu.dataflows.base.batches import Decoded, Reason, RefusedRecords
 from fugu.dataflows.kinds import fast
 from fugu.dataflows.kinds.budget_absorption import BudgetAbsorptionOperator
 from fugu.dataflows.kinds.budget_distribution import BudgetDistributionOperator
@@ -17,16 +16,16 @@ from fugu.dataflows.stages import merging
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.stages.progress import Progress
-from fugu.dataflows.stages.summing import Summed, Summing
-from fugu.dataflows.state.row_table import RowTable
+from fugu.dataflows.stages.summing import Summing
 from fugu.operators.guarantee import Guarantee
-from fugu.operators.mechanism import Array, Draws, Inputs, Integers, Releases, State, Words
+from fugu.operators.mechanism import Draws, Inputs, Releases, State, Words
 from fugu.operators.wevent import allocation
 from fugu.operators.wevent.allocation import Booleans, Offer
 from fugu.operators.wevent.budget_absorption import BudgetAbsorption
 from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from fugu.operators.wevent.fast import Fast
 from fugu.operators.wevent.uniform import Uniform
+from tests.privacy.faults.aggregates import EveryRecordCounts, RefusedRecordsAreNotSeen
 from tests.privacy.faults.planted import Detector, InAudit, Planted, Replacing
 
 FAMILY = "figures in windows"
@@ -104,32 +103,11 @@ class FilterOfRawValues(Fast):
         return {**after, "estimate": inputs.values.astype(np.float64)}, releases
 
 
-class EveryRecordCounts(Summing):
-    """Add up what several records of one person say in a tick."""
-
-    def _note(
-        self, table: RowTable, rows: Integers, cells: Integers, ticks: Integers, values: Array
-    ) -> dict[int, Reason]:
-        columns = table.columns
-        for row, cell, tick, value in zip(rows, cells, ticks, values.reshape(-1, 2), strict=True):
-            before = columns["amount"][row, cell] if columns["tick"][row, cell] == tick else 0
-            columns["tick"][row, cell], columns["group"][row, cell] = tick, value[0]
-            columns["amount"][row, cell] = before + value[1]
-        return {}
-
-
 class NotClamped(Contributions):
     """Read amounts beyond their range as they are."""
 
     def _bounded(self, amount: int) -> int:
         return amount
-
-
-class RefusedRecordsAreNotSeen(Summing):
-    """Move time by the records whose values are accepted only."""
-
-    def __call__(self, decoded: Decoded, table: RowTable) -> Summed:
-        return super().__call__(replace(decoded, refused=RefusedRecords()), table)
 
 
 class EveryEntryIsNew(Progress):

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from scipy.stats import norm
-
 from fugu.dataflows.kinds import RealTimeOperator
 from fugu.dataflows.offline.auditing.aggregates.as_drawn import PUBLIC
 from fugu.dataflows.offline.auditing.aggregates.building import (
@@ -17,7 +15,7 @@ from fugu.dataflows.offline.auditing.aggregates.checks import checks
 from fugu.dataflows.offline.auditing.aggregates.worlds import Comparison
 from fugu.dataflows.offline.auditing.audited import ROOT, Audited, Check, WorstCase
 from fugu.dataflows.offline.auditing.gaussian_loss import nats_at
-from fugu.dataflows.offline.auditing.shapes import DRAWS, follows
+from fugu.dataflows.offline.auditing.shapes import DRAWS, follows_gaussian
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.auditing.steps_as_drawn import Steps, steps_of
 from fugu.operators.guarantee import Guarantee
@@ -26,8 +24,6 @@ from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 
 _MOST_TICKS = 1_000
-_HALF_A_STEP = 0.5 ** (PRECISION + 1)
-"""Give half a step of the grid of noise, in deviations."""
 
 
 def audited_real_time(file: PipelineFile, steps: int) -> Audited:
@@ -105,7 +101,7 @@ def _law(comparison: Comparison, release: RealTimeRelease, steps: int) -> Check:
     releases = plain.released_at(first, comparison.base, ROOT.derive("law"), streams)
     deviation = release.sensitivity * 2**PRECISION / steps
     noise = (releases.values - truths[first])[:, 0] / deviation
-    return follows(name, norm.cdf(noise - _HALF_A_STEP), norm.cdf(noise + _HALF_A_STEP))
+    return follows_gaussian(name, noise)
 
 
 def _not_reached(release: RealTimeRelease, ticks: int, comparison: Comparison) -> Iterator[str]:

@@ -4,21 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
 
 from fugu.dataflows.offline.auditing.audited import ROOT, Check
 from fugu.dataflows.offline.auditing.line import Line
 from fugu.dataflows.offline.auditing.series.measured import Measured, steps_of
 from fugu.dataflows.offline.auditing.series.worlds import advanced, published, values_of
-from fugu.dataflows.offline.auditing.shapes import DRAWS, follows
+from fugu.dataflows.offline.auditing.shapes import DRAWS, follows_gaussian
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.noise.discrete_gaussian import PRECISION
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 
 LONGEST = 2_000
 """The most ticks that a few streams are followed for."""
-_HALF_A_STEP = 0.5 ** (PRECISION + 1)
-"""Give half a step of the grid of noise, in deviations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,5 +84,4 @@ def noise_of(line: Line, mechanism: LocalRealTimeRelease) -> Iterator[Check]:
 
 
 def _normal(about: str, noise: Floats) -> Check:
-    there = noise[~np.isnan(noise)]
-    return follows(about, norm.cdf(there - _HALF_A_STEP), norm.cdf(there + _HALF_A_STEP))
+    return follows_gaussian(about, noise[~np.isnan(noise)])

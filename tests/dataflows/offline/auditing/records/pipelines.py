@@ -61,6 +61,6 @@ def attacked(
     known: bool = True,
     inputs: Array | None = None,
 ) -> list[Finding]:
-    """What attacks on the first phase find."""
+    """Return what attacks on the first phase find."""
     planned = phase(section, mechanism, steps=steps, known=known, inputs=inputs)
     return carried_out(planned.attacks(), Effort(runs, 99.9, seed), lambda runs: None)

@@ -15,7 +15,7 @@ from tests.dataflows.offline.auditing.records.pipelines import pipeline, symbols
 
 
 def fits(mechanism: NumberRelease, unit: float = 1.0) -> list[bool]:
-    """Whether the noise fits: at the least number, in the middle, at the largest one."""
+    """Return whether the noise fits: at the least number, in the middle, at the largest one."""
     section = pipeline(kind=mechanism.kind, lower=0, upper=10, unit=unit, epsilon=1.0)
     configured = symbols_of(section, mechanism)
     start = Start(Line(section, configured), Subject.of(mechanism, 1.0, np.array([0, 10])))
