@@ -21,9 +21,10 @@ def next_digest(before: bytes, change: bytes, now: int) -> bytes:
     """Return the digest after one more change, which tick `now` is the first to know of.
 
     A change that is refused counts as well. Of a time zone only the name counts, since the clock
-    changes of a zone depend on the version of the database that somebody has. So whoever knows the document and all changes finds the
-    tick from which on each was known, and sees whether one was left out, delayed or made up: two
-    different histories with the same digest would be a collision of BLAKE2b.
+    changes of a zone depend on the version of the database that somebody has. So whoever knows the
+    document and all changes finds the tick from which on each was known, and sees whether one was
+    left out, delayed or made up: two different histories with the same digest would be a collision
+    of BLAKE2b.
 
     >>> one, other = (next_digest(first_digest(bytes(32)), b"{}", now) for now in (7, 8))
     >>> one == other
