@@ -29,6 +29,10 @@ class Planned:
         return self.occurrence.start
 
     @property
+    def span(self) -> tuple[int, int]:
+        return self.occurrence.start, self.occurrence.end
+
+    @property
     def ticks(self) -> range:
         return range(self.occurrence.start, self.occurrence.end + 1)
 
@@ -48,7 +52,7 @@ class Household:
 
     def configure(self, policies: Iterable[Policy]) -> None:
         for policy in policies:
-            self._plan([Planned(policy, one) for one in occurrences(policy)])
+            self._plan(planned(policy))
 
     def _plan(self, admitted: list[Planned]) -> None:
         self.planned += admitted
@@ -63,10 +67,10 @@ class Household:
         effective = max(effective, now)
         already_open = [one for one in self.planned if one.start < now and now in one.ticks]
         new = [
-            Planned(policy, one)
-            for one in (occurrences(policy) if policy else [])
+            one
+            for one in planned(policy)
             if one.start >= effective
-            and not any(other.overlaps(one.start, one.end) for other in already_open)
+            and not any(other.overlaps(*one.span) for other in already_open)
         ]
         told_until = max(effective, now + self.notice)
         gone = [one for one in self.planned if one.policy.id == name and one.start >= effective]
@@ -106,11 +110,7 @@ class Household:
         ]
 
     def overlapping(self, one: Planned) -> list[Planned]:
-        return [
-            other
-            for other in self.planned
-            if other.overlaps(one.occurrence.start, one.occurrence.end)
-        ]
+        return [other for other in self.planned if other.overlaps(*one.span)]
 
     def affected(self, one: Planned) -> int:
         """delta(J), as the specification has it."""
@@ -144,6 +144,10 @@ def patterns(one: Planned) -> Iterator[dict[int, int]]:
     thresholds = one.occurrence.thresholds
     for start in one.ticks[: len(one.ticks) - len(thresholds) + 1]:
         yield dict(enumerate(thresholds, start))
+
+
+def planned(policy: Policy | None) -> list[Planned]:
+    return [Planned(policy, one) for one in occurrences(policy)] if policy else []
 
 
 def occurrences(policy: Policy) -> list[Occurrence]:
