@@ -52,7 +52,7 @@ class Ledgers:
 
     def headroom(self, cap: int) -> Integers:
         """Return the most that a tick may be charged now: what is left, and what it gives back."""
-        return cap - self._added_up(self.charges * self.counts) + self.given_back
+        return cap - self._total + self.given_back
 
     @cached_property
     def given_back(self) -> Integers:
@@ -129,11 +129,13 @@ class Ledgers:
     def encoded(self) -> list[bytes]:
         """Encode each book; equal charges are counted, since most of them are."""
         header = np.stack([self.start, self.end, self.affected, self.runs], axis=1)
-        runs = np.stack([self.charges, self.counts], axis=1)
-        places = np.repeat(2 * self._first, _HEADER)
-        numbers = np.insert(runs.ravel(), places, header.ravel()).astype("<i8", copy=False)
-        ledgers = np.searchsorted(self.book, np.arange(self.books + 1))
-        bounds = _HEADER * ledgers + 2 * np.append(self._first, len(runs))[ledgers]
+        begin = _HEADER * np.arange(len(header) + 1) + 2 * np.append(self._first, len(self.charges))
+        numbers = np.empty(begin[-1], dtype="<i8")
+        numbers[begin[:-1, None] + np.arange(_HEADER)] = header
+        places = _ranges(begin[:-1] + _HEADER, self.runs, 2)
+        numbers[places] = self.charges
+        numbers[places + 1] = self.counts
+        bounds = begin[np.searchsorted(self.book, np.arange(self.books + 1))]
         return [numbers[first:last].tobytes() for first, last in pairwise(bounds)]
 
     @staticmethod
@@ -159,6 +161,11 @@ class Ledgers:
         return np.cumsum(self.runs) - self.runs
 
     @cached_property
+    def _total(self) -> Integers:
+        """Return what the largest charges of each ledger add up to."""
+        return self._added_up(self.charges * self.counts)
+
+    @cached_property
     def _full(self) -> Booleans:
         """Return which ledgers have as many charges as can matter."""
         full: Booleans = self._added_up(self.counts) == self.affected
@@ -166,13 +173,15 @@ class Ledgers:
 
     def _added_up(self, of_runs: Integers | Booleans) -> Integers:
         """Return the sum over the runs of each ledger."""
-        before = np.zeros(len(of_runs) + 1, dtype=np.int64)
-        np.cumsum(of_runs, out=before[1:])
-        added_up: Integers = before[self._first + self.runs] - before[self._first]
+        added_up, some = np.zeros(len(self.book), dtype=np.int64), self.runs > 0
+        if len(of_runs):
+            added_up[some] = np.add.reduceat(of_runs, self._first[some], dtype=np.int64)
         return added_up
 
     def _without_smallest(self, ledgers: Booleans) -> "Ledgers":
         """Take a charge from each of these ledgers, the smallest one that it has."""
+        if not ledgers.any():
+            return self
         first = self._first[ledgers]
         last_ones = self.counts[first] == 1
         counts = self.counts.copy()
@@ -201,6 +210,8 @@ class Ledgers:
         )
 
     def _only(self, ledgers: Booleans) -> "Ledgers":
+        if ledgers.all():
+            return self
         runs = np.repeat(ledgers, self.runs)
         kept = self._rows(np.flatnonzero(ledgers))
         return replace(kept, charges=self.charges[runs], counts=self.counts[runs])
@@ -217,7 +228,7 @@ class Ledgers:
         )
 
 
-def _ranges(first: Integers, lengths: Integers) -> Integers:
-    """Return the numbers first, first + 1, ... of every pair, one pair after the other."""
+def _ranges(first: Integers, lengths: Integers, step: int = 1) -> Integers:
+    """Return the numbers first, first + step, ... of every pair, one pair after the other."""
     before = np.cumsum(lengths) - lengths
-    return np.repeat(first - before, lengths) + np.arange(lengths.sum())
+    return np.repeat(first - step * before, lengths) + step * np.arange(lengths.sum())
