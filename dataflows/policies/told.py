@@ -12,7 +12,7 @@ from fugu.dataflows.base.errors import FuguError, KafkaUnavailable
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.policies.change import UnusableChange, change
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.change import AnyChange
 from fugu.operators.swellfish.history import Known, Unexplained, Written, explained
 
 
@@ -22,7 +22,7 @@ class WrittenChange:
 
     offset: int
     timestamp: int
-    change: Change | None
+    change: AnyChange | None
     refused: str = ""
 
 
