@@ -16,6 +16,7 @@ What owners sign has a `sequence` besides, a larger one each time.
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
@@ -92,17 +93,16 @@ def change(
         )
     name = collection if policy is None else f"{collection}/{policy}"
     section = _section(name, value)
-    effective, sequence = _tick(section.effective, document), section.sequence or 0
+    effective = _tick(section.effective, document)
     try:
+        told: AnyChange
         if policy is None:
-            made: AnyChange = _of_collection(
-                section, collection, effective, document, owner, sequence
-            )
+            told = _of_collection(section, collection, effective, document)
         else:
-            adds = _adds(section, policy, document)
-            made = Change(collection, effective, policy, adds, owner, sequence)
+            told = Change(collection, effective, policy, _adds(section, policy, document))
     except UnusableField as error:
         raise UnusableChange(f"{name}: {error}") from None
+    made = replace(told, owner=owner, sequence=section.sequence or 0)
     if len(made.to_bytes()) > _LARGEST_BYTES:
         raise UnusableChange(
             f"{name}: policy: takes more than {_LARGEST_BYTES:,} bytes; shorten it"
@@ -134,12 +134,7 @@ def _adds(section: ChangeSection, policy: str, document: PolicyDocument) -> Poli
 
 
 def _of_collection(
-    section: ChangeSection,
-    collection: str,
-    effective: int,
-    document: PolicyDocument,
-    owner: bool,
-    sequence: int,
+    section: ChangeSection, collection: str, effective: int, document: PolicyDocument
 ) -> NewCollection | MovedKeys:
     section.require_one_of(
         "collection", "keys", 'write either "collection": {...} or "keys": [...]'
@@ -150,12 +145,12 @@ def _of_collection(
             for place, one in enumerate(section.collection.policies)
         )
         _require_distinct("collection.policies", [one.id for one in policies])
-        return NewCollection(collection, effective, policies, owner, sequence)
+        return NewCollection(collection, effective, policies)
     keys = section.keys or []
     _require_distinct("keys", keys)
     if any(document.collection_of(key.encode()) is None for key in keys):
         raise UnusableField("keys", "must have a collection in the policy document; add it there")
-    return MovedKeys(collection, effective, tuple(keys), owner, sequence)
+    return MovedKeys(collection, effective, tuple(keys))
 
 
 def _policy(field: str, section: PolicySection, document: PolicyDocument) -> Policy:
