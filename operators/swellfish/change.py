@@ -12,16 +12,18 @@ class Change(PlainData):
     """Remove the policy with the id `removes` from a collection, add the policy `adds`, or both.
 
     It is in effect from tick `effective` on; with both, the policy that it adds replaces the one
-    with the same id. Raises `ValueError` where it has neither, or two ids.
+    with the same id. `owner` says that an owner of the collection has signed it. Raises
+    `ValueError` where it has neither, or two ids.
 
-    >>> Change.from_data({"collection": "home", "effective": 7, "removes": "sauna", "adds": None})
-    Change(collection='home', effective=7, removes='sauna', adds=None)
+    >>> Change.from_bytes(Change("home", 7, removes="sauna", adds=None, owner=True).to_bytes())
+    Change(collection='home', effective=7, removes='sauna', adds=None, owner=True)
     """
 
     collection: str
     effective: int
     removes: str | None
     adds: Policy | None
+    owner: bool = False
 
     def __post_init__(self) -> None:
         if self.removes is None and self.adds is None:
@@ -45,4 +47,4 @@ class Change(PlainData):
             data = json.loads(change)
         except ValueError:
             raise ValueError("change: must be JSON") from None
-        return Change.from_data(data)
+        return Change.from_data({"owner": False} | data if isinstance(data, dict) else data)
