@@ -84,6 +84,16 @@ class Policies:
             self._remember(changes)
         return self._sweeps[changes].at(tick)
 
+    def by_collection(self, tick: int, changes: bytes) -> dict[str, Relevance]:
+        """Return what each collection asks of a tick, by itself."""
+        self.relevance(tick, changes)
+        asked = self._sweeps[changes].of_each(tick)
+        return dict(zip(self.admitted(changes), asked, strict=True))
+
+    def admitted(self, changes: bytes) -> Admissions:
+        """Return the policies of every collection, with these changes."""
+        return decoded(changes, self.collections)
+
     def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
         """Add a change (`admission.admit`); `ValueError` names the policy and the field."""
         wanted = Change.from_bytes(change)
