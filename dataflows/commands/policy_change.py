@@ -50,13 +50,13 @@ def change_policies(
     history = history_of(pipeline)
     asked = _change(key, value, history, file)
     _explain(Console(), asked, history, file)
-    topic = pipeline.pipeline.source.policies
+    source = pipeline.pipeline.source.policies
     if not send:
         return
-    if topic is None:
+    if source is None:
         raise ConfigurationError(f"{pipeline.path}: source.policies names no topic; add it first")
-    offset = sent(client_of(pipeline.connection()), topic, key, value)
-    Console().print(f"Written to topic {topic}, offset {offset}.", highlight=False)
+    offset = sent(client_of(pipeline.connection()), source.topic, key, value)
+    Console().print(f"Written to topic {source.topic}, offset {offset}.", highlight=False)
 
 
 def record_of(path: Path) -> tuple[bytes, bytes]:

@@ -19,6 +19,13 @@ def in_unit(units: int, query: QuerySection) -> str:
     return f"{amount(units, query):f} {query.unit or ''}".rstrip()
 
 
+def about(units: float, query: QuerySection) -> str:
+    """Write an expected amount in units as text of three digits, with the query's unit."""
+    number = units * float(query.resolution)
+    digits = f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+    return f"{digits} {query.unit or ''}".rstrip()
+
+
 def duration(milliseconds: int) -> str:
     """Write a duration in the largest unit of which it is a whole number.
 

@@ -1,6 +1,6 @@
 """An occurrence of a policy: for how long something is to be hidden, and how much of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -52,6 +52,13 @@ class Occurrence:
         first = max(1, self.length - (self.end - tick))
         last = min(self.length, tick - self.start + 1)
         return max(self.thresholds[first - 1 : last])
+
+    def change_ticks(self) -> Iterator[int]:
+        """Yield the ticks from which on `change_at` may be another one."""
+        yield from (self.start, self.end + 1)
+        if len(set(self.thresholds)) > 1:
+            yield from range(self.start, self.start + self.length)
+            yield from range(self.end - self.length + 2, self.end + 1)
 
     def affected_in(self, start: int, end: int) -> int:
         """Return how many ticks from `start` to `end` it may change, at most."""

@@ -8,6 +8,7 @@ from fugu.operators.swellfish.change import AnyChange, Change, change_of
 from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data
 from fugu.operators.swellfish.decision_words import in_words
 from fugu.operators.swellfish.decisions import decided
+from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.plain_data import plain_json
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.relevance import Relevance
@@ -84,6 +85,16 @@ class Policies:
         if changes not in self._sweeps:
             self._remember(changes)
         return self._sweeps[changes].at(tick)
+
+    def by_collection(self, tick: int, changes: bytes) -> dict[str, Relevance]:
+        """Return what each collection asks of a tick, by itself."""
+        self.relevance(tick, changes)
+        sweep = self._sweeps[changes]
+        return dict(zip(sweep.collections, sweep.of_each(tick), strict=True))
+
+    def admitted(self, changes: bytes) -> dict[str, tuple[Admitted, ...]]:
+        """Return the policies of every collection, with these changes."""
+        return {name: standing.admitted for name, standing in self.standings(changes).items()}
 
     def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
         """Add a change (`decisions.decided`); `ValueError` names the policy and the field."""
