@@ -4,6 +4,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
+from operator import itemgetter
 
 import numpy as np
 
@@ -77,3 +78,21 @@ class Zone(PlainData):
     @cached_property
     def _offsets(self) -> Integers:
         return np.array([offset for _, offset in self.transitions], dtype=np.int64)
+
+    def differs_from(self, other: "Zone") -> int | None:
+        """Return the first second (UTC) at which clocks of the two show different times, if any.
+
+        >>> winter = Zone("winter", ((0, 3600),))
+        >>> winter.differs_from(Zone("summer too", ((0, 3600), (5_000, 7200))))
+        5000
+        """
+        seconds = sorted({second for zone in (self, other) for second, _ in zone.transitions})
+        before = seconds[0] - 1
+        return next(
+            (one for one in (before, *seconds) if self._ahead(one) != other._ahead(one)), None
+        )
+
+    def _ahead(self, second: int) -> int:
+        """Return by how many seconds clocks are ahead of UTC at a second."""
+        place = bisect_right(self.transitions, second, key=itemgetter(0)) - 1
+        return self.transitions[max(0, place)][1]
