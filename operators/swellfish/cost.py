@@ -12,8 +12,6 @@ from fugu.operators.swellfish.temporal_sensitivity import Query
 from fugu.operators.swellfish.zone import DAY
 
 DAYS_AHEAD = 366
-MOST_LOOKED_AT = 200_000
-"""Occurrences."""
 
 
 def asked_for(found: Occurrences, query: Query) -> int:
@@ -96,16 +94,7 @@ def _first_spans(admitted: Sequence[Admitted], now: int, tick_milliseconds: int)
 def cost(
     admitted: Sequence[Admitted], query: Query, looked_at: Sequence[Span], tick_milliseconds: int
 ) -> int:
-    """Bound delta(J) Delta_t of all that policies have in these stretches, in units.
-
-    Raises `ValueError` where they have too much to look at.
-    """
-    days = sum(last - first for first, last in looked_at) * tick_milliseconds // 1000 // DAY
-    if days * len(admitted) > MOST_LOOKED_AT:
-        raise ValueError(
-            f"{len(admitted)} policies that begin years apart cannot be compared for {days} days; "
-            "let them begin in the same year, or remove some"
-        )
+    """Bound delta(J) Delta_t of all that policies have in these stretches, in units."""
     spans = [expanded(admitted, *span, tick_milliseconds) for span in looked_at]
     return max((asked_for(found, query) for found in spans), default=0)
 
