@@ -114,10 +114,8 @@ def attribution(
     Source: Swellfish specification, sections 3, 4 and 6 (theorems 6.1 and 6.2).
     """
     demands = {
-        name: CollectionDemands(
-            standing.admitted, policies.query, first, last, policies.tick_milliseconds
-        )
-        for name, standing in policies.standings(changes).items()
+        name: CollectionDemands(admitted, policies.query, first, last, policies.tick_milliseconds)
+        for name, admitted in policies.admitted(changes).items()
     }
     starts = np.unique([first, *chain.from_iterable(one.ticks for one in demands.values())])
     course = _Course(np.diff(starts, append=last + 1), epsilon)

@@ -8,6 +8,7 @@ from fugu.operators.swellfish.change import AnyChange, Change, change_of
 from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data
 from fugu.operators.swellfish.decision_words import in_words
 from fugu.operators.swellfish.decisions import decided
+from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.plain_data import plain_json
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.relevance import Relevance
@@ -89,7 +90,11 @@ class Policies:
         """Return what each collection asks of a tick, by itself."""
         self.relevance(tick, changes)
         asked = self._sweeps[changes].of_each(tick)
-        return dict(zip(self.standings(changes), asked, strict=True))
+        return dict(zip(self.admitted(changes), asked, strict=True))
+
+    def admitted(self, changes: bytes) -> dict[str, tuple[Admitted, ...]]:
+        """Return the policies of every collection, with these changes."""
+        return {name: standing.admitted for name, standing in self.standings(changes).items()}
 
     def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
         """Add a change (`decisions.decided`); `ValueError` names the policy and the field."""
