@@ -108,7 +108,7 @@ def _check_kafka(file: PipelineFile, connection: Connection, checks: Checks) -> 
                 "sink.create: true",
             )
     if pipeline.source.policies is not None:
-        _check_policies(client, pipeline.source.policies, checks)
+        _check_policies(client, pipeline.source.policies.topic, checks)
     if pipeline.ledger is not None:
         _check_ledger(client, pipeline.ledger, checks)
 

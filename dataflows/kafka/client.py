@@ -41,7 +41,7 @@ class Reader(Protocol):
         """Read these partitions (and no others) from these offsets."""
 
     def poll(self, max_records: int) -> list[Batch]:
-        """Return what has arrived, without waiting: at most `max_records`, headers if wanted.
+        """Return what has arrived, without waiting: at most `max_records`.
 
         Raises `StartRefused` if an offset is no longer there.
         """
@@ -98,8 +98,11 @@ class Client(Protocol):
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         """Create a topic with the default replication; one that is there already stays as it is."""
 
-    def reader(self, topic: str) -> Reader:
-        """Return a reader of one topic, which never resets an offset by itself."""
+    def reader(self, topic: str, *, headers: bool = False) -> Reader:
+        """Return a reader of one topic, which never resets an offset by itself.
+
+        Without `headers`, a poll may leave them out.
+        """
 
     def writer(self, owner: str | None = None) -> Writer:
         """Return an idempotent writer for any topic.

@@ -90,7 +90,7 @@ class KafkaPythonClient(Client):
         except KafkaError as error:
             raise self._unavailable(error) from None
 
-    def reader(self, topic: str) -> Reader:
+    def reader(self, topic: str, *, headers: bool = False) -> Reader:
         consumer = self._reach(
             KafkaConsumer,
             group_id=None,

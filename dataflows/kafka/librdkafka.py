@@ -39,8 +39,8 @@ class LibrdkafkaClient(Client):
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         self._administrator.create_topic(name, partitions, settings)
 
-    def reader(self, topic: str) -> LibrdkafkaReader:
-        return LibrdkafkaReader(topic, Consumer({**self._settings, **READING}))
+    def reader(self, topic: str, *, headers: bool = False) -> LibrdkafkaReader:
+        return LibrdkafkaReader(topic, Consumer({**self._settings, **READING}), headers)
 
     def writer(self, owner: str | None = None) -> LibrdkafkaWriter:
         settings = {**self._settings, **WRITING, "batch.size": self._largest_batch}

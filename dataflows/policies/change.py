@@ -59,11 +59,13 @@ _LARGEST_BYTES = 500_000
 _LONGEST_WORD = 40
 
 
-def change(key: bytes | None, value: bytes | None, document: PolicyDocument) -> Change:
-    """Read the change of a record; `UnusableChange` if there is none."""
+def change(
+    key: bytes | None, value: bytes | None, document: PolicyDocument, *, owner: bool = False
+) -> Change:
+    """Read the change of a record, by an owner or not; `UnusableChange` if there is none."""
     collection, policy = _named(key, document)
     if value is None:
-        return Change(collection, _AS_SOON_AS_POSSIBLE, removes=policy, adds=None)
+        return Change(collection, _AS_SOON_AS_POSSIBLE, policy, adds=None, owner=owner)
     name = f"{collection}/{policy}"
     try:
         section = ChangeSection.model_validate(orjson.loads(value))
@@ -77,14 +79,14 @@ def change(key: bytes | None, value: bytes | None, document: PolicyDocument) -> 
         raise UnusableChange("\n".join(dict.fromkeys(found))) from None
     effective = _tick(section.effective, document)
     if section.policy is None:
-        return Change(collection, effective, removes=policy, adds=None)
+        return Change(collection, effective, policy, adds=None, owner=owner)
     if section.policy.id != policy:
         raise UnusableChange(f"{name}: policy.id: is not that of the key; write the same one")
     try:
         added = building.policy(section.policy, document.section)
     except (UnusableField, ValueError) as error:
         raise UnusableChange(f"{name}: policy.{error}") from None
-    made = Change(collection, effective, removes=policy, adds=added)
+    made = Change(collection, effective, policy, added, owner)
     if len(made.to_bytes()) > _LARGEST_BYTES:
         raise UnusableChange(
             f"{name}: policy: takes more than {_LARGEST_BYTES:,} bytes; shorten it"

@@ -11,25 +11,29 @@ from fugu.operators.swellfish.policy import Policy
 class Change(PlainData):
     """Remove the policy with the id `removes` from a collection, add the policy `adds`, or both.
 
-    It is in effect from tick `effective` on; with both, one policy replaces the other. Raises
-    `ValueError` where it has neither.
+    It is in effect from tick `effective` on; with both, the policy that it adds replaces the one
+    with the same id. `owner` says that an owner of the collection has signed it. Raises
+    `ValueError` where it has neither, or two ids.
 
-    >>> Change.from_data({"collection": "home", "effective": 7, "removes": "sauna", "adds": None})
-    Change(collection='home', effective=7, removes='sauna', adds=None)
+    >>> Change.from_bytes(Change("home", 7, removes="sauna", adds=None, owner=True).to_bytes())
+    Change(collection='home', effective=7, removes='sauna', adds=None, owner=True)
     """
 
     collection: str
     effective: int
     removes: str | None
     adds: Policy | None
+    owner: bool = False
 
     def __post_init__(self) -> None:
         if self.removes is None and self.adds is None:
             raise ValueError("adds: must be a policy, or removes the id of one, or both")
+        if self.removes is not None and self.adds is not None and self.removes != self.adds.id:
+            raise ValueError("removes: must be the id of the policy that comes instead")
 
     @property
     def policy_id(self) -> str:
-        """Return the id of the policy that it is about; of the one that comes, if there are two."""
+        """Return the id of the policy that it is about."""
         return self.removes or "" if self.adds is None else self.adds.id
 
     def to_bytes(self) -> bytes:
@@ -43,4 +47,4 @@ class Change(PlainData):
             data = json.loads(change)
         except ValueError:
             raise ValueError("change: must be JSON") from None
-        return Change.from_data(data)
+        return Change.from_data({"owner": False} | data if isinstance(data, dict) else data)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from fugu.operators.swellfish.admission import Decision
 from fugu.operators.swellfish.change import Change
-from fugu.operators.swellfish.occurrences import Decision
 
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -12,9 +12,9 @@ _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 def in_words(change: Change, decision: Decision, tick_milliseconds: int) -> str:
     """Tell in one line what was decided on a change of policies.
 
-    >>> from fugu.operators.swellfish.occurrences import Decision
+    >>> from fugu.operators.swellfish.admission import Decision
     >>> gone = Change("family", effective=3, removes="sauna", adds=None)
-    >>> decided = Decision(effective=3, first=None, waits_for=None, runs_out=(2, 4))
+    >>> decided = Decision(3, first=None, waits_for=None, until=3, runs_out=(2, 4))
     >>> in_words(gone, decided, 3_600_000)
     'family/sauna is removed from 1970-01-01T03:00Z on; what has begun is protected until \
 1970-01-01T05:00Z'
@@ -33,9 +33,7 @@ def _parts(change: Change, decision: Decision, tick_milliseconds: int) -> Iterat
         return at.strftime("%Y-%m-%dT%H:%MZ" if at.second == 0 else "%Y-%m-%dT%H:%M:%SZ")
 
     name, since = f"{change.collection}/{change.policy_id}", time(decision.effective)
-    if change.adds is None:
-        yield f"{name} is removed from {since} on"
-    else:
+    if change.adds is not None:
         yield f"{name} is added from {since} on"
         if decision.first is None:
             yield "nothing is protected by it: it has no interval that may begin"
@@ -46,5 +44,8 @@ def _parts(change: Change, decision: Decision, tick_milliseconds: int) -> Iterat
                 "earlier ones are postponed, because they overlap an interval that is open until "
                 f"{time(decision.waits_for[1] + 1)}"
             )
+    if decision.until is not None:
+        gone = name if change.adds is None else "the one that it replaces"
+        yield f"{gone} is removed from {time(decision.until)} on"
     if decision.runs_out is not None:
         yield f"what has begun is protected until {time(decision.runs_out[1] + 1)}"

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from fugu.operators.swellfish.admission import Decision, admit
 from fugu.operators.swellfish.change import Change
 from fugu.operators.swellfish.changes import Admissions, decoded, encoded, policy_data, still_needed
 from fugu.operators.swellfish.decision_words import in_words
-from fugu.operators.swellfish.occurrences import Decision, admit
 from fugu.operators.swellfish.plain_data import plain_json
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.relevance import Relevance
@@ -42,7 +42,7 @@ class Policies:
     (Interval(start=1, end=2, affected=2), Interval(start=2, end=5, affected=3))
     >>> gone = Change("home", effective=3, removes="shower", adds=None)
     >>> HOUSEHOLD.decision(b"", gone.to_bytes(), now=3)
-    Decision(effective=3, first=None, waits_for=None, runs_out=(2, 5))
+    Decision(effective=3, first=None, waits_for=None, until=3, runs_out=(2, 5))
 
     Source: Swellfish specification, sections 2 to 4.
     """
@@ -50,11 +50,15 @@ class Policies:
     tick_milliseconds: int
     query: Query
     collections: tuple[Collection, ...]
+    notice: int = 0
+    """For so many ticks what is removed, or replaced by less, is protected as before."""
     _sweeps: dict[bytes, Sweep] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.tick_milliseconds < 1:
             raise ValueError("tick_milliseconds: must be at least 1")
+        if self.notice < 0:
+            raise ValueError("notice: must not be negative")
         if len({collection.id for collection in self.collections}) < len(self.collections):
             raise ValueError("collections: every id must be there once")
         for collection in self.collections:
@@ -80,8 +84,18 @@ class Policies:
             self._remember(changes)
         return self._sweeps[changes].at(tick)
 
+    def by_collection(self, tick: int, changes: bytes) -> dict[str, Relevance]:
+        """Return what each collection asks of a tick, by itself."""
+        self.relevance(tick, changes)
+        asked = self._sweeps[changes].of_each(tick)
+        return dict(zip(self.admitted(changes), asked, strict=True))
+
+    def admitted(self, changes: bytes) -> Admissions:
+        """Return the policies of every collection, with these changes."""
+        return decoded(changes, self.collections)
+
     def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
-        """Add a change (`occurrences.admit`); `ValueError` names the policy and the field."""
+        """Add a change (`admission.admit`); `ValueError` names the policy and the field."""
         wanted = Change.from_bytes(change)
         admissions, _ = self._after(changes, wanted, now)
         after = encoded(
@@ -140,7 +154,9 @@ class Policies:
             raise ValueError(f"policy {change.policy_id}: collection: {name} is not known")
         if change.adds is not None:
             self._require_known(change.adds)
-        admissions[name], decision = admit(admissions[name], change, now, self.tick_milliseconds)
+        admissions[name], decision = admit(
+            admissions[name], change, now, self.notice, self.tick_milliseconds
+        )
         return admissions, decision
 
     def _require_known(self, policy: Policy) -> None:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fugu.operators.swellfish.interval_strategy import Ledgers
+from fugu.operators.mechanism import Integers
+from fugu.operators.swellfish.interval_strategy import Books
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 
 
@@ -51,5 +52,5 @@ class Unicorn(UnicornPS):
     def _parts(self) -> int:
         return 2
 
-    def _decision(self, ledgers: Ledgers) -> int:
-        return min(ledger.share(self.cap) for ledger in ledgers)
+    def _decision(self, books: Books) -> Integers:
+        return books.ledgers.share(self.cap)

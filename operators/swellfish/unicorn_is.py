@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fugu.operators.swellfish.interval_strategy import IntervalStrategy, Ledgers
+import numpy as np
+
+from fugu.operators.mechanism import Integers
+from fugu.operators.swellfish.interval_strategy import Books, IntervalStrategy
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,5 +41,5 @@ class UnicornIS(IntervalStrategy):
     claim: ClassVar[str] = "an interval holds one sample at most, which spends epsilon"
     proof: ClassVar[str] = "Swellfish specification, sections 1.3 (composition) and 5.1"
 
-    def _publication(self, tick: int, ledgers: Ledgers) -> int:
-        return 0 if any(ledger.largest for ledger in ledgers) else self.cap
+    def _publication(self, books: Books) -> Integers:
+        return np.where(books.ledgers.runs > 0, 0, self.cap)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fugu.operators.swellfish.interval_strategy import IntervalStrategy, Ledgers
+from fugu.operators.mechanism import Integers
+from fugu.operators.swellfish.interval_strategy import Books, IntervalStrategy
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,5 +38,5 @@ class UnicornPS(IntervalStrategy):
     claim: ClassVar[str] = "the charges of an interval that can matter add up to epsilon at most"
     proof: ClassVar[str] = "Swellfish specification, sections 1.3 (composition) and 5.2 (cap)"
 
-    def _publication(self, tick: int, ledgers: Ledgers) -> int:
-        return min(ledger.proposal(tick, self.cap) for ledger in ledgers)
+    def _publication(self, books: Books) -> Integers:
+        return books.ledgers.proposals(books.ticks, self.cap)

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+from operator import itemgetter
 
 from fugu.operators.swellfish.plain_data import PlainData
 
@@ -58,3 +59,21 @@ class Zone(PlainData):
     def latest(self, local: int) -> int:
         """Return the UTC second of a local one, by the last offset entered before showing it."""
         return local - self.transitions[bisect_right(self._entered, local)][1]
+
+    def differs_from(self, other: "Zone") -> int | None:
+        """Return the first second (UTC) at which clocks of the two show different times, if any.
+
+        >>> winter = Zone("winter", ((0, 3600),))
+        >>> winter.differs_from(Zone("summer too", ((0, 3600), (5_000, 7200))))
+        5000
+        """
+        seconds = sorted({second for zone in (self, other) for second, _ in zone.transitions})
+        before = seconds[0] - 1
+        return next(
+            (one for one in (before, *seconds) if self._ahead(one) != other._ahead(one)), None
+        )
+
+    def _ahead(self, second: int) -> int:
+        """Return by how many seconds clocks are ahead of UTC at a second."""
+        place = bisect_right(self.transitions, second, key=itemgetter(0)) - 1
+        return self.transitions[max(0, place)][1]
