@@ -52,6 +52,20 @@ class Wanted:
     sequence: int | None = None
 
 
+@dataclass(frozen=True)
+class Loss:
+    """Hold what was planned and a change took away, and what there is instead of it."""
+
+    now: int
+    wanted: Wanted
+    secret: Secret
+    instead: list[Secret]
+
+    def is_covered(self) -> bool:
+        """Return whether it is hidden as before."""
+        return any(hides(one, self.secret) is not False for one in self.instead)
+
+
 @dataclass
 class Life:
     """Follow the policies of a collection through all changes."""
@@ -60,8 +74,7 @@ class Life:
     notice: int
     owned: bool = False
     versions: list[Version] = field(default_factory=list)
-    losses: list[tuple[int, Wanted, Secret]] = field(default_factory=list)
-    """What was planned at a tick, and a change took away."""
+    losses: list["Loss"] = field(default_factory=list)
     sequence: int = 0
 
     def configure(self, wishes: Iterable[Wish]) -> None:
@@ -159,7 +172,9 @@ class Life:
         for version, until in cuts:
             before = version.counting()
             version.until = min(version.until, until)
-            self.losses += [(now, wanted, one) for one in before if one.start >= version.until]
+            gone = [one for one in before if one.start >= version.until]
+            instead = [] if adds is None else adds.planned
+            self.losses += [Loss(now, wanted, one, instead) for one in gone]
         if adds is not None:
             self.versions.append(adds)
         if wanted.owner and wanted.sequence is not None:
