@@ -16,6 +16,7 @@ from fugu.dataflows.kinds import PolicyOperator
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.in_force import InForce, in_force
+from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.policies.told import Told, WrittenChange, told
 from fugu.dataflows.policies.wording import in_unit, moment
 from fugu.operators.swellfish.occurrences import Span
@@ -71,8 +72,12 @@ def document_of(file: PipelineFile) -> PolicyDocument:
 
 def history_of(file: PipelineFile) -> Told:
     """Read what was written to the topic of changes, and what figures knew of it."""
-    client, pipeline = client_of(file.connection()), file.pipeline
-    return told(client, document_of(file), pipeline.source.policies, pipeline.sink.topic)
+    client, pipeline, document = client_of(file.connection()), file.pipeline, document_of(file)
+    source = pipeline.source.policies
+    changes = None
+    if source is not None:
+        changes = Signatures(document, source.topic, source.signed == "required")
+    return told(client, document, changes, pipeline.sink.topic)
 
 
 def _tick(at: datetime | None, document: PolicyDocument) -> int | None:
@@ -153,4 +158,4 @@ def _print(console: Console, found: Found, history: Told) -> None:
 
 def _name(one: WrittenChange) -> str:
     assert one.change is not None
-    return f"{one.change.collection}/{one.change.policy_id}"
+    return one.change.key

@@ -8,22 +8,28 @@ from functools import cached_property
 
 import orjson
 
+from fugu.dataflows.base.batches import Header
 from fugu.dataflows.base.errors import FuguError, KafkaUnavailable
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.policies.change import UnusableChange, change
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.operators.swellfish.change import Change
+from fugu.dataflows.policies.signatures import Signatures
+from fugu.operators.swellfish.change import AnyChange
 from fugu.operators.swellfish.history import Known, Unexplained, Written, explained
 
 
 @dataclass(frozen=True)
 class WrittenChange:
-    """Hold a record of the topic of changes: the change, or why it is none."""
+    """Hold a record of the topic of changes: the change, or why it is none.
+
+    It is `certain` unless a shared secret has signed it, which only the pipeline can check.
+    """
 
     offset: int
     timestamp: int
-    change: Change | None
+    change: AnyChange | None
     refused: str = ""
+    certain: bool = True
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,11 @@ class Told:
 
     @cached_property
     def _explained(self) -> tuple[tuple[Known, ...], int | None]:
-        written = [Written(one.change.to_bytes()) for one in self.changes if one.change is not None]
+        written = [
+            Written(one.change.to_bytes(), one.certain)
+            for one in self.changes
+            if one.change is not None
+        ]
         figures = ((one.tick, one.digest) for one in self.figures)
         known = list[Known]()
         try:
@@ -84,9 +94,14 @@ class Told:
         return self.figures[-1].tick + 1 if self.figures else None
 
 
-def told(client: Client, document: PolicyDocument, changes: str | None, figures: str) -> Told:
-    """Read both topics to their ends; a sanitized topic that is not there has no figures."""
-    written = [] if changes is None else list(_written(client, document, changes))
+def told(
+    client: Client, document: PolicyDocument, changes: Signatures | None, figures: str
+) -> Told:
+    """Read both topics to their ends; a sanitized topic that is not there has no figures.
+
+    `changes` tells owners in the topic of changes; it needs no secret.
+    """
+    written = [] if changes is None else list(_written(client, changes))
     found, without = list[Figure](), 0
     for figure in _figures(client, document, figures):
         if not figure.digest:
@@ -96,22 +111,35 @@ def told(client: Client, document: PolicyDocument, changes: str | None, figures:
     return Told(document, tuple(written), tuple(found), without)
 
 
-def _written(client: Client, document: PolicyDocument, name: str) -> Iterator[WrittenChange]:
-    if client.topic(name) is None:
-        raise KafkaUnavailable(f"topic {name} (source.policies) does not exist; create it")
-    for offset, timestamp, key, value in _records(client, name):
+def _written(client: Client, signatures: Signatures) -> Iterator[WrittenChange]:
+    if client.topic(signatures.topic) is None:
+        raise KafkaUnavailable(
+            f"topic {signatures.topic} (source.policies) does not exist; create it"
+        )
+    for offset, timestamp, key, value, headers in _records(client, signatures.topic):
         try:
-            found = change(key, value, document)
+            owner, certain = _by_owner(signatures, key, value, headers)
+            found = change(key, value, signatures.document, owner=owner)
         except UnusableChange as error:
             yield WrittenChange(offset, timestamp, None, str(error))
         else:
-            yield WrittenChange(offset, timestamp, found)
+            yield WrittenChange(offset, timestamp, found, certain=certain)
+
+
+def _by_owner(
+    signatures: Signatures, key: bytes | None, value: bytes | None, headers: list[Header]
+) -> tuple[bool, bool]:
+    """Return whether an owner has signed a record, and whether that is certain."""
+    if_genuine = signatures.by_owner_if_genuine(key, headers)
+    if if_genuine is None:
+        return signatures.by_owner(key, value, headers), True
+    return if_genuine, False
 
 
 def _figures(client: Client, document: PolicyDocument, name: str) -> Iterator[Figure]:
     if client.topic(name) is None:
         return
-    for offset, _, _, value in _records(client, name):
+    for offset, _, _, value, _ in _records(client, name):
         try:
             figure = orjson.loads(value or b"")
             tick = figure["start"] // document.policies.tick_milliseconds
@@ -123,10 +151,11 @@ def _figures(client: Client, document: PolicyDocument, name: str) -> Iterator[Fi
             ) from None
 
 
-def _records(client: Client, name: str) -> Iterator[tuple[int, int, bytes | None, bytes | None]]:
-    """Yield offset, timestamp, key and value of all records of partition 0."""
-    with closing(client.reader(name)) as reader:
+def _records(
+    client: Client, name: str
+) -> Iterator[tuple[int, int, bytes | None, bytes | None, list[Header]]]:
+    """Yield offset, timestamp, key, value and headers of all records of partition 0."""
+    with closing(client.reader(name, headers=True)) as reader:
         bounds = reader.bounds([0])[0]
         for batch in reader.read_range(0, bounds.start, bounds.end):
-            for offset, timestamp, key, value, _ in batch.records():
-                yield offset, timestamp, key, value
+            yield from batch.records()

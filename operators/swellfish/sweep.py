@@ -1,7 +1,7 @@
 """A sweep over time that remembers where it is: an answer holds for a stretch of ticks."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
@@ -145,9 +145,9 @@ class Sweep:
     Source: Swellfish specification, sections 3 and 4.
     """
 
-    def __init__(self, collections: Sequence[CollectionSweep]) -> None:
+    def __init__(self, collections: Mapping[str, CollectionSweep]) -> None:
         self.collections = collections
-        self._remembered = Remembered(collections)
+        self._remembered = Remembered(list(collections.values()))
         self._largest = Remembered([self._of_all])
 
     def at(self, tick: int) -> Relevance:
