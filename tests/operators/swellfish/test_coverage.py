@@ -15,8 +15,6 @@ from tests.operators.swellfish.zones import BERLIN, HOUR, HOURLY, once, utc
 
 JUMPS = tuple((utc(2024, 1, 1) + 41 * HOUR * n, n % 3 * HOUR) for n in range(90))
 JUMPY = Zone("jumpy", ((0, 0), *JUMPS))
-    "jumpy", ((0, 0), *((utc(2024, 1, 1) + 41 * HOUR * n, n % 3 * HOUR) for n in range(90)))
-)
 FIRST = utc(2023, 12, 20) // HOUR
 ACTIVITIES = ("bath", "tea")
 
