@@ -20,7 +20,7 @@ ACTIVITIES = ("bath", "tea")
 
 
 def random_calendar(random: Random, zone: Zone) -> Calendar:
-    start, end = random.choice([(2, 3), (2, 6), (2, 4), (1, 3), (23, 2), (23, 6)])
+    start, end = random.choice([(2, 3), (2, 6), (2, 4), (1, 3), (1, 3), (23, 2)])
     half = random.choice([0, 0, HOUR // 2])
     days = tuple(random.sample(range(7), random.choice([5, 7, 7])))
     first = random.choice([None, None, date(2023, 12, 1), date(2024, 2, 1)])
@@ -31,8 +31,8 @@ def random_calendar(random: Random, zone: Zone) -> Calendar:
 
 
 def random_policy(random: Random, zone: Zone) -> Policy:
-    length = random.randrange(1, 4)
-    thresholds = tuple(random.choices(range(1, 4), k=random.choice([1, length])))
+    length = random.choice([1, 2, 3, 3])
+    thresholds = tuple(random.choices(range(1, 4), k=random.choice([1, length, length])))
     activities = random.choice([(), (), ACTIVITIES, ACTIVITIES[:1]])
     return Policy("p", random_calendar(random, zone), length, thresholds, activities)
 
@@ -41,7 +41,7 @@ def changed(random: Random, policy: Policy) -> Policy:
     """Another one, much like it."""
     when = policy.when
     assert isinstance(when, Calendar)
-    longer = replace(when, end=(when.end + random.choice([0, 0, 1, 2]) * HOUR) % (24 * HOUR))
+    longer = replace(when, end=(when.end + random.choice([0, 1, 1, 2]) * HOUR) % (24 * HOUR))
     other = random_policy(random, when.zone)
     made = replace(policy, when=random.choice([when, longer, longer, other.when]))
     if random.random() < 0.3:
