@@ -16,7 +16,7 @@ import bytewax.operators as op
 from bytewax.dataflow import Stream
 from bytewax.operators import KeyedStream
 
-from fugu.dataflows.base.batches import Batch, DeadLetters, Outgoing, Reason
+from fugu.dataflows.base.batches import Batch, DeadLetters, Header, Outgoing, Reason
 from fugu.dataflows.base.metrics import DEAD_LETTERS
 from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.kafka.sink import Shared
@@ -26,8 +26,8 @@ from fugu.dataflows.stages.log_entries import POLICIES_KEY, PolicyChange
 
 log = logging.getLogger(__name__)
 
-ReadChange = Callable[[bytes | None, bytes | None], bytes]
-"""Turns key and value of a record into a change that the mechanism understands; raises
+ReadChange = Callable[[bytes | None, bytes | None, list[Header]], bytes]
+"""Turns key, value and headers of a record into a change that the mechanism understands; raises
 `UnusableChange`."""
 
 
@@ -49,6 +49,7 @@ class PoliciesPlan(Plan):
     read_change: ReadChange
 
     shares_sink: ClassVar[bool] = True
+    reads_headers: ClassVar[bool] = True
 
     suffix: ClassVar[str] = ".policies"
     steps: ClassVar[list[str]] = [
@@ -92,9 +93,9 @@ class PoliciesPlan(Plan):
 
     def _changes_of(self, batch: Batch) -> Changes:
         changes, topic = Changes(batch.partition), self.fingerprint.source_topic
-        for offset, time, key, value, _ in batch.records():
+        for offset, time, key, value, headers in batch.records():
             try:
-                change = PolicyChange(self.read_change(key, value))
+                change = PolicyChange(self.read_change(key, value, headers))
             except UnusableChange as error:
                 changes.dead.add(offset, time, Reason.BAD_POLICY, error.place)
                 self.metrics.add(DEAD_LETTERS, 1, topic, batch.partition, Reason.BAD_POLICY)

@@ -38,6 +38,7 @@ from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.mechanisms import configure, state_megabytes
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.policy_changes import signatures_of
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.pipeline.topics import (
     Topics,
@@ -161,15 +162,16 @@ class Preparation:
         )
 
     def _policies(self, summing: Topics) -> Plan:
-        operator, name = changing_policies_of(self.pipeline), self.pipeline.source.policies
+        operator, signatures = changing_policies_of(self.pipeline), signatures_of(self.file)
         assert operator is not None
-        assert name is not None
-        policies = find_policies(self.client, self.pipeline, name)
+        assert signatures is not None
+        read_change = partial(operator.read_change, signatures)
+        policies = find_policies(self.client, self.pipeline, signatures.topic)
         directory = policies_directory(self.file)
         directory.lock()
         refuse_entries(self.client, summing.sink, directory, [POLICIES_KEY])
         topics = Topics(policies, summing.sink, summing.dead_letters)
-        return self._plan(PoliciesPlan, directory, topics, read_change=operator.read_change)
+        return self._plan(PoliciesPlan, directory, topics, read_change=read_change)
 
     def _plan(
         self,

@@ -36,9 +36,10 @@ _milliseconds = itemgetter(1)
 class LibrdkafkaReader(Reader):
     """Read through a consumer with manual assignment."""
 
-    def __init__(self, topic: str, consumer: Consumer) -> None:
+    def __init__(self, topic: str, consumer: Consumer, headers: bool) -> None:
         self._topic = topic
         self._consumer = consumer
+        self._headers = headers
         self._positions: dict[int, int] = {}
 
     def assign(self, offsets: Mapping[int, int]) -> None:
@@ -46,8 +47,7 @@ class LibrdkafkaReader(Reader):
         self._consumer.assign([TopicPartition(self._topic, p, o) for p, o in offsets.items()])
 
     def poll(self, max_records: int) -> list[Batch]:
-        """Return what has arrived, without headers, which the source does not look at."""
-        return self._poll(max_records, with_headers=False)
+        return self._poll(max_records, with_headers=self._headers)
 
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
         return {partition: self._bounds(partition) for partition in partitions}

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
+from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.sections import WEEKDAYS, AppliesTo, PolicySection, QuerySection
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
@@ -40,6 +41,16 @@ def duration(milliseconds: int) -> str:
         if milliseconds % unit == 0:
             return counted(milliseconds // unit, name)
     return "1 second" if milliseconds == 1000 else f"{milliseconds / 1000:g} seconds"
+
+
+def moment(tick: int | None, document: PolicyDocument) -> str | None:
+    """Say when a tick begins, by the clock of the grid's zone; its number where calendars end."""
+    if tick is None:
+        return None
+    try:
+        return f"{document.begin(tick):%Y-%m-%d %H:%M}"
+    except (OverflowError, ValueError, OSError):
+        return f"tick {tick}"
 
 
 def counted(number: int, what: str) -> str:

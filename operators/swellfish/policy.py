@@ -66,11 +66,12 @@ class Policy(PlainData):
 class Collection:
     """Collect all policies of a person, or of all who have the same ones: Phi_i.
 
-    Raises `ValueError` naming the field.
+    What is `owned` is made smaller by its owners only. Raises `ValueError` naming the field.
     """
 
     id: str
     policies: tuple[Policy, ...]
+    owned: bool = False
 
     def __post_init__(self) -> None:
         if not self.id:
