@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from fugu.dataflows.policies.document import PolicyDocument
+from fugu.operators.swellfish.attribution import Attribution, attribution
 from fugu.operators.swellfish.calendar import Once
 from fugu.operators.swellfish.occurrence import Occurrence
 from fugu.operators.swellfish.policy import Policy
@@ -87,6 +88,12 @@ class Course:
             found.append(stretch)
         return tuple(found)
 
+    @cached_property
+    def attribution(self) -> Attribution:
+        """Return the expected noise of these ticks, and whose it is."""
+        epsilon = self.document.section.epsilon
+        return attribution(self.document.policies, self.start, self.end, epsilon)
+
     @property
     def largest_sensitivity(self) -> int:
         """Return the largest sensitivity of these ticks, in units."""
@@ -102,11 +109,7 @@ class Course:
         """Return the ticks where anything begins, ends, or may change by another threshold."""
         ticks = {self.start}
         for one in self.hidden:
-            occurrence = one.occurrence
-            ticks |= {occurrence.start, occurrence.end + 1}
-            if len(set(occurrence.thresholds)) > 1:
-                ticks.update(range(occurrence.start, occurrence.start + occurrence.length))
-                ticks.update(range(occurrence.end - occurrence.length + 2, occurrence.end + 1))
+            ticks.update(one.occurrence.change_ticks())
         return sorted(tick for tick in ticks if self.start <= tick <= self.end)
 
     def _occurrences(self, policy: Policy) -> Iterator[Occurrence]:

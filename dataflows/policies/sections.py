@@ -229,7 +229,11 @@ def _refuse(_: object) -> object:
 
 
 class DocumentSection(Section):
-    """Hold a policy document."""
+    """Hold a policy document.
+
+    What a change takes away is protected for the time of `notice` as before; where none is
+    declared, for that of the longest interval.
+    """
 
     version: Literal[1]
     grid: GridSection
@@ -237,6 +241,7 @@ class DocumentSection(Section):
     epsilon: Annotated[Epsilon, Field(le=LARGEST_EPSILON)]
     activities: Names | None = None
     owners: Owners | None = None
+    notice: Duration | None = None
     collections: Annotated[list[CollectionSection], Field(min_length=1)]
     constraints: Annotated[Any, BeforeValidator(_refuse)] = None
 

@@ -66,6 +66,17 @@ class Signatures:
             raise UnusableChange(f"{name}signature: {error}") from None
         return is_owner
 
+    def by_owner_if_genuine(self, key: bytes | None, headers: Sequence[Header]) -> bool | None:
+        """Return whether a record would be that of an owner if its code by HMAC is right; None
+        where it has no such code, or the secret is known."""
+        code = any(name == HEADER and content.startswith(b"hmac ") for name, content in headers)
+        if not code or self.secret is not None:
+            return None
+        return any(owner.hmac for owner in self._owners(key or b""))
+
+    def _owners(self, key: bytes) -> Sequence[OwnerSection]:
+        return self.document.owners_of(key.partition(b"/")[0].decode(errors="replace"))
+
     def _by_owner(self, key: bytes, value: bytes | None, headers: Sequence[Header]) -> bool:
         written = [content for name, content in headers if name == HEADER]
         if not written:
@@ -75,7 +86,7 @@ class Signatures:
         if len(written) > 1:
             raise _Wrong("is there more than once; write one header")
         message = _message(self.topic, key, value)
-        owners = self.document.owners_of(key.partition(b"/")[0].decode(errors="replace"))
+        owners = self._owners(key)
         match _words(written[0] or b""):
             case ["ed25519", name, signature]:
                 return self._signer(name, _decoded(signature), message) in owners

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
+from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.sections import WEEKDAYS, PolicySection, QuerySection
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
@@ -18,6 +19,13 @@ def in_unit(units: int, query: QuerySection) -> str:
     return f"{amount(units, query):f} {query.unit or ''}".rstrip()
 
 
+def about(units: float, query: QuerySection) -> str:
+    """Write an expected amount in units as text of three digits, with the query's unit."""
+    number = units * float(query.resolution)
+    digits = f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+    return f"{digits} {query.unit or ''}".rstrip()
+
+
 def duration(milliseconds: int) -> str:
     """Write a duration in the largest unit of which it is a whole number.
 
@@ -28,6 +36,16 @@ def duration(milliseconds: int) -> str:
         if milliseconds % unit == 0:
             return counted(milliseconds // unit, name)
     return "1 second" if milliseconds == 1000 else f"{milliseconds / 1000:g} seconds"
+
+
+def moment(tick: int | None, document: PolicyDocument) -> str | None:
+    """Say when a tick begins, by the clock of the grid's zone; its number where calendars end."""
+    if tick is None:
+        return None
+    try:
+        return f"{document.begin(tick):%Y-%m-%d %H:%M}"
+    except (OverflowError, ValueError, OSError):
+        return f"tick {tick}"
 
 
 def counted(number: int, what: str) -> str:

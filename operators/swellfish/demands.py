@@ -1,0 +1,121 @@
+"""What one collection asks of ticks, with all of its policies and without each one of them."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from fugu.operators.swellfish.occurrence import Occurrence
+from fugu.operators.swellfish.occurrences import Admitted, Span
+from fugu.operators.swellfish.temporal_sensitivity import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """State what is asked of a tick: Delta_t, and the largest delta(J) of the open intervals."""
+
+    sensitivity: int
+    affected: int
+
+
+@dataclass(frozen=True)
+class Demands:
+    """State what a collection asks of a tick, and of those after it up to the next other ones.
+
+    `relevant`: the ids of the policies of which an interval is open; `without`: what would be asked
+    without a policy, for each one that makes a difference.
+    """
+
+    tick: int
+    relevant: Collection[str]
+    asked: Demand
+    without: Mapping[str, Demand]
+
+
+class Occurrences:
+    """Find which occurrences of an admitted policy, of those around [start, end], are where."""
+
+    def __init__(self, admitted: Admitted, start: int, end: int, tick_milliseconds: int) -> None:
+        self.id = admitted.policy.id
+        self.activities = admitted.policy.activities
+        self._all = sorted(admitted.overlapping(start, end, tick_milliseconds))
+        self._starts = [one.start for one in self._all]
+        self._longest = max((one.ticks for one in self._all), default=0)
+
+    def overlapping(self, start: int, end: int) -> Sequence[Occurrence]:
+        """Return those that share a tick with [start, end]."""
+        first = bisect_left(self._starts, start - self._longest + 1)
+        near = self._all[first : bisect_right(self._starts, end)]
+        return [one for one in near if one.end >= start]
+
+
+Open = Sequence[tuple[Occurrences, Occurrence]]
+"""Occurrences that are open at a tick, each with the policy that it is of."""
+
+
+class CollectionDemands:
+    """Tell what a collection asks of the ticks `first` to `last`, stretch by stretch.
+
+    A policy goes by its id: what was replaced and what replaces it are the same one.
+    """
+
+    def __init__(
+        self, admitted: Sequence[Admitted], query: Query, first: int, last: int, milliseconds: int
+    ) -> None:
+        self._query = query
+        relevant = [
+            occurrence
+            for one in admitted
+            for occurrence in one.overlapping(first, last, milliseconds)
+        ]
+        start = min([first, *(one.start for one in relevant)])
+        end = max([last, *(one.end for one in relevant)])
+        self._policies = [Occurrences(one, start, end, milliseconds) for one in admitted]
+        self._parts = cache(self._parts_of)
+        changes = {tick for one in relevant for tick in one.change_ticks()}
+        self.ticks = sorted({first, *(tick for tick in changes if first <= tick <= last)})
+        self.ids = list(dict.fromkeys(one.id for one in self._policies))
+
+    def __iter__(self) -> Iterator[Demands]:
+        """Yield what is asked from each of `ticks` on."""
+        for tick in self.ticks:
+            found = [(one, each) for one in self._policies for each in one.overlapping(tick, tick)]
+            yield self._at(tick, found)
+
+    def _at(self, tick: int, found: Open) -> Demands:
+        owners: dict[Span, set[str]] = {}
+        for policy, one in found:
+            owners.setdefault((one.start, one.end), set()).add(policy.id)
+        relevant = {policy.id for policy, _ in found}
+        asked = self._demand(tick, found, owners)
+        without = {}
+        for name in {*relevant, *(name for span in owners for name in self._parts(span))}:
+            others = [one for one in found if one[0].id != name]
+            spans = [span for span, whose in owners.items() if whose != {name}]
+            demand = self._demand(tick, others, spans, name)
+            if demand != asked:
+                without[name] = demand
+        return Demands(tick, relevant, asked, without)
+
+    def _demand(
+        self, tick: int, found: Open, spans: Collection[Span], without: str | None = None
+    ) -> Demand:
+        sensitivity = self._query.sensitivity(
+            [one.change_at(tick) for _, one in found], [policy.activities for policy, _ in found]
+        )
+        return Demand(
+            sensitivity, max([self._affected(span, without) for span in spans], default=0)
+        )
+
+    def _affected(self, span: Span, without: str | None) -> int:
+        """Return delta(J)."""
+        affected = sum(part for name, part in self._parts(span).items() if name != without)
+        return min(affected, span[1] - span[0] + 1)
+
+    def _parts_of(self, span: Span) -> Mapping[str, int]:
+        """Return what each policy adds to delta(J), if anything."""
+        parts: dict[str, int] = {}
+        for policy in self._policies:
+            for one in policy.overlapping(*span):
+                parts[policy.id] = parts.get(policy.id, 0) + one.affected_in(*span)
+        return parts
