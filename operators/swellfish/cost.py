@@ -30,7 +30,7 @@ def asked_for(found: Occurrences, query: Query) -> int:
     over = np.searchsorted(found.end[by_end], found.start, "left")
     overlapping = _sums(found.length)[begun] - _sums(found.length[by_end])[over]
     affected = np.minimum(overlapping, found.end - found.start + 1)
-    return max(map(mul, affected.tolist(), _sensitivities(found, query).tolist()))
+    return int(max(map(mul, affected.tolist(), _sensitivities(found, query).tolist())))
 
 
 def _sensitivities(found: Occurrences, query: Query) -> Integers:

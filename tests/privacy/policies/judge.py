@@ -66,7 +66,10 @@ class Judge:
             self.seen["intervals"] += 1
             self.seen["nearly used up"] += lost > 0.8 * UNITS
         for life in self.lives.values():
-            for now, wanted, secret in life.losses:
-                assert wanted.owner or not life.owned
-                assert secret.start > now
-                self.seen["lost"] += 1
+            for loss in life.losses:
+                if loss.is_covered():
+                    self.seen["replaced"] += 1
+                    continue
+                assert loss.secret.start >= loss.now + life.notice
+                assert loss.wanted.owner or not life.owned
+                self.seen["lost after the notice"] += 1

@@ -5,17 +5,11 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
-from fugu.operators.swellfish.strategy import PolicyStrategy
-from fugu.operators.swellfish.tinar_strategies import TINARUniform
-from fugu.operators.swellfish.unicorn import Unicorn
-from fugu.operators.swellfish.unicorn_is import UnicornIS
-from fugu.operators.swellfish.unicorn_ps import UnicornPS
-from tests.privacy.policies.household import PARTITIONS, Pipeline, read_document, record, written
-from tests.privacy.policies.judge import EPSILON, Judge
+from tests.privacy.policies.household import OPERATORS, PARTITIONS, pipeline, record, written
+from tests.privacy.policies.judge import Judge
 from tests.privacy.policies.life import Life, Unclear, Wanted
 from tests.privacy.policies.randomly import NAMES, Wisher
 from tests.privacy.policies.wishes import Grid
@@ -25,7 +19,7 @@ GRIDS = (
     Grid("Europe/Berlin", datetime(2026, 3, 27, 12)),
     Grid("Europe/Berlin", datetime(2026, 10, 23, 12)),
 )
-KINDS: tuple[type[PolicyStrategy[Any]], ...] = (Unicorn, UnicornPS, UnicornIS, TINARUniform)
+KINDS = sorted(OPERATORS)
 TICKS = 60
 NOTICE = 10
 COLLECTIONS = ("home", "cabin")
@@ -43,11 +37,9 @@ class Course:
             name: [self.wisher.wish(one, first) for one in self.random.sample(NAMES, 2)]
             for name in COLLECTIONS
         }
-        document = read_document(directory, written(self.grid, wishes))
         kind = KINDS[seed // len(GRIDS) % len(KINDS)]
-        strategy: Any = kind(document.policies, 1, EPSILON, irrelevant="exact")
-        self.adapts = kind.adapts
-        self.pipeline = Pipeline(document, strategy, self.random)
+        self.pipeline = pipeline(directory, written(self.grid, wishes), kind)
+        self.adapts = self.pipeline.strategy.adapts
         self.judge = Judge({name: Life(self.grid, NOTICE) for name in COLLECTIONS})
         for name, life in self.judge.lives.items():
             life.configure(wishes[name])
