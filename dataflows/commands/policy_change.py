@@ -18,7 +18,7 @@ from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.policies.change import ChangeSection, UnusableChange, change
 from fugu.dataflows.policies.told import Told
-from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.change import AnyChange
 
 
 class ChangeFileSection(ChangeSection):
@@ -78,14 +78,14 @@ def sent(client: Client, topic: str, key: bytes, value: bytes) -> int:
     return end - 1
 
 
-def _change(key: bytes, value: bytes, history: Told, file: Path) -> Change:
+def _change(key: bytes, value: bytes, history: Told, file: Path) -> AnyChange:
     try:
         return change(key, value, history.document)
     except UnusableChange as error:
         raise ConfigurationError(f"{file}: {error}") from None
 
 
-def _explain(console: Console, asked: Change, history: Told, file: Path) -> None:
+def _explain(console: Console, asked: AnyChange, history: Told, file: Path) -> None:
     """Print what the pipeline would decide with the next figure, after all that waits already."""
     timeline, now = history.document.policies, _next_tick(history)
     known = history.known_at(now)

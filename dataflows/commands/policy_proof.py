@@ -66,9 +66,10 @@ def _collection(policy: str, history: Told) -> str:
         )
     configured = {one.id for one in known[collection].policies}
     written = {
-        one.change.policy_id
+        added.id
         for one in history.changes
         if one.change is not None and one.change.collection == collection
+        for added in one.change.added
     }
     if name not in configured | written:
         raise ConfigurationError(
@@ -182,7 +183,7 @@ def _print_known(console: Console, history: Told) -> None:
         one = history.changes[number]
         assert one.change is not None
         console.print(
-            f"offset {one.offset}, {one.change.collection}/{one.change.policy_id}: known to "
+            f"offset {one.offset}, {one.change.key}: known to "
             f"figures from {moment(tick, history.document)} on",
             highlight=False,
         )

@@ -20,7 +20,12 @@ class PolicyDocument:
 
     def __init__(self, section: DocumentSection, collections: tuple[Collection, ...]) -> None:
         self.section = section
-        self.policies = Policies(section.grid.milliseconds, building.query(section), collections)
+        self.policies = Policies(
+            section.grid.milliseconds,
+            building.query(section),
+            collections,
+            building.notice(section, collections),
+        )
         self.zone = zone_info(section.grid.zone)
         self._default: str | None = None
         self._of_key: dict[bytes, str] = {}

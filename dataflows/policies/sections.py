@@ -229,13 +229,18 @@ def _refuse(_: object) -> object:
 
 
 class DocumentSection(Section):
-    """Hold a policy document."""
+    """Hold a policy document.
+
+    What a change takes away is protected for the time of `notice` as before; where none is
+    declared, for that of the longest interval.
+    """
 
     version: Literal[1]
     grid: GridSection
     query: QuerySection
     epsilon: Annotated[Epsilon, Field(le=LARGEST_EPSILON)]
     activities: Names | None = None
+    notice: Duration | None = None
     owners: Owners | None = None
     collections: Annotated[list[CollectionSection], Field(min_length=1)]
     constraints: Annotated[Any, BeforeValidator(_refuse)] = None

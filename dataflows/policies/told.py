@@ -14,7 +14,7 @@ from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.policies.change import UnusableChange, change
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.signatures import Signatures
-from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.change import AnyChange
 from fugu.operators.swellfish.history import Known, Unexplained, Written, explained
 
 
@@ -27,7 +27,7 @@ class WrittenChange:
 
     offset: int
     timestamp: int
-    change: Change | None
+    change: AnyChange | None
     refused: str = ""
     certain: bool = True
 

@@ -39,6 +39,11 @@ class Change(PlainData):
         return self.removes or "" if self.adds is None else self.adds.id
 
     @property
+    def key(self) -> str:
+        """Return the key of its record."""
+        return f"{self.collection}/{self.policy_id}"
+
+    @property
     def subject(self) -> str:
         """Return what it is about, for messages."""
         return f"policy {self.policy_id}"
@@ -64,6 +69,11 @@ class NewCollection(PlainData):
 
     def __post_init__(self) -> None:
         Collection(self.collection, self.policies)
+
+    @property
+    def key(self) -> str:
+        """Return the key of its record."""
+        return self.collection
 
     @property
     def subject(self) -> str:
@@ -92,6 +102,11 @@ class MovedKeys(PlainData):
     def __post_init__(self) -> None:
         if not self.keys or len(set(self.keys)) < len(self.keys):
             raise ValueError("keys: must be at least one, and each once")
+
+    @property
+    def key(self) -> str:
+        """Return the key of its record."""
+        return self.collection
 
     @property
     def subject(self) -> str:

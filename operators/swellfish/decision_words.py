@@ -41,9 +41,9 @@ def _parts(change: AnyChange, decision: Decision, tick_milliseconds: int) -> Ite
     if isinstance(change, NewCollection):
         whose = "owned" if change.owner else "not owned"
         yield f"collection {change.collection}, {whose}, is made from {since} on"
-        name, adds = change.collection, bool(change.policies)
+        name, adds = change.key, bool(change.policies)
     else:
-        name, adds = f"{change.collection}/{change.policy_id}", change.adds is not None
+        name, adds = change.key, change.adds is not None
         if adds:
             yield f"{name} is added from {since} on"
     if adds:
