@@ -98,8 +98,11 @@ class Client(Protocol):
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         """Create a topic with the default replication; one that is there already stays as it is."""
 
-    def reader(self, topic: str) -> Reader:
-        """Return a reader of one topic, which never resets an offset by itself."""
+    def reader(self, topic: str, *, committed: bool = True) -> Reader:
+        """Return a reader of one topic, which never resets an offset by itself.
+
+        Without `committed`, its bounds count what an open transaction has written, too.
+        """
 
     def writer(self, owner: str | None = None) -> Writer:
         """Return an idempotent writer for any topic.
