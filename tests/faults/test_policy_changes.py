@@ -111,14 +111,16 @@ POLICIES = [policy("tea", 4, 9, 1.0), policy("sauna", 30, 35, 4.0), policy("saun
 CHANGES: list[Change] = [
     added(0, 20, "guests", 22, 26, 2.0),
     added(1, 16, "typing", 18, 19, -1.0),
-    added(12, 32, "visit", 33, 40, 3.0),
+    added(12, 32, "bath", 34, 37, 0.5),
+    added(24, 32, "visit", 35, 40, 3.0),
     removed(24, 40, "sauna2"),
     removed(24, 38, "sauna"),
     added(36, 50, "late", 52, 55, 1.5),
 ]
-OPENED = [(4, 9, 1.0), (22, 26, 2.0), (30, 35, 4.0), (52, 55, 1.5)]
-"""What is protected when: the visit would overlap the sauna, and there is no later one; the second
-sauna is gone before it begins, the first one ran to its end."""
+OPENED = [(4, 9, 1.0), (22, 26, 2.0), (30, 35, 4.0), (34, 37, 0.5), (52, 55, 1.5)]
+"""What is protected when: the bath is known before the sauna begins that it overlaps, the visit is
+not, and there is no later one; the second sauna is gone before it begins, the first one ran to its
+end."""
 EXPECTED = [
     sum(theta for start, end, theta in OPENED if start <= tick <= end) for tick in range(TICKS)
 ]
