@@ -97,11 +97,11 @@ class Merging:
         fresh = self.mechanism.start(rows)
         like = {name: fresh[name] for name in header["columns"]}
         mechanism = body.take_columns(like, rows)
+        if like.keys() != fresh.keys():
+            mechanism = former_state(self.mechanism, mechanism)
         if is_former(header):
             sums = former_sums(header, body, self.groups)
-            return MergeState(
-                former_state(self.mechanism, mechanism), former_progress(header), sums
-            )
+            return MergeState(mechanism, former_progress(header), sums)
         return MergeState(
             mechanism,
             Progress.of(header),
