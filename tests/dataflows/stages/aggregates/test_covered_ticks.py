@@ -178,12 +178,13 @@ def test_changes_before_the_first_tick_are_told_at_it() -> None:
 
 def test_a_change_is_told_once_where_a_late_request_left_a_copy() -> None:
     add, remove = PolicyChange(b"add", 0), PolicyChange(b"remove", 1)
-    told = released(merging(partitions=1), [add, remove, add, sums(0, 5), PoliciesCovered(3)])
+    entries: list[Entry] = [add, remove, add, sums(0, 5), PoliciesCovered(3)]
+    told = released(merging(partitions=1), entries)
     assert told == {5: (4, [b"add@5", b"remove@5"])}
 
 
 def test_waiting_for_long_takes_little_state_and_releases_no_tick_early() -> None:
-    """Marks for every 500th tick come when all are complete; each lets out those before, or fewer."""
+    """Marks come when all ticks are complete; each lets out those that it is for, or fewer."""
     merge = merging(partitions=1)
     state, count, found = merge.start(), 5_000, dict[int, int]()
     for tick in range(count):
