@@ -81,6 +81,8 @@ class Plan(ABC):
     """Tells the dataflow from others of the same pipeline."""
     reads_source: ClassVar[bool] = False
     """Say whether its source is that of the pipeline."""
+    reads_headers: ClassVar[bool] = False
+    """Say whether headers of its source are looked at."""
     shares_sink: ClassVar[bool] = False
     """Say whether every partition finds its own records among those of others."""
 
@@ -97,7 +99,7 @@ class Plan(ABC):
         begin, topic = offsets_of(self.fingerprint.source_begin), self.fingerprint.source_topic
         writer = self.client.writer(self.name)
         flow = Dataflow(f"{self.name}{self.suffix}".replace(".", "_"))
-        reader = self.client.reader(topic)
+        reader = self.client.reader(topic, headers=self.reads_headers)
         source = self.source(topic, begin, reader)
         items, sinks = self.items(op.input(self.steps[0], flow, source)), []
         for output in self.outputs():

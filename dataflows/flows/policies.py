@@ -18,7 +18,7 @@ import bytewax.operators as op
 from bytewax.dataflow import Stream
 from bytewax.operators import KeyedStream
 
-from fugu.dataflows.base.batches import Batch, DeadLetters, Outgoing, Reason
+from fugu.dataflows.base.batches import Batch, DeadLetters, Header, Outgoing, Reason
 from fugu.dataflows.base.metrics import DEAD_LETTERS
 from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.flows.policy_source import Covering, PolicySource
@@ -36,8 +36,8 @@ from fugu.dataflows.stages.log_entries import (
 
 log = logging.getLogger(__name__)
 
-ReadChange = Callable[[bytes | None, bytes | None], bytes]
-"""Turns key and value of a record into a change that the mechanism understands; raises
+ReadChange = Callable[[bytes | None, bytes | None, list[Header]], bytes]
+"""Turns key, value and headers of a record into a change that the mechanism understands; raises
 `UnusableChange`."""
 
 
@@ -62,6 +62,7 @@ class PoliciesPlan(Plan):
     wait: PolicyWait
 
     shares_sink: ClassVar[bool] = True
+    reads_headers: ClassVar[bool] = True
 
     suffix: ClassVar[str] = ".policies"
     steps: ClassVar[list[str]] = [
@@ -122,9 +123,9 @@ class PoliciesPlan(Plan):
         if isinstance(batch, Covering):
             return Changes(batch.partition, covers=batch.covers)
         changes, topic = Changes(batch.partition), self.fingerprint.source_topic
-        for offset, when, key, value, _ in batch.records():
+        for offset, when, key, value, headers in batch.records():
             try:
-                change = PolicyChange(self.read_change(key, value), offset)
+                change = PolicyChange(self.read_change(key, value, headers), offset)
             except UnusableChange as error:
                 changes.dead.add(offset, when, Reason.BAD_POLICY, error.place)
                 self.metrics.add(DEAD_LETTERS, 1, topic, batch.partition, Reason.BAD_POLICY)

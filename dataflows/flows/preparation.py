@@ -39,6 +39,7 @@ from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.mechanisms import configure, state_megabytes
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.policy_changes import signatures_of
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.pipeline.topics import (
     Topics,
@@ -134,8 +135,8 @@ class Preparation:
             for shard, directory in directories.items()
         ]
         if shards is None or 0 in shards:
-            name = self.pipeline.source.policies
-            wait = None if name is None else PolicyWait(name)
+            changing = self.pipeline.source.policies
+            wait = None if changing is None else PolicyWait(changing.topic)
             plans.append(self._merging(operator, summing, merging, wait))
             if wait is not None:
                 plans.append(self._policies(summing, wait))
@@ -173,14 +174,15 @@ class Preparation:
         )
 
     def _policies(self, summing: Topics, wait: PolicyWait) -> Plan:
-        operator = changing_policies_of(self.pipeline)
+        operator, signatures = changing_policies_of(self.pipeline), signatures_of(self.file)
         assert operator is not None
-        policies = find_policies(self.client, self.pipeline, wait.topic)
+        assert signatures is not None
+        policies = find_policies(self.client, self.pipeline, signatures.topic)
         directory = policies_directory(self.file)
         directory.lock()
         refuse_entries(self.client, summing.sink, directory, [POLICIES_KEY, COVERED_KEY])
         topics = Topics(policies, summing.sink, summing.dead_letters)
-        read_change = operator.read_change
+        read_change = partial(operator.read_change, signatures)
         return self._plan(PoliciesPlan, directory, topics, read_change=read_change, wait=wait)
 
     def _plan(

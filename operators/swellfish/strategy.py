@@ -93,7 +93,7 @@ class PolicyStrategy(ABC, Generic[Opened]):
     units: int = field(init=False, repr=False)
 
     kind: ClassVar[str]
-    implementation: ClassVar[int] = 1
+    implementation: ClassVar[int] = 2
     adapts: ClassVar[bool] = True
     """Draw noise for the sensitivity of the tick, and not for that of a whole contribution."""
     claim: ClassVar[str]
@@ -285,15 +285,19 @@ class PolicyStrategy(ABC, Generic[Opened]):
 
     def law_digest(self) -> bytes:
         """Identify kind, implementation and all parameters."""
+        return self.law_digest_of(self.implementation, self.timeline.digest())
+
+    def law_digest_of(self, implementation: int, policies: bytes) -> bytes:
+        """Identify this law as an implementation does that gives the policies this digest."""
         status, budget = self._if_irrelevant()
         return digest_of(
             self.kind,
-            self.implementation,
+            implementation,
             self.bins,
             self.units,
             int(status),
             budget,
-            self.timeline.digest(),
+            policies,
             self._identity(),
         )
 
