@@ -141,6 +141,18 @@ class PolicyStrategy(ABC, Generic[Opened]):
             "policies": np.full(rows, first_digest(self.timeline.digest()), dtype=object),
         }
 
+    def continued(self, state: State) -> State:
+        """Return a state of the version before, whose releases did not name their policies.
+
+        Where it knew changes, the digest begins with what it knew: no record explains it.
+        """
+        configured = first_digest(self.timeline.digest())
+        rows = zip(state["changes"].tolist(), state["tick"].tolist(), strict=True)
+        digests = [
+            next_digest(configured, known, now) if known else configured for known, now in rows
+        ]
+        return {**state, "policies": objects(digests)}
+
     def elapse(self, state: State, ticks: Integers) -> State:
         """Skip ticks that have no position, without a release; no tick comes twice."""
         return {**state, "tick": np.maximum(state["tick"], ticks)}

@@ -172,7 +172,7 @@ def test_without_a_topic_of_policies_nothing_waits() -> None:
 
 
 def test_changes_before_the_first_tick_are_told_at_it() -> None:
-    log = [PolicyChange(b"early", 0), sums(0, 1_000), PoliciesCovered(1)]
+    log: list[Entry] = [PolicyChange(b"early", 0), sums(0, 1_000), PoliciesCovered(1)]
     assert released(merging(partitions=1), log) == {1_000: (2, [b"early@1000"])}
 
 
