@@ -146,11 +146,9 @@ class PolicyStrategy(ABC, Generic[Opened]):
 
         Where it knew changes, the digest begins with what it knew: no record explains it.
         """
-        configured = first_digest(self.timeline.digest())
+        first = first_digest(self.timeline.digest())
         rows = zip(state["changes"].tolist(), state["tick"].tolist(), strict=True)
-        digests = [
-            next_digest(configured, known, now) if known else configured for known, now in rows
-        ]
+        digests = [next_digest(first, known, now) if known else first for known, now in rows]
         return {**state, "policies": objects(digests)}
 
     def elapse(self, state: State, ticks: Integers) -> State:
