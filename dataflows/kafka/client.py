@@ -122,10 +122,11 @@ class Client(Protocol):
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         """Create a topic with the default replication; one that is there already stays as it is."""
 
-    def reader(self, topic: str, *, headers: bool = False) -> Reader:
+    def reader(self, topic: str, *, headers: bool = False, committed: bool = True) -> Reader:
         """Return a reader of one topic, which never resets an offset by itself.
 
-        Without `headers`, a poll may leave them out.
+        Without `headers`, a poll may leave them out. Without `committed`, its bounds count what an
+        open transaction has written, too.
         """
 
     def writer(self, owner: str | None = None) -> Writer:

@@ -94,13 +94,13 @@ class KafkaPythonClient(Client):
         except KafkaError as error:
             raise self._unavailable(error) from None
 
-    def reader(self, topic: str, *, headers: bool = False) -> Reader:
+    def reader(self, topic: str, *, headers: bool = False, committed: bool = True) -> Reader:
         consumer = self._reach(
             KafkaConsumer,
             group_id=None,
             enable_auto_commit=False,
             auto_offset_reset="none",
-            isolation_level="read_committed",
+            isolation_level="read_committed" if committed else "read_uncommitted",
             allow_auto_create_topics=self._connection.embedded,
             fetch_max_wait_ms=100,
         )

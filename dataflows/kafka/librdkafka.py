@@ -9,7 +9,12 @@ from fugu.dataflows.kafka.client import Client, Rights, Topic
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
 from fugu.dataflows.kafka.librdkafka_reader import LibrdkafkaReader
-from fugu.dataflows.kafka.librdkafka_settings import READING, WRITING, settings_of
+from fugu.dataflows.kafka.librdkafka_settings import (
+    READING,
+    UNCOMMITTED,
+    WRITING,
+    settings_of,
+)
 from fugu.dataflows.kafka.librdkafka_transactions import TransactionalWriter
 from fugu.dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
 
@@ -42,8 +47,11 @@ class LibrdkafkaClient(Client):
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         self._administrator.create_topic(name, partitions, settings)
 
-    def reader(self, topic: str, *, headers: bool = False) -> LibrdkafkaReader:
-        return LibrdkafkaReader(topic, Consumer({**self._settings, **READING}), headers)
+    def reader(
+        self, topic: str, *, headers: bool = False, committed: bool = True
+    ) -> LibrdkafkaReader:
+        settings = {**self._settings, **READING, **({} if committed else UNCOMMITTED)}
+        return LibrdkafkaReader(topic, Consumer(settings), headers)
 
     def writer(self, owner: str | None = None) -> LibrdkafkaWriter:
         settings = {**self._settings, **WRITING, "batch.size": self._largest_batch}

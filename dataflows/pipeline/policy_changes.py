@@ -43,7 +43,7 @@ def who_can_change(pipeline: Pipeline) -> list[str]:
         return []
     if source is None:
         return ["nobody: source.policies is not set, so policies stay those of the document"]
-    notice = duration(operator.timeline.longest * operator.timeline.tick_milliseconds)
+    notice = duration(operator.timeline.notice * operator.timeline.tick_milliseconds)
     return [
         f"{_named(collections)}: {_rights(owners, source, notice)}"
         for owners, collections in _by_owners(operator).items()

@@ -30,7 +30,8 @@ def asked_for(found: Occurrences, query: Query) -> int:
     over = np.searchsorted(found.end[by_end], found.start, "left")
     overlapping = _sums(found.length)[begun] - _sums(found.length[by_end])[over]
     affected = np.minimum(overlapping, found.end - found.start + 1)
-    return int(max(map(mul, affected.tolist(), _sensitivities(found, query).tolist())))
+    asked: list[int] = list(map(mul, affected.tolist(), _sensitivities(found, query).tolist()))
+    return max(asked)
 
 
 def _sensitivities(found: Occurrences, query: Query) -> Integers:
@@ -63,13 +64,15 @@ def _largest_between(levels: Integers, first: Integers, last: Integers) -> Integ
     return largest
 
 
-def stretches(admitted: Sequence[Admitted], now: int, tick_milliseconds: int) -> list[Span]:
+def stretches(
+    admitted: Sequence[Admitted], now: int, tick_milliseconds: int, days: int = DAYS_AHEAD
+) -> list[Span]:
     """Return the ticks to look at: the days ahead of `now`, and of every first interval after it.
 
     Calendars repeat themselves, so that what they ask for later they have asked for by then, but
     for what clock changes do. Stretches are longer by what overlaps them, and do not overlap.
     """
-    ahead = DAYS_AHEAD * DAY * 1000 // tick_milliseconds + 1
+    ahead = days * DAY * 1000 // tick_milliseconds + 1
     longest = max((one.policy.when.longest(tick_milliseconds) for one in admitted), default=0)
     found: list[Span] = []
     for start, end in sorted(_first_spans(admitted, now, tick_milliseconds)):

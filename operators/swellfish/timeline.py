@@ -4,10 +4,12 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from fugu.operators.swellfish.admission import Decision
+from fugu.operators.swellfish.bounds import Bounds, longest
 from fugu.operators.swellfish.change import AnyChange, Change, change_of
 from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data
 from fugu.operators.swellfish.decision_words import in_words
 from fugu.operators.swellfish.decisions import decided
+from fugu.operators.swellfish.limits import IN_UNITS, UNDECLARED, Limits, Noise
 from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.plain_data import plain_json
 from fugu.operators.swellfish.policy import Collection, Policy
@@ -54,6 +56,12 @@ class Policies:
     collections: tuple[Collection, ...]
     notice: int = 0
     """For so many ticks what is removed, or replaced by less, is protected as before."""
+    limits: Limits = UNDECLARED
+    """What changes may make of a collection that declares no limits of its own."""
+    otherwise: Limits = field(default=UNDECLARED, compare=False)
+    """Limits where nothing is declared, which follow from the other fields (`bounds.usual`)."""
+    noise: Noise = field(default=IN_UNITS, compare=False)
+    """How noise is written."""
     _sweeps: dict[bytes, Sweep] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -74,10 +82,11 @@ class Policies:
 
     @property
     def longest(self) -> int:
-        """Return how many ticks a relevance interval of the configured policies has, at most."""
-        policies = [policy for collection in self.collections for policy in collection.policies]
-        lengths = [policy.when.longest(self.tick_milliseconds) for policy in policies]
-        return max(lengths, default=1)
+        """Return how many ticks a relevance interval has, at most, whatever is added."""
+        configured = [collection.policies for collection in self.collections]
+        limits = [self._limits(collection.limits) for collection in self.collections]
+        may_be_added = max(one.longest for one in [*limits, self._limits(UNDECLARED)])
+        return max(may_be_added, longest(configured, self.tick_milliseconds))
 
     def relevance(self, tick: int, changes: bytes) -> Relevance:
         """Return the largest sensitivity of all collections, and every open interval with the
@@ -129,7 +138,9 @@ class Policies:
     def digest(self) -> bytes:
         """Identify all fields, in 32 bytes."""
         owned = [collection.id for collection in self.collections if collection.owned]
-        return _digest([*self._protection(), self.notice, owned])
+        limits = {one.id: vars(one.limits) for one in self.collections if one.limits != UNDECLARED}
+        declared = [limits, vars(self.limits)] if limits or self.limits != UNDECLARED else []
+        return _digest([*self._protection(), self.notice, owned, *declared])
 
     def digest_without_life(self) -> bytes:
         """Identify what is protected, as version 1 did: it had neither notice nor owners."""
@@ -162,7 +173,25 @@ class Policies:
         for policy in change.added:
             self._require_known(policy)
         before = self.standings(changes)
-        return decided(before, change, now, self.notice, self.tick_milliseconds)
+        after, decision = decided(before, change, now, self.notice, self.tick_milliseconds)
+        self._require_within_limits(before, after, change, now)
+        return after, decision
+
+    def _require_within_limits(
+        self, before: Standings, after: Standings, change: AnyChange, now: int
+    ) -> None:
+        name = change.collection
+        own = next((one.limits for one in self.collections if one.id == name), UNDECLARED)
+        bounds = Bounds(self._limits(own), self.query, self.tick_milliseconds, self.noise)
+        known = before[name].admitted if name in before else ()
+        try:
+            bounds.require(known, after[name].admitted, change.added, now)
+        except ValueError as error:
+            raise ValueError(f"{change.subject}: {error}") from None
+
+    def _limits(self, own: Limits) -> Limits:
+        """Return all limits of a collection that declares these."""
+        return own.completed_by(self.limits).completed_by(self.otherwise)
 
     def _require_known(self, policy: Policy) -> None:
         unknown = sorted(set(policy.activities) - set(self.query.activities))

@@ -87,10 +87,10 @@ class Pipeline:
     """Merge entries of an internal log; it may be killed and go on from any state that it had."""
 
     operator: PolicyOperator
-    log: list[bytes] = field(default_factory=list)
-    merged: int = 0
     secret: Secret | None = None
     """That of owners who sign by HMAC."""
+    log: list[bytes] = field(default_factory=list)
+    merged: int = 0
     saved: tuple[int, bytes, bytes] | None = None
     """How many entries were merged, the state after them, and the sums that it had."""
 
@@ -150,11 +150,16 @@ class Pipeline:
         return self.merge.restored(content, load)
 
 
-def pipeline(directory: Path, document: dict[str, Any], kind: str = "unicorn_ps") -> Pipeline:
+def pipeline(
+    directory: Path,
+    document: dict[str, Any],
+    kind: str = "unicorn_ps",
+    secret: Secret | None = None,
+) -> Pipeline:
     """Return a pipeline whose document is read as `fugu` reads it."""
     (directory / "policies.yaml").write_text(yaml.safe_dump(document))
     content = {"kind": kind, "policies": "policies.yaml", "irrelevant": "exact"}
-    return Pipeline(OPERATORS[kind].model_validate(content, context=directory))
+    return Pipeline(OPERATORS[kind].model_validate(content, context=directory), secret)
 
 
 def record(wish: Wish | None, effective: int, **more: Any) -> bytes:

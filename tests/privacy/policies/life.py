@@ -81,6 +81,12 @@ class Life:
         """Begin with these, which everybody always knew."""
         self.versions = [Version(wish, self.grid.secrets(wish)) for wish in wishes]
 
+    def make(self, wishes: Iterable[Wish], effective: int) -> None:
+        """Begin with these as a collection that is new: nobody has anything of it yet."""
+        for wish in wishes:
+            planned = [one for one in self.grid.secrets(wish) if one.start >= effective]
+            self.versions.append(Version(wish, planned))
+
     def secrets(self) -> list[Secret]:
         """Return all that protects people of the collection, or has."""
         return [one for version in self.versions for one in version.counting()]
