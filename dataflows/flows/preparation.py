@@ -15,11 +15,13 @@ from fugu.dataflows.flows.former_stages import former_rows
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.policies import PoliciesPlan
+from fugu.dataflows.flows.policy_noise import PolicyNoise
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.flows.sections import (
     aggregate_of,
     changing_policies_of,
     layout_of,
+    policies_of,
     publishes_the_truth,
     reports_spending,
     stage_of,
@@ -153,6 +155,7 @@ class Preparation:
         directory, groups = merge_directory(self.file), operator.group_count
         identity, partitions = summing.source.identity, summing.source.partitions
         directory.lock()
+        policies = policies_of(self.pipeline)
         if publishes_the_truth(self.pipeline):
             log.warning(
                 "operator.irrelevant is exact: where no policy is relevant, true figures are "
@@ -171,6 +174,7 @@ class Preparation:
             ticks=operator.in_ticks(),
             figures=operator.figures(),
             wait=wait,
+            noise=policies and partial(PolicyNoise, policies, merging.sink.name),
         )
 
     def _policies(self, summing: Topics, wait: PolicyWait) -> Plan:
