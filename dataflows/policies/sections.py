@@ -10,8 +10,9 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from fugu.dataflows.base.durations import MILLISECOND, whole_milliseconds
 from fugu.dataflows.base.section import Epsilon, Exact, Section
-from fugu.dataflows.policies.fields import Day, Identifier, Moment, Threshold, Thresholds, TimeOfDay
+from fugu.dataflows.policies.fields import Day, Identifier, Moment, Thresholds, TimeOfDay
 from fugu.dataflows.policies.owners import Owners
+from fugu.dataflows.policies.secret_values import SecretPairs, SecretValues
 from fugu.operators.wevent.limits import LARGEST_EPSILON
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -95,10 +96,10 @@ class QuerySection(Section):
             raise ValueError("lower: must be below cap")
         return self
 
-    def _exactly(self, number: Decimal) -> Fraction:
+    def _exactly(self, number: Decimal | Fraction) -> Fraction:
         return Fraction(number) / Fraction(self.resolution)
 
-    def in_units(self, number: Decimal) -> int:
+    def in_units(self, number: Decimal | Fraction) -> int:
         """Convert to whole units, rounded up."""
         return -int(-self._exactly(number) // 1)
 
@@ -178,25 +179,27 @@ class PatternSection(Section):
 
 
 class PolicySection(Section):
-    """Say what to hide (`theta` of each tick of `pattern`), and when."""
+    """Say what to hide, and when.
+
+    In the ticks of `pattern`, changes up to `theta`, or which value of a secret pair there was.
+    """
 
     id: Identifier
     activities: Names | None = None
     calendar: CalendarSection | None = None
     interval: IntervalSection | None = None
     pattern: PatternSection
-    theta: Thresholds
+    theta: Thresholds | None = None
+    between: SecretValues | None = None
+    pairs: SecretPairs | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if [self.theta, self.between, self.pairs].count(None) != 2:
+            raise ValueError("write theta: or between: or pairs:, and only one of them")
         if (self.calendar is None) == (self.interval is None):
             raise ValueError("write either calendar: or interval:")
         return self
-
-    @property
-    def thresholds(self) -> list[Threshold]:
-        """Return one threshold for each tick of the pattern."""
-        return self.theta if isinstance(self.theta, list) else [self.theta]
 
 
 class AppliesTo(Section):
