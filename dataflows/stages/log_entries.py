@@ -1,4 +1,4 @@
-"""Read and write the internal log of an aggregate: partial sums, and changes of policies.
+"""Read and write the internal log of an aggregate: partial sums, changes of policies, and plans.
 
 It is the only input of the merge, and so the one place that says what came before what. What it
 holds is raw data of the trusted zone, with access rules of its own.
@@ -22,7 +22,18 @@ class PolicyChange:
         return written({"policy_change": len(self.content)}, [self.content])
 
 
-Entry = PartialSums | PolicyChange
+@dataclass(frozen=True)
+class MechanismPlan:
+    """Hold a plan for coming ticks, in the words of the mechanism."""
+
+    content: bytes
+
+    def encoded(self) -> bytes:
+        """Return the block that the log holds."""
+        return written({"plan": len(self.content)}, [self.content])
+
+
+Entry = PartialSums | PolicyChange | MechanismPlan
 
 
 def read_entry(content: bytes | None, place: str) -> Entry:
@@ -31,6 +42,8 @@ def read_entry(content: bytes | None, place: str) -> Entry:
         header, body = read(content or b"")
         if "policy_change" in header:
             return PolicyChange(body.take(header["policy_change"], "u1").tobytes())
+        if "plan" in header:
+            return MechanismPlan(body.take(header["plan"], "u1").tobytes())
         return PartialSums.of(header, body)
     except (StartRefused, ValueError, KeyError, TypeError):
         raise FuguError(
@@ -46,3 +59,6 @@ def partition_key(partition: int) -> bytes:
 
 POLICIES_KEY = b"policies"
 """The key of changes of policies."""
+
+PLANS_KEY = b"plans"
+"""The key of plans."""

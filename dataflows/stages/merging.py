@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fugu.dataflows.stages.former_merge import former_progress, former_state, former_sums, is_former
-from fugu.dataflows.stages.log_entries import Entry, PolicyChange
+from fugu.dataflows.stages.log_entries import Entry, MechanismPlan, PolicyChange
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.progress import Progress
@@ -21,6 +21,7 @@ from fugu.operators.mechanism import (
     ChangeableMechanism,
     Inputs,
     Mechanism,
+    PlanningMechanism,
     Releases,
     State,
     TimedMechanism,
@@ -87,6 +88,8 @@ class Merging:
         """Yield ticks that are complete now, in order, and what is released for them."""
         if isinstance(entry, PolicyChange):
             self._change(state, entry)
+        elif isinstance(entry, MechanismPlan):
+            self._take_plan(state, entry)
         else:
             yield from self._completed(state, entry)
 
@@ -101,6 +104,25 @@ class Merging:
         else:
             log.info("policies: %s", told)
 
+    def plan(self, state: MergeState) -> MechanismPlan | None:
+        """Return a plan for the next ticks, if the mechanism makes plans and has none."""
+        following = state.progress.following
+        if following is None or not isinstance(self.mechanism, PlanningMechanism):
+            return None
+        plan = self.mechanism.plan(self._at(state, following))
+        return None if plan is None else MechanismPlan(plan)
+
+    def with_plan(self, state: MergeState, entry: Entry) -> Iterator[tuple[int, Releases]]:
+        """Yield what is released, and then take in a plan for the next ticks at once, where there
+        is no log that it goes through."""
+        yield from self(state, entry)
+        if (plan := self.plan(state)) is not None:
+            self._take_plan(state, plan)
+
+    def _take_plan(self, state: MergeState, plan: MechanismPlan) -> None:
+        assert isinstance(self.mechanism, PlanningMechanism)
+        state.mechanism = self.mechanism.after_plan(state.mechanism, plan.content)
+
     def _completed(self, state: MergeState, partial: PartialSums) -> Iterator[tuple[int, Releases]]:
         progress = state.progress
         if not progress.told(partial.partition, partial.tick, partial.skipped):
@@ -114,8 +136,12 @@ class Merging:
         rows = len(self.streams)
         truth = np.tile(state.open.release(tick, self.groups), (rows, 1))
         draws = self.scope.draws(self.streams, [tick_position(self.source, tick)] * rows)
-        before = state.mechanism
-        if isinstance(self.mechanism, TimedMechanism):
-            before = self.mechanism.elapse(before, np.full(rows, tick))
+        before = self._at(state, tick)
         state.mechanism, releases = self.mechanism.step(before, Inputs(truth), draws)
         return releases
+
+    def _at(self, state: MergeState, tick: int) -> State:
+        """Return the state of the mechanism, brought to a tick."""
+        if not isinstance(self.mechanism, TimedMechanism):
+            return state.mechanism
+        return self.mechanism.elapse(state.mechanism, np.full(len(self.streams), tick))
