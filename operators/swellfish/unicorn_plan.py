@@ -10,6 +10,7 @@ from fugu.operators.swellfish.interval_strategy import Books
 from fugu.operators.swellfish.ledger import decoded, opened
 from fugu.operators.swellfish.plan import Plan, digest_of_changes
 from fugu.operators.swellfish.planning import foreseen, planned_charges
+from fugu.operators.swellfish.programme import require_solver
 from fugu.operators.swellfish.strategy import objects
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.wevent.allocation import Offer
@@ -32,8 +33,8 @@ class UnicornPlan(UnicornPS):
     in floating point, and another machine may find other last digits. So a plan is an input like a
     change of policies: whoever runs this remembers plans, and tells them again in a replay.
 
-    Parameters: those of `PolicyStrategy`, as are input, release and errors. State: also `plan`,
-    encoded.
+    Parameters: those of `PolicyStrategy`, as are input, release and errors; it also raises
+    `ValueError` where SciPy is not installed. State: also `plan`, encoded.
 
     >>> from fugu.operators.swellfish.household import HOUSEHOLD
     >>> strategy = UnicornPlan(HOUSEHOLD, bins=1, epsilon=1.0)
@@ -50,6 +51,10 @@ class UnicornPlan(UnicornPS):
     claim: ClassVar[str] = (
         "the charges of an interval that can matter add up to epsilon at most, whatever is planned"
     )
+
+    def __post_init__(self) -> None:
+        require_solver()
+        super().__post_init__()
 
     def start(self, rows: int) -> State:
         return {**super().start(rows), "plan": np.full(rows, b"", dtype=object)}

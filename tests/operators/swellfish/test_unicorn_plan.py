@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import LinearConstraint, minimize
 
 from fugu.operators.mechanism import Floats, State
 from fugu.operators.swellfish.change import Change
@@ -77,9 +77,8 @@ def test_plans_have_as_little_noise_as_is_possible() -> None:
 
 
 def least_possible(timeline: FixedTimeline) -> float:
-    sensitivity = np.array(
-        [timeline.relevance(at, b"").sensitivity for at in range(timeline.ticks)]
-    )
+    asked = [timeline.relevance(tick, b"") for tick in range(timeline.ticks)]
+    sensitivity = np.array([relevance.sensitivity for relevance in asked])
     chosen = [
         np.isin(np.arange(timeline.ticks), ticks)
         for one in timeline.intervals()
@@ -92,11 +91,7 @@ def least_possible(timeline: FixedTimeline) -> float:
         np.full(len(weights), 0.9 / limits.sum(axis=1).max()),
         jac=lambda shares: -weights / shares**2 / weights.sum(),
         bounds=[(1e-3, 1.0)] * len(weights),
-        constraints={
-            "type": "ineq",
-            "fun": lambda shares: 1 - limits @ shares,
-            "jac": lambda _: -limits,
-        },
+        constraints=LinearConstraint(limits, ub=1.0),
         method="SLSQP",
         options={"maxiter": 500, "ftol": 1e-10},
     )
