@@ -107,6 +107,12 @@ class YamlFile:
             )
         return cls(path, document, root)
 
+    @property
+    def plain(self) -> dict[str, object]:
+        """Return the content as it was read, unchecked."""
+        assert isinstance(self._document, dict)
+        return self._document
+
     def content(self, model: type[Content]) -> Content:
         """Return the checked content; `ConfigurationError` lists all problems by line."""
         try:

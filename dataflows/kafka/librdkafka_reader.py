@@ -36,9 +36,10 @@ _milliseconds = itemgetter(1)
 class LibrdkafkaReader(Reader):
     """Read through a consumer with manual assignment."""
 
-    def __init__(self, topic: str, consumer: Consumer) -> None:
+    def __init__(self, topic: str, consumer: Consumer, headers: bool) -> None:
         self._topic = topic
         self._consumer = consumer
+        self._headers = headers
         self._positions: dict[int, int] = {}
 
     def assign(self, offsets: Mapping[int, int]) -> None:
@@ -46,8 +47,7 @@ class LibrdkafkaReader(Reader):
         self._consumer.assign([TopicPartition(self._topic, p, o) for p, o in offsets.items()])
 
     def poll(self, max_records: int) -> list[Batch]:
-        """Return what has arrived, without headers, which the source does not look at."""
-        return self._poll(max_records, with_headers=False)
+        return self._poll(max_records, with_headers=self._headers)
 
     def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
         return {partition: self._bounds(partition) for partition in partitions}
@@ -134,10 +134,16 @@ def _batch(partition: int, messages: list[Message], with_headers: bool) -> Batch
         list(map(_milliseconds, map(Message.timestamp, messages))),
         list(map(Message.key, messages)),
         list(map(Message.value, messages)),
-        [list(headers or ()) for headers in map(_headers, messages)]
-        if with_headers
-        else [_NO_HEADERS] * len(messages),
+        list(map(_readable_headers, messages)) if with_headers else [_NO_HEADERS] * len(messages),
     )
+
+
+def _readable_headers(message: Message) -> list[Header]:
+    """Return headers; none where a name is no text, so that no producer stops the pipeline."""
+    try:
+        return list(_headers(message) or ())
+    except (SystemError, UnicodeDecodeError):
+        return []
 
 
 def _offsets(messages: list[Message]) -> Sequence[int]:

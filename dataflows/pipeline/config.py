@@ -51,17 +51,57 @@ class EpsilonAndDelta(Section):
     per: Literal["window"] | None = None
 
 
+class SecretSource(Section):
+    """Find 32 secret bytes in an environment variable or a file.
+
+    `keys` is the file that `fugu state rotate` writes.
+    """
+
+    env: str | None = None
+    file: str | None = None
+    encoding: Literal["hex", "base64", "raw", "keys"] = "hex"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.env is None) == (self.file is None):
+            raise ValueError("write either env: NAME or file: PATH")
+        if self.env is not None and self.encoding in ("raw", "keys"):
+            raise ValueError(f"{self.encoding} needs a file; use hex or base64 with env")
+        return self
+
+
+class PolicySource(Section):
+    """Declare the topic of changes of policies, and how owners sign them.
+
+    `signed` says whether there are changes by others; `hmac` is the secret of owners by HMAC.
+    """
+
+    topic: TopicName
+    signed: Literal["optional", "required"] = "optional"
+    hmac: SecretSource | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.hmac is not None and self.hmac.encoding == "keys":
+            raise ValueError("hmac.encoding: keys are those of the pipeline; write a secret apart")
+        return self
+
+
+def _section_of_topic(given: object) -> object:
+    return {"topic": given} if isinstance(given, str) else given
+
+
 class Source(Section):
     """Declare the private topic.
 
     `generation` stands in where a broker has no topic ids: raise it when the topic is created anew.
     `budget` is the most, without a model, that all pipelines over the topic may come to together:
-    a number of nats, or epsilon and delta. `policies` is a topic of what people add to a policy
-    document.
+    a number of nats, or epsilon and delta. `policies` is a topic of what people change in a
+    policy document.
     """
 
     topic: TopicName
-    policies: TopicName | None = None
+    policies: Annotated[PolicySource, BeforeValidator(_section_of_topic)] | None = None
     value: str | Annotated[list[str], Field(min_length=1)]
     partitioner: Partitioner = "murmur2"
     dedupe: Dedupe | None = None
@@ -148,25 +188,6 @@ class Ledger(Section):
     create: bool = False
 
 
-class SecretSource(Section):
-    """Find 32 secret bytes in an environment variable or a file.
-
-    `keys` is the file that `fugu state rotate` writes.
-    """
-
-    env: str | None = None
-    file: str | None = None
-    encoding: Literal["hex", "base64", "raw", "keys"] = "hex"
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if (self.env is None) == (self.file is None):
-            raise ValueError("write either env: NAME or file: PATH")
-        if self.env is not None and self.encoding in ("raw", "keys"):
-            raise ValueError(f"{self.encoding} needs a file; use hex or base64 with env")
-        return self
-
-
 class MetricsEndpoint(Section):
     """Serve numbers and health to everyone who can reach the port."""
 
@@ -193,7 +214,8 @@ class Pipeline(Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         topics = [self.source.topic, self.sink.topic, self.sink.dead_letter_topic]
-        topics += [self.partials_topic, *filter(None, [self.source.policies])]
+        policies = self.source.policies
+        topics += [self.partials_topic, *([policies.topic] if policies else [])]
         if len(set(topics)) != len(topics):
             raise ValueError(
                 "source, policies, sink, dead-letter and partials topics must be different ones"
@@ -217,8 +239,14 @@ class Pipeline(Section):
             )
         if self.sink.partials is not None and operator.stage is not StageKind.AGGREGATE:
             raise ValueError(f"sink.partials: {operator.kind} has no partial sums; delete it")
-        if source.policies is not None and not operator.under_policies:
-            raise ValueError(f"source.policies: {operator.kind} goes by no policies; delete it")
+        if source.policies is not None:
+            if not operator.under_policies:
+                raise ValueError(f"source.policies: {operator.kind} goes by no policies; delete it")
+            if source.policies.hmac == self.secret:
+                raise ValueError(
+                    "source.policies.hmac: is the secret of the pipeline, which draws its noise; "
+                    "write one that owners may know"
+                )
         if not isinstance(source.value, str) and not operator.several_fields:
             raise ValueError(f"source.value: {operator.kind} reads one field; name it")
         time = source.timestamp.field if isinstance(source.timestamp, TimestampField) else None

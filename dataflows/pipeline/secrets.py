@@ -1,4 +1,4 @@
-"""Read the pipeline's secret; its content never appears in an error."""
+"""Read the secrets of a pipeline; their content never appears in an error."""
 
 import base64
 import binascii
@@ -10,6 +10,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.pipeline.config import SecretSource
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.keys import Keys
 from fugu.operators.secret import SECRET_BYTES, Secret
@@ -18,7 +19,7 @@ _HEX = r"^[0-9a-f]{64}$"
 _HOW_TO_MAKE_ONE = (
     "make one with  "
     "python3 -c 'import secrets; print(secrets.token_hex(32))'  "
-    "and keep it: without it a pipeline cannot continue"
+    "and keep it: without it nothing can continue that was begun with it"
 )
 
 
@@ -58,34 +59,50 @@ def write_keys(keys: Keys, path: Path) -> None:
 def read_keys(file: PipelineFile) -> Keys:
     """Read the keys that the pipeline file points to."""
     source = file.pipeline.secret
+    where, content = _found(file, "secret", source)
+    if source.encoding == "keys":
+        return _keys_in(content, where)
+    return Keys.from_root(_secret(source, "secret", where, content))
+
+
+def read_policy_secret(file: PipelineFile) -> Secret | None:
+    """Read the secret by which owners sign changes of policies, if the pipeline file has one."""
+    policies, name = file.pipeline.source.policies, "source.policies.hmac"
+    if policies is None or policies.hmac is None:
+        return None
+    return _secret(policies.hmac, name, *_found(file, name, policies.hmac))
+
+
+def _found(file: PipelineFile, name: str, source: SecretSource) -> tuple[str, bytes]:
+    """Return where a secret is, and what is there."""
     if source.env is not None:
         where = f"environment variable {source.env}"
         content = os.environb.get(os.fsencode(source.env), b"")
         if not content:
-            raise ConfigurationError(f"secret: {where} is not set; {_HOW_TO_MAKE_ONE}")
-    else:
-        path = file.resolve(str(source.file))
-        where = f"file {path}"
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise ConfigurationError(
-                f"secret: {where} cannot be read ({error.strerror}); {_HOW_TO_MAKE_ONE}"
-            ) from None
-    if source.encoding == "keys":
-        return _keys_in(content, where)
+            raise ConfigurationError(f"{name}: {where} is not set; {_HOW_TO_MAKE_ONE}")
+        return where, content
+    path = file.resolve(str(source.file))
+    try:
+        return f"file {path}", path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(
+            f"{name}: file {path} cannot be read ({error.strerror}); {_HOW_TO_MAKE_ONE}"
+        ) from None
+
+
+def _secret(source: SecretSource, name: str, where: str, content: bytes) -> Secret:
     try:
         key = _decode(content, source.encoding)
     except (binascii.Error, ValueError):
         raise ConfigurationError(
-            f"secret: {where} is not valid {source.encoding}; {_HOW_TO_MAKE_ONE}"
+            f"{name}: {where} is not valid {source.encoding}; {_HOW_TO_MAKE_ONE}"
         ) from None
     if len(key) != SECRET_BYTES:
         raise ConfigurationError(
-            f"secret: {where} holds {len(key)} bytes, but {SECRET_BYTES} are needed; "
+            f"{name}: {where} holds {len(key)} bytes, but {SECRET_BYTES} are needed; "
             f"{_HOW_TO_MAKE_ONE}"
         )
-    return Keys.from_root(Secret(key))
+    return Secret(key)
 
 
 def _keys_in(content: bytes, where: str) -> Keys:

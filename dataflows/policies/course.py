@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from fugu.dataflows.policies.document import PolicyDocument
+from fugu.operators.swellfish.attribution import Attribution, attribution
 from fugu.operators.swellfish.calendar import Once
 from fugu.operators.swellfish.occurrence import Occurrence
 from fugu.operators.swellfish.policy import Policy
@@ -35,6 +36,11 @@ class Stretch:
     def affected(self) -> int:
         """Return the largest delta(J) of the open intervals; 0 without any."""
         return max((interval.affected for interval in self.relevance.intervals), default=0)
+
+    @property
+    def largest_product(self) -> int:
+        """Return Delta_t times the largest delta(J), to which expected noise is proportional."""
+        return self.relevance.sensitivity * self.affected
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,12 @@ class Course:
             found.append(stretch)
         return tuple(found)
 
+    @cached_property
+    def attribution(self) -> Attribution:
+        """Return the expected noise of these ticks, and whose it is."""
+        epsilon = self.document.section.epsilon
+        return attribution(self.document.policies, self.start, self.end, epsilon)
+
     @property
     def largest_sensitivity(self) -> int:
         """Return the largest sensitivity of these ticks, in units."""
@@ -98,15 +110,19 @@ class Course:
         intervals = [one for stretch in self.stretches for one in stretch.relevance.intervals]
         return max(intervals, key=lambda one: one.affected, default=None)
 
+    @property
+    def most_noise(self) -> tuple[Stretch | None, float]:
+        """Return the first stretch with the most expected noise, if anything has any, and that
+        noise in units."""
+        loudest = max(self.stretches, key=lambda one: one.largest_product)
+        noise = loudest.largest_product / self.document.section.epsilon
+        return loudest if noise else None, noise
+
     def _changes(self) -> list[int]:
         """Return the ticks where anything begins, ends, or may change by another threshold."""
         ticks = {self.start}
         for one in self.hidden:
-            occurrence = one.occurrence
-            ticks |= {occurrence.start, occurrence.end + 1}
-            if len(set(occurrence.thresholds)) > 1:
-                ticks.update(range(occurrence.start, occurrence.start + occurrence.length))
-                ticks.update(range(occurrence.end - occurrence.length + 2, occurrence.end + 1))
+            ticks.update(one.occurrence.change_ticks())
         return sorted(tick for tick in ticks if self.start <= tick <= self.end)
 
     def _occurrences(self, policy: Policy) -> Iterator[Occurrence]:

@@ -8,6 +8,7 @@ from fugu.dataflows.base.errors import ConfigurationError, UnusableField
 from fugu.dataflows.base.problems import Location
 from fugu.dataflows.files.yaml_file import YamlFile
 from fugu.dataflows.policies import building
+from fugu.dataflows.policies.owners import OwnerSection
 from fugu.dataflows.policies.sections import DocumentSection
 from fugu.dataflows.policies.zones import zone, zone_info
 from fugu.operators.swellfish.policy import Collection, Policy
@@ -19,7 +20,12 @@ class PolicyDocument:
 
     def __init__(self, section: DocumentSection, collections: tuple[Collection, ...]) -> None:
         self.section = section
-        self.policies = Policies(section.grid.milliseconds, building.query(section), collections)
+        self.policies = Policies(
+            section.grid.milliseconds,
+            building.query(section),
+            collections,
+            building.notice(section, collections),
+        )
         self.zone = zone_info(section.grid.zone)
         self._default: str | None = None
         self._of_key: dict[bytes, str] = {}
@@ -32,6 +38,16 @@ class PolicyDocument:
     def collection_of(self, key: bytes) -> str | None:
         """Return the policies of the individual with this key, if any."""
         return self._of_key.get(key, self._default)
+
+    def owners_of(self, collection: str) -> list[OwnerSection]:
+        """Return who owns a collection; one that is not in the document has the owners of all."""
+        own = (one.owners for one in self.section.collections if one.id == collection)
+        return [*(self.section.owners or []), *(next(own, None) or [])]
+
+    @property
+    def owners(self) -> dict[str, OwnerSection]:
+        """Return all owners by name."""
+        return {one.name: one for _, owners in _owners(self.section) for one in owners}
 
     def begin(self, tick: int) -> datetime:
         """Return when a tick begins, by the clock of the grid's zone."""
@@ -61,7 +77,8 @@ def _made(section: DocumentSection, file: YamlFile, found: list[str]) -> Iterato
                 parts = [int(part) if part.isdigit() else part for part in error.field.split(".")]
                 location = ["collections", number, "policies", place, *parts]
                 found.append(file.problem(location, error.advice))
-        yield Collection(collection.id, tuple(policies))
+        owned = bool(section.owners or collection.owners)
+        yield Collection(collection.id, tuple(policies), owned)
 
 
 def _problems(document: DocumentSection) -> Iterator[tuple[Location, str]]:
@@ -70,12 +87,29 @@ def _problems(document: DocumentSection) -> Iterator[tuple[Location, str]]:
         zone(document.grid.zone)
     except ValueError as error:
         yield ["grid", "zone"], str(error)
+    yield from _two_of_a_name(document)
     first: dict[object, str] = {}
     for name, place, advice in _names(document):
         if name in first:
             yield ["collections", *place], first[name]
         else:
             first[name] = advice
+
+
+def _owners(document: DocumentSection) -> Iterator[tuple[Location, list[OwnerSection]]]:
+    yield ["owners"], document.owners or []
+    for number, one in enumerate(document.collections):
+        yield ["collections", number, "owners"], one.owners or []
+
+
+def _two_of_a_name(document: DocumentSection) -> Iterator[tuple[Location, str]]:
+    """Yield owners whose name is that of another key: a signature names its owner."""
+    known: dict[str, OwnerSection] = {}
+    for place, owners in _owners(document):
+        for number, one in enumerate(owners):
+            if known.setdefault(one.name, one) != one:
+                advice = f"{one.name} has another key elsewhere; every key needs a name of its own"
+                yield [*place, number, "name"], advice
 
 
 def _names(document: DocumentSection) -> Iterator[tuple[object, Location, str]]:

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 from fugu.dataflows.base.durations import MILLISECOND, whole_milliseconds
 from fugu.dataflows.base.section import Epsilon, Exact, Section
 from fugu.dataflows.policies.fields import Day, Identifier, Moment, Threshold, Thresholds, TimeOfDay
+from fugu.dataflows.policies.owners import Owners
 from fugu.operators.wevent.limits import LARGEST_EPSILON
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -212,10 +213,11 @@ class AppliesTo(Section):
 
 
 class CollectionSection(Section):
-    """Hold the policies of the same people."""
+    """Hold the policies of the same people, and who owns them beside the owners of all."""
 
     id: Identifier
     applies_to: AppliesTo
+    owners: Owners | None = None
     policies: list[PolicySection]
 
 
@@ -227,13 +229,19 @@ def _refuse(_: object) -> object:
 
 
 class DocumentSection(Section):
-    """Hold a policy document."""
+    """Hold a policy document.
+
+    What a change takes away is protected for the time of `notice` as before; where none is
+    declared, for that of the longest interval.
+    """
 
     version: Literal[1]
     grid: GridSection
     query: QuerySection
     epsilon: Annotated[Epsilon, Field(le=LARGEST_EPSILON)]
     activities: Names | None = None
+    owners: Owners | None = None
+    notice: Duration | None = None
     collections: Annotated[list[CollectionSection], Field(min_length=1)]
     constraints: Annotated[Any, BeforeValidator(_refuse)] = None
 

@@ -3,9 +3,15 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from fugu.dataflows.policies.sections import WEEKDAYS, PolicySection, QuerySection
+from fugu.dataflows.policies.document import PolicyDocument
+from fugu.dataflows.policies.sections import WEEKDAYS, AppliesTo, PolicySection, QuerySection
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
+
+
+OF_STRATEGIES = (
+    "unicorn_ps has at most that; unicorn decides with half of epsilon, and has at most twice that"
+)
 
 
 def amount(units: int, query: QuerySection) -> Decimal:
@@ -16,6 +22,13 @@ def amount(units: int, query: QuerySection) -> Decimal:
 def in_unit(units: int, query: QuerySection) -> str:
     """Write an amount in units as text, with the query's unit."""
     return f"{amount(units, query):f} {query.unit or ''}".rstrip()
+
+
+def about(units: float, query: QuerySection) -> str:
+    """Write an expected amount in units as text of three digits, with the query's unit."""
+    number = units * float(query.resolution)
+    digits = f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+    return f"{digits} {query.unit or ''}".rstrip()
 
 
 def duration(milliseconds: int) -> str:
@@ -30,9 +43,24 @@ def duration(milliseconds: int) -> str:
     return "1 second" if milliseconds == 1000 else f"{milliseconds / 1000:g} seconds"
 
 
+def moment(tick: int | None, document: PolicyDocument) -> str | None:
+    """Say when a tick begins, by the clock of the grid's zone; its number where calendars end."""
+    if tick is None:
+        return None
+    try:
+        return f"{document.begin(tick):%Y-%m-%d %H:%M}"
+    except (OverflowError, ValueError, OSError):
+        return f"tick {tick}"
+
+
 def counted(number: int, what: str) -> str:
     """Write a count with its noun, in the plural where it is not 1."""
     return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def whose(applies_to: AppliesTo) -> str:
+    """Say whose policies a collection holds."""
+    return "everybody else" if applies_to.default else counted(len(applies_to.keys or []), "key")
 
 
 def when(policy: PolicySection) -> list[str]:

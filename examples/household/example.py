@@ -118,7 +118,7 @@ def summed(files: dict[str, PipelineFile], meters: Meters, progress: Progress) -
     source = files["unicorn"].pipeline.source
     assert source.policies is not None
     client = client_of(files["unicorn"].connection())
-    client.topic(source.policies)
+    client.topic(source.policies.topic)
     morning, rest = meters.raw(0, CHANGED_AT), meters.raw(CHANGED_AT + 1, TICKS)
     produce(client, source.topic, morning, meters.households * (CHANGED_AT + 1), progress)
     unicorn, uniform = (
@@ -126,7 +126,7 @@ def summed(files: dict[str, PipelineFile], meters: Meters, progress: Progress) -
     )
     with unicorn, uniform:
         unicorn.wait_for(CHANGED_AT)
-        write_change(client, source.policies)
+        write_change(client, source.policies.topic)
         unicorn.wait_until(lambda: bool(decisions(unicorn.said)))
         produce(client, source.topic, rest, meters.households * (TICKS - CHANGED_AT), progress)
         for pipeline in (unicorn, uniform):

@@ -3,18 +3,19 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from fugu.operators.swellfish.change import Change
-from fugu.operators.swellfish.occurrences import Decision
+from fugu.operators.swellfish.admission import Decision
+from fugu.operators.swellfish.change import AnyChange, MovedKeys, NewCollection
 
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def in_words(change: Change, decision: Decision, tick_milliseconds: int) -> str:
+def in_words(change: AnyChange, decision: Decision, tick_milliseconds: int) -> str:
     """Tell in one line what was decided on a change of policies.
 
-    >>> from fugu.operators.swellfish.occurrences import Decision
+    >>> from fugu.operators.swellfish.admission import Decision
+    >>> from fugu.operators.swellfish.change import Change
     >>> gone = Change("family", effective=3, removes="sauna", adds=None)
-    >>> decided = Decision(effective=3, first=None, waits_for=None, runs_out=(2, 4))
+    >>> decided = Decision(3, first=None, waits_for=None, until=3, runs_out=(2, 4))
     >>> in_words(gone, decided, 3_600_000)
     'family/sauna is removed from 1970-01-01T03:00Z on; what has begun is protected until \
 1970-01-01T05:00Z'
@@ -22,7 +23,7 @@ def in_words(change: Change, decision: Decision, tick_milliseconds: int) -> str:
     return "; ".join(_parts(change, decision, tick_milliseconds))
 
 
-def _parts(change: Change, decision: Decision, tick_milliseconds: int) -> Iterator[str]:
+def _parts(change: AnyChange, decision: Decision, tick_milliseconds: int) -> Iterator[str]:
     def time(tick: int) -> str:
         if tick <= 0:
             return "the first tick"
@@ -32,11 +33,20 @@ def _parts(change: Change, decision: Decision, tick_milliseconds: int) -> Iterat
             return f"tick {tick}"
         return at.strftime("%Y-%m-%dT%H:%MZ" if at.second == 0 else "%Y-%m-%dT%H:%M:%SZ")
 
-    name, since = f"{change.collection}/{change.policy_id}", time(decision.effective)
-    if change.adds is None:
-        yield f"{name} is removed from {since} on"
+    since = time(decision.effective)
+    if isinstance(change, MovedKeys):
+        keys = f"{len(change.keys):,} keys" if len(change.keys) > 1 else "a key"
+        yield f"{keys} moved to {change.collection} from {since} on"
+        return
+    if isinstance(change, NewCollection):
+        whose = "owned" if change.owner else "not owned"
+        yield f"collection {change.collection}, {whose}, is made from {since} on"
+        name, adds = change.key, bool(change.policies)
     else:
-        yield f"{name} is added from {since} on"
+        name, adds = change.key, change.adds is not None
+        if adds:
+            yield f"{name} is added from {since} on"
+    if adds:
         if decision.first is None:
             yield "nothing is protected by it: it has no interval that may begin"
         elif decision.effective > 0:
@@ -46,5 +56,8 @@ def _parts(change: Change, decision: Decision, tick_milliseconds: int) -> Iterat
                 "earlier ones are postponed, because they overlap an interval that is open until "
                 f"{time(decision.waits_for[1] + 1)}"
             )
+    if decision.until is not None:
+        gone = "the one that it replaces" if adds else name
+        yield f"{gone} is removed from {time(decision.until)} on"
     if decision.runs_out is not None:
         yield f"what has begun is protected until {time(decision.runs_out[1] + 1)}"

@@ -1,26 +1,23 @@
 """The step of strategies that keep a ledger for each open relevance interval."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
 from fugu.operators.mechanism import Integers, State
-from fugu.operators.swellfish.ledger import Ledger, decoded, encoded, opened
+from fugu.operators.swellfish.ledger import Ledgers
 from fugu.operators.swellfish.relevance import Relevance
 from fugu.operators.swellfish.strategy import PolicyStrategy, objects
 from fugu.operators.wevent.allocation import Offer
-
-Ledgers = Sequence[Ledger]
 
 
 @dataclass(frozen=True)
 class Books:
     """Hold the distinct pairs of a tick and its open ledgers, and which one each row has."""
 
-    distinct: Sequence[tuple[int, Ledgers]]
+    ticks: Integers
+    ledgers: Ledgers
     of_row: Integers
 
 
@@ -28,7 +25,8 @@ class Books:
 class IntervalStrategy(PolicyStrategy[Books]):
     """Charge publications to the ledgers of all open relevance intervals.
 
-    Rows with the same ledgers at the same tick are looked at once. State: also `ledgers`, encoded.
+    A tick may cost the least that any of them allows. Rows with the same ledgers at the same tick
+    are looked at once. State: also `ledgers`, encoded.
     Source: Swellfish specification, sections 5 and 5.2.
     """
 
@@ -41,40 +39,31 @@ class IntervalStrategy(PolicyStrategy[Books]):
         return {**super().start(rows), "ledgers": np.full(rows, b"", dtype=object)}
 
     @abstractmethod
-    def _publication(self, tick: int, ledgers: Ledgers) -> int:
-        """Return what a publication may cost, in units, given all open ledgers, of which there are
-        some; 0: nothing can be published."""
+    def _publication(self, books: Books) -> Integers:
+        """Return what every ledger allows a publication to cost, in units; 0: none."""
 
-    def _decision(self, ledgers: Ledgers) -> int:
-        """Return what a decision costs, in units."""
-        return 0
+    def _decision(self, books: Books) -> Integers:
+        """Return what every ledger allows a decision to cost, in units."""
+        return np.zeros_like(books.ledgers.start)
 
     def _open(self, state: State, relevances: list[Relevance]) -> Books:
-        rows = zip(state["tick"].tolist(), relevances, state["ledgers"].tolist(), strict=True)
-        known: dict[tuple[int, Relevance, bytes], int] = {}
+        rows = zip(state["tick"].tolist(), map(id, relevances), state["ledgers"], strict=True)
+        known: dict[tuple[int, int, bytes], int] = {}
         of_row = [known.setdefault(row, len(known)) for row in rows]
-        distinct = [
-            (tick, opened(decoded(content), relevance.intervals, tick))
-            for tick, relevance, content in known
-        ]
-        return Books(distinct, np.array(of_row, dtype=np.int64))
+        spans = {id(relevance): relevance.spans for relevance in relevances}
+        ticks = np.array([tick for tick, _, _ in known], dtype=np.int64)
+        ledgers = Ledgers.decoded([content for _, _, content in known])
+        opened = ledgers.opened(ticks, [spans[relevance] for _, relevance, _ in known])
+        return Books(ticks, opened, np.array(of_row, dtype=np.int64))
 
     def _offer(self, state: State, opened: Books) -> Offer:
-        offers = [
-            (self._decision(ledgers), self._publication(tick, ledgers)) if ledgers else (0, 0)
-            for tick, ledgers in opened.distinct
-        ]
-        decision, publication = np.array(offers, dtype=np.int64).reshape(-1, 2).T
+        decision = opened.ledgers.least(self._decision(opened))
+        publication = opened.ledgers.least(self._publication(opened))
         charge = publication[opened.of_row]
         return Offer(decision[opened.of_row], charge, charge)
 
     def _settle(self, state: State, opened: Books, charged: Offer) -> State:
-        @cache
-        def after(number: int, charge: int) -> bytes:
-            ledgers = opened.distinct[number][1]
-            if charge:
-                ledgers = [ledger.spend(charge, self.cap) for ledger in ledgers]
-            return encoded(ledgers)
-
-        rows = zip(opened.of_row.tolist(), charged.publication.tolist(), strict=True)
-        return {"ledgers": objects([after(number, charge) for number, charge in rows])}
+        rows = np.stack([opened.of_row, charged.publication])
+        (books, charges), of_row = np.unique(rows, axis=1, return_inverse=True)
+        contents = opened.ledgers.of_books(books).spend(charges, self.cap).encoded()
+        return {"ledgers": objects([contents[number] for number in of_row.ravel().tolist()])}

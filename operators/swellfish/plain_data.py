@@ -15,8 +15,8 @@ _KNOWN: dict[type[Any], dict[str, Any]] = {}
 class PlainData:
     """Write a dataclass as plain JSON data, and read it strictly.
 
-    Fields are integers, texts, dates, local times, tuples of them, or dataclasses of this kind; of
-    two kinds of dataclasses, the one is read whose fields the data have.
+    Fields are integers, texts, truth values, dates, local times, tuples of them, or dataclasses of
+    this kind; of two kinds of dataclasses, the one is read whose fields the data have.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -34,6 +34,10 @@ class PlainData:
     def to_data(self) -> dict[str, Any]:
         """Write it as plain JSON data."""
         return {name: _plain(getattr(self, name)) for name in _hints(type(self))}
+
+    def to_bytes(self) -> bytes:
+        """Write it as JSON."""
+        return plain_json(self.to_data())
 
     @classmethod
     def from_data(cls, data: object) -> Self:
@@ -76,6 +80,10 @@ def _read(name: str, hint: Any, value: object) -> object:
         return hint.from_data(value)
     if hint is type(None):
         return None
+    if hint is bool:
+        if not isinstance(value, bool):
+            raise ValueError(f"{name}: must be true or false")
+        return value
     if hint is int:
         if not isinstance(value, int) or isinstance(value, bool):
             raise ValueError(f"{name}: must be an integer")

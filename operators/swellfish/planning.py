@@ -2,19 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
-from fugu.operators.swellfish.ledger import Ledger
+import numpy as np
+
+from fugu.operators.swellfish.ledger import Ledgers
 from fugu.operators.swellfish.programme import Limit, least_noise
 from fugu.operators.swellfish.relevance import Interval, Relevance, Timeline
 from fugu.operators.swellfish.sweep import Stretch
 
+TICKS_AHEAD = 4_000
+"""A fortnight is 2,016 ticks of ten minutes: it fits, wherever it begins in the first half."""
 LARGEST_STRETCHES = 1_000
 """No plan looks further ahead than this."""
 Stretches = Sequence[Stretch[Relevance]]
 
 
-def foreseen(timeline: Timeline, changes: bytes, first: int, ticks: int) -> Stretches:
+def foreseen(timeline: Timeline, changes: bytes, first: int, ticks: int = TICKS_AHEAD) -> Stretches:
     """Return what is asked of so many ticks, in stretches of which the same is asked; of fewer
     ticks where these would be more than `LARGEST_STRETCHES`.
 
@@ -34,12 +37,12 @@ def foreseen(timeline: Timeline, changes: bytes, first: int, ticks: int) -> Stre
     return found
 
 
-def planned_charges(stretches: Stretches, ledgers: Sequence[Ledger], cap: int) -> list[int]:
+def planned_charges(stretches: Stretches, ledgers: Ledgers, cap: int) -> list[int]:
     """Return what every tick of each stretch is to be charged, in units; 0: nothing is relevant.
 
     They minimise the sum of Delta_t / e_t, the expected size of all noise, under the limits of all
-    intervals: the delta(J) largest charges of each add up to the cap at most. `ledgers` are those
-    that are open at the first tick, and what they hold is spent.
+    intervals: the delta(J) largest charges of each add up to the cap at most. `ledgers`, one book,
+    are those that are open at the first tick, and what they hold is spent.
 
     Claim. Nothing is lost by equal charges within a stretch. Its ticks are in the same intervals
     and have the same sensitivity. So limits and objective are the same if charges are exchanged
@@ -50,7 +53,8 @@ def planned_charges(stretches: Stretches, ledgers: Sequence[Ledger], cap: int) -
     on any of this, since ledgers are asked again at every charge.
 
     >>> from fugu.operators.swellfish.household import HOUSEHOLD
-    >>> charges = planned_charges(foreseen(HOUSEHOLD, b"", 0, 11), [], cap=1000)
+    >>> nothing = Ledgers.decoded([b""])
+    >>> charges = planned_charges(foreseen(HOUSEHOLD, b"", 0, 11), nothing, cap=1000)
     >>> [len(charges), charges[0], charges[-1]]
     [7, 0, 0]
     """
@@ -102,14 +106,18 @@ def _rests(groups: Sequence[_Group], last: int) -> list[_Group]:
     return rests
 
 
-def _limits(groups: Sequence[_Group], ledgers: Sequence[Ledger], cap: int) -> list[Limit]:
-    open_ones = {(ledger.start, ledger.end): ledger for ledger in ledgers}
+def _limits(groups: Sequence[_Group], ledgers: Ledgers, cap: int) -> list[Limit]:
+    spans = zip(ledgers.start.tolist(), ledgers.end.tolist(), strict=True)
+    places = {span: place for place, span in enumerate(spans)}
+    first = [0, *np.cumsum(ledgers.runs).tolist()]
+    runs = list(zip((ledgers.charges / cap).tolist(), ledgers.counts.tolist(), strict=True))
     limits = []
     for interval, members in _members(groups).items():
-        ledger = open_ones.get((interval.start, interval.end))
-        affected = ledger.affected if ledger else interval.affected
-        runs = groupby(ledger.largest if ledger else ())
-        spent = [(charge / cap, len(list(equal))) for charge, equal in runs]
+        affected, spent = interval.affected, list[tuple[float, int]]()
+        place = places.get((interval.start, interval.end))
+        if place is not None:
+            affected = ledgers.affected.item(place)
+            spent = runs[first[place] : first[place + 1]]
         ticks = [(number, groups[number].ticks) for number in members]
         limits.append(Limit(affected, ticks, spent))
     return limits

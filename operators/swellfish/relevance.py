@@ -1,7 +1,12 @@
 """Sensitivity and open relevance intervals of one tick: all that strategies see of policies."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
+
+import numpy as np
+
+from fugu.operators.mechanism import Integers
 
 
 @dataclass(frozen=True, order=True)
@@ -28,6 +33,12 @@ class Relevance:
 
     sensitivity: int
     intervals: tuple[Interval, ...]
+
+    @cached_property
+    def spans(self) -> Integers:
+        """Return the intervals as rows of start, end and delta(J)."""
+        rows = [(one.start, one.end, one.affected) for one in self.intervals]
+        return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
 class Timeline(Protocol):

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fugu.operators.swellfish.interval_strategy import IntervalStrategy, Ledgers
+from fugu.operators.mechanism import Integers
+from fugu.operators.swellfish.interval_strategy import Books, IntervalStrategy
 from fugu.operators.swellfish.unicorn_is import UnicornIS
 
 
@@ -32,8 +33,8 @@ class TINARUniform(IntervalStrategy):
     claim: ClassVar[str] = "the ticks of an interval that can matter share epsilon evenly"
     proof: ClassVar[str] = "Swellfish specification, sections 1.3 (composition) and 6"
 
-    def _publication(self, tick: int, ledgers: Ledgers) -> int:
-        return min(ledger.share(self.cap) for ledger in ledgers)
+    def _publication(self, books: Books) -> Integers:
+        return books.ledgers.share(self.cap)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fugu.operators.swellfish.interval_strategy import Ledgers
+from fugu.operators.mechanism import Integers
+from fugu.operators.swellfish.interval_strategy import Books
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 
 
@@ -25,7 +26,7 @@ class Unicorn(UnicornPS):
     >>> unicorn = Unicorn(HOUSEHOLD, bins=1, epsilon=20.0)
     >>> ticks = released(unicorn, [[500]] * 4 + [[40_500]] * 2)
     >>> [Status(tick.annotations["status"][0]).name for tick in ticks]
-    ['NOTHING', 'SAMPLED', 'REPEATED', 'REPEATED', 'SAMPLED', 'SAMPLED']
+    ['NOTHING', 'SAMPLED', 'REPEATED', 'REPEATED', 'SAMPLED', 'REPEATED']
 
     Source: Swellfish specification, section 5.3, which corrects the paper: Algorithm 4 passes all
     of epsilon on to Algorithm 3, and not the half that decisions leave.
@@ -51,5 +52,5 @@ class Unicorn(UnicornPS):
     def _parts(self) -> int:
         return 2
 
-    def _decision(self, ledgers: Ledgers) -> int:
-        return min(ledger.share(self.cap) for ledger in ledgers)
+    def _decision(self, books: Books) -> Integers:
+        return books.ledgers.share(self.cap)

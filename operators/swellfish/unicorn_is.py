@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fugu.operators.swellfish.interval_strategy import IntervalStrategy, Ledgers
+import numpy as np
+
+from fugu.operators.mechanism import Integers
+from fugu.operators.swellfish.interval_strategy import Books, IntervalStrategy
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +27,10 @@ class UnicornIS(IntervalStrategy):
     ...     status = Status(tick.annotations["status"][0])
     ...     print(tick.values[0, 0], tick.annotations["sensitivity"][0], status.name)
     0 0 NOTHING
-    501 100 SAMPLED
-    501 320 REPEATED
-    425 220 SAMPLED
-    425 220 REPEATED
+    465 100 SAMPLED
+    465 320 REPEATED
+    638 220 SAMPLED
+    638 220 REPEATED
 
     Source: Swellfish specification, section 5.1, which corrects the paper: it compares the open
     intervals with those of the first sample for ever, and not with those of the last one, so that
@@ -38,5 +41,5 @@ class UnicornIS(IntervalStrategy):
     claim: ClassVar[str] = "an interval holds one sample at most, which spends epsilon"
     proof: ClassVar[str] = "Swellfish specification, sections 1.3 (composition) and 5.1"
 
-    def _publication(self, tick: int, ledgers: Ledgers) -> int:
-        return 0 if any(ledger.largest for ledger in ledgers) else self.cap
+    def _publication(self, books: Books) -> Integers:
+        return np.where(books.ledgers.runs > 0, 0, self.cap)

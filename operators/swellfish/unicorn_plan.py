@@ -7,16 +7,13 @@ import numpy as np
 
 from fugu.operators.mechanism import State
 from fugu.operators.swellfish.interval_strategy import Books
-from fugu.operators.swellfish.ledger import decoded, opened
+from fugu.operators.swellfish.ledger import Ledgers
 from fugu.operators.swellfish.plan import Plan, digest_of_changes
 from fugu.operators.swellfish.planning import foreseen, planned_charges
 from fugu.operators.swellfish.programme import require_solver
 from fugu.operators.swellfish.strategy import objects
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.wevent.allocation import Offer
-
-_FEWEST_TICKS = 500
-"""No plan is made for less, but where a thousand stretches are over earlier."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +25,11 @@ class UnicornPlan(UnicornPS):
     from policies and ledgers alone, which are public. Where there is none, or nothing in it, or
     policies have changed since, it does what `UnicornPS` does.
 
-    `plan` asks for the least expected noise over the coming ticks, twice as many as the longest
-    interval has, and says what the first half of them is to be charged (`planning`). It is solved
-    in floating point, and another machine may find other last digits. So a plan is an input like a
-    change of policies: whoever runs this remembers plans, and tells them again in a replay.
+    `plan` looks at the coming 4,000 ticks, or at fewer where policies often change, asks for the
+    least expected noise of them all, and says what the first half of them is to be charged
+    (`planning`). It is solved in floating point, and another machine may find other last digits. So
+    a plan is an input like a change of policies: whoever runs this remembers plans, and tells them
+    again in a replay.
 
     Parameters: those of `PolicyStrategy`, as are input, release and errors; it also raises
     `ValueError` where SciPy is not installed. State: also `plan`, encoded.
@@ -66,10 +64,9 @@ class UnicornPlan(UnicornPS):
         [(tick, changes, content, known)] = set(zip(*columns, strict=True))
         if known and Plan.decoded(known).holds(tick, changes):
             return None
-        ticks = max(self.timeline.longest, _FEWEST_TICKS)
-        stretches = foreseen(self.timeline, changes, tick, 2 * ticks)
-        ledgers = opened(decoded(content), stretches[0].value.intervals, tick)
-        charges = planned_charges(stretches, ledgers, self.cap)
+        stretches = foreseen(self.timeline, changes, tick)
+        opened = Ledgers.decoded([content]).opened(np.array([tick]), [stretches[0].value.spans])
+        charges = planned_charges(stretches, opened, self.cap)
         lengths = [stretch.last - stretch.first + 1 for stretch in stretches]
         plan = Plan(tick, digest_of_changes(changes), tuple(lengths), tuple(charges))
         return plan.until(tick + (sum(lengths) + 1) // 2).encoded()
@@ -81,13 +78,10 @@ class UnicornPlan(UnicornPS):
 
     def _offer(self, state: State, opened: Books) -> Offer:
         offer = super()._offer(state, opened)
-        left = [
-            min((ledger.headroom(self.cap) for ledger in ledgers), default=0)
-            for _, ledgers in opened.distinct
-        ]
         rows = zip(*(state[name].tolist() for name in ("tick", "changes", "plan")), strict=True)
         planned = np.array([_charge(*row) for row in rows], dtype=np.int64)
-        headroom = np.array(left, dtype=np.int64)[opened.of_row]
+        ledgers = opened.ledgers
+        headroom = ledgers.least(ledgers.headroom(self.cap))[opened.of_row]
         charge = np.where(planned > 0, np.minimum(planned, headroom), offer.publication)
         return Offer(offer.decision, charge, charge)
 

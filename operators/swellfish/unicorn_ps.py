@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fugu.operators.swellfish.interval_strategy import IntervalStrategy, Ledgers
+from fugu.operators.mechanism import Integers
+from fugu.operators.swellfish.interval_strategy import Books, IntervalStrategy
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +24,9 @@ class UnicornPS(IntervalStrategy):
     >>> for tick in released(always, [[500]] * 4):
     ...     print(tick.values[0, 0], tick.annotations["publication_epsilon"][0].round(3))
     500 0.0
-    583 0.5
-    1116 0.333
-    156 0.333
+    700 0.5
+    93 0.333
+    615 0.333
 
     Source: Swellfish specification, section 5.2: Algorithm 3, corrected, which gives back the
     smallest of the largest charges where the paper prints that it takes it. What a person's own
@@ -37,5 +38,5 @@ class UnicornPS(IntervalStrategy):
     claim: ClassVar[str] = "the charges of an interval that can matter add up to epsilon at most"
     proof: ClassVar[str] = "Swellfish specification, sections 1.3 (composition) and 5.2 (cap)"
 
-    def _publication(self, tick: int, ledgers: Ledgers) -> int:
-        return min(ledger.proposal(tick, self.cap) for ledger in ledgers)
+    def _publication(self, books: Books) -> Integers:
+        return books.ledgers.proposals(books.ticks, self.cap)

@@ -21,12 +21,13 @@ from examples.household.mechanisms import EPSILON
 from examples.household.zones import TICKS, UNITS_PER_KW
 from fugu.operators.mechanism import Floats
 from fugu.operators.swellfish import planning
-from fugu.operators.swellfish.ledger import Ledger, encoded, opened
+from fugu.operators.swellfish.ledger import Ledgers
 from fugu.operators.swellfish.plan import Plan
 from fugu.operators.swellfish.planning import foreseen, planned_charges
 from fugu.operators.swellfish.relevance import Relevance
 from fugu.operators.swellfish.unicorn_plan import UnicornPlan
 from tests.examples.household.statistics import SEED
+from tests.operators.swellfish.reference_ledger import Ledger, encoded, opened
 
 RESULTS = Path(__file__).parent / "results" / "swellfish_plan_gain.txt"
 HOUSEHOLDS = 55
@@ -117,7 +118,7 @@ def _all_known(home: Household) -> float:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planning, "LARGEST_STRETCHES", TICKS)
         stretches = foreseen(home.timeline(), b"", 0, TICKS)
-    charges = planned_charges(stretches, [], UNITS)
+    charges = planned_charges(stretches, Ledgers.decoded([b""]), UNITS)
     sizes = [
         (one.last - one.first + 1) * one.value.sensitivity * UNITS / charge
         for one, charge in zip(stretches, charges, strict=True)
@@ -144,8 +145,9 @@ def test_plans_save_little_in_most_households_and_a_sixth_in_some() -> None:
 HEAD = f"""\
 {HOUSEHOLDS} households of the study, half a year of hours; epsilon 1, exact where nothing is
 relevant. The expected size of the noise is the mean of Delta_t / e_t over all hours, computed from
-what each hour is charged. A plan is of the coming hours, twice as many as the longest interval has;
-the first half of it is used. {ALL_KNOWN[0].upper()}{ALL_KNOWN[1:]}: as little as is possible."""
+what each hour is charged. A plan looks at the coming 4,000 hours, or at as many as make 1,000
+stretches of which the same is asked; the first half of it is used. The last row plans all hours at
+once, and is as little as is possible."""
 
 
 def table(noise: Mapping[str, Floats], saved: Mapping[str, Floats]) -> str:

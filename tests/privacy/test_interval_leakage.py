@@ -12,7 +12,8 @@ from math import log
 import numpy as np
 import pytest
 
-from fugu.operators.swellfish.interval_strategy import Ledgers
+from fugu.operators.mechanism import Integers
+from fugu.operators.swellfish.interval_strategy import Books
 from fugu.operators.swellfish.occurrence import Occurrence
 from fugu.operators.swellfish.ts_strategies import TSBudgetAbsorption, TSBudgetDistribution
 from fugu.operators.swellfish.unicorn import Unicorn
@@ -109,9 +110,9 @@ class ForEver(UnicornIS):
     def cap(self) -> int:
         return 10 * self.units
 
-    def _publication(self, tick: int, ledgers: Ledgers) -> int:
-        began = all(ledger.start > 0 for ledger in ledgers)
-        return self.units if tick == 0 or began else 0
+    def _publication(self, books: Books) -> Integers:
+        began = (books.ticks[books.ledgers.book] == 0) | (books.ledgers.start > 0)
+        return np.where(began, self.units, 0)
 
 
 def test_comparing_with_the_first_sample_for_ever_tells_twice_as_much() -> None:
@@ -130,8 +131,8 @@ class Whole(Unicorn):
     def cap(self) -> int:
         return self.units
 
-    def _decision(self, ledgers: Ledgers) -> int:
-        return super()._decision(ledgers) // 2
+    def _decision(self, books: Books) -> Integers:
+        return super()._decision(books) // 2
 
 
 def test_samples_that_get_all_of_epsilon_tell_half_as_much_again() -> None:

@@ -19,7 +19,17 @@ from fugu.dataflows.base.errors import (
     unexpected,
 )
 from fugu.dataflows.base.logs import LogFormat
-from fugu.dataflows.commands import model_learn, model_show, policy_check, policy_show, state
+from fugu.dataflows.commands import (
+    model_learn,
+    model_show,
+    policy_change,
+    policy_check,
+    policy_force,
+    policy_keys,
+    policy_proof,
+    policy_show,
+    state,
+)
 from fugu.dataflows.commands.audit import audit
 from fugu.dataflows.commands.evaluate import evaluate
 from fugu.dataflows.commands.explain import explain
@@ -186,7 +196,14 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
     ),
     "policy": (
         "Check and look at policies: what to hide, and when.",
-        {"check": policy_check.check, "show": policy_show.show},
+        {
+            "check": policy_check.check,
+            "show": policy_show.show,
+            "force": policy_force.force,
+            "change": policy_change.change_policies,
+            "proof": _checking(policy_proof.proof),
+            "keys": policy_keys.keys,
+        },
     ),
 }
 for _name, _command in _COMMANDS.items():

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo, model_validator
 
+from fugu.dataflows.base.batches import Header
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.section import Epsilon, Section
 from fugu.dataflows.base.ticks import Ticks
@@ -15,6 +16,7 @@ from fugu.dataflows.kinds.families.ticks import Lateness
 from fugu.dataflows.policies.change import change
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.sections import QuerySection
+from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.contributions import Contributions, Figures, SetContributions, YesOrNo
@@ -154,9 +156,16 @@ class PolicyOperator(AggregateOperator):
             return "the sum" + ("" if query.unit is None else f" in {query.unit}")
         return "how many users"
 
-    def read_change(self, key: bytes | None, value: bytes | None) -> bytes:
+    def read_change(
+        self,
+        signatures: Signatures,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header],
+    ) -> bytes:
         """Return a record of the policy topic for the mechanism; `UnusableChange` if it is none."""
-        return change(key, value, self.policies).to_bytes()
+        owner = signatures.by_owner(key, value, headers)
+        return change(key, value, self.policies, owner=owner).to_bytes()
 
     def in_ticks(self) -> Ticks:
         grid, grace = self.policies.section.grid, self.ticks.grace_milliseconds
@@ -175,7 +184,7 @@ class PolicyOperator(AggregateOperator):
         return {
             **self.in_words(),
             "epsilon": f"{self.policies.section.epsilon:g} nats in any relevance interval",
-            "policies": f"{policies} in {len(collections)} collections",
+            "policies": f"{policies} in {len(collections)} collections of the document",
             "where nothing is relevant": (
                 {"repeat": "the last release again", "exact": "the exact figure is published"}[
                     irrelevant

@@ -51,24 +51,34 @@ def random_policy(random: Random, name: str, now: int) -> Policy:
 def random_change(random: Random, household: Household, name: str, now: int) -> Change | None:
     """One that is allowed, and made in the household as well."""
     requested = now + random.choice([-5, 0, 0, 1, 2, 5, 11])
-    effective, policy = max(requested, now), random.choice(NAMES)
-    there = household.has(policy, effective)
-    if there and not any(
-        one.policy == policy and one.occurrence.start >= effective for one in household.planned
-    ):
-        return None
-    added = random_policy(random, policy, now) if not there or random.random() < 0.6 else None
-    if there:
-        household.remove(policy, effective)
-    if added is not None:
-        household.add(added, effective)
-    return Change(name, requested, policy if there else None, added)
+    policy = random.choice(NAMES)
+    if random.random() < 0.3:
+        if not household.has(policy, max(requested, now)):
+            return None
+        household.change(policy, None, requested, now)
+        return Change(name, requested, policy, None)
+    there = [one.policy for one in household.planned if one.policy.id == policy]
+    if there and random.random() < 0.5:
+        added = almost(random, random.choice(there))
+    else:
+        added = random_policy(random, policy, now)
+    household.change(policy, added, requested, now)
+    return Change(name, requested, policy, added)
+
+
+def almost(random: Random, policy: Policy) -> Policy:
+    """The same policy, or one with larger or smaller thresholds."""
+    more = random.choice([-1, 0, 0, 1])
+    return replace(policy, thresholds=tuple(max(0, one + more) for one in policy.thresholds))
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_any_changes_are_as_in_a_simulation_and_open_intervals_meet_nothing_new(seed: int) -> None:
+@pytest.mark.parametrize("notice", [0, 9, 40])
+def test_any_changes_are_as_in_a_simulation_and_open_intervals_meet_nothing_new(
+    seed: int, notice: int
+) -> None:
     random = Random(seed)
-    homes = {"home": Household(), "cabin": Household()}
+    homes = {"home": Household(notice), "cabin": Household(notice)}
     configured = {
         name: tuple(random_policy(random, policy, 10) for policy in random.sample(NAMES, 2))
         for name in homes
@@ -76,7 +86,8 @@ def test_any_changes_are_as_in_a_simulation_and_open_intervals_meet_nothing_new(
     for name, household in homes.items():
         household.configure(configured[name])
     collections = tuple(Collection(name, policies) for name, policies in configured.items())
-    timeline, changes, frozen = Policies(HOURLY, FREE, collections), b"", Counter[tuple[int, int]]()
+    timeline = Policies(HOURLY, FREE, collections, notice)
+    changes, frozen = b"", Counter[tuple[int, int]]()
     for now in range(250):
         for name, household in homes.items():
             while random.random() < 0.2:
@@ -86,6 +97,7 @@ def test_any_changes_are_as_in_a_simulation_and_open_intervals_meet_nothing_new(
         sensitivity, expected = 0, Counter[tuple[int, int]]()
         for household in homes.values():
             opened = household.open_at(now)
+            assert not household.lost_at(now)
             sensitivity = max(sensitivity, sum(one.occurrence.change_at(now) for one in opened))
             for one in opened:
                 expected |= Counter(
@@ -147,6 +159,76 @@ def test_replacement_waits_for_the_end_of_what_it_replaces() -> None:
     assert (decision.first, decision.waits_for, decision.runs_out) == (None, (2, 9), (2, 9))
 
 
+SHOWER = Policy("shower", Calendar(GREENWICH, tuple(range(7)), 6 * HOUR, 9 * HOUR), 1, (50,))
+HOLIDAY = once("holiday", 24 * 10, 24 * 24 - 1, 1, 10)
+MORNINGS = [24 * day + 7 for day in range(30)]
+
+
+def mornings(timeline: Policies, changes: bytes) -> list[int]:
+    return [timeline.relevance(tick, changes).sensitivity for tick in MORNINGS]
+
+
+def test_a_shower_that_is_replaced_by_itself_during_a_holiday_is_hidden_on_every_morning() -> None:
+    timeline = home(SHOWER, HOLIDAY)
+    again = adds(SHOWER, removes="shower")
+    before = mornings(timeline, b"")
+    assert before[10:24] == [60] * 14
+    assert mornings(timeline, changed(timeline, b"", again, now=24 * 12)) == before
+    decision = timeline.decision(b"", again.to_bytes(), now=24 * 12)
+    assert decision.waits_for == (240, 575)
+    assert decision.first == (24 * 24 + 6, 24 * 24 + 8)
+    assert decision.until == 24 * 24 + 6
+
+
+def test_what_counts_for_less_begins_after_the_notice() -> None:
+    lower = replace(SHOWER, thresholds=(20,))
+    for notice, most in [(0, 0), (10, 1), (24 * 5, 5)]:
+        timeline = replace(home(SHOWER), notice=notice)
+        after = changed(timeline, b"", adds(lower, removes="shower"), now=24 * 12)
+        assert mornings(timeline, after) == [50] * 12 + [70] * most + [20] * (18 - most)
+        gone = changed(timeline, b"", Change("home", 0, "shower", None), now=24 * 12)
+        assert mornings(timeline, gone) == [50] * (12 + most) + [0] * (18 - most)
+
+
+def test_more_that_is_hidden_needs_no_notice() -> None:
+    wider = Calendar(GREENWICH, tuple(range(7)), 5 * HOUR, 10 * HOUR)
+    for more in (replace(SHOWER, thresholds=(55,)), replace(SHOWER, when=wider, length=2)):
+        timeline = replace(home(SHOWER), notice=24 * 5)
+        after = changed(timeline, b"", adds(more, removes="shower"), now=24 * 12)
+        assert mornings(timeline, after) == [50] * 12 + [more.thresholds[0]] * 18
+
+
+def test_nothing_becomes_exact_by_a_replacement_in_an_open_interval_of_threshold_0() -> None:
+    timeline = home(SHOWER, replace(HOLIDAY, thresholds=(0,)))
+    after = changed(timeline, b"", adds(SHOWER, removes="shower"), now=24 * 12)
+    assert mornings(timeline, after) == [50] * 30
+
+
+def test_what_is_stated_before_a_holiday_is_hidden_in_it() -> None:
+    timeline = home(HOLIDAY)
+    sauna = adds(once("sauna", 24 * 13, 24 * 13 + 9, 1, 60), effective=24 * 12)
+    in_time = changed(timeline, b"", sauna, now=24 * 2)
+    assert mornings(timeline, in_time)[12:15] == [10, 70, 10]
+    assert timeline.decision(b"", sauna.to_bytes(), now=24 * 2).waits_for is None
+    too_late = changed(timeline, b"", sauna, now=24 * 10 + 1)
+    assert mornings(timeline, too_late)[12:15] == [10, 10, 10]
+
+
+def test_a_replacement_that_is_never_admitted_removes_after_the_notice() -> None:
+    timeline = replace(home(SHOWER, HOLIDAY), notice=24 * 3)
+    never = adds(once("shower", 24 * 13, 24 * 13 + 9), removes="shower")
+    after = changed(timeline, b"", never, now=24 * 12)
+    assert mornings(timeline, after)[10:20] == [60] * 5 + [10] * 5
+
+
+def test_who_removes_twice_does_not_wait_longer() -> None:
+    timeline, gone = replace(home(SHOWER), notice=24 * 5), Change("home", 0, "shower", None)
+    once_removed = changed(timeline, b"", gone, now=24 * 12)
+    assert changed(timeline, once_removed, gone, now=24 * 14) == once_removed
+    back = changed(timeline, once_removed, adds(SHOWER, removes="shower"), now=24 * 14)
+    assert mornings(timeline, back) == [50] * 30
+
+
 def test_replacement_of_what_is_not_there_adds_it() -> None:
     tea = once("tea", 20, 22)
     replaced = changed(home(), b"", adds(tea, removes="tea"), now=1)
@@ -187,7 +269,7 @@ def test_collections_do_not_wait_for_each_other() -> None:
             adds(replace(once("tea", 5, 6), activities=("yoga",))),
             r"^policy tea: activities: .* yoga",
         ),
-        (adds(once("x" * 2**20, 50, 60)), r"^policy x+: adds: all changes would"),
+        (adds(once("x" * 2**20, 50, 60)), r"^policy x+: all changes would"),
     ],
 )
 def test_change_that_is_not_possible_is_refused(change: Change, said: str) -> None:
@@ -206,6 +288,11 @@ def test_change_that_cannot_be_read_is_refused(change: bytes) -> None:
 def test_change_needs_something_to_add_or_to_remove() -> None:
     with pytest.raises(ValueError, match=r"^adds: "):
         Change("home", 0, None, None)
+
+
+def test_change_is_about_one_policy() -> None:
+    with pytest.raises(ValueError, match=r"^removes: must be the id of the policy that comes"):
+        adds(once("tea", 20, 22), removes="shower")
 
 
 def test_changes_are_forgotten_when_they_no_longer_matter() -> None:

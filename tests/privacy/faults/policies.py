@@ -37,8 +37,8 @@ class NothingIsCharged(UnicornPS):
         free = replace(charged, publication=np.zeros_like(charged.publication))
         return super()._settle(state, opened, free)
 
-    def _publication(self, tick: int, ledgers: object) -> int:
-        return self.cap
+    def _publication(self, books: Books) -> Integers:
+        return np.full_like(books.ledgers.start, self.cap)
 
 
 class PoliciesStay(UnicornPS):

@@ -104,14 +104,12 @@ class Aggregate:
         what is changed then."""
         rows = len(next(iter(state.values())))
         merge = self._merge(self.mechanism, Secret(bytes(32)), [SCHEDULE] * rows)
-        held = MergeState(state, Progress(following=self.first + number))
-        change = self.changes.get(self.first + number)
-        if change is not None:
-            for _ in merge(held, PolicyChange(change)):
-                pass
-        if (plan := merge.plan(held)) is not None:
-            for _ in merge(held, plan):
-                pass
+        tick = self.first + number
+        held = MergeState(state, Progress(following=tick))
+        if (change := self.changes.get(tick)) is not None:
+            held.pending.append(change)
+        merge.bring_to(held, tick)
+        merge.plan_at_once(held)
         return _restarted(merge, held).mechanism
 
     def published(self, released: Released, secret: Secret, run: int = 0) -> Outgoing:

@@ -1,0 +1,162 @@
+"""Read back from Kafka which changes of policies were written, and which ones figures knew."""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+
+import orjson
+
+from fugu.dataflows.base.batches import Header
+from fugu.dataflows.base.errors import FuguError, KafkaUnavailable
+from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.policies.change import UnusableChange, change
+from fugu.dataflows.policies.document import PolicyDocument
+from fugu.dataflows.policies.signatures import Signatures
+from fugu.operators.swellfish.change import AnyChange
+from fugu.operators.swellfish.history import Known, Unexplained, Written, explained
+
+
+@dataclass(frozen=True)
+class WrittenChange:
+    """Hold a record of the topic of changes: the change, or why it is none.
+
+    It is `certain` unless a shared secret has signed it, which only the pipeline can check.
+    """
+
+    offset: int
+    timestamp: int
+    change: AnyChange | None
+    refused: str = ""
+    certain: bool = True
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Hold which tick a figure is of, and the digest of the policies it was made with."""
+
+    offset: int
+    tick: int
+    digest: bytes
+
+
+@dataclass(frozen=True)
+class Told:
+    """Hold all records of the topic of changes, and the figures of the sanitized topic."""
+
+    document: PolicyDocument
+    written: tuple[WrittenChange, ...]
+    figures: tuple[Figure, ...]
+    signatures: Signatures | None = None
+    without_digest: int = 0
+    """So many figures are of a version of Fugu that wrote none."""
+
+    @property
+    def changes(self) -> list[WrittenChange]:
+        """Return the records that are changes."""
+        return [one for one in self.written if one.change is not None]
+
+    @cached_property
+    def known(self) -> tuple[Known, ...]:
+        """Return what figures knew, whenever that changed, up to the first unexplained one."""
+        return self._explained[0]
+
+    @cached_property
+    def unexplained(self) -> Figure | None:
+        """Return the first figure that was made with other policies than the topics say, if any."""
+        tick = self._explained[1]
+        return next((one for one in self.figures if one.tick == tick), None)
+
+    def known_at(self, tick: int) -> Known | None:
+        """Return what a figure of this tick knows; None before the first one."""
+        later = bisect_right(self.known, tick, key=lambda one: one.tick)
+        return self.known[later - 1] if later else None
+
+    @cached_property
+    def _explained(self) -> tuple[tuple[Known, ...], int | None]:
+        written = [
+            Written(one.change.to_bytes(), one.certain)
+            for one in self.changes
+            if one.change is not None
+        ]
+        figures = ((one.tick, one.digest) for one in self.figures)
+        known = list[Known]()
+        try:
+            for one in explained(self.document.policies, written, figures):
+                known.append(one)
+        except Unexplained as error:
+            return tuple(known), error.tick
+        return tuple(known), None
+
+    @property
+    def following(self) -> int | None:
+        """Return the tick after the last figure, if there is one."""
+        return self.figures[-1].tick + 1 if self.figures else None
+
+
+def told(
+    client: Client, document: PolicyDocument, changes: Signatures | None, figures: str
+) -> Told:
+    """Read both topics to their ends; a sanitized topic that is not there has no figures.
+
+    `changes` tells owners in the topic of changes; it needs no secret.
+    """
+    written = [] if changes is None else list(_written(client, changes))
+    found, without = list[Figure](), 0
+    for figure in _figures(client, document, figures):
+        if not figure.digest:
+            without += 1
+        elif not found or figure.tick > found[-1].tick:
+            found.append(figure)
+    return Told(document, tuple(written), tuple(found), changes, without)
+
+
+def _written(client: Client, signatures: Signatures) -> Iterator[WrittenChange]:
+    if client.topic(signatures.topic) is None:
+        raise KafkaUnavailable(
+            f"topic {signatures.topic} (source.policies) does not exist; create it"
+        )
+    for offset, timestamp, key, value, headers in _records(client, signatures.topic):
+        try:
+            owner, certain = _by_owner(signatures, key, value, headers)
+            found = change(key, value, signatures.document, owner=owner)
+        except UnusableChange as error:
+            yield WrittenChange(offset, timestamp, None, str(error))
+        else:
+            yield WrittenChange(offset, timestamp, found, certain=certain)
+
+
+def _by_owner(
+    signatures: Signatures, key: bytes | None, value: bytes | None, headers: list[Header]
+) -> tuple[bool, bool]:
+    """Return whether an owner has signed a record, and whether that is certain."""
+    if_genuine = signatures.by_owner_if_genuine(key, headers)
+    if if_genuine is None:
+        return signatures.by_owner(key, value, headers), True
+    return if_genuine, False
+
+
+def _figures(client: Client, document: PolicyDocument, name: str) -> Iterator[Figure]:
+    if client.topic(name) is None:
+        return
+    for offset, _, _, value, _ in _records(client, name):
+        try:
+            figure = orjson.loads(value or b"")
+            tick = figure["start"] // document.policies.tick_milliseconds
+            yield Figure(offset, tick, bytes.fromhex(figure.get("policies", "")))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise FuguError(
+                f"topic {name}, partition 0, offset {offset}: is no figure under policies; name "
+                "the topic that the pipeline publishes to"
+            ) from None
+
+
+def _records(
+    client: Client, name: str
+) -> Iterator[tuple[int, int, bytes | None, bytes | None, list[Header]]]:
+    """Yield offset, timestamp, key, value and headers of all records of partition 0."""
+    with closing(client.reader(name, headers=True)) as reader:
+        bounds = reader.bounds([0])[0]
+        for batch in reader.read_range(0, bounds.start, bounds.end):
+            yield from batch.records()
