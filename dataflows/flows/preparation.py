@@ -19,6 +19,7 @@ from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.flows.sections import (
     aggregate_of,
     changing_policies_of,
+    clocks_of,
     layout_of,
     publishes_the_truth,
     reports_spending,
@@ -171,6 +172,7 @@ class Preparation:
             ticks=operator.in_ticks(),
             figures=operator.figures(),
             wait=wait,
+            clocks=clocks_of(self.pipeline),
         )
 
     def _policies(self, summing: Topics, wait: PolicyWait) -> Plan:

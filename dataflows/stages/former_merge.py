@@ -12,6 +12,7 @@ from fugu.operators.mechanism import Mechanism, State
 from fugu.operators.realtime.older_states import continued
 from fugu.operators.realtime.real_time_release import RealTimeRelease
 from fugu.operators.swellfish.strategy import PolicyStrategy
+from fugu.operators.upgrades.policy_states import with_digests
 
 
 def is_former(header: dict[str, Any]) -> bool:
@@ -21,10 +22,11 @@ def is_former(header: dict[str, Any]) -> bool:
 
 def former_state(mechanism: Mechanism, state: State) -> State:
     """Return the state of the mechanism with the columns that were added since."""
-    if isinstance(mechanism, RealTimeRelease):
-        return continued(state)
-    if isinstance(mechanism, PolicyStrategy):
-        return mechanism.continued(state)
+    match mechanism:
+        case RealTimeRelease():
+            return continued(state)
+        case PolicyStrategy():
+            return with_digests(mechanism, state)
     return state
 
 

@@ -141,16 +141,6 @@ class PolicyStrategy(ABC, Generic[Opened]):
             "policies": np.full(rows, first_digest(self.timeline.digest()), dtype=object),
         }
 
-    def continued(self, state: State) -> State:
-        """Return a state of the version before, whose releases did not name their policies.
-
-        Where it knew changes, the digest begins with what it knew: no record explains it.
-        """
-        first = first_digest(self.timeline.digest())
-        rows = zip(state["changes"].tolist(), state["tick"].tolist(), strict=True)
-        digests = [next_digest(first, known, now) if known else first for known, now in rows]
-        return {**state, "policies": objects(digests)}
-
     def elapse(self, state: State, ticks: Integers) -> State:
         """Skip ticks that have no position, without a release; no tick comes twice."""
         return {**state, "tick": np.maximum(state["tick"], ticks)}
@@ -179,6 +169,14 @@ class PolicyStrategy(ABC, Generic[Opened]):
         """Tell what becomes of a change, where all rows have the same policies and ticks."""
         [tick], [changes] = set(state["tick"].tolist()), set(state["changes"].tolist())
         return self.timeline.explained(changes, change, tick)
+
+    def settled(self, state: State) -> int:
+        """Return the last tick that was released, or that belongs to an interval open at it."""
+        ticks = set[int]()
+        for tick, changes in zip(state["tick"].tolist(), state["changes"].tolist(), strict=True):
+            intervals = self.timeline.relevance(tick - 1, changes).intervals if tick else ()
+            ticks |= {tick - 1, *(interval.end for interval in intervals)}
+        return max(ticks)
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Release one tick."""
