@@ -231,10 +231,11 @@ class ChangeableMechanism(Protocol):
 
     def after_change(self, state: State, change: bytes) -> State:
         """Return every row after a change that its next position, or a later one, is the first to
-        know of. `state` is not modified. Raises `ValueError` where the change is impossible."""
+        know of. `state` is not modified. Where the change is impossible, no rule is changed."""
 
     def explained(self, state: State, change: bytes) -> str:
-        """Explain the effect of `after_change` in words: rules are public."""
+        """Explain the effect of `after_change` in words: rules are public. Raises `ValueError`
+        where the change is impossible."""
 
 
 @runtime_checkable

@@ -48,6 +48,12 @@ REPLAYED = Metric(
     "counter",
     "Releases and dead letters recognised as published before the restart, and skipped.",
 )
+POLICY_WAIT = Metric(
+    "fugu_policy_wait_seconds",
+    "gauge",
+    "How long complete ticks have waited until the topic of policies is read.",
+    ("topic",),
+)
 LAG = Metric("fugu_lag_records", "gauge", "Offsets between what was read and the source's end.")
 SNAPSHOT_AGE = Metric(
     "fugu_last_snapshot_age_seconds", "age", "Time since the last snapshot, or since reading began."

@@ -52,6 +52,9 @@ def _about(written: PolicySection, policy: Policy, course: Course) -> Iterator[s
         )
     if not any(policy.thresholds):
         yield "theta is 0: it hides nothing"
+    hours = written.calendar
+    if hours is not None and hours.start == hours.end:
+        yield f"from {hours.start:%H:%M} to {hours.end:%H:%M} is a whole day, to the next one"
     yield from _changes_of_clocks(written, course)
 
 

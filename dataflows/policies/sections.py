@@ -265,8 +265,8 @@ class DocumentSection(Section):
     query: QuerySection
     epsilon: Annotated[Epsilon, Field(le=LARGEST_EPSILON)]
     activities: Names | None = None
-    notice: Duration | None = None
     owners: Owners | None = None
+    notice: Duration | None = None
     limits: LimitsSection | None = None
     collections: Annotated[list[CollectionSection], Field(min_length=1)]
     constraints: Annotated[Any, BeforeValidator(_refuse)] = None

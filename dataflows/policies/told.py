@@ -48,6 +48,7 @@ class Told:
     document: PolicyDocument
     written: tuple[WrittenChange, ...]
     figures: tuple[Figure, ...]
+    signatures: Signatures | None = None
     without_digest: int = 0
     """So many figures are of a version of Fugu that wrote none."""
 
@@ -108,7 +109,7 @@ def told(
             without += 1
         elif not found or figure.tick > found[-1].tick:
             found.append(figure)
-    return Told(document, tuple(written), tuple(found), without)
+    return Told(document, tuple(written), tuple(found), changes, without)
 
 
 def _written(client: Client, signatures: Signatures) -> Iterator[WrittenChange]:

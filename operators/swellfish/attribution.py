@@ -1,6 +1,6 @@
 """Attribute the expected noise of figures to collections and policies: who pays for whose wish."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -167,21 +167,27 @@ class _Asked:
     """Hold what a collection asks for in every stretch: `whole`, of shape (2, stretches)."""
 
     def __init__(self, collection: CollectionDemands, starts: Integers) -> None:
-        demands = list(collection)
-        self._demands = demands
-        self._place = np.searchsorted([one.tick for one in demands], starts, "right") - 1
-        self.whole = self._spread([one.asked for one in demands])
+        self._place = np.searchsorted(collection.ticks, starts, "right") - 1
+        self._without: dict[str, dict[int, Demand]] = {name: {} for name in collection.ids}
+        relevant: dict[str, list[int]] = {name: [] for name in collection.ids}
+        asked = []
+        for place, demands in enumerate(collection):
+            asked.append(demands.asked)
+            for name in demands.relevant:
+                relevant[name].append(place)
+            for name, demand in demands.without.items():
+                self._without[name][place] = demand
+        self._asked = _two_rows(asked)
+        self.whole = self._asked[:, self._place]
         self.relevant = {
-            name: np.array([name in one.relevant for one in demands])[self._place]
-            for name in collection.ids
+            name: np.isin(np.arange(len(asked)), places)[self._place]
+            for name, places in relevant.items()
         }
 
     def without(self, policy: str) -> Integers:
-        return self._spread([one.without.get(policy, one.asked) for one in self._demands])
-
-    def _spread(self, demands: Sequence[Demand]) -> Integers:
-        rows = [[one.sensitivity for one in demands], [one.affected for one in demands]]
-        return np.array(rows, dtype=np.int64)[:, self._place]
+        left, differences = self._asked.copy(), self._without[policy]
+        left[:, list(differences)] = _two_rows(differences.values())
+        return left[:, self._place]
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,3 +215,8 @@ class _TwoLargest:
 def _mean(amounts: Floats, weights: Integers) -> float:
     """Return the mean; 0 without any weight."""
     return float(amounts @ weights / weights.sum()) if weights.any() else 0.0
+
+
+def _two_rows(demands: Iterable[Demand]) -> Integers:
+    pairs = [(one.sensitivity, one.affected) for one in demands]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2).T

@@ -154,9 +154,10 @@ class Sweep:
         """Return what is asked of a tick."""
         return self._largest.at(tick)[0].value
 
-    def of_each(self, tick: int) -> list[Relevance]:
+    def of_each(self, tick: int) -> dict[str, Relevance]:
         """Return what each collection asks of a tick, by itself."""
-        return [stretch.value for stretch in self._remembered.at(tick)]
+        stretches = self._remembered.at(tick)
+        return {name: one.value for name, one in zip(self.collections, stretches, strict=True)}
 
     def _of_all(self, tick: int) -> Stretch[Relevance]:
         """Return the ticks around at which every collection gives the same answer."""

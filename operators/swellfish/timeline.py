@@ -100,8 +100,7 @@ class Policies:
     def by_collection(self, tick: int, changes: bytes) -> dict[str, Relevance]:
         """Return what each collection asks of a tick, by itself."""
         self.relevance(tick, changes)
-        sweep = self._sweeps[changes]
-        return dict(zip(sweep.collections, sweep.of_each(tick), strict=True))
+        return self._sweeps[changes].of_each(tick)
 
     def admitted(self, changes: bytes) -> dict[str, tuple[Admitted, ...]]:
         """Return the policies of every collection, with these changes."""

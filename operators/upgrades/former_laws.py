@@ -103,7 +103,7 @@ def _former_fields(mechanism: Mechanism) -> Identity | None:
             content = encode_fields(mechanism.samples_per_block, process.hex(), measurement.hex())
             return _of_strategy(mechanism, content)
         case RescueDp():
-            return _of_strategy(mechanism, encode_fields(mechanism._process.hex()))
+            return _of_strategy(mechanism, encode_fields(mechanism.process.hex()))
     return None
 
 

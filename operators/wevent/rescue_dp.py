@@ -146,7 +146,7 @@ class RescueDp(FilteredStrategy):
 
     def _filtered(self, state: State, sample: Floats) -> State:
         first = state["samples"] == 0
-        estimate, variance = self._kalman(state, sample, first, self._process, self._measurement)
+        estimate, variance = self._kalman(state, sample, first, self.process, self.measurement)
         error = np.where(first, 0.0, row_sums(np.abs(estimate - state["estimate"])) / self.bins)
         errors = np.concatenate([state["errors"][:, 1:], error[:, None]], axis=1)
         interval = np.where(first, ONE_TICK, self._interval(state, errors))
@@ -173,13 +173,15 @@ class RescueDp(FilteredStrategy):
         return np.asarray(np.maximum(longer, ONE_TICK), dtype=np.int64)
 
     @property
-    def _process(self) -> float:
+    def process(self) -> float:
+        """Return Q, in squared units."""
         return self.process_variance or COMING_AND_GOING * float(self.sensitivity**2)
 
     @property
-    def _measurement(self) -> float:
+    def measurement(self) -> float:
+        """Return R, in squared units."""
         deviation = self.sensitivity * self.window / self.epsilon
         return deviation * deviation
 
     def _identity(self) -> bytes:
-        return encode_fields(self._process.hex(), self.contribution)
+        return encode_fields(self.process.hex(), self.contribution)

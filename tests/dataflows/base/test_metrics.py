@@ -25,6 +25,7 @@ CLOSED_LIST = {
     "fugu_records_out_total": ("counter", PARTITION),
     "fugu_dead_letters_total": ("counter", (*PARTITION, "reason")),
     "fugu_replayed_releases_total": ("counter", PARTITION),
+    "fugu_policy_wait_seconds": ("gauge", ("topic",)),
     "fugu_lag_records": ("gauge", PARTITION),
     "fugu_last_snapshot_age_seconds": ("age", PARTITION),
     "fugu_streams": ("gauge", PARTITION),

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from examples.household.household import LARGEST_LOAD, Household, households
-from examples.household.study import ABSOLUTE, EPSILON, RELATIVE, errors_of
+from examples.household.mechanisms import EPSILON
+from examples.household.study import ABSOLUTE, RELATIVE, errors_of
 from examples.household.zones import MEANS_MW, UNITS_PER_KW, zone_series
 from fugu.operators.mechanism import Floats
 from fugu.operators.swellfish.occurrence import affected_ticks

@@ -104,10 +104,10 @@ class Aggregate:
         rows = len(next(iter(state.values())))
         merge = self._merge(self.mechanism, Secret(bytes(32)), [SCHEDULE] * rows)
         held = MergeState(state)
-        change = self.changes.get(self.first + number)
-        if change is not None:
-            for _ in merge(held, PolicyChange(change)):
-                pass
+        tick = self.first + number
+        if (change := self.changes.get(tick)) is not None:
+            held.pending.append(change)
+        merge.bring_to(held, tick)
         return _restarted(merge, held).mechanism
 
     def published(self, released: Released, secret: Secret, run: int = 0) -> Outgoing:

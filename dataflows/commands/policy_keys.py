@@ -1,0 +1,19 @@
+"""Make a key by which an owner of policies signs changes of them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fugu.dataflows.policies.private_keys import public_key_of, write_private_key
+
+
+def keys(
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="A new file, for the private key (PEM).")
+    ],
+    name: Annotated[str, typer.Option(help="The name of the owner.")] = "owner",
+) -> None:
+    """Make a key pair; print the line that makes its owner one of the policy document."""
+    public = public_key_of(write_private_key(out))
+    typer.echo(f"owners: [{{name: {name}, ed25519: {public}}}]")
