@@ -65,8 +65,8 @@ def odd(random: Random) -> Any:
         return [random.choice(_NUMBERS)] * random.choice([1, 3, 1_000, 1_001, 5_000])
     if kind == 3:
         return deep(random.choice([2, 50, 900]), random.choice([list, dict]))
-    found: list[Any] = [_NUMBERS, _TEXTS, _TIMES, _TIMES][kind - 4]
-    return random.choice(found)
+    found: list[list[Any]] = [_NUMBERS, _TEXTS, _TIMES, _TIMES]
+    return random.choice(found[kind - 4])
 
 
 def deep(levels: int, kind: type) -> Any:
