@@ -237,6 +237,26 @@ class ChangeableMechanism(Protocol):
         """Explain the effect of `after_change` in words: rules are public. Raises `ValueError`
         where the change is impossible."""
 
+    def settled(self, state: State) -> int:
+        """Return the last tick for which rules must stay what they were: it is released, or budgets
+        have been shared out up to it."""
+
+
+@runtime_checkable
+class PlanningMechanism(TimedMechanism, Protocol):
+    """Prepare for coming positions by a plan, which is made from public numbers alone.
+
+    A plan may differ between machines. Whoever runs the mechanism remembers it as an input, and
+    tells it again at the same position of a replay; without one, streams go on all the same.
+    """
+
+    def plan(self, state: State) -> bytes | None:
+        """Return a plan for the next positions, where all rows are alike; None: they have one."""
+
+    def after_plan(self, state: State, plan: bytes) -> State:
+        """Return every row with the plan. `state` is not modified. Raises `ValueError` where it is
+        none."""
+
 
 @runtime_checkable
 class EnumerableMechanism(Mechanism, Protocol):

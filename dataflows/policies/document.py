@@ -30,6 +30,8 @@ class PolicyDocument:
             limits.noise(section),
         )
         self.zone = zone_info(section.grid.zone)
+        self.owners = {one.name: one for _, owners in _owners(section) for one in owners}
+        self._owners_of = {one.id: one.owners or [] for one in section.collections}
         self._default: str | None = None
         self._of_key: dict[bytes, str] = {}
         for collection in section.collections:
@@ -44,13 +46,7 @@ class PolicyDocument:
 
     def owners_of(self, collection: str) -> list[OwnerSection]:
         """Return who owns a collection; one that is not in the document has the owners of all."""
-        own = (one.owners for one in self.section.collections if one.id == collection)
-        return [*(self.section.owners or []), *(next(own, None) or [])]
-
-    @property
-    def owners(self) -> dict[str, OwnerSection]:
-        """Return all owners by name."""
-        return {one.name: one for _, owners in _owners(self.section) for one in owners}
+        return [*(self.section.owners or []), *self._owners_of.get(collection, [])]
 
     def begin(self, tick: int) -> datetime:
         """Return when a tick begins, by the clock of the grid's zone."""

@@ -10,12 +10,18 @@ says.
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from fugu.dataflows.stages.coverage import Coverage
 from fugu.dataflows.stages.former_merge import former_progress, former_state, former_sums, is_former
-from fugu.dataflows.stages.log_entries import Entry, PoliciesCovered, PolicyChange
+from fugu.dataflows.stages.log_entries import (
+    Entry,
+    MechanismPlan,
+    PoliciesCovered,
+    PolicyChange,
+)
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.progress import Progress
@@ -23,7 +29,9 @@ from fugu.dataflows.state.row_block import column_bytes, described, read, writte
 from fugu.operators.mechanism import (
     ChangeableMechanism,
     Inputs,
+    Integers,
     Mechanism,
+    PlanningMechanism,
     Releases,
     State,
     TimedMechanism,
@@ -41,8 +49,9 @@ class MergeState:
     """Hold what the mechanism knows, how far partitions are, and sums of open ticks.
 
     `pending` are changes of policies that the next tick is the first to know of, and `read` is the
-    offset behind the last of them in their topic. The sums are not in what `encoded` gives: they
-    have a log of their own.
+    offset behind the last of them in their topic. `clocks` are those that policies went by: when
+    the clocks of zones change. The sums are not in what `encoded` gives: they have a log of their
+    own.
     """
 
     mechanism: State
@@ -51,6 +60,7 @@ class MergeState:
     pending: list[bytes] = field(default_factory=list)
     read: int = 0
     coverage: Coverage = field(default_factory=Coverage)
+    clocks: dict[str, Any] = field(default_factory=dict)
 
     def encoded(self, sums: str = "") -> bytes:
         """Return a block; `sums` says where the sums are."""
@@ -60,6 +70,7 @@ class MergeState:
             "pending": [len(change) for change in self.pending],
             "read": self.read,
             "coverage": self.coverage.plain(),
+            "clocks": self.clocks,
             **self.progress.plain(),
         }
         return written(header, [*column_bytes(self.mechanism), *self.pending])
@@ -93,11 +104,11 @@ class Merging:
         fresh = self.mechanism.start(rows)
         like = {name: fresh[name] for name in header["columns"]}
         mechanism = body.take_columns(like, rows)
+        if like.keys() != fresh.keys():
+            mechanism = former_state(self.mechanism, mechanism)
         if is_former(header):
             sums = former_sums(header, body, self.groups)
-            return MergeState(
-                former_state(self.mechanism, mechanism), former_progress(header), sums
-            )
+            return MergeState(mechanism, former_progress(header), sums)
         return MergeState(
             mechanism,
             Progress.of(header),
@@ -105,6 +116,7 @@ class Merging:
             body.take_each(header.get("pending", [])),
             header.get("read", 0),
             Coverage.of(header.get("coverage")),
+            header.get("clocks", {}),
         )
 
     def __call__(
@@ -122,12 +134,39 @@ class Merging:
                 state.coverage.cover(entry.offset)
             case PartialSums():
                 self._take(state, entry, offset)
+            case MechanismPlan():
+                self._take_plan(state, entry)
         progress = state.progress
         while (tick := progress.next_of(self.partitions)) is not None:
             if self.waits and not state.coverage.allows(tick):
                 return
             yield tick, self._release(state, tick)
             progress.following = tick + 1
+
+    def plan(self, state: MergeState) -> MechanismPlan | None:
+        """Return a plan for the next ticks, if the mechanism makes plans and has none.
+
+        Changes that are pending end a plan: it is made when they have been told.
+        """
+        mechanism, following = self.mechanism, state.progress.following
+        if following is None or state.pending or not isinstance(mechanism, PlanningMechanism):
+            return None
+        plan = mechanism.plan(mechanism.elapse(state.mechanism, self._all_at(following)))
+        return None if plan is None else MechanismPlan(plan)
+
+    def plan_at_once(self, state: MergeState) -> None:
+        """Take in a plan for the next ticks, where there is no log that it goes through."""
+        if (plan := self.plan(state)) is not None:
+            self._take_plan(state, plan)
+
+    def with_plan(self, state: MergeState, entry: Entry) -> Iterator[tuple[int, Releases]]:
+        """Yield what an entry releases, and then take in a plan for the next ticks."""
+        yield from self(state, entry)
+        self.plan_at_once(state)
+
+    def _take_plan(self, state: MergeState, plan: MechanismPlan) -> None:
+        assert isinstance(self.mechanism, PlanningMechanism)
+        state.mechanism = self.mechanism.after_plan(state.mechanism, plan.content)
 
     def _remember(self, state: MergeState, change: PolicyChange) -> None:
         """Keep a change for the next tick, unless the log has it twice.
@@ -157,8 +196,7 @@ class Merging:
         came before the first one, or in a time without ticks.
         """
         if isinstance(self.mechanism, TimedMechanism):
-            ticks = np.full(len(self.streams), tick)
-            state.mechanism = self.mechanism.elapse(state.mechanism, ticks)
+            state.mechanism = self.mechanism.elapse(state.mechanism, self._all_at(tick))
         for change in state.pending:
             self._tell(state, change)
         state.pending = []
@@ -179,3 +217,6 @@ class Merging:
         self.bring_to(state, tick)
         state.mechanism, releases = self.mechanism.step(state.mechanism, Inputs(truth), draws)
         return releases
+
+    def _all_at(self, tick: int) -> Integers:
+        return np.full(len(self.streams), tick)

@@ -134,24 +134,29 @@ class Policies:
         return decoded(changes, self.collections)
 
     def digest(self) -> bytes:
-        """Identify all fields, in 32 bytes."""
+        """Identify all fields, in 32 bytes; zones by their names, since their clock changes depend
+        on the database that is installed."""
+        zones: list[dict[str, object]] = []
+        protection = [*self._protection(zones), [zone["name"] for zone in zones]]
         owned = [collection.id for collection in self.collections if collection.owned]
         limits = {one.id: vars(one.limits) for one in self.collections if one.limits != UNDECLARED}
         declared = [limits, vars(self.limits)] if limits or self.limits != UNDECLARED else []
-        return _digest([*self._protection(), self.notice, owned, *declared])
+        return _digest([*protection, self.notice, owned, *declared])
 
     def digest_without_life(self) -> bytes:
-        """Identify what is protected, as version 1 did: it had neither notice nor owners."""
-        return _digest(self._protection())
+        """Identify what is protected, as version 1 did: it had neither notice nor owners, and
+        counted the clock changes of zones."""
+        zones: list[dict[str, object]] = []
+        return _digest([*self._protection(zones), zones])
 
-    def _protection(self) -> list[object]:
-        zones: list[object] = []
+    def _protection(self, zones: list[dict[str, object]]) -> list[object]:
+        """Return what is protected; zones are put into `zones`, and named by their places."""
         collections = {
             collection.id: [policy_data(policy, zones) for policy in collection.policies]
             for collection in self.collections
         }
         query = [self.query.kind, self.query.largest_change, self.query.activities]
-        return [self.tick_milliseconds, query, collections, zones]
+        return [self.tick_milliseconds, query, collections]
 
     def _remember(self, changes: bytes) -> None:
         """Sweep by these changes, and go on with every collection that is the same as before."""
