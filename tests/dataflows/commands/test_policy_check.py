@@ -106,6 +106,6 @@ def test_an_error_ends_the_command(tmp_path: Path) -> None:
     result = checked(path)
     assert result.exit_code == 1
     assert isinstance(result.exception, ConfigurationError)
-    assert "policies.yaml:14: collections.household.policies.shower.theta: must be" in str(
+    assert "policies.yaml:14: collections.household.policies.shower.theta: must not" in str(
         result.exception
     )
