@@ -7,9 +7,9 @@ from pathlib import Path
 from fugu.dataflows.base.errors import ConfigurationError, UnusableField
 from fugu.dataflows.base.problems import Location
 from fugu.dataflows.files.yaml_file import YamlFile
-from fugu.dataflows.policies import building
+from fugu.dataflows.policies import building, limits
 from fugu.dataflows.policies.owners import OwnerSection
-from fugu.dataflows.policies.sections import DocumentSection
+from fugu.dataflows.policies.sections import DocumentSection, LimitsSection
 from fugu.dataflows.policies.zones import zone, zone_info
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.timeline import Policies
@@ -25,6 +25,9 @@ class PolicyDocument:
             building.query(section),
             collections,
             building.notice(section, collections),
+            limits.declared(section.limits, section),
+            limits.undeclared(section, collections),
+            limits.noise(section),
         )
         self.zone = zone_info(section.grid.zone)
         self.owners = {one.name: one for _, owners in _owners(section) for one in owners}
@@ -74,7 +77,8 @@ def _made(section: DocumentSection, file: YamlFile, found: list[str]) -> Iterato
                 location = ["collections", number, "policies", place, *parts]
                 found.append(file.problem(location, error.advice))
         owned = bool(section.owners or collection.owners)
-        yield Collection(collection.id, tuple(policies), owned)
+        own = limits.declared(collection.limits, section)
+        yield Collection(collection.id, tuple(policies), owned, own)
 
 
 def _problems(document: DocumentSection) -> Iterator[tuple[Location, str]]:
@@ -83,6 +87,10 @@ def _problems(document: DocumentSection) -> Iterator[tuple[Location, str]]:
         zone(document.grid.zone)
     except ValueError as error:
         yield ["grid", "zone"], str(error)
+    else:
+        yield from _limits([], document.limits, document)
+        for number, one in enumerate(document.collections):
+            yield from _limits(["collections", number], one.limits, document)
     yield from _two_of_a_name(document)
     first: dict[object, str] = {}
     for name, place, advice in _names(document):
@@ -90,6 +98,15 @@ def _problems(document: DocumentSection) -> Iterator[tuple[Location, str]]:
             yield ["collections", *place], first[name]
         else:
             first[name] = advice
+
+
+def _limits(
+    place: Location, section: LimitsSection | None, document: DocumentSection
+) -> Iterator[tuple[Location, str]]:
+    try:
+        limits.declared(section, document)
+    except UnusableField as error:
+        yield [*place, "limits", error.field], error.advice
 
 
 def _owners(document: DocumentSection) -> Iterator[tuple[Location, list[OwnerSection]]]:
