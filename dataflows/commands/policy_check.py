@@ -53,6 +53,7 @@ def _data(path: Path, week: Course, year: Course, found: list[Remark]) -> dict[s
                 "id": section.id,
                 "default": section.applies_to.default or False,
                 "keys": len(section.applies_to.keys or []),
+                "owners": [owner.name for owner in document.owners_of(section.id)],
                 "policies": [
                     {
                         "id": policy.id,
@@ -86,8 +87,11 @@ def _print(console: Console, path: Path, week: Course, year: Course, found: list
     for section, collection in zip(
         document.section.collections, document.policies.collections, strict=True
     ):
+        owners = ", ".join(owner.name for owner in document.owners_of(section.id))
+        owned = f", owned by {owners}" if owners else ""
         console.print(
-            f"\n[bold]{section.id}[/bold], for {whose(section.applies_to)}", highlight=False
+            f"\n[bold]{section.id}[/bold], for {whose(section.applies_to)}{owned}",
+            highlight=False,
         )
         if section.policies:
             console.print(_table(section, collection, week))

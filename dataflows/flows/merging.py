@@ -20,13 +20,14 @@ from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.kafka.source import part_name
+from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.records.contributions import Figures
 from fugu.dataflows.stages.log_entries import Entry, read_entry
 from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.state.row_log import BlockLog
-from fugu.operators.mechanism import Kind, Releases, State
+from fugu.operators.mechanism import ChangeableMechanism, Kind, Releases, State
 
 Entries = list[tuple[int, Entry]]
 """Entries of the log, and their offsets."""
@@ -47,6 +48,8 @@ class MergingPlan(Plan):
     """Says what the merge waits for, where policies change while the pipeline runs."""
     noise: Callable[[Metrics], Show] | None = None
     """Makes what shows the noise that policies ask for."""
+    clocks: Clocks | None = None
+    """Those that policies go by."""
 
     suffix: ClassVar[str] = ".merging"
     steps: ClassVar[list[str]] = ["log", "read", "merge", "releases", "sink"]
@@ -54,8 +57,9 @@ class MergingPlan(Plan):
     def items(self, batches: Stream[Batch]) -> KeyedStream[TickReleases]:
         """Read entries of the log, and release ticks that every partition has closed."""
         topic = self.fingerprint.source_topic
+        rows, wait, clocks = self.directory.rows, self.wait, self.clocks
         show = self.noise and self.noise(self.metrics)
-        step = partial(MergeStep, self.merge, topic, self.directory.rows, wait=self.wait, show=show)
+        step = partial(MergeStep, self.merge, topic, rows, wait=wait, clocks=clocks, show=show)
         return op.stateful_batch("merge", op.map("read", batches, self._read), step)
 
     def outputs(self) -> list[Output]:
@@ -113,6 +117,7 @@ class MergeStep(StatefulBatchLogic[Entries, TickReleases, bytes]):
         directory: Path,
         content: bytes | None,
         wait: PolicyWait | None = None,
+        clocks: Clocks | None = None,
         show: Show | None = None,
     ) -> None:
         self._merge = merge
@@ -121,6 +126,8 @@ class MergeStep(StatefulBatchLogic[Entries, TickReleases, bytes]):
         self._sums = BlockLog(directory, 0, OpenTicks(), of="sums")
         self._state = merge.start() if content is None else merge.restored(content, self._loaded)
         self._sums.table = self._state.open
+        if clocks is not None:
+            self._go_on_by(clocks)
         self._note()
 
     def on_batch(self, values: list[Entries]) -> tuple[list[TickReleases], bool]:
@@ -140,6 +147,12 @@ class MergeStep(StatefulBatchLogic[Entries, TickReleases, bytes]):
     def snapshot(self) -> bytes:
         """Return all that a step may change, and where the sums are."""
         return self._state.encoded(self._sums.append().decode())
+
+    def _go_on_by(self, clocks: Clocks) -> None:
+        mechanism = self._merge.mechanism
+        assert isinstance(mechanism, ChangeableMechanism)
+        clocks.require_settled(self._state.clocks, mechanism.settled(self._state.mechanism))
+        self._state.clocks = clocks.transitions
 
     def _note(self) -> None:
         if self._wait is not None:

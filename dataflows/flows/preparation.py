@@ -20,6 +20,7 @@ from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.flows.sections import (
     aggregate_of,
     changing_policies_of,
+    clocks_of,
     layout_of,
     policies_of,
     publishes_the_truth,
@@ -175,6 +176,7 @@ class Preparation:
             figures=operator.figures(),
             wait=wait,
             noise=policies and partial(PolicyNoise, policies, merging.sink.name),
+            clocks=clocks_of(self.pipeline),
         )
 
     def _policies(self, summing: Topics, wait: PolicyWait) -> Plan:
