@@ -46,10 +46,10 @@ class MergingPlan(Plan):
     figures: Figures
     wait: PolicyWait | None = None
     """Says what the merge waits for, where policies change while the pipeline runs."""
-    noise: Callable[[Metrics], Show] | None = None
-    """Makes what shows the noise that policies ask for."""
     clocks: Clocks | None = None
     """Those that policies go by."""
+    noise: Callable[[Metrics], Show] | None = None
+    """Makes what shows the noise that policies ask for."""
 
     suffix: ClassVar[str] = ".merging"
     steps: ClassVar[list[str]] = ["log", "read", "merge", "releases", "sink"]

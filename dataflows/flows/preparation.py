@@ -20,7 +20,6 @@ from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.flows.sections import (
     aggregate_of,
     changing_policies_of,
-    clocks_of,
     layout_of,
     policies_of,
     publishes_the_truth,
@@ -51,6 +50,7 @@ from fugu.dataflows.pipeline.topics import (
     find_policies,
     find_topics,
 )
+from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.entries import PipelineEntry
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.publishing.ledger_topic import find_ledger
@@ -175,8 +175,8 @@ class Preparation:
             ticks=operator.in_ticks(),
             figures=operator.figures(),
             wait=wait,
+            clocks=policies and Clocks.of(policies.policies),
             noise=policies and partial(PolicyNoise, policies, merging.sink.name),
-            clocks=clocks_of(self.pipeline),
         )
 
     def _policies(self, summing: Topics, wait: PolicyWait) -> Plan:

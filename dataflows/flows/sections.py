@@ -4,7 +4,6 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds import AggregateOperator, PolicyOperator
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import deduplication_of
-from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.displaced import PayloadsPerTick
 from fugu.dataflows.stages.per_record import PerRecord
@@ -29,12 +28,6 @@ def policies_of(pipeline: Pipeline) -> PolicyOperator | None:
 def changing_policies_of(pipeline: Pipeline) -> PolicyOperator | None:
     """Return the section of policies that change while the pipeline runs."""
     return policies_of(pipeline) if pipeline.source.policies else None
-
-
-def clocks_of(pipeline: Pipeline) -> Clocks | None:
-    """Return the clocks that policies go by, if there are any."""
-    operator = pipeline.operator
-    return Clocks.of(operator.policies) if isinstance(operator, PolicyOperator) else None
 
 
 def publishes_the_truth(pipeline: Pipeline) -> bool:

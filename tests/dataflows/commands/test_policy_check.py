@@ -106,6 +106,7 @@ def test_an_error_ends_the_command(tmp_path: Path) -> None:
     result = checked(path)
     assert result.exit_code == 1
     assert isinstance(result.exception, ConfigurationError)
-    assert "policies.yaml:14: collections.household.policies.shower.theta: must be" in str(
-        result.exception
+    assert (
+        "policies.yaml:14: collections.household.policies.shower.theta: must not be below 0"
+        in str(result.exception)
     )

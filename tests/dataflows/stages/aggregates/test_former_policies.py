@@ -34,7 +34,13 @@ def test_figures_name_what_was_configured_unless_something_had_changed(changed: 
         state = strategy.after_change(state, sauna.to_bytes())
         assert json.loads(state["changes"][0])
     del state["policies"]
-    header = {"columns": described(state), "open": [], "last": [], "beyond": [], "following": None}
+    header: dict[str, object] = {
+        "columns": described(state),
+        "open": [],
+        "last": [],
+        "beyond": [],
+        "following": None,
+    }
     former = merge.restored(written(header, column_bytes(state)), lambda _: OpenTicks())
     one = np.array([0]), np.array([500])
     [(_, releases)] = merge(former, PartialSums(0, 6, *one))
