@@ -11,6 +11,9 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.cli.fugu import app
 from tests.dataflows.policies.documents import DOCUMENT, EXAMPLE, with_change
 
+ONCE_LATER = "{start: 2026-07-20T06:00, end: 2026-07-20T07:00}"
+"""A Monday, when showers are hidden too."""
+
 
 def checked(path: Path, *options: str) -> Result:
     return CliRunner().invoke(app, ["policy", "check", str(path), *options], env={"COLUMNS": "80"})
@@ -80,6 +83,16 @@ def test_machines_read_the_same_and_no_keys() -> None:
     assert read["first_week"]["noise"]["mean"] == pytest.approx(37.92, abs=0.01)
     assert read["remarks"] == []
     assert "meter" not in orjson.dumps(read).decode()
+
+
+def test_the_costliest_policy_is_named_where_there_is_one_collection(tmp_path: Path) -> None:
+    path = tmp_path / "policies.yaml"
+    path.write_text(with_change("{start: 2026-07-18T12:00, end: 2026-07-18T13:00}", ONCE_LATER))
+    text = checked(path).stdout
+    assert (
+        "Largest expected noise of a figure in that year: 7 kW, first on 2026-07-20 06:00" in text
+    )
+    assert "Without household/shower that mean would be 0 kW; see fugu policy show." in text
 
 
 def test_remarks_are_shown(tmp_path: Path) -> None:
