@@ -89,10 +89,10 @@ def test_the_costliest_policy_is_named_where_there_is_one_collection(tmp_path: P
     path = tmp_path / "policies.yaml"
     path.write_text(with_change("{start: 2026-07-18T12:00, end: 2026-07-18T13:00}", ONCE_LATER))
     text = checked(path).stdout
-    assert (
-        "Largest expected noise of a figure in that year: 7 kW, first on 2026-07-20 06:00" in text
-    )
-    assert "Without household/shower that mean would be 0 kW; see fugu policy show." in text
+    most = "22.8 kW, first on 2026-07-20 06:10"
+    assert f"Largest expected noise of a figure in that year: {most}" in text
+    left = 2 * (1 + 5 * 3.5) / (7 * 144)
+    assert f"Without household/shower that mean would be {left:.3g} kW; see fugu policy" in text
 
 
 def test_remarks_are_shown(tmp_path: Path) -> None:
