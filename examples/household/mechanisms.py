@@ -3,8 +3,7 @@
 Each gets an epsilon of 1. Those that know policies publish ticks as they are at which nothing is
 relevant. Those of w-event privacy get the length of the longest relevance interval for a window,
 so that they promise at least as much. The filter of RescueDP is told that figures change by one
-household in an hour: by what it is told at first, ten, it errs six times as much in the smallest
-zone.
+household in an hour: as it is by default, by ten, it errs several times as much in small zones.
 """
 
 from collections.abc import Callable, Iterator, Mapping
