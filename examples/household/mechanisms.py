@@ -1,4 +1,4 @@
-"""The mechanisms of the study, by the names that the paper has for them.
+"""The mechanisms of the study, by the names that papers have for them.
 
 Each gets an epsilon of 1. Those that know policies publish ticks as they are at which nothing is
 relevant. Those of w-event privacy get the length of the longest relevance interval for a window,
@@ -28,6 +28,7 @@ from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.swellfish.window_strategy import WindowStrategy
 from fugu.operators.wevent.budget_absorption import BudgetAbsorption
 from fugu.operators.wevent.budget_distribution import BudgetDistribution
+from fugu.operators.wevent.pegasus import Pegasus
 from fugu.operators.wevent.rescue_dp import RescueDp
 from fugu.operators.wevent.sample import Sample
 from fugu.operators.wevent.strategy import Strategy
@@ -36,7 +37,7 @@ from fugu.operators.wevent.uniform import Uniform
 EPSILON = 1.0
 
 
-def _of_windows(kind: type[Strategy], household: Household) -> Mechanism:
+def _of_windows(kind: type[Strategy] | type[Pegasus], household: Household) -> Mechanism:
     return kind(1, household.window, EPSILON, LARGEST_LOAD)
 
 
@@ -76,8 +77,9 @@ MECHANISMS: Mapping[str, Callable[[Household], Mechanism]] = {
     "UnicornPS": partial(_of_intervals, UnicornPS),
     "Unicorn": partial(_of_intervals, Unicorn),
     "Unicorn*": partial(_of_intervals, UnicornStar),
+    "PeGaSus": partial(_of_windows, Pegasus),
 }
-"""All but Unicorn* are private."""
+"""All but Unicorn* are private. PeGaSus is not in the paper."""
 
 
 def released(mechanism: Mechanism, series: Integers, seed: int) -> Iterator[Integers]:
