@@ -231,10 +231,31 @@ class ChangeableMechanism(Protocol):
 
     def after_change(self, state: State, change: bytes) -> State:
         """Return every row after a change that its next position, or a later one, is the first to
-        know of. `state` is not modified. Raises `ValueError` where the change is impossible."""
+        know of. `state` is not modified. Where the change is impossible, no rule is changed."""
 
     def explained(self, state: State, change: bytes) -> str:
-        """Explain the effect of `after_change` in words: rules are public."""
+        """Explain the effect of `after_change` in words: rules are public. Raises `ValueError`
+        where the change is impossible."""
+
+    def settled(self, state: State) -> int:
+        """Return the last tick for which rules must stay what they were: it is released, or budgets
+        have been shared out up to it."""
+
+
+@runtime_checkable
+class PlanningMechanism(TimedMechanism, Protocol):
+    """Prepare for coming positions by a plan, which is made from public numbers alone.
+
+    A plan may differ between machines. Whoever runs the mechanism remembers it as an input, and
+    tells it again at the same position of a replay; without one, streams go on all the same.
+    """
+
+    def plan(self, state: State) -> bytes | None:
+        """Return a plan for the next positions, where all rows are alike; None: they have one."""
+
+    def after_plan(self, state: State, plan: bytes) -> State:
+        """Return every row with the plan. `state` is not modified. Raises `ValueError` where it is
+        none."""
 
 
 @runtime_checkable

@@ -45,7 +45,10 @@ ALLOWED = {
         "fugu.dataflows.pipeline",
         "fugu.dataflows.offline.evaluation",
     ),
-    "cryptography": ("fugu.dataflows.policies.signatures",),
+    "cryptography": (
+        "fugu.dataflows.policies.private_keys",
+        "fugu.dataflows.policies.signatures",
+    ),
     "typer": ("fugu.dataflows.base.logs", "fugu.dataflows.commands"),
     "dp_accounting": ("fugu.operators.composition.loss_distributions",),
     "operators": (),

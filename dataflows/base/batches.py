@@ -144,6 +144,8 @@ class Outgoing:
     """Hold records to be published: complete bytes, named by release id.
 
     `positions` are the source offsets they come from, or their ticks; they are never published.
+    Records that are `behind_all` have no id: they are written again whenever they are made, once
+    everything before them is acknowledged.
     """
 
     partition: int
@@ -152,6 +154,7 @@ class Outgoing:
     headers: list[list[Header]]
     timestamps: list[int]
     positions: Sequence[int] = ()
+    behind_all: bool = field(default=False, kw_only=True)
 
     def at(self, places: Sequence[int]) -> "Outgoing":
         """Return the records at these places."""

@@ -28,6 +28,7 @@ from fugu.dataflows.pipeline.guarantee_text import (
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.neighbours_text import protected_in_words
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.policy_changes import policies_relied_on, who_can_change
 from fugu.dataflows.pipeline.source_budget import Promises
 from fugu.dataflows.stages.stage_kind import StageKind
 from fugu.operators.mechanism import Mechanism
@@ -93,8 +94,10 @@ def _print(console: Console, file: PipelineFile, mechanism: Mechanism) -> None:
     if leakage is not None:
         title = "Against adversaries who know how ticks depend on each other"
         _print_list(console, title, [leakage.words, f"Backwards in time: {leakage.backward_is}."])
-    relied_on = [guarantees[0].trust, *guarantees[0].assumptions]
-    _print_list(console, "Relies on", map(str, relied_on))
+    relied_on = map(str, [guarantees[0].trust, *guarantees[0].assumptions])
+    _print_list(console, "Relies on", [*relied_on, *policies_relied_on(pipeline)])
+    if can_change := who_can_change(pipeline):
+        _print_list(console, "Who can change policies", can_change)
     not_covered = map(str, guarantees[0].not_covered)
     _print_list(console, "What is not covered", [*not_covered, *pipeline_not_covered(pipeline)])
     console.print("\n[bold]Exact numbers[/bold]")
@@ -128,7 +131,9 @@ def _document(file: PipelineFile, mechanism: Mechanism) -> dict[str, object]:
             }
             for guarantee in guarantees
         ],
+        "relied_on_by_the_pipeline": policies_relied_on(file.pipeline),
         "not_covered_by_the_pipeline": pipeline_not_covered(file.pipeline),
+        "who_can_change_policies": who_can_change(file.pipeline),
         "temporal_leakage": None if leakage is None else asdict(leakage),
         "audit": mechanism.audit(),
     }

@@ -1,6 +1,7 @@
 """Check whether a policy document can be used, and show what it comes to."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from fugu.dataflows.commands.arguments import AsJson, DocumentPath
 from fugu.dataflows.commands.output import print_json
 from fugu.dataflows.policies.course import Course, first_day
 from fugu.dataflows.policies.document import PolicyDocument
+from fugu.dataflows.policies.noise import noise_data
 from fugu.dataflows.policies.remarks import Remark, remarks
-from fugu.dataflows.policies.sections import AppliesTo, CollectionSection
-from fugu.dataflows.policies.wording import amount, counted, duration, in_unit, when
+from fugu.dataflows.policies.sections import CollectionSection
+from fugu.dataflows.policies.wording import about, amount, counted, duration, in_unit, when, whose
+from fugu.operators.swellfish.attribution import Attribution
 from fugu.operators.swellfish.policy import Collection
 
 _WEEK, _YEAR = 7, 366
@@ -50,6 +53,7 @@ def _data(path: Path, week: Course, year: Course, found: list[Remark]) -> dict[s
                 "id": section.id,
                 "default": section.applies_to.default or False,
                 "keys": len(section.applies_to.keys or []),
+                "owners": [owner.name for owner in document.owners_of(section.id)],
                 "policies": [
                     {
                         "id": policy.id,
@@ -68,7 +72,9 @@ def _data(path: Path, week: Course, year: Course, found: list[Remark]) -> dict[s
         "first_year": {
             "sensitivity": float(amount(year.largest_sensitivity, query)),
             "affected": 0 if most is None else most.affected,
+            "noise": float(year.document.section.query.resolution) * year.most_noise[1],
         },
+        "first_week": {"noise": noise_data(document, week.attribution)},
         "sensitivity_without_policies": float(amount(document.policies.largest_sensitivity, query)),
         "remarks": [asdict(remark) for remark in found],
     }
@@ -81,8 +87,12 @@ def _print(console: Console, path: Path, week: Course, year: Course, found: list
     for section, collection in zip(
         document.section.collections, document.policies.collections, strict=True
     ):
-        whose = _whose(section.applies_to)
-        console.print(f"\n[bold]{section.id}[/bold], for {whose}", highlight=False)
+        owners = ", ".join(owner.name for owner in document.owners_of(section.id))
+        owned = f", owned by {owners}" if owners else ""
+        console.print(
+            f"\n[bold]{section.id}[/bold], for {whose(section.applies_to)}{owned}",
+            highlight=False,
+        )
         if section.policies:
             console.print(_table(section, collection, week))
     tick = duration(document.policies.tick_milliseconds)
@@ -93,6 +103,7 @@ def _print(console: Console, path: Path, week: Course, year: Course, found: list
         f"Largest sensitivity in that year: {in_unit(year.largest_sensitivity, query)}; "
         f"{whole} without policies.",
         _affected(year),
+        *_noise(week, year),
         *(f"[yellow]remark[/yellow] {remark.about}: {remark.says}" for remark in found),
     ):
         console.print(line, highlight=False, soft_wrap=True)
@@ -126,6 +137,35 @@ def _affected(year: Course) -> str:
     return f"Largest delta in that year: {most.affected:,} of an interval's {ticks} can differ."
 
 
+def _noise(week: Course, year: Course) -> Iterator[str]:
+    """Say what noise is expected, when it is most, and who asks for most of it."""
+    document, (loudest, most) = year.document, year.most_noise
+    query, epsilon = document.section.query, document.section.epsilon
+    yield f"Epsilon is {epsilon:g} in each interval of each policy."
+    if loudest is None:
+        return
+    when = f"{document.begin(loudest.start):%Y-%m-%d %H:%M}"
+    yield (
+        f"Largest expected noise of a figure in that year: {about(most, query)}, first on {when}; "
+        f"mean of the first week: {about(week.attribution.mean, query)}."
+    )
+    name, saved = _costliest(week.attribution)
+    if saved:
+        left = about(week.attribution.mean - saved, query)
+        yield f"Without {name} that mean would be {left}; see fugu policy show."
+
+
+def _costliest(found: Attribution) -> tuple[str, float]:
+    """Return without what most noise would be saved, and how much: a collection, or a policy of the
+    only one that has some."""
+    shares = {name: one for name, one in found.collections.items() if one.policies}
+    saved = [(name, one.saved) for name, one in shares.items()]
+    if len(shares) == 1:
+        [(collection, share)] = shares.items()
+        saved = [(f"{collection}/{name}", one.saved) for name, one in share.policies.items()]
+    return max(saved, key=lambda one: one[1], default=("", 0.0))
+
+
 def _occurrences(course: Course) -> Counter[tuple[str, str]]:
     """Count the occurrences that begin in the days of the course, by collection and policy."""
     return Counter(
@@ -133,7 +173,3 @@ def _occurrences(course: Course) -> Counter[tuple[str, str]]:
         for one in course.hidden
         if one.occurrence.start >= course.start
     )
-
-
-def _whose(applies_to: AppliesTo) -> str:
-    return "everybody else" if applies_to.default else counted(len(applies_to.keys or []), "key")

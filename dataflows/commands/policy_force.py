@@ -158,4 +158,4 @@ def _print(console: Console, found: Found, history: Told) -> None:
 
 def _name(one: WrittenChange) -> str:
     assert one.change is not None
-    return f"{one.change.collection}/{one.change.policy_id}"
+    return one.change.key

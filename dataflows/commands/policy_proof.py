@@ -14,7 +14,6 @@ from fugu.dataflows.commands.output import folding_table, print_json
 from fugu.dataflows.commands.policy_force import history_of
 from fugu.dataflows.policies.told import Told
 from fugu.dataflows.policies.wording import counted, moment
-from fugu.operators.swellfish.changes import decoded
 
 _ANSWERS = {
     "explained": "made with the document and the changes of the topic",
@@ -67,9 +66,10 @@ def _collection(policy: str, history: Told) -> str:
         )
     configured = {one.id for one in known[collection].policies}
     written = {
-        one.change.policy_id
+        added.id
         for one in history.changes
         if one.change is not None and one.change.collection == collection
+        for added in one.change.added
     }
     if name not in configured | written:
         raise ConfigurationError(
@@ -103,8 +103,8 @@ def _stretches(history: Told, collection: str | None, policy: str) -> Iterator[S
 def _answer(history: Told, collection: str, name: str, tick: int) -> str:
     known = history.known_at(tick)
     assert known is not None
-    admissions = decoded(known.changes, history.document.policies.collections)
-    admitted = [one for one in admissions[collection] if one.policy.id == name]
+    standing = history.document.policies.standings(known.changes)[collection]
+    admitted = [one for one in standing.admitted if one.policy.id == name]
     width = history.document.policies.tick_milliseconds
     if any(True for one in admitted for _ in one.overlapping(tick, tick, width)):
         return "protected"
@@ -183,7 +183,7 @@ def _print_known(console: Console, history: Told) -> None:
         one = history.changes[number]
         assert one.change is not None
         console.print(
-            f"offset {one.offset}, {one.change.collection}/{one.change.policy_id}: known to "
+            f"offset {one.offset}, {one.change.key}: known to "
             f"figures from {moment(tick, history.document)} on",
             highlight=False,
         )

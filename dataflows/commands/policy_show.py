@@ -1,4 +1,4 @@
-"""Show what a policy document hides when, what that takes, and how much noise it saves."""
+"""Show what a policy document hides when, and how much noise that takes, and for whose wish."""
 
 from datetime import date, datetime
 from pathlib import Path
@@ -13,8 +13,8 @@ from fugu.dataflows.commands.output import print_json, require_picture
 from fugu.dataflows.policies.course import Course, Hidden, Stretch, first_day
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.fields import require_known
-from fugu.dataflows.policies.tables import print_course, print_improvement
-from fugu.dataflows.policies.wording import amount
+from fugu.dataflows.policies.noise import noise_data, print_noise
+from fugu.dataflows.policies.tables import print_course
 from fugu.operators.swellfish.improvement import Improvement, improvement
 
 _WEEK = 7
@@ -37,10 +37,11 @@ def show(
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is hidden when, what that takes, and how much noise it saves.
+    """Show what is hidden when, and how much noise that takes, and for whose wish.
 
     For every stretch of time: who hides what, the sensitivity of a tick, and the largest delta of
-    an interval, that is, how many of its ticks can differ.
+    an interval, that is, how many of its ticks can differ. For every collection and policy: the
+    noise where it is relevant, and what would be left without it.
     """
     require_picture(plot)
     course = _course(PolicyDocument.read(path), from_, until)
@@ -54,7 +55,7 @@ def show(
     else:
         console = Console()
         print_course(console, course, path.name)
-        print_improvement(console, found)
+        print_noise(console, course.document, course.attribution, found)
 
 
 def _course(document: PolicyDocument, from_: datetime | None, until: datetime | None) -> Course:
@@ -100,7 +101,8 @@ def _data(path: Path, course: Course, found: Improvement | None) -> dict[str, ob
         "tick_milliseconds": document.policies.tick_milliseconds,
         "sensitivity_without_policies": _number(document.policies.largest_sensitivity, document),
         "hidden": [_hidden(one, document) for one in course.hidden],
-        "stretches": [_stretch(stretch, document) for stretch in course.stretches],
+        "stretches": [_stretch(stretch, course) for stretch in course.stretches],
+        "noise": noise_data(document, course.attribution),
         "improvement": None
         if found is None
         else {
@@ -122,11 +124,15 @@ def _hidden(one: Hidden, document: PolicyDocument) -> dict[str, object]:
     }
 
 
-def _stretch(stretch: Stretch, document: PolicyDocument) -> dict[str, object]:
+def _stretch(stretch: Stretch, course: Course) -> dict[str, object]:
+    document = course.document
+    noise, alone = course.attribution.at(stretch.start)
     return {
         **_span(stretch.start, stretch.end, document),
         "policies": [f"{one.collection}/{one.policy}" for one in stretch.hidden],
         "sensitivity": _number(stretch.relevance.sensitivity, document),
+        "noise": _number(noise, document),
+        "noise_alone": {name: _number(one, document) for name, one in alone.items()},
         "intervals": [
             {**_span(one.start, one.end, document), "affected": one.affected}
             for one in stretch.relevance.intervals
@@ -144,5 +150,5 @@ def _span(start: int, end: int, document: PolicyDocument) -> dict[str, object]:
     }
 
 
-def _number(units: int, document: PolicyDocument) -> float:
-    return float(amount(units, document.section.query))
+def _number(units: float, document: PolicyDocument) -> float:
+    return units * float(document.section.query.resolution)

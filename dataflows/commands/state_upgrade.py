@@ -19,6 +19,7 @@ from fugu.dataflows.state.fingerprint import Fingerprint
 from fugu.operators.mechanism import Mechanism
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.swellfish.strategy import PolicyStrategy
 from fugu.operators.upgrades.former_laws import former_implementation, former_law_digest
 from fugu.operators.upgrades.real_time_laws import law_digest_before
 
@@ -75,6 +76,8 @@ def _require_a_former_version(
     if isinstance(mechanism, RealTimeRelease | LocalRealTimeRelease):
         since = law_digest_before(mechanism, 2)
         former += [(2, since, layout_of(pipeline))] if since else []
+    if isinstance(mechanism, PolicyStrategy):
+        former += [(implementation, law, layout_of(pipeline)) for implementation, law, _ in former]
     written = [
         stored.model_copy(
             update={

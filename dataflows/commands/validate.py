@@ -15,8 +15,11 @@ from fugu.dataflows.pipeline.config import Ledger
 from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import configure, state_megabytes
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.pipeline.policy_changes import signatures_of, who_can_change
+from fugu.dataflows.pipeline.policy_topic import policy_topic_remarks
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.pipeline.topics import outputs, policies_problem, source_problems
+from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.publishing.ledger_topic import ledger_problem
 
 _SMALL_RECORD_BYTES = 4096
@@ -67,10 +70,11 @@ def validate(
         checks.passed("secret", f"key epoch {keys.epoch}")
     except FuguError as error:
         checks.failed("secret", str(error))
+    signatures = _signatures(file, checks)
     try:
         connection = file.connection()
         if kafka:
-            _check_kafka(file, connection, checks)
+            _check_kafka(file, connection, signatures, checks)
         else:
             checks.passed("kafka", f"{connection.bootstrap}, {connection.protocol}, not contacted")
     except FuguError as error:
@@ -83,7 +87,20 @@ def validate(
     return all(result != "failed" for _, result, _ in checks.results)
 
 
-def _check_kafka(file: PipelineFile, connection: Connection, checks: Checks) -> None:
+def _signatures(file: PipelineFile, checks: Checks) -> Signatures | None:
+    try:
+        signatures = signatures_of(file)
+    except FuguError as error:
+        checks.failed("source.policies", str(error))
+        return None
+    if signatures is not None:
+        checks.passed("source.policies", "; ".join(who_can_change(file.pipeline)))
+    return signatures
+
+
+def _check_kafka(
+    file: PipelineFile, connection: Connection, signatures: Signatures | None, checks: Checks
+) -> None:
     pipeline = file.pipeline
     client = client_of(connection, pipeline.source.generation)
     source = client.topic(pipeline.source.topic)
@@ -107,25 +124,22 @@ def _check_kafka(file: PipelineFile, connection: Connection, checks: Checks) -> 
                 f"topic {output.name} does not exist; create it with {wanted}, or write "
                 "sink.create: true",
             )
-    if pipeline.source.policies is not None:
-        _check_policies(client, pipeline.source.policies.topic, checks)
+    if signatures is not None:
+        _check_policies(client, signatures, checks)
     if pipeline.ledger is not None:
         _check_ledger(client, pipeline.ledger, checks)
 
 
-def _check_policies(client: Client, name: str, checks: Checks) -> None:
+def _check_policies(client: Client, signatures: Signatures, checks: Checks) -> None:
+    name = signatures.topic
     topic = client.topic(name)
     problem = policies_problem(topic, name)
-    if problem is not None:
-        checks.failed("source.policies", problem)
+    if topic is None or problem is not None:
+        checks.failed("source.policies", problem or name)
         return
     checks.passed("source.policies", f"{name}, 1 partition")
-    if topic is not None and "compact" in (topic.settings or {}).get("cleanup.policy", ""):
-        checks.warned(
-            "source.policies",
-            f"{name} is compacted: of each policy the last record only is sure to be read, so "
-            "write the end of a policy into it (until), and never a removal that is to come",
-        )
+    for remark in policy_topic_remarks(topic, client.rights(name), signatures):
+        checks.warned("source.policies", remark)
 
 
 def _check_ledger(client: Client, ledger: Ledger, checks: Checks) -> None:

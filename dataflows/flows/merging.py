@@ -3,7 +3,7 @@
 internal log ──▶ read ──▶ merge ──▶ releases ──▶ sink
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,17 +15,24 @@ from bytewax.operators import KeyedStream, StatefulBatchLogic
 
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import without_values
+from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.plan import Output, Plan
+from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.kafka.source import part_name
+from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.records.contributions import Figures
 from fugu.dataflows.stages.log_entries import Entry, read_entry
 from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.state.row_log import BlockLog
-from fugu.operators.mechanism import Kind, Releases
+from fugu.operators.mechanism import ChangeableMechanism, Kind, Releases, State
 
+Entries = list[tuple[int, Entry]]
+"""Entries of the log, and their offsets."""
+Show = Callable[[State], None]
+"""Shows numbers of a mechanism that has this state."""
 TickReleases = Sequence[tuple[int, Releases]]
 """Ticks, and what is released for each."""
 
@@ -37,6 +44,12 @@ class MergingPlan(Plan):
     merge: Merging
     ticks: Ticks
     figures: Figures
+    wait: PolicyWait | None = None
+    """Says what the merge waits for, where policies change while the pipeline runs."""
+    clocks: Clocks | None = None
+    """Those that policies go by."""
+    noise: Callable[[Metrics], Show] | None = None
+    """Makes what shows the noise that policies ask for."""
 
     suffix: ClassVar[str] = ".merging"
     steps: ClassVar[list[str]] = ["log", "read", "merge", "releases", "sink"]
@@ -44,7 +57,9 @@ class MergingPlan(Plan):
     def items(self, batches: Stream[Batch]) -> KeyedStream[TickReleases]:
         """Read entries of the log, and release ticks that every partition has closed."""
         topic = self.fingerprint.source_topic
-        step = partial(MergeStep, self.merge, topic, self.directory.rows)
+        rows, wait, clocks = self.directory.rows, self.wait, self.clocks
+        show = self.noise and self.noise(self.metrics)
+        step = partial(MergeStep, self.merge, topic, rows, wait=wait, clocks=clocks, show=show)
         return op.stateful_batch("merge", op.map("read", batches, self._read), step)
 
     def outputs(self) -> list[Output]:
@@ -52,10 +67,10 @@ class MergingPlan(Plan):
         topic, begin = self.fingerprint.sink_topic, self.fingerprint.sink_begin
         return [Output("releases", "sink", self._releases, topic, begin)]
 
-    def _read(self, batch: Batch) -> tuple[str, list[Entry]]:
+    def _read(self, batch: Batch) -> tuple[str, Entries]:
         place = f"topic {self.fingerprint.source_topic}, partition 0, offset"
         return part_name(0), [
-            read_entry(value, f"{place} {offset}")
+            (offset, read_entry(value, f"{place} {offset}"))
             for offset, value in zip(batch.offsets, batch.values, strict=True)
         ]
 
@@ -88,34 +103,60 @@ def outgoing(
     )
 
 
-class MergeStep(StatefulBatchLogic[list[Entry], TickReleases, bytes]):
+class MergeStep(StatefulBatchLogic[Entries, TickReleases, bytes]):
     """Run the merge.
 
     Its state goes into bytewax's snapshot as it is, for it has no row per user; but for sums of
     ticks that are not complete, which it points at.
     """
 
-    def __init__(self, merge: Merging, topic: str, directory: Path, content: bytes | None) -> None:
+    def __init__(
+        self,
+        merge: Merging,
+        topic: str,
+        directory: Path,
+        content: bytes | None,
+        wait: PolicyWait | None = None,
+        clocks: Clocks | None = None,
+        show: Show | None = None,
+    ) -> None:
         self._merge = merge
+        self._wait, self._show = wait, show
         self._topic = topic
         self._sums = BlockLog(directory, 0, OpenTicks(), of="sums")
         self._state = merge.start() if content is None else merge.restored(content, self._loaded)
         self._sums.table = self._state.open
+        if clocks is not None:
+            self._go_on_by(clocks)
+        self._note()
 
-    def on_batch(self, values: list[list[Entry]]) -> tuple[list[TickReleases], bool]:
+    def on_batch(self, values: list[Entries]) -> tuple[list[TickReleases], bool]:
         """Take entries in, in the order of the log."""
         with without_values("merge", self._topic, 0, []):
             released = [
                 complete
                 for entries in values
-                for one in entries
-                for complete in self._merge(self._state, one)
+                for offset, one in entries
+                for complete in self._merge(self._state, one, offset)
             ]
+        self._note()
+        if released and self._show is not None:
+            self._show(self._state.mechanism)
         return [released], StatefulBatchLogic.RETAIN
 
     def snapshot(self) -> bytes:
         """Return all that a step may change, and where the sums are."""
         return self._state.encoded(self._sums.append().decode())
+
+    def _go_on_by(self, clocks: Clocks) -> None:
+        mechanism = self._merge.mechanism
+        assert isinstance(mechanism, ChangeableMechanism)
+        clocks.require_settled(self._state.clocks, mechanism.settled(self._state.mechanism))
+        self._state.clocks = clocks.transitions
+
+    def _note(self) -> None:
+        if self._wait is not None:
+            self._wait.note(self._state.coverage)
 
     def _loaded(self, sums: str) -> OpenTicks:
         self._sums.load(sums.encode())

@@ -13,7 +13,7 @@ from bytewax.operators import KeyedStream
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import without_values
 from fugu.dataflows.base.metrics import Metrics
-from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.kafka.client import Client, Reader
 from fugu.dataflows.kafka.sink import KafkaSink, ReleaseIds, Shared
 from fugu.dataflows.kafka.source import KafkaSource, StopFlag
 from fugu.dataflows.publishing.envelope import Publisher
@@ -100,7 +100,7 @@ class Plan(ABC):
         writer = self.client.writer(self.name)
         flow = Dataflow(f"{self.name}{self.suffix}".replace(".", "_"))
         reader = self.client.reader(topic, headers=self.reads_headers)
-        source = KafkaSource(topic, begin, reader, self.max_batch, self.stop, self.metrics)
+        source = self.source(topic, begin, reader)
         items, sinks = self.items(op.input(self.steps[0], flow, source)), []
         for output in self.outputs():
             sink = KafkaSink(
@@ -115,6 +115,10 @@ class Plan(ABC):
             op.output(output.sink_step, op.map_value(output.step, items, output.records), sink)
             sinks.append(sink)
         return Shard(flow, source, tuple(sinks))
+
+    def source(self, topic: str, begin: dict[int, int], reader: Reader) -> KafkaSource:
+        """Return the source."""
+        return KafkaSource(topic, begin, reader, self.max_batch, self.stop, self.metrics)
 
     def dead_letters(
         self, records: Callable[[Any], Outgoing], shared: Shared | None = None

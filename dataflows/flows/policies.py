@@ -8,8 +8,10 @@ letter and a line in the log of the process: policies are public, so it may say 
 """
 
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar
 
 import bytewax.operators as op
@@ -19,10 +21,18 @@ from bytewax.operators import KeyedStream
 from fugu.dataflows.base.batches import Batch, DeadLetters, Header, Outgoing, Reason
 from fugu.dataflows.base.metrics import DEAD_LETTERS
 from fugu.dataflows.flows.plan import Output, Plan
+from fugu.dataflows.flows.policy_source import Covering, PolicySource
+from fugu.dataflows.flows.policy_wait import PolicyEnd, PolicyWait
+from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.sink import Shared
-from fugu.dataflows.kafka.source import part_name
+from fugu.dataflows.kafka.source import KafkaSource, part_name
 from fugu.dataflows.policies.change import UnusableChange
-from fugu.dataflows.stages.log_entries import POLICIES_KEY, PolicyChange
+from fugu.dataflows.stages.log_entries import (
+    COVERED_KEY,
+    POLICIES_KEY,
+    PoliciesCovered,
+    PolicyChange,
+)
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +50,8 @@ class Changes:
     timestamps: list[int] = field(default_factory=list)
     changes: list[PolicyChange] = field(default_factory=list)
     dead: DeadLetters = field(default_factory=DeadLetters)
+    covers: int | None = None
+    """The entry of the internal log that is covered behind all changes so far."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +59,7 @@ class PoliciesPlan(Plan):
     """Hold the plan; its sink is the internal log."""
 
     read_change: ReadChange
+    wait: PolicyWait
 
     shares_sink: ClassVar[bool] = True
     reads_headers: ClassVar[bool] = True
@@ -61,6 +74,12 @@ class PoliciesPlan(Plan):
         "dead_letter_sink",
     ]
 
+    def source(self, topic: str, begin: dict[int, int], reader: Reader) -> KafkaSource:
+        """Return the source, which says when it has been read to an end."""
+        uncommitted = partial(self.client.reader, topic, committed=False)
+        end = PolicyEnd(self.wait, self.metrics, self.stop, uncommitted)
+        return PolicySource(topic, begin, reader, self.max_batch, self.stop, self.metrics, end)
+
     def items(self, batches: Stream[Batch]) -> KeyedStream[Changes]:
         """Read changes."""
         return op.map("read", batches, self._read)
@@ -74,6 +93,15 @@ class PoliciesPlan(Plan):
         return [changes, self.dead_letters(self._refused, own)]
 
     def _changes(self, changes: Changes) -> Outgoing:
+        if changes.covers is not None:
+            return Outgoing(
+                partition=changes.partition,
+                keys=[COVERED_KEY],
+                values=[PoliciesCovered(changes.covers).encoded()],
+                headers=[[]],
+                timestamps=[time.time_ns() // 1_000_000],
+                behind_all=True,
+            )
         return Outgoing(
             partition=changes.partition,
             keys=[POLICIES_KEY] * len(changes.changes),
@@ -92,12 +120,14 @@ class PoliciesPlan(Plan):
             return part_name(batch.partition), self._changes_of(batch)
 
     def _changes_of(self, batch: Batch) -> Changes:
+        if isinstance(batch, Covering):
+            return Changes(batch.partition, covers=batch.covers)
         changes, topic = Changes(batch.partition), self.fingerprint.source_topic
-        for offset, time, key, value, headers in batch.records():
+        for offset, when, key, value, headers in batch.records():
             try:
-                change = PolicyChange(self.read_change(key, value, headers))
+                change = PolicyChange(self.read_change(key, value, headers), offset)
             except UnusableChange as error:
-                changes.dead.add(offset, time, Reason.BAD_POLICY, error.place)
+                changes.dead.add(offset, when, Reason.BAD_POLICY, error.place)
                 self.metrics.add(DEAD_LETTERS, 1, topic, batch.partition, Reason.BAD_POLICY)
                 log.warning(
                     "topic %s, partition %d, offset %d: %s; nothing was changed",
@@ -109,6 +139,6 @@ class PoliciesPlan(Plan):
                 )
                 continue
             changes.offsets.append(offset)
-            changes.timestamps.append(time)
+            changes.timestamps.append(when)
             changes.changes.append(change)
         return changes

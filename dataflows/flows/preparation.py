@@ -15,10 +15,13 @@ from fugu.dataflows.flows.former_stages import former_rows
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.policies import PoliciesPlan
+from fugu.dataflows.flows.policy_noise import PolicyNoise
+from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.flows.sections import (
     aggregate_of,
     changing_policies_of,
     layout_of,
+    policies_of,
     publishes_the_truth,
     reports_spending,
     stage_of,
@@ -47,12 +50,13 @@ from fugu.dataflows.pipeline.topics import (
     find_policies,
     find_topics,
 )
+from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.entries import PipelineEntry
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.publishing.ledger_topic import find_ledger
 from fugu.dataflows.publishing.registration import refuse_a_second_sink, register
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.log_entries import POLICIES_KEY, partition_key
+from fugu.dataflows.stages.log_entries import COVERED_KEY, POLICIES_KEY, partition_key
 from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.stage import Stage
 from fugu.dataflows.stages.summing import Summing
@@ -134,16 +138,25 @@ class Preparation:
             for shard, directory in directories.items()
         ]
         if shards is None or 0 in shards:
-            plans.append(self._merging(operator, summing, merging))
-            if changing_policies_of(self.pipeline) is not None:
-                plans.append(self._policies(summing))
+            changing = self.pipeline.source.policies
+            wait = None if changing is None else PolicyWait(changing.topic)
+            plans.append(self._merging(operator, summing, merging, wait))
+            if wait is not None:
+                plans.append(self._policies(summing, wait))
         self._enter(topics)
         return plans
 
-    def _merging(self, operator: AggregateOperator, summing: Topics, merging: Topics) -> Plan:
+    def _merging(
+        self,
+        operator: AggregateOperator,
+        summing: Topics,
+        merging: Topics,
+        wait: PolicyWait | None,
+    ) -> Plan:
         directory, groups = merge_directory(self.file), operator.group_count
         identity, partitions = summing.source.identity, summing.source.partitions
         directory.lock()
+        policies = policies_of(self.pipeline)
         if publishes_the_truth(self.pipeline):
             log.warning(
                 "operator.irrelevant is exact: where no policy is relevant, true figures are "
@@ -156,22 +169,27 @@ class Preparation:
             merging,
             publisher=self._publisher(summing.source),
             max_batch=max(1, min(self.pipeline.source.max_batch, _FIGURES_AT_ONCE // groups)),
-            merge=Merging(self.mechanism, self.scope, identity, partitions, groups),
+            merge=Merging(
+                self.mechanism, self.scope, identity, partitions, groups, waits=wait is not None
+            ),
             ticks=operator.in_ticks(),
             figures=operator.figures(),
+            wait=wait,
+            clocks=policies and Clocks.of(policies.policies),
+            noise=policies and partial(PolicyNoise, policies, merging.sink.name),
         )
 
-    def _policies(self, summing: Topics) -> Plan:
+    def _policies(self, summing: Topics, wait: PolicyWait) -> Plan:
         operator, signatures = changing_policies_of(self.pipeline), signatures_of(self.file)
         assert operator is not None
         assert signatures is not None
-        read_change = partial(operator.read_change, signatures)
         policies = find_policies(self.client, self.pipeline, signatures.topic)
         directory = policies_directory(self.file)
         directory.lock()
-        refuse_entries(self.client, summing.sink, directory, [POLICIES_KEY])
+        refuse_entries(self.client, summing.sink, directory, [POLICIES_KEY, COVERED_KEY])
         topics = Topics(policies, summing.sink, summing.dead_letters)
-        return self._plan(PoliciesPlan, directory, topics, read_change=read_change)
+        read_change = partial(operator.read_change, signatures)
+        return self._plan(PoliciesPlan, directory, topics, read_change=read_change, wait=wait)
 
     def _plan(
         self,

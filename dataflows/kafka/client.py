@@ -34,6 +34,27 @@ class Bounds:
     end: int
 
 
+EVERYBODY = "User:*"
+"""Names whoever reaches the broker, in ACLs."""
+
+
+@dataclass(frozen=True)
+class Rights:
+    """Hold who may do what to a topic: principals by the name of an operation in ACLs.
+
+    Where no rule is about the topic (`ruled`), the broker lets in its super users, or everybody
+    (`allow.everyone.if.no.acl.found`): it does not say which. Rules that deny are left out.
+    """
+
+    allowed: Mapping[str, frozenset[str]]
+    ruled: bool = True
+
+    def may(self, *operations: str) -> list[str]:
+        """Return who is allowed to do any of this."""
+        names = {*operations, "ALL"}
+        return sorted({who for name in names for who in self.allowed.get(name, ())})
+
+
 class Reader(Protocol):
     """Read committed records of some partitions of one topic, in order, from given offsets."""
 
@@ -95,13 +116,17 @@ class Client(Protocol):
     def topic(self, name: str) -> Topic | None:
         """Return the broker's description of a topic; None if there is no such topic."""
 
+    def rights(self, topic: str) -> Rights | None:
+        """Return who may do what to a topic; None where the broker does not tell."""
+
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         """Create a topic with the default replication; one that is there already stays as it is."""
 
-    def reader(self, topic: str, *, headers: bool = False) -> Reader:
+    def reader(self, topic: str, *, headers: bool = False, committed: bool = True) -> Reader:
         """Return a reader of one topic, which never resets an offset by itself.
 
-        Without `headers`, a poll may leave them out.
+        Without `headers`, a poll may leave them out. Without `committed`, its bounds count what an
+        open transaction has written, too.
         """
 
     def writer(self, owner: str | None = None) -> Writer:

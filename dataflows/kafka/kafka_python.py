@@ -20,7 +20,7 @@ from kafka.errors import (
 
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import KafkaUnavailable
-from fugu.dataflows.kafka.client import Bounds, Client, Reader, Topic, Writer
+from fugu.dataflows.kafka.client import Bounds, Client, Reader, Rights, Topic, Writer
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.failures import (
     SILENCE_SECONDS,
@@ -34,6 +34,7 @@ from fugu.dataflows.kafka.failures import (
 )
 from fugu.dataflows.kafka.kafka_python_reach import reach
 from fugu.dataflows.kafka.kafka_python_refusals import right_missing
+from fugu.dataflows.kafka.kafka_python_rights import rights_of
 from fugu.dataflows.kafka.kafka_python_settings import settings_of
 
 Made = TypeVar("Made")
@@ -76,6 +77,9 @@ class KafkaPythonClient(Client):
         identity = described["topic_id"] or f"generation-{self._generation}"
         return Topic(name, str(identity), len(described["partitions"]), settings)
 
+    def rights(self, topic: str) -> Rights | None:
+        return None if self._connection.embedded else rights_of(self._admin(), topic)
+
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         if self._connection.embedded:
             return
@@ -90,13 +94,13 @@ class KafkaPythonClient(Client):
         except KafkaError as error:
             raise self._unavailable(error) from None
 
-    def reader(self, topic: str, *, headers: bool = False) -> Reader:
+    def reader(self, topic: str, *, headers: bool = False, committed: bool = True) -> Reader:
         consumer = self._reach(
             KafkaConsumer,
             group_id=None,
             enable_auto_commit=False,
             auto_offset_reset="none",
-            isolation_level="read_committed",
+            isolation_level="read_committed" if committed else "read_uncommitted",
             allow_auto_create_topics=self._connection.embedded,
             fetch_max_wait_ms=100,
         )

@@ -5,11 +5,16 @@ from collections.abc import Mapping
 from confluent_kafka import Consumer, libversion
 from confluent_kafka import __version__ as library_version
 
-from fugu.dataflows.kafka.client import Client, Topic
+from fugu.dataflows.kafka.client import Client, Rights, Topic
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
 from fugu.dataflows.kafka.librdkafka_reader import LibrdkafkaReader
-from fugu.dataflows.kafka.librdkafka_settings import READING, WRITING, settings_of
+from fugu.dataflows.kafka.librdkafka_settings import (
+    READING,
+    UNCOMMITTED,
+    WRITING,
+    settings_of,
+)
 from fugu.dataflows.kafka.librdkafka_transactions import TransactionalWriter
 from fugu.dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
 
@@ -36,11 +41,17 @@ class LibrdkafkaClient(Client):
             self._largest_batch = min(self._largest_batch, takes)
         return topic
 
+    def rights(self, topic: str) -> Rights | None:
+        return self._administrator.rights(topic)
+
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         self._administrator.create_topic(name, partitions, settings)
 
-    def reader(self, topic: str, *, headers: bool = False) -> LibrdkafkaReader:
-        return LibrdkafkaReader(topic, Consumer({**self._settings, **READING}), headers)
+    def reader(
+        self, topic: str, *, headers: bool = False, committed: bool = True
+    ) -> LibrdkafkaReader:
+        settings = {**self._settings, **READING, **({} if committed else UNCOMMITTED)}
+        return LibrdkafkaReader(topic, Consumer(settings), headers)
 
     def writer(self, owner: str | None = None) -> LibrdkafkaWriter:
         settings = {**self._settings, **WRITING, "batch.size": self._largest_batch}

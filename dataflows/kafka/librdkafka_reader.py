@@ -134,10 +134,16 @@ def _batch(partition: int, messages: list[Message], with_headers: bool) -> Batch
         list(map(_milliseconds, map(Message.timestamp, messages))),
         list(map(Message.key, messages)),
         list(map(Message.value, messages)),
-        [list(headers or ()) for headers in map(_headers, messages)]
-        if with_headers
-        else [_NO_HEADERS] * len(messages),
+        list(map(_readable_headers, messages)) if with_headers else [_NO_HEADERS] * len(messages),
     )
+
+
+def _readable_headers(message: Message) -> list[Header]:
+    """Return headers; none where a name is no text, so that no producer stops the pipeline."""
+    try:
+        return list(_headers(message) or ())
+    except (SystemError, UnicodeDecodeError):
+        return []
 
 
 def _offsets(messages: list[Message]) -> Sequence[int]:

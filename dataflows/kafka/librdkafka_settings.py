@@ -38,6 +38,8 @@ READING: Settings = {
     "fetch.wait.max.ms": 20,
 }
 
+UNCOMMITTED: Settings = {"isolation.level": "read_uncommitted"}
+
 WRITING: Settings = {
     # In order, once, on all replicas that are in sync.
     "enable.idempotence": True,

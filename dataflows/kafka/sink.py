@@ -157,7 +157,9 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         for outgoing in values:
             if not outgoing.values:
                 continue
-            if self.published:
+            if outgoing.behind_all:
+                self.writer.flush()
+            elif self.published:
                 outgoing = self._not_published(outgoing)
             self.writer.write(self.sink.topic, replace(outgoing, partition=self.partition))
             self.sink.metrics.add(

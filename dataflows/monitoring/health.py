@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass
 
 from fugu.dataflows.base.metrics import SNAPSHOT_AGE, Metrics
+from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.source_watch import SourceWatch
 
@@ -23,6 +24,7 @@ class Health:
     every: float
     watch: SourceWatch | None = None
     stop: StopFlag | None = None
+    policies: PolicyWait | None = None
 
     def problem(self) -> str | None:
         """Return why no work is done now, in one line of coordinates and times; None if all is
@@ -43,7 +45,7 @@ class Health:
                     f"topic {self.watch.topic}, partition {partition}: records wait, and none was "
                     f"read for {now - since:.0f} s"
                 )
-        return None
+        return None if self.policies is None else self.policies.problem()
 
     def stuck(self) -> str | None:
         """Return why a restart would help; None if it would not."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Self
 
 from fugu.dataflows.base.metrics import REFUSED_STARTS, Metrics
+from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.monitoring.health import Health
 from fugu.dataflows.monitoring.refused_starts import RefusedStarts
@@ -43,6 +44,8 @@ class Monitor:
             watch = SourceWatch(topic, self._metrics, lambda: client.reader(topic))
             watch.start()
             self._health.watch, self._health.stop = watch, first.stop
+            waits = [plan.wait for plan in plans if isinstance(plan, MergingPlan)]
+            self._health.policies = next(iter(waits), None)
         return [replace(plan, metrics=self._metrics) for plan in plans]
 
     def report(self) -> Report:

@@ -19,7 +19,7 @@ _HEX = r"^[0-9a-f]{64}$"
 _HOW_TO_MAKE_ONE = (
     "make one with  "
     "python3 -c 'import secrets; print(secrets.token_hex(32))'  "
-    "and keep it: without it a pipeline cannot continue"
+    "and keep it: without it nothing can continue that was begun with it"
 )
 
 

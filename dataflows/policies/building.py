@@ -3,8 +3,9 @@
 `UnusableField` names the field of a policy, as in `pattern.ticks`.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, time, timedelta
-from itertools import islice
+from itertools import chain, islice
 
 from fugu.dataflows.base.errors import UnusableField
 from fugu.dataflows.policies.fields import Threshold
@@ -19,7 +20,7 @@ from fugu.dataflows.policies.sections import (
 )
 from fugu.dataflows.policies.zones import zone, zone_info
 from fugu.operators.swellfish.calendar import Calendar, Once, When
-from fugu.operators.swellfish.policy import Policy
+from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.secret_pairs import Pair, flipped, threshold
 from fugu.operators.swellfish.temporal_sensitivity import Query
 
@@ -38,6 +39,18 @@ def query(document: DocumentSection) -> Query:
             return Query(kind, 2)
         case "multi_histogram":
             return Query(kind, len(activities), activities)
+
+
+def notice(document: DocumentSection, collections: Iterable[Collection]) -> int:
+    """Return for how many ticks people keep what a change takes away.
+
+    Unless declared, that is the longest interval of all policies, or a day if there are none.
+    """
+    if document.notice is not None:
+        return -(-document.notice // document.grid.tick)
+    policies = chain.from_iterable(collection.policies for collection in collections)
+    longest = (one.when.longest(document.grid.milliseconds) for one in policies)
+    return max(longest, default=-(-timedelta(days=1) // document.grid.tick))
 
 
 def policy(section: PolicySection, document: DocumentSection) -> Policy:

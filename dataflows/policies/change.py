@@ -1,20 +1,27 @@
-"""Read changes of policies: the key of a record says which policy, its value says how.
+"""Read changes of policies: the key of a record says what it is about, its value says how.
 
 Key `household/shower`; a value that adds or replaces the policy, and one that removes it:
 
     {"effective": "2026-03-01T00:00:00+01:00", "policy": {"id": "shower", ...as in the document...}}
     {"effective": 2951424, "remove": true}
 
+Key `holiday-homes`; a value that makes this collection, and one that moves people to it:
+
+    {"effective": ..., "collection": {"policies": [...as in the document...]}}
+    {"effective": ..., "keys": ["meter-7"]}
+
 `effective` is a time, or the number of a tick. Without a value the policy goes as soon as it can.
+What owners sign has a `sequence` besides, a larger one each time.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import orjson
-from pydantic import ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from fugu.dataflows.base.errors import FuguError, UnusableField
 from fugu.dataflows.base.problems import problems
@@ -22,8 +29,9 @@ from fugu.dataflows.base.section import Section
 from fugu.dataflows.policies import building
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.fields import TickOrMoment
-from fugu.dataflows.policies.sections import PolicySection
-from fugu.operators.swellfish.change import Change
+from fugu.dataflows.policies.sections import Name, PolicySection
+from fugu.operators.swellfish.change import AnyChange, Change, MovedKeys, NewCollection
+from fugu.operators.swellfish.policy import Policy
 
 
 class UnusableChange(FuguError):
@@ -36,39 +44,74 @@ class UnusableChange(FuguError):
         return ": ".join(parts[:-1][:2])
 
 
+class NewCollectionSection(Section):
+    """Hold the policies of a collection that is made."""
+
+    policies: list[PolicySection]
+
+
 class ChangeSection(Section):
     """Hold the value of a record."""
 
     effective: TickOrMoment
     policy: PolicySection | None = None
     remove: Literal[True] | None = None
+    collection: NewCollectionSection | None = None
+    keys: Annotated[list[Name], Field(min_length=1)] | None = None
+    sequence: Annotated[int, Field(ge=1, lt=2**53)] | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if (self.policy is None) == (self.remove is None):
-            raise ValueError('write either "policy": {...} or "remove": true')
         if isinstance(self.effective, datetime) and self.effective.tzinfo is None:
             raise ValueError('effective: write the zone too, such as "2026-03-01T00:00:00+01:00"')
         return self
 
+    def require_one_of(self, first: str, second: str, advice: str) -> None:
+        """Raise `UnusableField` unless just one of these two is there, and no other one."""
+        told = {"policy", "remove", "collection", "keys"} & self.model_fields_set
+        if told not in ({first}, {second}):
+            raise UnusableField("value", advice)
 
-_KEY = re.compile(rb"([a-zA-Z0-9._-]{1,249})/([a-zA-Z0-9._-]{1,249})")
+
+_KEY = re.compile(rb"([a-zA-Z0-9._-]{1,249})(?:/([a-zA-Z0-9._-]{1,249}))?")
 _AS_SOON_AS_POSSIBLE = 0
-_LARGEST_BYTES = 500_000
-"""A message of the internal log may have a megabyte."""
+_LARGEST_BYTES = 16_384
 _LONGEST_WORD = 40
 
 
 def change(
     key: bytes | None, value: bytes | None, document: PolicyDocument, *, owner: bool = False
-) -> Change:
-    """Read the change of a record, by an owner or not; `UnusableChange` if there is none."""
-    collection, policy = _named(key, document)
+) -> AnyChange:
+    """Read the change of a record, signed by an owner or not; `UnusableChange` if there is none."""
+    collection, policy = _named(key)
+    if value is None and policy is not None:
+        return Change(collection, _AS_SOON_AS_POSSIBLE, removes=policy, adds=None, owner=owner)
     if value is None:
-        return Change(collection, _AS_SOON_AS_POSSIBLE, policy, adds=None, owner=owner)
-    name = f"{collection}/{policy}"
+        raise UnusableChange(
+            f"{collection}: value: is none, and collections stay; remove the policies one by one"
+        )
+    name = collection if policy is None else f"{collection}/{policy}"
+    if len(value) > _LARGEST_BYTES:
+        raise UnusableChange(
+            f"{name}: value: takes more than {_LARGEST_BYTES:,} bytes; shorten it, or write "
+            "several changes"
+        )
+    section = _section(name, value)
+    effective = _tick(section.effective, document)
     try:
-        section = ChangeSection.model_validate(orjson.loads(value))
+        told: AnyChange
+        if policy is None:
+            told = _of_collection(section, collection, effective, document)
+        else:
+            told = Change(collection, effective, policy, _adds(section, policy, document))
+    except UnusableField as error:
+        raise UnusableChange(f"{name}: {error}") from None
+    return replace(told, owner=owner, sequence=section.sequence or 0)
+
+
+def _section(name: str, value: bytes) -> ChangeSection:
+    try:
+        return ChangeSection.model_validate(orjson.loads(value))
     except orjson.JSONDecodeError:
         raise UnusableChange(f"{name}: value: is not valid JSON") from None
     except ValidationError as error:
@@ -77,21 +120,50 @@ def change(
             for location, advice in problems(error, ChangeSection)
         ]
         raise UnusableChange("\n".join(dict.fromkeys(found))) from None
-    effective = _tick(section.effective, document)
+
+
+def _adds(section: ChangeSection, policy: str, document: PolicyDocument) -> Policy | None:
+    """Return the policy that is added, or None where one is removed."""
+    section.require_one_of("policy", "remove", 'write either "policy": {...} or "remove": true')
     if section.policy is None:
-        return Change(collection, effective, policy, adds=None, owner=owner)
+        return None
     if section.policy.id != policy:
-        raise UnusableChange(f"{name}: policy.id: is not that of the key; write the same one")
-    try:
-        added = building.policy(section.policy, document.section)
-    except (UnusableField, ValueError) as error:
-        raise UnusableChange(f"{name}: policy.{error}") from None
-    made = Change(collection, effective, policy, added, owner)
-    if len(made.to_bytes()) > _LARGEST_BYTES:
-        raise UnusableChange(
-            f"{name}: policy: takes more than {_LARGEST_BYTES:,} bytes; shorten it"
+        raise UnusableField("policy.id", "is not that of the key; write the same one")
+    return _policy("policy", section.policy, document)
+
+
+def _of_collection(
+    section: ChangeSection, collection: str, effective: int, document: PolicyDocument
+) -> NewCollection | MovedKeys:
+    section.require_one_of(
+        "collection", "keys", 'write either "collection": {...} or "keys": [...]'
+    )
+    if section.collection is not None:
+        policies = tuple(
+            _policy(f"collection.policies.{place}", one, document)
+            for place, one in enumerate(section.collection.policies)
         )
-    return made
+        _require_distinct("collection.policies", [one.id for one in policies])
+        return NewCollection(collection, effective, policies)
+    keys = section.keys or []
+    _require_distinct("keys", keys)
+    if any(document.collection_of(key.encode()) is None for key in keys):
+        raise UnusableField("keys", "must have a collection in the policy document; add it there")
+    return MovedKeys(collection, effective, tuple(keys))
+
+
+def _policy(field: str, section: PolicySection, document: PolicyDocument) -> Policy:
+    try:
+        return building.policy(section, document.section)
+    except UnusableField as error:
+        raise UnusableField(f"{field}.{error.field}", error.advice) from None
+    except ValueError as error:
+        raise UnusableField(field, str(error)) from None
+
+
+def _require_distinct(field: str, names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        raise UnusableField(field, "names one twice; delete one of the two")
 
 
 def _shown(location: Sequence[object]) -> str:
@@ -100,18 +172,14 @@ def _shown(location: Sequence[object]) -> str:
     return ".".join("".join(c if c.isprintable() else "?" for c in part) for part in parts)
 
 
-def _named(key: bytes | None, document: PolicyDocument) -> tuple[str, str]:
+def _named(key: bytes | None) -> tuple[str, str | None]:
+    """Return collection and policy; whether the collection is there, or made, the state knows."""
     match = _KEY.fullmatch(key or b"")
     if match is None:
-        raise UnusableChange("key: write COLLECTION/POLICY, such as household/shower")
-    collection, policy = match[1].decode(), match[2].decode()
-    known = [one.id for one in document.policies.collections]
-    if collection not in known:
         raise UnusableChange(
-            "key: names a collection that is not in the policy document; those in it are "
-            + ", ".join(known)
+            "key: write COLLECTION/POLICY, such as household/shower, or the name of a collection"
         )
-    return collection, policy
+    return match[1].decode(), None if match[2] is None else match[2].decode()
 
 
 def _tick(effective: int | datetime, document: PolicyDocument) -> int:

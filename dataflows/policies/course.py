@@ -37,6 +37,11 @@ class Stretch:
         """Return the largest delta(J) of the open intervals; 0 without any."""
         return max((interval.affected for interval in self.relevance.intervals), default=0)
 
+    @property
+    def largest_product(self) -> int:
+        """Return Delta_t times the largest delta(J), to which expected noise is proportional."""
+        return self.relevance.sensitivity * self.affected
+
 
 @dataclass(frozen=True)
 class Course:
@@ -104,6 +109,14 @@ class Course:
         """Return the interval with the largest delta(J), if any is open here."""
         intervals = [one for stretch in self.stretches for one in stretch.relevance.intervals]
         return max(intervals, key=lambda one: one.affected, default=None)
+
+    @property
+    def most_noise(self) -> tuple[Stretch | None, float]:
+        """Return the first stretch with the most expected noise, if anything has any, and that
+        noise in units."""
+        loudest = max(self.stretches, key=lambda one: one.largest_product)
+        noise = loudest.largest_product / self.document.section.epsilon
+        return loudest if noise else None, noise
 
     def _changes(self) -> list[int]:
         """Return the ticks where anything begins, ends, or may change by another threshold."""

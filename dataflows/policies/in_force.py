@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.operators.swellfish.changes import decoded
 from fugu.operators.swellfish.occurrences import FOR_EVER, Admitted, Span
 from fugu.operators.swellfish.policy import Policy
 
@@ -33,9 +32,8 @@ class InForce:
 
 def in_force(document: PolicyDocument, changes: bytes, tick: int) -> Iterator[InForce]:
     """Yield all policies that have an interval at this tick or later, collection by collection."""
-    admissions = decoded(changes, document.policies.collections)
-    for collection, admitted in admissions.items():
-        for one in admitted:
+    for collection, standing in document.policies.standings(changes).items():
+        for one in standing.admitted:
             found = _in_force(collection, one, tick, document.policies.tick_milliseconds)
             if found.now is not None or found.following is not None:
                 yield found

@@ -54,6 +54,9 @@ def _about(written: PolicySection, policy: Policy, course: Course) -> Iterator[s
         )
     if not any(policy.thresholds):
         yield "theta is 0: it hides nothing"
+    hours = written.calendar
+    if hours is not None and hours.start == hours.end:
+        yield f"from {hours.start:%H:%M} to {hours.end:%H:%M} is a whole day, to the next one"
     if written.theta is None and (told := steps(secret_pairs(written, document.section))) > 1:
         yield (
             f"not all of its values are pairs: two of them are told apart by up to {told} epsilon; "

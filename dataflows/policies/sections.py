@@ -10,7 +10,14 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from fugu.dataflows.base.durations import MILLISECOND, whole_milliseconds
 from fugu.dataflows.base.section import Epsilon, Exact, Section
-from fugu.dataflows.policies.fields import Day, Identifier, Moment, Thresholds, TimeOfDay
+from fugu.dataflows.policies.fields import (
+    Amount,
+    Day,
+    Identifier,
+    Moment,
+    Thresholds,
+    TimeOfDay,
+)
 from fugu.dataflows.policies.owners import Owners
 from fugu.dataflows.policies.secret_values import SecretPairs, SecretValues
 from fugu.operators.wevent.limits import LARGEST_EPSILON
@@ -26,6 +33,8 @@ _LARGEST_SET = 63
 """A set of activities is a number of 64 bits with a sign."""
 MOST_TICKS = 1_000_000
 """The most ticks of an interval, and of a pattern in it."""
+MOST_POLICIES = 10_000
+"""The most policies that a collection may be allowed to have."""
 
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=249)]
@@ -215,12 +224,26 @@ class AppliesTo(Section):
         return self
 
 
+class LimitsSection(Section):
+    """Limit what changes may make of a collection.
+
+    `noise` is the most that it may cause at any tick, `added` the most that one change may add to
+    that; `interval` is as long as an interval may be, by local clocks.
+    """
+
+    noise: Amount | None = None
+    added: Amount | None = None
+    interval: Duration | None = None
+    policies: int | None = Field(default=None, ge=0, le=MOST_POLICIES)
+
+
 class CollectionSection(Section):
     """Hold the policies of the same people, and who owns them beside the owners of all."""
 
     id: Identifier
     applies_to: AppliesTo
     owners: Owners | None = None
+    limits: LimitsSection | None = None
     policies: list[PolicySection]
 
 
@@ -232,7 +255,12 @@ def _refuse(_: object) -> object:
 
 
 class DocumentSection(Section):
-    """Hold a policy document."""
+    """Hold a policy document.
+
+    What a change takes away is protected for the time of `notice` as before; where none is
+    declared, for that of the longest interval. `limits` are those of every collection that has none
+    of its own.
+    """
 
     version: Literal[1]
     grid: GridSection
@@ -240,6 +268,8 @@ class DocumentSection(Section):
     epsilon: Annotated[Epsilon, Field(le=LARGEST_EPSILON)]
     activities: Names | None = None
     owners: Owners | None = None
+    notice: Duration | None = None
+    limits: LimitsSection | None = None
     collections: Annotated[list[CollectionSection], Field(min_length=1)]
     constraints: Annotated[Any, BeforeValidator(_refuse)] = None
 

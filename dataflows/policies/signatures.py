@@ -69,7 +69,8 @@ class Signatures:
     def by_owner_if_genuine(self, key: bytes | None, headers: Sequence[Header]) -> bool | None:
         """Return whether a record would be that of an owner if its code by HMAC is right; None
         where it has no such code, or the secret is known."""
-        code = any(name == HEADER and content.startswith(b"hmac ") for name, content in headers)
+        written = [content or b"" for name, content in headers if name == HEADER]
+        code = any(content.startswith(b"hmac ") for content in written)
         if not code or self.secret is not None:
             return None
         return any(owner.hmac for owner in self._owners(key or b""))

@@ -9,12 +9,11 @@ from rich.console import Console
 from rich.table import Table
 
 from fugu.dataflows.policies.course import Course, Stretch
-from fugu.dataflows.policies.wording import counted, duration, in_unit
-from fugu.operators.swellfish.improvement import Improvement
+from fugu.dataflows.policies.wording import OF_STRATEGIES, about, duration, in_unit
 
 _MOST_DAYS = 31
 
-Row = tuple[str, str, str, str]
+Row = tuple[str, str, str, str, str]
 
 
 def print_course(console: Console, course: Course, name: str) -> None:
@@ -25,17 +24,22 @@ def print_course(console: Console, course: Course, name: str) -> None:
     for line in (
         f"\n[bold]{name}[/bold], {course.first_day} to {course.last_day}, by the clock of "
         f"{document.section.grid.zone}; a tick is {tick}",
-        "- sensitivity (Δ_t): by how much one individual can change a tick; without policies "
+        "- Δ_t (sensitivity): by how much one individual can change a tick; without policies "
         f"{whole} (Δ_Q)",
-        "- can differ (δ): in how many ticks of an interval that is open; the most",
+        "- δ: how many ticks of an interval that is open can differ; the most",
+        "- noise: the expected one of a figure, Δ_t δ / epsilon: ticks that can differ share "
+        f"epsilon, {document.section.epsilon:g}, evenly; {OF_STRATEGIES}",
     ):
         console.print(line, highlight=False)
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
+    table = Table(
+        box=SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, show_edge=False, pad_edge=False
+    )
     table.add_column("day", no_wrap=True)
     table.add_column("hours", no_wrap=True)
     table.add_column("hidden")
-    table.add_column("sensitivity", justify="right", no_wrap=True)
-    table.add_column("can differ", justify="right", no_wrap=True)
+    table.add_column("Δ_t", justify="right", no_wrap=True)
+    table.add_column("δ", justify="right", no_wrap=True)
+    table.add_column("noise", justify="right", no_wrap=True)
     days = _alike(course)
     for first, last, rows in days[:_MOST_DAYS]:
         names = [f"{first:%a %m-%d}", f"to {last:%a %m-%d}" if last != first else ""]
@@ -51,26 +55,6 @@ def print_course(console: Console, course: Course, name: str) -> None:
         console.print(
             f"There is more from {days[_MOST_DAYS][0]} on: write --from, or --json for everything."
         )
-
-
-def print_improvement(console: Console, found: Improvement | None) -> None:
-    """Print how much less noise is expected."""
-    if found is None:
-        console.print("\nNothing is hidden in these days: every tick can be published exactly.")
-        return
-    window = found.longest
-    console.print(
-        "\nExpected noise, relative to a mechanism that knows no policies and spends epsilon in "
-        f"any {counted(window, 'tick')} (w), as many as the longest interval here has:",
-        highlight=False,
-    )
-    for ratio, how in (
-        (found.sensitivity, "with noise for what can change in a tick (mean of Δ_t / Δ_Q)"),
-        (found.affected(window), "with a budget for ticks that can differ (mean of δ / w)"),
-        (found.both(window), "with both, at most"),
-    ):
-        console.print(f"  {ratio:.3f}  {how}", highlight=False)
-    console.print(f"{found.exact:.1%} of the ticks hide nothing: these can be published exactly.")
 
 
 def _alike(course: Course) -> list[tuple[date, date, list[Row]]]:
@@ -97,6 +81,7 @@ def _row(stretch: Stretch, course: Course) -> Row:
         "\n".join(_whose(stretch, course)),
         in_unit(stretch.relevance.sensitivity, course.document.section.query),
         f"{most.affected} of {most.end - most.start + 1}",
+        about(course.attribution.at(stretch.start)[0], course.document.section.query),
     )
 
 

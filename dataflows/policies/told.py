@@ -14,7 +14,7 @@ from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.policies.change import UnusableChange, change
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.signatures import Signatures
-from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.change import AnyChange
 from fugu.operators.swellfish.history import Known, Unexplained, Written, explained
 
 
@@ -27,7 +27,7 @@ class WrittenChange:
 
     offset: int
     timestamp: int
-    change: Change | None
+    change: AnyChange | None
     refused: str = ""
     certain: bool = True
 
@@ -48,6 +48,7 @@ class Told:
     document: PolicyDocument
     written: tuple[WrittenChange, ...]
     figures: tuple[Figure, ...]
+    signatures: Signatures | None = None
     without_digest: int = 0
     """So many figures are of a version of Fugu that wrote none."""
 
@@ -108,7 +109,7 @@ def told(
             without += 1
         elif not found or figure.tick > found[-1].tick:
             found.append(figure)
-    return Told(document, tuple(written), tuple(found), without)
+    return Told(document, tuple(written), tuple(found), changes, without)
 
 
 def _written(client: Client, signatures: Signatures) -> Iterator[WrittenChange]:

@@ -4,9 +4,14 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.dataflows.policies.sections import WEEKDAYS, PolicySection, QuerySection
+from fugu.dataflows.policies.sections import WEEKDAYS, AppliesTo, PolicySection, QuerySection
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
+
+
+OF_STRATEGIES = (
+    "unicorn_ps has at most that; unicorn decides with half of epsilon, and has at most twice that"
+)
 
 
 def amount(units: int, query: QuerySection) -> Decimal:
@@ -21,7 +26,11 @@ def in_unit(units: int, query: QuerySection) -> str:
 
 def about(units: float, query: QuerySection) -> str:
     """Write an expected amount in units as text of three digits, with the query's unit."""
-    number = units * float(query.resolution)
+    return measured(units * float(query.resolution), query)
+
+
+def measured(number: float, query: QuerySection) -> str:
+    """Write a number of the query's unit as text of three digits, with the unit."""
     digits = f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
     return f"{digits} {query.unit or ''}".rstrip()
 
@@ -51,6 +60,11 @@ def moment(tick: int | None, document: PolicyDocument) -> str | None:
 def counted(number: int, what: str) -> str:
     """Write a count with its noun, in the plural where it is not 1."""
     return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def whose(applies_to: AppliesTo) -> str:
+    """Say whose policies a collection holds."""
+    return "everybody else" if applies_to.default else counted(len(applies_to.keys or []), "key")
 
 
 def when(policy: PolicySection) -> list[str]:

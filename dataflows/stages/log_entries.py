@@ -1,4 +1,4 @@
-"""Read and write the internal log of an aggregate: partial sums, and changes of policies.
+"""Read and write the internal log of an aggregate: partial sums, changes of policies, marks, plans.
 
 It is the only input of the merge, and so the one place that says what came before what. What it
 holds is raw data of the trusted zone, with access rules of its own.
@@ -13,16 +13,45 @@ from fugu.dataflows.state.row_block import read, written
 
 @dataclass(frozen=True)
 class PolicyChange:
-    """Hold a policy that was added, replaced or removed, in the words of the mechanism."""
+    """Hold a policy that was added, replaced or removed, in the words of the mechanism.
+
+    `offset` is that of its record in the topic of policies; None where an earlier version of Fugu
+    wrote it. Offsets rise, so that a change which stands in the log twice is told once.
+    """
+
+    content: bytes
+    offset: int | None = None
+
+    def encoded(self) -> bytes:
+        """Return the block that the log holds."""
+        header = {"policy_change": len(self.content), "offset": self.offset}
+        return written(header, [self.content])
+
+
+@dataclass(frozen=True)
+class MechanismPlan:
+    """Hold a plan for coming ticks, in the words of the mechanism."""
 
     content: bytes
 
     def encoded(self) -> bytes:
         """Return the block that the log holds."""
-        return written({"policy_change": len(self.content)}, [self.content])
+        return written({"plan": len(self.content)}, [self.content])
 
 
-Entry = PartialSums | PolicyChange
+@dataclass(frozen=True)
+class PoliciesCovered:
+    """Mark that the topic of policies was read to an end which it had after the log held everything
+    up to `offset`, and that all its changes until there stand before this entry."""
+
+    offset: int
+
+    def encoded(self) -> bytes:
+        """Return the block that the log holds."""
+        return written({"policies_covered": self.offset}, [])
+
+
+Entry = PartialSums | PolicyChange | PoliciesCovered | MechanismPlan
 
 
 def read_entry(content: bytes | None, place: str) -> Entry:
@@ -30,7 +59,12 @@ def read_entry(content: bytes | None, place: str) -> Entry:
     try:
         header, body = read(content or b"")
         if "policy_change" in header:
-            return PolicyChange(body.take(header["policy_change"], "u1").tobytes())
+            content = body.take(header["policy_change"], "u1").tobytes()
+            return PolicyChange(content, header.get("offset"))
+        if "policies_covered" in header:
+            return PoliciesCovered(header["policies_covered"])
+        if "plan" in header:
+            return MechanismPlan(body.take(header["plan"], "u1").tobytes())
         return PartialSums.of(header, body)
     except (StartRefused, ValueError, KeyError, TypeError):
         raise FuguError(
@@ -46,3 +80,8 @@ def partition_key(partition: int) -> bytes:
 
 POLICIES_KEY = b"policies"
 """The key of changes of policies."""
+COVERED_KEY = b"policies covered"
+"""The key of marks. They have one of their own: a replay recognises changes, and never awaits a
+mark."""
+PLANS_KEY = b"plans"
+"""The key of plans."""

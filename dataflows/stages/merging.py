@@ -1,18 +1,27 @@
 """Merge partial sums: release every tick once all source partitions have closed it.
 
-A change of policies is the mechanism's to apply. The merge is a function of the log's prefix alone:
-which partition wrote first never shows. A partition that falls silent holds everybody up, because
-whether it is still writing is nothing that the log says.
+A change of policies is the mechanism's to apply, at the next tick that is released; where policies
+change while a pipeline runs, ticks wait until all changes before them are known (`coverage`). The
+merge is a function of the log's prefix alone: which partition wrote first never shows. A partition
+that falls silent holds everybody up, because whether it is still writing is nothing that the log
+says.
 """
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from fugu.dataflows.stages.coverage import Coverage
 from fugu.dataflows.stages.former_merge import former_progress, former_state, former_sums, is_former
-from fugu.dataflows.stages.log_entries import Entry, PolicyChange
+from fugu.dataflows.stages.log_entries import (
+    Entry,
+    MechanismPlan,
+    PoliciesCovered,
+    PolicyChange,
+)
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.progress import Progress
@@ -20,7 +29,9 @@ from fugu.dataflows.state.row_block import column_bytes, described, read, writte
 from fugu.operators.mechanism import (
     ChangeableMechanism,
     Inputs,
+    Integers,
     Mechanism,
+    PlanningMechanism,
     Releases,
     State,
     TimedMechanism,
@@ -37,17 +48,32 @@ SCHEDULE = b"schedule"
 class MergeState:
     """Hold what the mechanism knows, how far partitions are, and sums of open ticks.
 
-    The sums are not in what `encoded` gives: they have a log of their own.
+    `pending` are changes of policies that the next tick is the first to know of, and `read` is the
+    offset behind the last of them in their topic. `clocks` are those that policies went by: when
+    the clocks of zones change. The sums are not in what `encoded` gives: they have a log of their
+    own.
     """
 
     mechanism: State
     progress: Progress = field(default_factory=Progress)
     open: OpenTicks = field(default_factory=OpenTicks)
+    pending: list[bytes] = field(default_factory=list)
+    read: int = 0
+    coverage: Coverage = field(default_factory=Coverage)
+    clocks: dict[str, Any] = field(default_factory=dict)
 
     def encoded(self, sums: str = "") -> bytes:
         """Return a block; `sums` says where the sums are."""
-        header = {"columns": described(self.mechanism), "sums": sums, **self.progress.plain()}
-        return written(header, column_bytes(self.mechanism))
+        header = {
+            "columns": described(self.mechanism),
+            "sums": sums,
+            "pending": [len(change) for change in self.pending],
+            "read": self.read,
+            "coverage": self.coverage.plain(),
+            "clocks": self.clocks,
+            **self.progress.plain(),
+        }
+        return written(header, [*column_bytes(self.mechanism), *self.pending])
 
 
 @dataclass(frozen=True)
@@ -64,6 +90,8 @@ class Merging:
     partitions: int
     groups: int
     streams: Sequence[bytes] = (SCHEDULE,)
+    waits: bool = False
+    """Say whether ticks wait until the topic of policies is known to cover them."""
 
     def start(self) -> MergeState:
         """Return the state in which nothing has been reported yet."""
@@ -76,46 +104,119 @@ class Merging:
         fresh = self.mechanism.start(rows)
         like = {name: fresh[name] for name in header["columns"]}
         mechanism = body.take_columns(like, rows)
+        if like.keys() != fresh.keys():
+            mechanism = former_state(self.mechanism, mechanism)
         if is_former(header):
             sums = former_sums(header, body, self.groups)
-            return MergeState(
-                former_state(self.mechanism, mechanism), former_progress(header), sums
-            )
-        return MergeState(mechanism, Progress.of(header), load(header["sums"]))
+            return MergeState(mechanism, former_progress(header), sums)
+        return MergeState(
+            mechanism,
+            Progress.of(header),
+            load(header["sums"]),
+            body.take_each(header.get("pending", [])),
+            header.get("read", 0),
+            Coverage.of(header.get("coverage")),
+            header.get("clocks", {}),
+        )
 
-    def __call__(self, state: MergeState, entry: Entry) -> Iterator[tuple[int, Releases]]:
-        """Yield ticks that are complete now, in order, and what is released for them."""
-        if isinstance(entry, PolicyChange):
-            self._change(state, entry)
-        else:
-            yield from self._completed(state, entry)
+    def __call__(
+        self, state: MergeState, entry: Entry, offset: int = 0
+    ) -> Iterator[tuple[int, Releases]]:
+        """Yield ticks that may be released now, in order, and what is released for them.
 
-    def _change(self, state: MergeState, change: PolicyChange) -> None:
-        """Apply a change; one that cannot be applied stays in the log, and nobody waits."""
-        assert isinstance(self.mechanism, ChangeableMechanism)
-        try:
-            told = self.mechanism.explained(state.mechanism, change.content)
-            state.mechanism = self.mechanism.after_change(state.mechanism, change.content)
-        except ValueError as error:
-            log.warning("a change of policies was refused: %s", error)
-        else:
-            log.info("policies: %s", told)
-
-    def _completed(self, state: MergeState, partial: PartialSums) -> Iterator[tuple[int, Releases]]:
+        The entry is the next one of the log, at `offset`, which matters where ticks wait for it to
+        be covered.
+        """
+        match entry:
+            case PolicyChange():
+                self._remember(state, entry)
+            case PoliciesCovered():
+                state.coverage.cover(entry.offset)
+            case PartialSums():
+                self._take(state, entry, offset)
+            case MechanismPlan():
+                self._take_plan(state, entry)
         progress = state.progress
-        if not progress.told(partial.partition, partial.tick, partial.skipped):
-            return
-        state.open.add(partial)
         while (tick := progress.next_of(self.partitions)) is not None:
+            if self.waits and not state.coverage.allows(tick):
+                return
             yield tick, self._release(state, tick)
             progress.following = tick + 1
+
+    def plan(self, state: MergeState) -> MechanismPlan | None:
+        """Return a plan for the next ticks, if the mechanism makes plans and has none.
+
+        Changes that are pending end a plan: it is made when they have been told.
+        """
+        mechanism, following = self.mechanism, state.progress.following
+        if following is None or state.pending or not isinstance(mechanism, PlanningMechanism):
+            return None
+        plan = mechanism.plan(mechanism.elapse(state.mechanism, self._all_at(following)))
+        return None if plan is None else MechanismPlan(plan)
+
+    def plan_at_once(self, state: MergeState) -> None:
+        """Take in a plan for the next ticks, where there is no log that it goes through."""
+        if (plan := self.plan(state)) is not None:
+            self._take_plan(state, plan)
+
+    def with_plan(self, state: MergeState, entry: Entry) -> Iterator[tuple[int, Releases]]:
+        """Yield what an entry releases, and then take in a plan for the next ticks."""
+        yield from self(state, entry)
+        self.plan_at_once(state)
+
+    def _take_plan(self, state: MergeState, plan: MechanismPlan) -> None:
+        assert isinstance(self.mechanism, PlanningMechanism)
+        state.mechanism = self.mechanism.after_plan(state.mechanism, plan.content)
+
+    def _remember(self, state: MergeState, change: PolicyChange) -> None:
+        """Keep a change for the next tick, unless the log has it twice.
+
+        Two copies stand there if a request of a process that died arrived after its successor had
+        looked.
+        """
+        if change.offset is not None:
+            if change.offset < state.read:
+                return
+            state.read = change.offset + 1
+        state.pending.append(change.content)
+
+    def _take(self, state: MergeState, partial: PartialSums, offset: int) -> None:
+        """Keep partial sums, unless they were told before."""
+        progress = state.progress
+        if progress.told(partial.partition, partial.tick, partial.skipped):
+            state.open.add(partial)
+            complete = progress.complete(self.partitions)
+            if self.waits and complete is not None:
+                state.coverage.complete(complete, offset)
+
+    def bring_to(self, state: MergeState, tick: int) -> None:
+        """Bring the mechanism to the next tick that is released, and tell it what is pending.
+
+        Changes are told at a tick that is released indeed, in the order of the log: also those that
+        came before the first one, or in a time without ticks.
+        """
+        if isinstance(self.mechanism, TimedMechanism):
+            state.mechanism = self.mechanism.elapse(state.mechanism, self._all_at(tick))
+        for change in state.pending:
+            self._tell(state, change)
+        state.pending = []
+
+    def _tell(self, state: MergeState, change: bytes) -> None:
+        """Tell the mechanism of a change; nobody waits for one that is refused."""
+        assert isinstance(self.mechanism, ChangeableMechanism)
+        try:
+            log.info("policies: %s", self.mechanism.explained(state.mechanism, change))
+        except ValueError as error:
+            log.warning("a change of policies was refused: %s", error)
+        state.mechanism = self.mechanism.after_change(state.mechanism, change)
 
     def _release(self, state: MergeState, tick: int) -> Releases:
         rows = len(self.streams)
         truth = np.tile(state.open.release(tick, self.groups), (rows, 1))
         draws = self.scope.draws(self.streams, [tick_position(self.source, tick)] * rows)
-        before = state.mechanism
-        if isinstance(self.mechanism, TimedMechanism):
-            before = self.mechanism.elapse(before, np.full(rows, tick))
-        state.mechanism, releases = self.mechanism.step(before, Inputs(truth), draws)
+        self.bring_to(state, tick)
+        state.mechanism, releases = self.mechanism.step(state.mechanism, Inputs(truth), draws)
         return releases
+
+    def _all_at(self, tick: int) -> Integers:
+        return np.full(len(self.streams), tick)

@@ -44,9 +44,14 @@ class Progress:
             del self.beyond[partition, end]
         return True
 
+    def complete(self, partitions: int) -> int | None:
+        """Return the last tick up to which each of these partitions has told all."""
+        return min(self.last.values()) if len(self.last) == partitions else None
+
     def next_of(self, partitions: int) -> int | None:
         """Return the tick that each of these partitions has told, and not every one has skipped."""
-        if len(self.last) < partitions or self.following is None:
+        complete = self.complete(partitions)
+        if complete is None or self.following is None:
             return None
         while True:
             ends = [end for _, first, end in self.skipped if first <= self.following <= end]
@@ -54,7 +59,7 @@ class Progress:
                 break
             self.following = min(ends) + 1
         self.skipped = [one for one in self.skipped if one[2] >= self.following]
-        return self.following if self.following <= min(self.last.values()) else None
+        return self.following if self.following <= complete else None
 
     def plain(self) -> dict[str, Any]:
         """Return it as a header holds it."""

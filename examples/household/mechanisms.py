@@ -24,8 +24,10 @@ from fugu.operators.swellfish.ts_strategies import (
 )
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_is import UnicornIS
+from fugu.operators.swellfish.unicorn_plan import UnicornPlan
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.swellfish.window_strategy import WindowStrategy
+from fugu.operators.trial import with_plan
 from fugu.operators.wevent.budget_absorption import BudgetAbsorption
 from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from fugu.operators.wevent.pegasus import Pegasus
@@ -78,8 +80,9 @@ MECHANISMS: Mapping[str, Callable[[Household], Mechanism]] = {
     "Unicorn": partial(_of_intervals, Unicorn),
     "Unicorn*": partial(_of_intervals, UnicornStar),
     "PeGaSus": partial(_of_windows, Pegasus),
+    "UnicornPlan": partial(_of_intervals, UnicornPlan),
 }
-"""All but Unicorn* are private. PeGaSus is not in the paper."""
+"""All but Unicorn* are private; the paper has neither PeGaSus nor UnicornPlan."""
 
 
 def released(mechanism: Mechanism, series: Integers, seed: int) -> Iterator[Integers]:
@@ -90,5 +93,6 @@ def released(mechanism: Mechanism, series: Integers, seed: int) -> Iterator[Inte
     state = mechanism.start(len(keys))
     for tick, values in enumerate(series):
         draws = scope.draws(keys, [tick_position("grid", tick)] * len(keys))
+        state = with_plan(mechanism, state)
         state, releases = mechanism.step(state, Inputs(values[:, None]), draws)
         yield releases.values[:, 0]

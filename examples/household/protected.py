@@ -29,7 +29,7 @@ def protected(document: PolicyDocument, key: bytes, value: bytes) -> list[Protec
     """In the order in which they are written, and then what the record adds."""
     added = change(key, value, document)
     policies = [(one, 0) for some in document.policies.collections for one in some.policies]
-    policies += [(added.adds, added.effective)] if added.adds else []
+    policies += [(one, added.effective) for one in added.added]
     milliseconds, query = document.policies.tick_milliseconds, document.section.query
     found: dict[str, dict[Occurrence, None]] = {}
     for policy, effective in policies:

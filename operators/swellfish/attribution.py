@@ -1,6 +1,6 @@
 """Attribute the expected noise of figures to collections and policies: who pays for whose wish."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -12,12 +12,14 @@ from fugu.operators.swellfish.timeline import Policies
 from fugu.operators.wevent.allocation import Booleans
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Share:
     """State what a collection, or one policy, has to do with the noise of a range of ticks."""
 
+    relevant: Booleans
+    """At which stretches one of its intervals is open."""
     ticks: int
-    """At so many of them one of its intervals is open: there it is relevant."""
+    """At so many ticks."""
     noise: float
     """The mean noise of the ticks at which it is relevant, whoever asks for it; 0 without any."""
     saved: float
@@ -74,9 +76,13 @@ class Attribution:
         """Return the mean noise of ticks that have any; 0 without them."""
         return _mean(self.noise, np.where(self.noise > 0, self.widths, 0))
 
+    def places(self, ticks: Sequence[int]) -> Integers:
+        """Return in which stretch each tick is."""
+        return np.searchsorted(self.starts, ticks, "right") - 1
+
     def at(self, tick: int) -> tuple[float, Mapping[str, float]]:
         """Return the noise of a tick, and what each collection would have there alone."""
-        place = int(np.searchsorted(self.starts, tick, "right")) - 1
+        [place] = self.places([tick])
         alone = {name: float(one.alone[place]) for name, one in self.collections.items()}
         return float(self.noise[place]), alone
 
@@ -141,6 +147,9 @@ def attribution(
     return Attribution(starts, course.widths, noise, shares)
 
 
+Fields = tuple[Booleans, int, float, float]
+
+
 @dataclass(frozen=True, eq=False)
 class _Course:
     """Measure noise over stretches, from Delta_t and the largest delta(J) in two rows."""
@@ -157,31 +166,37 @@ class _Course:
     def count(self, where: Booleans) -> int:
         return int(self.widths[where].sum())
 
-    def share(self, noise: Floats, where: Booleans, without: Integers) -> tuple[int, float, float]:
+    def share(self, noise: Floats, where: Booleans, without: Integers) -> Fields:
         """Return the fields of a `Share`."""
         saved = _mean(noise - self.noise(without), self.widths)
-        return self.count(where), self.mean(noise, where), saved
+        return where, self.count(where), self.mean(noise, where), saved
 
 
 class _Asked:
     """Hold what a collection asks for in every stretch: `whole`, of shape (2, stretches)."""
 
     def __init__(self, collection: CollectionDemands, starts: Integers) -> None:
-        demands = list(collection)
-        self._demands = demands
-        self._place = np.searchsorted([one.tick for one in demands], starts, "right") - 1
-        self.whole = self._spread([one.asked for one in demands])
+        self._place = np.searchsorted(collection.ticks, starts, "right") - 1
+        self._without: dict[str, dict[int, Demand]] = {name: {} for name in collection.ids}
+        relevant: dict[str, list[int]] = {name: [] for name in collection.ids}
+        asked = []
+        for place, demands in enumerate(collection):
+            asked.append(demands.asked)
+            for name in demands.relevant:
+                relevant[name].append(place)
+            for name, demand in demands.without.items():
+                self._without[name][place] = demand
+        self._asked = _two_rows(asked)
+        self.whole = self._asked[:, self._place]
         self.relevant = {
-            name: np.array([name in one.relevant for one in demands])[self._place]
-            for name in collection.ids
+            name: np.isin(np.arange(len(asked)), places)[self._place]
+            for name, places in relevant.items()
         }
 
     def without(self, policy: str) -> Integers:
-        return self._spread([one.without.get(policy, one.asked) for one in self._demands])
-
-    def _spread(self, demands: Sequence[Demand]) -> Integers:
-        rows = [[one.sensitivity for one in demands], [one.affected for one in demands]]
-        return np.array(rows, dtype=np.int64)[:, self._place]
+        left, differences = self._asked.copy(), self._without[policy]
+        left[:, list(differences)] = _two_rows(differences.values())
+        return left[:, self._place]
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,3 +224,8 @@ class _TwoLargest:
 def _mean(amounts: Floats, weights: Integers) -> float:
     """Return the mean; 0 without any weight."""
     return float(amounts @ weights / weights.sum()) if weights.any() else 0.0
+
+
+def _two_rows(demands: Iterable[Demand]) -> Integers:
+    pairs = [(one.sensitivity, one.affected) for one in demands]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2).T

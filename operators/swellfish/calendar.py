@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from itertools import count
 
+import numpy as np
+
+from fugu.operators.mechanism import Integers
 from fugu.operators.swellfish.plain_data import PlainData
 from fugu.operators.swellfish.zone import DAY, Zone
 
@@ -68,6 +71,25 @@ class Calendar(PlainData):
             if last >= tick:
                 yield first, last
 
+    def spans(self, first: int, last: int, tick_milliseconds: int) -> Integers:
+        """Return rows of those of `intervals` that share a tick with [first, last]."""
+        zone, begin, over = self.zone, first * tick_milliseconds, (last + 1) * tick_milliseconds
+        since = (begin // 1000 + zone.least - self.start - self.seconds) // DAY
+        until = (-(-over // 1000) + zone.most - self.start) // DAY
+        if self.first_day is not None:
+            since = max(since, _days(self.first_day))
+        if self.last_day is not None:
+            until = min(until, _days(self.last_day))
+        days = np.arange(since, until + 1)
+        days = days[np.isin((days + _WEEKDAY_OF_EPOCH) % 7, self.days)]
+        if self._skipped:
+            days = days[~np.isin(days, list(self._skipped))]
+        start = days * DAY + self.start
+        starts = zone.earliest_of(start) * 1000 // tick_milliseconds
+        ends = -(-zone.latest_of(start + self.seconds) * 1000 // tick_milliseconds) - 1
+        spans = np.stack([starts, ends], axis=1)
+        return spans[(ends >= first) & (starts <= last)]
+
     def _days_from(self, local: int) -> Iterator[int]:
         """Yield days whose span ends at this local second or later."""
         first = (local - self.start - self.seconds) // DAY
@@ -116,6 +138,12 @@ class Once(PlainData):
         first, last = self._span(tick_milliseconds)
         if last >= tick:
             yield first, last
+
+    def spans(self, first: int, last: int, tick_milliseconds: int) -> Integers:
+        """Return a row of the one interval, if it shares a tick with [first, last]."""
+        start, end = self._span(tick_milliseconds)
+        rows = [(start, end)] if start <= last and end >= first else []
+        return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
 When = Calendar | Once

@@ -1,10 +1,10 @@
-"""A change of the policies of a collection: one is added, removed, or replaced by another one."""
+"""Changes of policies: one of a collection, a collection that comes, and keys that move."""
 
 import json
 from dataclasses import dataclass
 
-from fugu.operators.swellfish.plain_data import PlainData, plain_json
-from fugu.operators.swellfish.policy import Policy
+from fugu.operators.swellfish.plain_data import PlainData
+from fugu.operators.swellfish.policy import Collection, Policy
 
 
 @dataclass(frozen=True)
@@ -12,11 +12,12 @@ class Change(PlainData):
     """Remove the policy with the id `removes` from a collection, add the policy `adds`, or both.
 
     It is in effect from tick `effective` on; with both, the policy that it adds replaces the one
-    with the same id. `owner` says that an owner of the collection has signed it. Raises
-    `ValueError` where it has neither, or two ids.
+    with the same id. `owner`: an owner of the collection has signed it, as number `sequence` of the
+    own changes. Raises `ValueError` where it has neither policy, or two ids.
 
-    >>> Change.from_bytes(Change("home", 7, removes="sauna", adds=None, owner=True).to_bytes())
-    Change(collection='home', effective=7, removes='sauna', adds=None, owner=True)
+    >>> gone = Change("home", 7, removes="sauna", adds=None)
+    >>> change_of(gone.to_bytes()) == gone
+    True
     """
 
     collection: str
@@ -24,6 +25,7 @@ class Change(PlainData):
     removes: str | None
     adds: Policy | None
     owner: bool = False
+    sequence: int = 0
 
     def __post_init__(self) -> None:
         if self.removes is None and self.adds is None:
@@ -36,15 +38,102 @@ class Change(PlainData):
         """Return the id of the policy that it is about."""
         return self.removes or "" if self.adds is None else self.adds.id
 
-    def to_bytes(self) -> bytes:
-        """Encode it as JSON."""
-        return plain_json(self.to_data())
+    @property
+    def key(self) -> str:
+        """Return the key of its record."""
+        return f"{self.collection}/{self.policy_id}"
 
-    @staticmethod
-    def from_bytes(change: bytes) -> "Change":
-        """Read JSON; `ValueError` names the policy and the field."""
-        try:
-            data = json.loads(change)
-        except ValueError:
-            raise ValueError("change: must be JSON") from None
-        return Change.from_data({"owner": False} | data if isinstance(data, dict) else data)
+    @property
+    def subject(self) -> str:
+        """Return what it is about, for messages."""
+        return f"policy {self.policy_id}"
+
+    @property
+    def added(self) -> tuple[Policy, ...]:
+        """Return all policies that it adds."""
+        return () if self.adds is None else (self.adds,)
+
+
+@dataclass(frozen=True)
+class NewCollection(PlainData):
+    """Make a collection of these policies, which count from tick `effective` on.
+
+    If an owner of all collections has signed it, it is owned. Raises `ValueError` naming the field.
+    """
+
+    collection: str
+    effective: int
+    policies: tuple[Policy, ...]
+    owner: bool = False
+    sequence: int = 0
+
+    def __post_init__(self) -> None:
+        Collection(self.collection, self.policies)
+
+    @property
+    def key(self) -> str:
+        """Return the key of its record."""
+        return self.collection
+
+    @property
+    def subject(self) -> str:
+        """Return what it is about, for messages."""
+        return f"collection {self.collection}"
+
+    @property
+    def added(self) -> tuple[Policy, ...]:
+        """Return all policies that it adds."""
+        return self.policies
+
+
+@dataclass(frozen=True)
+class MovedKeys(PlainData):
+    """Give the people with these keys another collection, from tick `effective` on.
+
+    Raises `ValueError` naming the field.
+    """
+
+    collection: str
+    effective: int
+    keys: tuple[str, ...]
+    owner: bool = False
+    sequence: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.keys or len(set(self.keys)) < len(self.keys):
+            raise ValueError("keys: must be at least one, and each once")
+
+    @property
+    def key(self) -> str:
+        """Return the key of its record."""
+        return self.collection
+
+    @property
+    def subject(self) -> str:
+        """Return what it is about, for messages."""
+        return f"collection {self.collection}"
+
+    @property
+    def added(self) -> tuple[Policy, ...]:
+        """Return all policies that it adds: none."""
+        return ()
+
+
+AnyChange = Change | NewCollection | MovedKeys
+
+
+def change_of(content: bytes) -> AnyChange:
+    """Read a change from JSON; `ValueError` names the policy and the field.
+
+    Version 1 knew of no owners: a change without these members is that of a stranger.
+    """
+    try:
+        data = json.loads(content)
+    except ValueError:
+        raise ValueError("change: must be JSON") from None
+    if not isinstance(data, dict):
+        raise ValueError("change: must be an object")
+    data = {"owner": False, "sequence": 0} | data
+    if "policies" in data:
+        return NewCollection.from_data(data)
+    return MovedKeys.from_data(data) if "keys" in data else Change.from_data(data)

@@ -4,15 +4,16 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from fugu.operators.swellfish.admission import Decision
-from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.change import AnyChange, MovedKeys, NewCollection
 
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def in_words(change: Change, decision: Decision, tick_milliseconds: int) -> str:
+def in_words(change: AnyChange, decision: Decision, tick_milliseconds: int) -> str:
     """Tell in one line what was decided on a change of policies.
 
     >>> from fugu.operators.swellfish.admission import Decision
+    >>> from fugu.operators.swellfish.change import Change
     >>> gone = Change("family", effective=3, removes="sauna", adds=None)
     >>> decided = Decision(3, first=None, waits_for=None, until=3, runs_out=(2, 4))
     >>> in_words(gone, decided, 3_600_000)
@@ -22,7 +23,7 @@ def in_words(change: Change, decision: Decision, tick_milliseconds: int) -> str:
     return "; ".join(_parts(change, decision, tick_milliseconds))
 
 
-def _parts(change: Change, decision: Decision, tick_milliseconds: int) -> Iterator[str]:
+def _parts(change: AnyChange, decision: Decision, tick_milliseconds: int) -> Iterator[str]:
     def time(tick: int) -> str:
         if tick <= 0:
             return "the first tick"
@@ -32,9 +33,20 @@ def _parts(change: Change, decision: Decision, tick_milliseconds: int) -> Iterat
             return f"tick {tick}"
         return at.strftime("%Y-%m-%dT%H:%MZ" if at.second == 0 else "%Y-%m-%dT%H:%M:%SZ")
 
-    name, since = f"{change.collection}/{change.policy_id}", time(decision.effective)
-    if change.adds is not None:
-        yield f"{name} is added from {since} on"
+    since = time(decision.effective)
+    if isinstance(change, MovedKeys):
+        keys = f"{len(change.keys):,} keys" if len(change.keys) > 1 else "a key"
+        yield f"{keys} moved to {change.collection} from {since} on"
+        return
+    if isinstance(change, NewCollection):
+        whose = "owned" if change.owner else "not owned"
+        yield f"collection {change.collection}, {whose}, is made from {since} on"
+        name, adds = change.key, bool(change.policies)
+    else:
+        name, adds = change.key, change.adds is not None
+        if adds:
+            yield f"{name} is added from {since} on"
+    if adds:
         if decision.first is None:
             yield "nothing is protected by it: it has no interval that may begin"
         elif decision.effective > 0:
@@ -45,7 +57,7 @@ def _parts(change: Change, decision: Decision, tick_milliseconds: int) -> Iterat
                 f"{time(decision.waits_for[1] + 1)}"
             )
     if decision.until is not None:
-        gone = name if change.adds is None else "the one that it replaces"
+        gone = "the one that it replaces" if adds else name
         yield f"{gone} is removed from {time(decision.until)} on"
     if decision.runs_out is not None:
         yield f"what has begun is protected until {time(decision.runs_out[1] + 1)}"

@@ -231,4 +231,5 @@ class Ledgers:
 def _ranges(first: Integers, lengths: Integers, step: int = 1) -> Integers:
     """Return the numbers first, first + step, ... of every pair, one pair after the other."""
     before = np.cumsum(lengths) - lengths
-    return np.repeat(first - step * before, lengths) + step * np.arange(lengths.sum())
+    ranges: Integers = np.repeat(first - step * before, lengths) + step * np.arange(lengths.sum())
+    return ranges

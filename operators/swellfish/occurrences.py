@@ -56,7 +56,7 @@ class Admitted:
         self, occurrence: Occurrence, activities: tuple[str, ...], tick_milliseconds: int
     ) -> bool:
         """Return whether one of its occurrences covers this one of a policy with activities."""
-        return _include(self.policy.activities, activities) and any(
+        return includes(self.policy.activities, activities) and any(
             one.covers(occurrence)
             for one in self.overlapping(occurrence.start, occurrence.end, tick_milliseconds)
         )
@@ -81,6 +81,6 @@ def first_free(effective: int, open_at_it: Iterable[Span]) -> int:
     return max([effective, *(end + 1 for _, end in open_at_it)])
 
 
-def _include(activities: tuple[str, ...], others: tuple[str, ...]) -> bool:
+def includes(activities: tuple[str, ...], others: tuple[str, ...]) -> bool:
     """Return whether these are all of the others; none are named where any is meant."""
     return not activities or (bool(others) and set(activities) >= set(others))

@@ -35,6 +35,10 @@ class PlainData:
         """Write it as plain JSON data."""
         return {name: _plain(getattr(self, name)) for name in _hints(type(self))}
 
+    def to_bytes(self) -> bytes:
+        """Write it as JSON."""
+        return plain_json(self.to_data())
+
     @classmethod
     def from_data(cls, data: object) -> Self:
         """Read plain data; `ValueError` names the field, and whose it is if the data have an id."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from fugu.operators.swellfish.calendar import When
+from fugu.operators.swellfish.limits import UNDECLARED, Limits
 from fugu.operators.swellfish.occurrence import Occurrence
 from fugu.operators.swellfish.plain_data import PlainData
 
@@ -66,12 +67,14 @@ class Policy(PlainData):
 class Collection:
     """Collect all policies of a person, or of all who have the same ones: Phi_i.
 
-    What is `owned` is made smaller by its owners only. Raises `ValueError` naming the field.
+    What is `owned` is made smaller by its owners only. `limits` are its own, beyond those of all.
+    Raises `ValueError` naming the field.
     """
 
     id: str
     policies: tuple[Policy, ...]
     owned: bool = False
+    limits: Limits = UNDECLARED
 
     def __post_init__(self) -> None:
         if not self.id:

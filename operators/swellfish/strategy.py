@@ -16,6 +16,7 @@ from fugu.operators.guarantee import Guarantee
 from fugu.operators.mechanism import Array, Draws, Inputs, Integers, Kind, Releases, State
 from fugu.operators.points import Point
 from fugu.operators.release_digest import extended
+from fugu.operators.swellfish.chain import first_digest, next_digest
 from fugu.operators.swellfish.guarantees import interval_guarantee
 from fugu.operators.swellfish.relevance import Relevance, Timeline
 from fugu.operators.wevent.allocation import Booleans, Offer
@@ -76,8 +77,9 @@ class PolicyStrategy(ABC, Generic[Opened]):
     `repeat`, `exact`, or a number of nats.
     Input: integer vectors `(rows, bins)` that count units, one per tick. Release: integers
     `(rows, bins)`, noisy or repeated, annotated with their `status`, with `decision_epsilon` and
-    `publication_epsilon` (what the tick was charged, in nats), `standard_error` in units, and the
-    `sensitivity` of the tick, in units.
+    `publication_epsilon` (what the tick was charged, in nats), `standard_error` in units, the
+    `sensitivity` of the tick, in units, and `policies`, the digest of the configured policies and
+    of every change so far (`fugu.operators.swellfish.chain`), in hexadecimal digits.
     Source: Swellfish specification, section 5 (framework).
 
     Raises `ValueError` naming the parameter, and, in `step`, for values that are not integers or
@@ -91,7 +93,7 @@ class PolicyStrategy(ABC, Generic[Opened]):
     units: int = field(init=False, repr=False)
 
     kind: ClassVar[str]
-    implementation: ClassVar[int] = 1
+    implementation: ClassVar[int] = 2
     adapts: ClassVar[bool] = True
     """Draw noise for the sensitivity of the tick, and not for that of a whole contribution."""
     claim: ClassVar[str]
@@ -136,6 +138,7 @@ class PolicyStrategy(ABC, Generic[Opened]):
             "released": np.zeros((rows, self.bins), dtype=np.int64),
             "price": np.zeros(rows, dtype=np.int64),
             "history": np.zeros(rows, dtype=np.uint64),
+            "policies": np.full(rows, first_digest(self.timeline.digest()), dtype=object),
         }
 
     def elapse(self, state: State, ticks: Integers) -> State:
@@ -143,15 +146,37 @@ class PolicyStrategy(ABC, Generic[Opened]):
         return {**state, "tick": np.maximum(state["tick"], ticks)}
 
     def after_change(self, state: State, change: bytes) -> State:
-        """Change the policies of all rows; the ticks so far know nothing of it."""
-        changed = cache(self.timeline.changed)
-        rows = zip(state["changes"].tolist(), state["tick"].tolist(), strict=True)
-        return {**state, "changes": objects([changed(before, change, now) for before, now in rows])}
+        """Change the policies of all rows; the ticks so far know nothing of it.
+
+        The digest of policies names a change that is refused as well.
+        """
+        changed, digest, ticks = cache(self._changed), cache(next_digest), state["tick"].tolist()
+        rows = zip(state["changes"].tolist(), ticks, strict=True)
+        told = zip(state["policies"].tolist(), ticks, strict=True)
+        return {
+            **state,
+            "changes": objects([changed(before, change, now) for before, now in rows]),
+            "policies": objects([digest(before, change, now) for before, now in told]),
+        }
+
+    def _changed(self, before: bytes, change: bytes, now: int) -> bytes:
+        try:
+            return self.timeline.changed(before, change, now)
+        except ValueError:
+            return before
 
     def explained(self, state: State, change: bytes) -> str:
         """Tell what becomes of a change, where all rows have the same policies and ticks."""
         [tick], [changes] = set(state["tick"].tolist()), set(state["changes"].tolist())
         return self.timeline.explained(changes, change, tick)
+
+    def settled(self, state: State) -> int:
+        """Return the last tick that was released, or that belongs to an interval open at it."""
+        ticks = set[int]()
+        for tick, changes in zip(state["tick"].tolist(), state["changes"].tolist(), strict=True):
+            intervals = self.timeline.relevance(tick - 1, changes).intervals if tick else ()
+            ticks |= {tick - 1, *(interval.end for interval in intervals)}
+        return max(ticks)
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Release one tick."""
@@ -181,6 +206,7 @@ class PolicyStrategy(ABC, Generic[Opened]):
             "released": released,
             "price": price,
             "history": extended(state["history"], digests(fresh, released)),
+            "policies": state["policies"].copy(),
         }
         status = np.where(begun, status, Status.NOTHING)
         notes: State = {
@@ -189,6 +215,7 @@ class PolicyStrategy(ABC, Generic[Opened]):
             "publication_epsilon": charged.publication / UNITS_PER_NAT,
             "standard_error": np.where(begun & (price == 0), 0.0, standard_errors(price)),
             "sensitivity": sensitivity,
+            "policies": np.array([digest.hex() for digest in state["policies"].tolist()]),
         }
         return after, Releases(released.copy(), notes, _KINDS[status])
 
@@ -266,15 +293,19 @@ class PolicyStrategy(ABC, Generic[Opened]):
 
     def law_digest(self) -> bytes:
         """Identify kind, implementation and all parameters."""
+        return self.law_digest_of(self.implementation, self.timeline.digest())
+
+    def law_digest_of(self, implementation: int, policies: bytes) -> bytes:
+        """Identify this law as an implementation does that gives the policies this digest."""
         status, budget = self._if_irrelevant()
         return digest_of(
             self.kind,
-            self.implementation,
+            implementation,
             self.bins,
             self.units,
             int(status),
             budget,
-            self.timeline.digest(),
+            policies,
             self._identity(),
         )
 

@@ -1,7 +1,7 @@
 """A sweep over time that remembers where it is: an answer holds for a stretch of ticks."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
@@ -145,18 +145,19 @@ class Sweep:
     Source: Swellfish specification, sections 3 and 4.
     """
 
-    def __init__(self, collections: Sequence[CollectionSweep]) -> None:
+    def __init__(self, collections: Mapping[str, CollectionSweep]) -> None:
         self.collections = collections
-        self._remembered = Remembered(collections)
+        self._remembered = Remembered(list(collections.values()))
         self._largest = Remembered([self._of_all])
 
     def at(self, tick: int) -> Relevance:
         """Return what is asked of a tick."""
         return self._largest.at(tick)[0].value
 
-    def of_each(self, tick: int) -> list[Relevance]:
+    def of_each(self, tick: int) -> dict[str, Relevance]:
         """Return what each collection asks of a tick, by itself."""
-        return [stretch.value for stretch in self._remembered.at(tick)]
+        stretches = self._remembered.at(tick)
+        return {name: one.value for name, one in zip(self.collections, stretches, strict=True)}
 
     def _of_all(self, tick: int) -> Stretch[Relevance]:
         """Return the ticks around at which every collection gives the same answer."""

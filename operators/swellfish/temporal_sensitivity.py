@@ -4,6 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import numpy as np
+
+from fugu.operators.mechanism import Integers
+
 QueryKind = Literal["sum", "count", "histogram", "multi_histogram"]
 _FIXED = {"count": 1, "histogram": 2}
 
@@ -65,6 +69,12 @@ class Query:
         if self.kind == "multi_histogram" and activities is not None:
             most = min(most, self._touched(changes, activities))
         return min(sum(changes), most)
+
+    def at_most(self, changes: Integers) -> Integers:
+        """Bound Delta_t from above, where changes of occurrences add up to these."""
+        if self.kind in _FIXED:
+            return np.where(changes > 0, _FIXED[self.kind], 0)
+        return np.minimum(changes, self.largest_change)
 
     def _touched(self, changes: Sequence[int], activities: Sequence[tuple[str, ...]]) -> int:
         """Count the activities of occurrences that can change anything."""

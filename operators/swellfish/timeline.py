@@ -3,18 +3,24 @@
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from fugu.operators.swellfish.admission import Decision, admit
-from fugu.operators.swellfish.change import Change
-from fugu.operators.swellfish.changes import Admissions, decoded, encoded, policy_data, still_needed
+from fugu.operators.swellfish.admission import Decision
+from fugu.operators.swellfish.bounds import Bounds, longest
+from fugu.operators.swellfish.change import AnyChange, Change, change_of
+from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data, size
 from fugu.operators.swellfish.decision_words import in_words
+from fugu.operators.swellfish.decisions import decided
+from fugu.operators.swellfish.limits import IN_UNITS, UNDECLARED, Limits, Noise
+from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.plain_data import plain_json
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.relevance import Relevance
 from fugu.operators.swellfish.sweep import CollectionSweep, Sweep
 from fugu.operators.swellfish.temporal_sensitivity import Query
 
-LARGEST_CHANGES = 2**20
-"""Bytes; a policy that would make them more is not added."""
+LARGEST_CHANGES = 2**22
+LARGEST_OF_COLLECTION = 2**16
+OF_EACH_COLLECTION = 2**12
+"""Bytes that a collection may take, however much others take."""
 _SWEEPS = 4
 """So many changes are remembered with where their sweep is."""
 
@@ -52,6 +58,12 @@ class Policies:
     collections: tuple[Collection, ...]
     notice: int = 0
     """For so many ticks what is removed, or replaced by less, is protected as before."""
+    limits: Limits = UNDECLARED
+    """What changes may make of a collection that declares no limits of its own."""
+    otherwise: Limits = field(default=UNDECLARED, compare=False)
+    """Limits where nothing is declared, which follow from the other fields (`bounds.usual`)."""
+    noise: Noise = field(default=IN_UNITS, compare=False)
+    """How noise is written."""
     _sweeps: dict[bytes, Sweep] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -72,10 +84,11 @@ class Policies:
 
     @property
     def longest(self) -> int:
-        """Return how many ticks a relevance interval of the configured policies has, at most."""
-        policies = [policy for collection in self.collections for policy in collection.policies]
-        lengths = [policy.when.longest(self.tick_milliseconds) for policy in policies]
-        return max(lengths, default=1)
+        """Return how many ticks a relevance interval has, at most, whatever is added."""
+        configured = [collection.policies for collection in self.collections]
+        limits = [self._limits(collection.limits) for collection in self.collections]
+        may_be_added = max(one.longest for one in [*limits, self._limits(UNDECLARED)])
+        return max(may_be_added, longest(configured, self.tick_milliseconds))
 
     def relevance(self, tick: int, changes: bytes) -> Relevance:
         """Return the largest sensitivity of all collections, and every open interval with the
@@ -87,79 +100,122 @@ class Policies:
     def by_collection(self, tick: int, changes: bytes) -> dict[str, Relevance]:
         """Return what each collection asks of a tick, by itself."""
         self.relevance(tick, changes)
-        asked = self._sweeps[changes].of_each(tick)
-        return dict(zip(self.admitted(changes), asked, strict=True))
+        return self._sweeps[changes].of_each(tick)
 
-    def admitted(self, changes: bytes) -> Admissions:
+    def admitted(self, changes: bytes) -> dict[str, tuple[Admitted, ...]]:
         """Return the policies of every collection, with these changes."""
-        return decoded(changes, self.collections)
+        return {name: standing.admitted for name, standing in self.standings(changes).items()}
 
     def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
-        """Add a change (`admission.admit`); `ValueError` names the policy and the field."""
-        wanted = Change.from_bytes(change)
-        admissions, _ = self._after(changes, wanted, now)
+        """Add a change (`decisions.decided`); `ValueError` names the policy and the field."""
+        wanted = change_of(change)
+        standings, _ = self._after(changes, wanted, now)
         after = encoded(
             {
-                name: still_needed(admitted, now, self.tick_milliseconds)
-                for name, admitted in admissions.items()
+                name: standing.forgetful(now, self.tick_milliseconds)
+                for name, standing in standings.items()
             }
         )
-        if wanted.adds is not None and len(after) > LARGEST_CHANGES:
-            raise ValueError(
-                f"policy {wanted.adds.id}: adds: all changes would take more than "
-                f"{LARGEST_CHANGES} bytes; remove policies, or put them into the configuration"
-            )
+        if not (isinstance(wanted, Change) and wanted.adds is None):
+            _require_room(wanted, size(standings[wanted.collection]), len(after))
         return after
 
     def decision(self, changes: bytes, change: bytes, now: int) -> Decision:
         """Return what `changed` decides on a change."""
-        return self._after(changes, Change.from_bytes(change), now)[1]
+        return self._after(changes, change_of(change), now)[1]
 
     def explained(self, changes: bytes, change: bytes, now: int) -> str:
         """Tell what `changed` decides on a change, in words."""
-        asked = Change.from_bytes(change)
         decision = self.decision(changes, change, now)
-        return in_words(asked, decision, self.tick_milliseconds)
+        return in_words(change_of(change), decision, self.tick_milliseconds)
+
+    def standings(self, changes: bytes) -> Standings:
+        """Return how every collection stands after these changes."""
+        return decoded(changes, self.collections)
 
     def digest(self) -> bytes:
-        """Identify all fields, in 32 bytes."""
-        zones: list[object] = []
+        """Identify all fields, in 32 bytes; zones by their names, since their clock changes depend
+        on the database that is installed."""
+        zones: list[dict[str, object]] = []
+        protection = [*self._protection(zones), [zone["name"] for zone in zones]]
+        owned = [collection.id for collection in self.collections if collection.owned]
+        limits = {one.id: vars(one.limits) for one in self.collections if one.limits != UNDECLARED}
+        declared = [limits, vars(self.limits)] if limits or self.limits != UNDECLARED else []
+        return _digest([*protection, self.notice, owned, *declared])
+
+    def digest_without_life(self) -> bytes:
+        """Identify what is protected, as version 1 did: it had neither notice nor owners, and
+        counted the clock changes of zones."""
+        zones: list[dict[str, object]] = []
+        return _digest([*self._protection(zones), zones])
+
+    def _protection(self, zones: list[dict[str, object]]) -> list[object]:
+        """Return what is protected; zones are put into `zones`, and named by their places."""
         collections = {
             collection.id: [policy_data(policy, zones) for policy in collection.policies]
             for collection in self.collections
         }
         query = [self.query.kind, self.query.largest_change, self.query.activities]
-        content = plain_json([self.tick_milliseconds, query, collections, zones])
-        return blake2b(content, digest_size=32).digest()
+        return [self.tick_milliseconds, query, collections]
 
     def _remember(self, changes: bytes) -> None:
         """Sweep by these changes, and go on with every collection that is the same as before."""
         newest = next(reversed(self._sweeps.values()), None)
-        before = newest.collections if newest else [None] * len(self.collections)
-        admissions = decoded(changes, self.collections).values()
-        collections = [
-            sweep
-            if sweep is not None and sweep.admitted == admitted
-            else CollectionSweep(admitted, self.query, self.tick_milliseconds)
-            for sweep, admitted in zip(before, admissions, strict=True)
-        ]
+        before = newest.collections if newest else {}
+        collections = {}
+        for name, standing in self.standings(changes).items():
+            sweep = before.get(name)
+            if sweep is None or sweep.admitted != standing.admitted:
+                sweep = CollectionSweep(standing.admitted, self.query, self.tick_milliseconds)
+            collections[name] = sweep
         if len(self._sweeps) == _SWEEPS:
             del self._sweeps[next(iter(self._sweeps))]
         self._sweeps[changes] = Sweep(collections)
 
-    def _after(self, changes: bytes, change: Change, now: int) -> tuple[Admissions, Decision]:
-        admissions = dict(decoded(changes, self.collections))
+    def _after(self, changes: bytes, change: AnyChange, now: int) -> tuple[Standings, Decision]:
+        for policy in change.added:
+            self._require_known(policy)
+        before = self.standings(changes)
+        after, decision = decided(before, change, now, self.notice, self.tick_milliseconds)
+        self._require_within_limits(before, after, change, now)
+        return after, decision
+
+    def _require_within_limits(
+        self, before: Standings, after: Standings, change: AnyChange, now: int
+    ) -> None:
         name = change.collection
-        if name not in admissions:
-            raise ValueError(f"policy {change.policy_id}: collection: {name} is not known")
-        if change.adds is not None:
-            self._require_known(change.adds)
-        admissions[name], decision = admit(
-            admissions[name], change, now, self.notice, self.tick_milliseconds
-        )
-        return admissions, decision
+        own = next((one.limits for one in self.collections if one.id == name), UNDECLARED)
+        bounds = Bounds(self._limits(own), self.query, self.tick_milliseconds, self.noise)
+        known = before[name].admitted if name in before else ()
+        try:
+            bounds.require(known, after[name].admitted, change.added, now)
+        except ValueError as error:
+            raise ValueError(f"{change.subject}: {error}") from None
+
+    def _limits(self, own: Limits) -> Limits:
+        """Return all limits of a collection that declares these."""
+        return own.completed_by(self.limits).completed_by(self.otherwise)
 
     def _require_known(self, policy: Policy) -> None:
         unknown = sorted(set(policy.activities) - set(self.query.activities))
         if self.query.activities and unknown:
             raise ValueError(f"policy {policy.id}: activities: the query has no {unknown[0]}")
+
+
+def _require_room(change: AnyChange, own: int, in_all: int) -> None:
+    """Raise `ValueError` where a collection would take too much, or take it from others."""
+    if own > LARGEST_OF_COLLECTION:
+        raise ValueError(
+            f"{change.subject}: changes of collection {change.collection} would take more than "
+            f"{LARGEST_OF_COLLECTION:,} bytes; remove policies, or put them into the document"
+        )
+    if own > OF_EACH_COLLECTION and in_all > LARGEST_CHANGES:
+        raise ValueError(
+            f"{change.subject}: all changes would take more than {LARGEST_CHANGES:,} bytes, and "
+            f"collection {change.collection} has its {OF_EACH_COLLECTION:,}; remove policies, or "
+            "put them into the document"
+        )
+
+
+def _digest(content: list[object]) -> bytes:
+    return blake2b(plain_json(content), digest_size=32).digest()

@@ -2,9 +2,13 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, pairwise
 from operator import itemgetter
 
+import numpy as np
+
+from fugu.operators.mechanism import Integers
 from fugu.operators.swellfish.plain_data import PlainData
 
 DAY = 86_400
@@ -33,6 +37,8 @@ class Zone(PlainData):
     transitions: tuple[tuple[int, int], ...]
     least: int = field(init=False, repr=False, compare=False)
     """The smallest offset of all."""
+    most: int = field(init=False, repr=False, compare=False)
+    """The largest one."""
     _left: tuple[int, ...] = field(init=False, repr=False, compare=False)
     _entered: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
@@ -47,6 +53,7 @@ class Zone(PlainData):
         if max(steps, default=0) > DAY:
             raise ValueError("transitions: must not change clocks by more than a day at once")
         object.__setattr__(self, "least", min(offset for _, offset in self.transitions))
+        object.__setattr__(self, "most", max(offset for _, offset in self.transitions))
         left = [second + before for (_, before), (second, _) in pairwise(self.transitions)]
         entered = [second + offset for second, offset in self.transitions[1:]]
         object.__setattr__(self, "_left", tuple(accumulate(left, max)))
@@ -59,6 +66,18 @@ class Zone(PlainData):
     def latest(self, local: int) -> int:
         """Return the UTC second of a local one, by the last offset entered before showing it."""
         return local - self.transitions[bisect_right(self._entered, local)][1]
+
+    def earliest_of(self, locals_: Integers) -> Integers:
+        """Return `earliest` of all of these."""
+        return locals_ - self._offsets[np.searchsorted(self._left, locals_, "right")]
+
+    def latest_of(self, locals_: Integers) -> Integers:
+        """Return `latest` of all of these."""
+        return locals_ - self._offsets[np.searchsorted(self._entered, locals_, "right")]
+
+    @cached_property
+    def _offsets(self) -> Integers:
+        return np.array([offset for _, offset in self.transitions], dtype=np.int64)
 
     def differs_from(self, other: "Zone") -> int | None:
         """Return the first second (UTC) at which clocks of the two show different times, if any.

@@ -7,7 +7,7 @@ it is, where the digest is the one that the implementation of that version gave 
 Version 0.1 drew symbols by doubles (`crr`, `adaptive_crr`, `batched_crr`, `cold_start_crr`), named
 no partition in draws at ticks (temporal kinds, `real_time_local`), counted Gaussian noise in
 zero-concentrated DP (`real_time`, `real_time_local`), and filtered sums by constants that were
-meant for counts (`fast`, `rescue_dp`).
+meant for counts (`fast`, `rescue_dp`). Its policies changed without notice, and had no owners.
 """
 
 from fugu.operators.budget import Budgeted
@@ -19,6 +19,8 @@ from fugu.operators.sip.adaptive_release import AdaptiveRelease
 from fugu.operators.sip.batches.batched_release import BatchedRelease
 from fugu.operators.sip.cold_start import ColdStart
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
+from fugu.operators.swellfish.strategy import PolicyStrategy
+from fugu.operators.swellfish.timeline import Policies
 from fugu.operators.temporal.temporal_perturbation import TemporalPerturbation
 from fugu.operators.upgrades.real_time_laws import law_digest_before
 from fugu.operators.wevent.fast import Fast
@@ -47,6 +49,8 @@ def former_implementation(mechanism: Mechanism) -> int:
             return former_implementation(mechanism.strategy)
         case RealTimeRelease() | LocalRealTimeRelease():
             return 1 if law_digest_before(mechanism, 1) else mechanism.implementation
+        case PolicyStrategy(timeline=Policies()):
+            return 1
     return mechanism.implementation - (_former_fields(mechanism) is not None)
 
 
@@ -60,6 +64,8 @@ def former_law_digest(mechanism: Mechanism) -> bytes:
             return mechanism.law_digest_of(former, former_law_digest(mechanism.strategy))
         case RealTimeRelease() | LocalRealTimeRelease():
             return law_digest_before(mechanism, 1) or mechanism.law_digest()
+        case PolicyStrategy(timeline=Policies() as policies):
+            return mechanism.law_digest_of(former, policies.digest_without_life())
     fields = _former_fields(mechanism)
     if fields is None:
         return mechanism.law_digest()

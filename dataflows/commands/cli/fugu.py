@@ -25,6 +25,7 @@ from fugu.dataflows.commands import (
     policy_change,
     policy_check,
     policy_force,
+    policy_keys,
     policy_proof,
     policy_show,
     state,
@@ -201,6 +202,7 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "force": policy_force.force,
             "change": policy_change.change_policies,
             "proof": _checking(policy_proof.proof),
+            "keys": policy_keys.keys,
         },
     ),
 }

@@ -184,7 +184,7 @@ class PolicyOperator(AggregateOperator):
         return {
             **self.in_words(),
             "epsilon": f"{self.policies.section.epsilon:g} nats in any relevance interval",
-            "policies": f"{policies} in {len(collections)} collections",
+            "policies": f"{policies} in {len(collections)} collections of the document",
             "where nothing is relevant": (
                 {"repeat": "the last release again", "exact": "the exact figure is published"}[
                     irrelevant

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.errors import ConfigurationError
@@ -37,10 +38,28 @@ def test_people_read_collections_policies_and_what_they_come_to() -> None:
         "               from 2026-01-05, except 2 days",
     ]
     assert "electric-car, for 2 keys" in lines
-    assert lines[-3:] == [
+    assert lines[-6:] == [
         "A tick is 10 minutes. The first week and year begin on 2026-01-05.",
         "Largest sensitivity in that year: 14.5 kW; 14.5 kW without policies.",
         "Largest delta in that year: 136 of an interval's 1,008 ticks can differ.",
+        "Epsilon is 2 in each interval of each policy.",
+        "Largest expected noise of a figure in that year: 986 kW, first on 2026-07-19 19:00; mean "
+        "of the first week: 37.9 kW.",
+        "Without electric-car that mean would be 1.11 kW; see fugu policy show.",
+    ]
+
+
+def test_owners_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "policies.yaml"
+    owned = "    applies_to: {default: true}\n    owners: [{name: alice, hmac: true}]\n"
+    text = with_change("    applies_to: {default: true}\n", owned)
+    path.write_text("owners: [{name: utility, hmac: true}]\n" + text)
+    said = checked(path).stdout
+    assert "household, for everybody else, owned by utility, alice" in said
+    assert "shop, for 2 keys, owned by utility" in said
+    assert [one["owners"] for one in document(path)["collections"]] == [
+        ["utility", "alice"],
+        ["utility"],
     ]
 
 
@@ -57,7 +76,8 @@ def test_machines_read_the_same_and_no_keys() -> None:
         "occurrences_in_first_week": 7,
     }
     assert car["policies"][2]["theta"] == [2.2, 2.2, 3.5, 3.5, 3.5, 3.5]
-    assert read["first_year"] == {"sensitivity": 14.5, "affected": 136}
+    assert read["first_year"] == {"sensitivity": 14.5, "affected": 136, "noise": 986.0}
+    assert read["first_week"]["noise"]["mean"] == pytest.approx(37.92, abs=0.01)
     assert read["remarks"] == []
     assert "meter" not in orjson.dumps(read).decode()
 

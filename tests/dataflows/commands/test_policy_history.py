@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -24,13 +25,24 @@ from fugu.dataflows.offline.demo.embedded_broker import EmbeddedBroker
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.policies.change import change
 from fugu.dataflows.policies.document import PolicyDocument
+from fugu.dataflows.policies.private_keys import (
+    public_key_of,
+    read_private_key,
+    write_private_key,
+)
 from fugu.operators.swellfish.chain import first_digest, next_digest
 
 HOUR_MS = 3_600_000
 FIRST = int(datetime(2026, 3, 2, tzinfo=UTC).timestamp()) * 1000 // HOUR_MS
 """The first tick with a figure, an hour of Monday."""
 POLICIES, FIGURES = "power.policies", "power.sanitized"
-DOCUMENT = {
+COOKING = {
+    "id": "cooking",
+    "calendar": {"days": ["fri"], "start": "17:00", "end": "18:00"},
+    "pattern": {"ticks": 1},
+    "theta": 3.0,
+}
+DOCUMENT: dict[str, Any] = {
     "version": 1,
     "grid": {"tick": "1h", "zone": "UTC"},
     "query": {"kind": "sum", "unit": "kW", "cap": 10.0, "resolution": 0.1},
@@ -88,6 +100,11 @@ class Home:
             figure = {"start": (FIRST + hour) * HOUR_MS, "value": 1.0, "policies": digest.hex()}
             self.write(FIGURES, None, orjson.dumps(figure))
 
+    def records(self) -> list[bytes | None]:
+        with closing(self.client.reader(POLICIES)) as reader:
+            end = reader.bounds([0])[0].end
+            return [value for batch in reader.read_range(0, 0, end) for value in batch.values]
+
     def run(self, command: str, *options: str) -> Result:
         arguments = ["policy", command, str(self.file.path), *options]
         return CliRunner().invoke(app, arguments, env={"COLUMNS": "120"})
@@ -99,8 +116,17 @@ class Home:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    (tmp_path / "policies.yaml").write_text(yaml.safe_dump(DOCUMENT))
+def key(tmp_path: Path) -> Path:
+    write_private_key(tmp_path / "alice.pem")
+    return tmp_path / "alice.pem"
+
+
+@pytest.fixture
+def home(tmp_path: Path, key: Path) -> Iterator[Home]:
+    alice = {"name": "alice", "ed25519": public_key_of(read_private_key(key))}
+    owned = {"id": "cabin", "applies_to": {"keys": ["c"]}, "owners": [alice], "policies": [COOKING]}
+    document = {**DOCUMENT, "collections": [*DOCUMENT["collections"], owned]}
+    (tmp_path / "policies.yaml").write_text(yaml.safe_dump(document))
     with EmbeddedBroker() as bootstrap:
         pipeline = {
             "name": "power",
@@ -175,7 +201,8 @@ def test_force_at_an_earlier_time_does_not_know_what_came_later(home: Home) -> N
     home.figures(range(10), before(home))
     home.figures(range(10, 20), next_digest(before(home), told, FIRST + 10))
     policies = orjson.loads(home.run("force", "--at", "2026-03-02T05:00", "--json").stdout)
-    assert [one["policy"] for one in policies["policies"]] == ["home/tea"]
+    names = [one["policy"] for one in policies["policies"]]
+    assert names == ["home/tea", "cabin/cooking"]
 
 
 def test_change_that_is_tried_out_is_not_written(home: Home, tmp_path: Path) -> None:
@@ -194,3 +221,27 @@ def test_change_that_the_pipeline_would_refuse_is_not_written(home: Home, tmp_pa
     path.write_text(yaml.safe_dump({"change": "home/bath", "effective": 0, "remove": True}))
     with pytest.raises(ConfigurationError, match="would refuse it: policy bath"):
         raise home.run("change", str(path), "--send").exception or AssertionError
+
+
+def test_change_says_what_noise_it_costs(home: Home, tmp_path: Path) -> None:
+    home.figures(range(20), before(home))
+    path = tmp_path / "change.yaml"
+    path.write_text(yaml.safe_dump({"change": "home/sauna", **sauna(30, 33)}))
+    said = home.said("change", str(path))
+    assert "28 days from 2026-03-03 06:00 on: mean 0.1 kW without the change" in said
+    assert "at most 3 kW and 12 kW" in said, (
+        "sauna beside tea: (2 + 4) kW times 2 ticks that can differ"
+    )
+
+
+def test_owner_signs_what_a_stranger_may_not_send(home: Home, tmp_path: Path, key: Path) -> None:
+    home.figures(range(20), before(home))
+    path = tmp_path / "change.yaml"
+    path.write_text(yaml.safe_dump({"change": "cabin/cooking", "effective": 0, "remove": True}))
+    with pytest.raises(ConfigurationError, match="would refuse it"):
+        raise home.run("change", str(path), "--send").exception or AssertionError
+    assert "cabin/cooking is removed" in home.said("change", str(path), "--send", "--key", str(key))
+    assert "offset 0, cabin/cooking: no figure knows of it yet" in home.said("force")
+    path.write_text(yaml.safe_dump({"change": "cabin/cooking", "effective": 0, "remove": True}))
+    [record] = home.records()
+    assert orjson.loads(record or b"")["sequence"] == 1

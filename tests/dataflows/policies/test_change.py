@@ -1,5 +1,6 @@
 """Records of the policy topic become changes, and what is wrong with one names policy and field."""
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,8 @@ import pytest
 
 from fugu.dataflows.policies.change import UnusableChange, change
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.operators.swellfish.change import Change
-from tests.dataflows.policies.documents import read
+from fugu.operators.swellfish.change import AnyChange, Change, MovedKeys, NewCollection, change_of
+from tests.dataflows.policies.documents import read, with_change
 
 SAUNA: dict[str, Any] = {
     "id": "sauna",
@@ -33,7 +34,7 @@ def record(**members: Any) -> bytes:
     return orjson.dumps({"effective": EFFECTIVE, **members})
 
 
-def after(document: PolicyDocument, *changes: Change, now: int = 0) -> bytes:
+def after(document: PolicyDocument, *changes: AnyChange, now: int = 0) -> bytes:
     state = b""
     for one in changes:
         state = document.policies.changed(state, one.to_bytes(), now)
@@ -85,11 +86,26 @@ def test_a_change_counts_from_the_first_tick_after_its_time(
     ("key", "value", "says"),
     [
         (None, None, "key: write COLLECTION/POLICY, such as household/shower"),
-        (b"sauna", None, "key: write COLLECTION/POLICY, such as household/shower"),
+        (b"sauna", None, "sauna: value: is none, and collections stay; remove the policies"),
         (b"a/b/c", None, "key: write COLLECTION/POLICY, such as household/shower"),
         (b"\xff/b", None, "key: write COLLECTION/POLICY, such as household/shower"),
         (b"household/sau na", None, "key: write COLLECTION/POLICY, such as household/shower"),
-        (b"hotel/sauna", None, "key: names a collection that is not in the policy document; those"),
+        (b"hotel", record(policy=SAUNA), 'hotel: value: write either "collection": {...} or "keys'),
+        (b"hotel", record(collection={}), "hotel: collection.policies: is required; add it"),
+        (
+            b"hotel",
+            record(collection={"policies": [SAUNA] * 2}),
+            "hotel: collection.policies: na",
+        ),
+        (b"hotel", record(keys=[]), "hotel: keys: "),
+        (b"hotel", record(keys=["meter-1", "meter-1"]), "hotel: keys: names one twice; delete"),
+        (
+            b"hotel",
+            record(collection={"policies": [SAUNA | {"theta": "6 W"}]}),
+            "hotel: collection.policies.0.theta: is in another unit",
+        ),
+        (KEY, record(keys=["meter-1"]), 'household/sauna: value: write either "policy": {...} or'),
+        (KEY, record(remove=True, sequence=0), "household/sauna: sequence: "),
         (KEY, b"{", "household/sauna: value: is not valid JSON"),
         (KEY, b"[]", "household/sauna: value: write a section"),
         (KEY, b'{"remove": true}', "household/sauna: effective: is required; add it"),
@@ -119,6 +135,38 @@ def test_what_is_no_change_is_refused(
     assert "\n" not in str(caught.value)
 
 
+def test_a_collection_is_made_and_keys_move_to_it(document: PolicyDocument) -> None:
+    made = change(b"hotel", record(collection={"policies": [SAUNA]}), document)
+    assert isinstance(made, NewCollection)
+    assert (made.collection, [one.id for one in made.policies]) == ("hotel", ["sauna"])
+    assert sensitivity(document, after(document, made)) == 600
+    moved = change(b"hotel", record(keys=["meter-1"], sequence=3), document, owner=True)
+    assert moved == MovedKeys("hotel", made.effective, ("meter-1",), owner=True, sequence=3)
+    state = after(document, made, replace(moved, owner=False))
+    assert document.policies.standings(state)["hotel"].keys == {"meter-1": made.effective}
+
+
+def test_keys_that_the_document_does_not_know_cannot_move(tmp_path: Path) -> None:
+    only = with_change("{default: true}", "{keys: [meter-7]}")
+    document = read(tmp_path, only)
+    with pytest.raises(UnusableChange, match="hotel: keys: must have a collection in the policy"):
+        change(b"hotel", record(keys=["meter-1", "meter-9"]), document)
+
+
+def test_a_change_says_who_made_it_and_as_which(document: PolicyDocument) -> None:
+    signed = change(KEY, record(policy=SAUNA, sequence=7), document, owner=True)
+    assert (signed.owner, signed.sequence) == (True, 7)
+    assert change_of(signed.to_bytes()) == signed
+    stranger = change(KEY, record(policy=SAUNA), document)
+    assert (stranger.owner, stranger.sequence) == (False, 0)
+
+
+def test_a_change_of_version_1_is_one_of_a_stranger(document: PolicyDocument) -> None:
+    added = change(KEY, record(policy=SAUNA), document)
+    before = {k: v for k, v in added.to_data().items() if k not in {"owner", "sequence"}}
+    assert change_of(orjson.dumps(before)) == added
+
+
 @pytest.mark.parametrize(
     "changed",
     [
@@ -137,7 +185,9 @@ def test_what_would_stop_the_pipeline_later_is_refused_at_once(
     policy = {**SAUNA, **changed}
     if "calendar" in changed:
         del policy["interval"]
-    with pytest.raises(UnusableChange, match=r"^household/sauna: policy"):
+    with pytest.raises(
+        UnusableChange, match=r"^household/sauna: (policy|value: takes more than 16,384 bytes)"
+    ):
         change(KEY, record(policy=policy), document)
 
 

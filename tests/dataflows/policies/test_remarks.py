@@ -48,6 +48,12 @@ def test_without_a_default_some_have_no_policies(tmp_path: Path) -> None:
             "shower",
             "theta is more than an individual can change at all, 14.5",
         ),
+        (
+            HOURS,
+            'start: "06:00", end: "06:00"',
+            "shower",
+            "from 06:00 to 06:00 is a whole day, to the next one",
+        ),
         ("2.2 kW", "0", "shower", "theta is 0: it hides nothing"),
         (
             f"[mon, fri], {HOURS}",

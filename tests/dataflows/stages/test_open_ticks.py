@@ -33,7 +33,7 @@ def test_a_silent_partition_makes_no_snapshot_grow(tmp_path: Path) -> None:
     step = merging(tmp_path, None)
     sizes, logged = [], []
     for tick in range(60):
-        step.on_batch([[figures(tick)]])
+        step.on_batch([[(tick, figures(tick))]])
         sizes.append(len(step.snapshot()))
         logged.append(written(tmp_path))
     assert max(sizes) < 1_000
@@ -46,14 +46,14 @@ def test_a_silent_partition_makes_no_snapshot_grow(tmp_path: Path) -> None:
 def test_a_merge_goes_on_from_any_of_the_last_snapshots(tmp_path: Path) -> None:
     step, snapshots = merging(tmp_path, None), []
     for tick in range(30):
-        step.on_batch([[figures(tick)]])
+        step.on_batch([[(tick, figures(tick))]])
         snapshots.append(step.snapshot())
     for back in (1, 2, 3):
         again = merging(tmp_path, snapshots[-back])
         entries = [figures(tick) for tick in range(31 - back, 30)]
         nothing = np.zeros(0, dtype=np.int64)
         closing = [PartialSums(1, tick, nothing, nothing) for tick in range(30)]
-        [released], _ = again.on_batch([[*entries, *closing]])
+        [released], _ = again.on_batch([[*enumerate([*entries, *closing])]])
         assert [tick for tick, _ in released] == list(range(30))
         for tick, releases in released:
             assert releases.values[0].tolist() == list(range(tick, tick + GROUPS))

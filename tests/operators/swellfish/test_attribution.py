@@ -10,6 +10,7 @@ import pytest
 from fugu.operators.mechanism import Floats
 from fugu.operators.swellfish.attribution import attribution
 from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.cost import cost
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.temporal_sensitivity import Query
 from fugu.operators.swellfish.timeline import Policies
@@ -97,6 +98,15 @@ def test_shares_are_differences_to_policies_with_something_left_out(
             without = noise_of(only(policies, names - left_out))
             assert one.saved == pytest.approx((noise - without).mean())
             assert one.saved >= 0.0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_collection_alone_has_more_than_its_limit_counts_it_with(seed: int) -> None:
+    policies = random_policies(Random(seed), QUERIES[0])
+    found = attribution(policies, FIRST, LAST, EPSILON)
+    for name, admitted in policies.admitted(b"").items():
+        bound = cost(admitted, policies.query, [(FIRST - 48, LAST + 48)], HOURLY)
+        assert found.collections[name].alone.max() <= bound / EPSILON * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("seed", range(10))

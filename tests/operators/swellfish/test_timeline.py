@@ -6,7 +6,6 @@ from random import Random
 import pytest
 
 from fugu.operators.swellfish.change import Change
-from fugu.operators.swellfish.changes import decoded
 from fugu.operators.swellfish.occurrence import Occurrence, affected_ticks
 from fugu.operators.swellfish.occurrences import SINCE_EVER, first_free, open_spans
 from fugu.operators.swellfish.policy import Collection, Policy
@@ -97,6 +96,8 @@ def test_digest_identifies_policies_query_and_ticks() -> None:
         replace(HOME, tick_milliseconds=HOURLY + 1),
         replace(HOME, query=Query("sum", 101)),
         replace(HOME, query=Query("count", 1)),
+        replace(HOME, notice=1),
+        replace(HOME, collections=(Collection("home", (TEA, SHOWER), owned=True),)),
         replace(HOME, collections=(Collection("house", (TEA, SHOWER)),)),
         replace(HOME, collections=(Collection("home", (TEA,)),)),
         replace(HOME, collections=(Collection("home", (TEA, replace(SHOWER, length=3))),)),
@@ -115,10 +116,10 @@ def protecting(policies: tuple[Policy, ...], first: int, until: int) -> list[Occ
 
 def protects_from(timeline: Policies, left: list[str], joined: str, tick: int) -> int | None:
     """Return the first protected tick of a person who moves from `left` to `joined` at `tick`."""
-    admissions = decoded(b"", timeline.collections)
-    come_from = [one for name in left for one in admissions[name]]
+    standings = timeline.standings(b"")
+    come_from = [one for name in left for one in standings[name].admitted]
     free = first_free(tick, open_spans(come_from, tick, HOURLY))
-    spans = [one.next_span(free, HOURLY) for one in admissions[joined]]
+    spans = [one.next_span(free, HOURLY) for one in standings[joined].admitted]
     return min((span[0] for span in spans if span is not None), default=None)
 
 

@@ -1,6 +1,6 @@
 """Plant faults in what happens to records before the noise of aggregates is drawn."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
@@ -12,7 +12,7 @@ from fugu.dataflows.stages.summing import Summed, Summing
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.leakage.correlation import TemporalCorrelation
 from fugu.operators.leakage.matrices import Matrix
-from fugu.operators.mechanism import Array, Integers, Releases, State
+from fugu.operators.mechanism import Array, Integers, State
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from tests.dataflows.stages.aggregates import (
     exact,
@@ -52,11 +52,10 @@ class RefusedRecordsAreNotSeen(Summing):
 class EveryEntryCounts(Merging):
     """Add sums up that a partition wrote before, as it does after a restart."""
 
-    def _completed(self, state: MergeState, partial: PartialSums) -> Iterator[tuple[int, Releases]]:
-        progress = state.progress
-        if partial.tick <= progress.last.get(partial.partition, -inf):
+    def _take(self, state: MergeState, partial: PartialSums, offset: int) -> None:
+        if partial.tick <= state.progress.last.get(partial.partition, -inf):
             state.open.add(partial)
-        yield from super()._completed(state, partial)
+        super()._take(state, partial, offset)
 
 
 class MechanismBeginsAnew(Merging):

@@ -1,30 +1,41 @@
-"""A pipeline of figures under policies, from records to releases, beside what must be true of it."""
+"""A pipeline of figures under policies, from records of policies and sums to releases."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
 import orjson
 import yaml
 
-from fugu.dataflows.policies.change import change
-from fugu.dataflows.policies.document import PolicyDocument
-from fugu.dataflows.stages.log_entries import Entry, PolicyChange, read_entry
+from fugu.dataflows.base.batches import Header
+from fugu.dataflows.kinds.families.policies import PolicyOperator
+from fugu.dataflows.kinds.tinar_uniform import TinarUniformOperator
+from fugu.dataflows.kinds.unicorn import UnicornOperator
+from fugu.dataflows.kinds.unicorn_is import UnicornIsOperator
+from fugu.dataflows.kinds.unicorn_ps import UnicornPsOperator
+from fugu.dataflows.policies.signatures import Signatures
+from fugu.dataflows.stages.log_entries import Entry, PoliciesCovered, PolicyChange, read_entry
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.operators.mechanism import Releases
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
-from fugu.operators.swellfish.strategy import PolicyStrategy, Status
+from fugu.operators.swellfish.strategy import Status
 from tests.privacy.policies.wishes import Grid, Wish
 
 CAP = 20
 """The most units of one person."""
 PARTITIONS = 2
+TOPIC = "household.policies"
+OPERATORS: Mapping[str, type[PolicyOperator]] = {
+    "tinar_uniform": TinarUniformOperator,
+    "unicorn": UnicornOperator,
+    "unicorn_is": UnicornIsOperator,
+    "unicorn_ps": UnicornPsOperator,
+}
 
 
 @dataclass(frozen=True)
@@ -71,33 +82,34 @@ def written(grid: Grid, collections: Mapping[str, list[Wish]], **more: Any) -> d
     }
 
 
-def read_document(directory: Path, document: dict[str, Any]) -> PolicyDocument:
-    """Write a document and read it as `fugu` does."""
-    path = directory / "policies.yaml"
-    path.write_text(yaml.safe_dump(document))
-    return PolicyDocument.read(path)
-
-
 @dataclass
 class Pipeline:
     """Merge entries of an internal log; it may be killed and go on from any state that it had."""
 
-    document: PolicyDocument
-    strategy: PolicyStrategy[Any]
-    random: Random
+    operator: PolicyOperator
+    secret: Secret | None = None
+    """That of owners who sign by HMAC."""
     log: list[bytes] = field(default_factory=list)
     merged: int = 0
+    written: int = 0
+    """How many changes the topic of policies has."""
     saved: tuple[int, bytes, bytes] | None = None
     """How many entries were merged, the state after them, and the sums that it had."""
 
     def __post_init__(self) -> None:
+        self.strategy = self.operator.strategy()
+        self.signatures = Signatures(self.operator.policies, TOPIC, secret=self.secret)
         scope = DrawScope(Secret(bytes(32)), "home", "unicorn", 1, self.strategy.law_digest())
-        self.merge = Merging(self.strategy, scope, "topic-id", PARTITIONS, 1)
+        self.merge = Merging(self.strategy, scope, "topic-id", PARTITIONS, 1, waits=True)
         self.state = self.merge.start()
 
-    def change(self, key: bytes | None, value: bytes | None) -> None:
+    def change(
+        self, key: bytes | None, value: bytes | None, headers: Sequence[Header] = ()
+    ) -> None:
         """Take a record of the policy topic; `UnusableChange` if it is none."""
-        self.log.append(PolicyChange(change(key, value, self.document).to_bytes()).encoded())
+        change = self.operator.read_change(self.signatures, key, value, headers)
+        self.log.append(PolicyChange(change, self.written).encoded())
+        self.written += 1
 
     def partial(self, partition: int, tick: int, value: int) -> None:
         """Take what the people of a partition contributed to a tick."""
@@ -108,14 +120,19 @@ class Pipeline:
         """Take what the people of all partitions contributed, and return what is released."""
         for partition, value in enumerate(values):
             self.partial(partition, tick, value)
+        self.cover(len(self.log) - 1)
         return list(self.released())
+
+    def cover(self, offset: int) -> None:
+        """Take a mark: all changes are there that came before the entry at this offset."""
+        self.log.append(PoliciesCovered(offset).encoded())
 
     def released(self) -> Iterator[tuple[int, Figure]]:
         """Merge all entries that are new, and yield ticks and their figures."""
         while self.merged < len(self.log):
             entry: Entry = read_entry(self.log[self.merged], "log")
             self.merged += 1
-            for tick, releases in self.merge(self.state, entry):
+            for tick, releases in self.merge(self.state, entry, self.merged - 1):
                 yield tick, Figure.of(releases)
 
     def save(self) -> None:
@@ -139,6 +156,18 @@ class Pipeline:
             return table
 
         return self.merge.restored(content, load)
+
+
+def pipeline(
+    directory: Path,
+    document: dict[str, Any],
+    kind: str = "unicorn_ps",
+    secret: Secret | None = None,
+) -> Pipeline:
+    """Return a pipeline whose document is read as `fugu` reads it."""
+    (directory / "policies.yaml").write_text(yaml.safe_dump(document))
+    content = {"kind": kind, "policies": "policies.yaml", "irrelevant": "exact"}
+    return Pipeline(OPERATORS[kind].model_validate(content, context=directory), secret)
 
 
 def record(wish: Wish | None, effective: int, **more: Any) -> bytes:

@@ -8,6 +8,7 @@ from fugu.operators.swellfish.strategy import Status
 from tests.privacy.policies.household import CAP, Figure
 from tests.privacy.policies.life import Life
 from tests.privacy.policies.neighbours import Secret, largest_change, most_ticks, worst_loss
+from tests.privacy.policies.people import Somebody
 
 UNITS = 2**40
 """Charges are whole numbers of such parts of a nat."""
@@ -19,6 +20,7 @@ class Judge:
     """Judge figures one after the other, and in the end what intervals were charged."""
 
     lives: dict[str, Life]
+    people: list[Somebody] = field(default_factory=list)
     charges: dict[int, int] = field(default_factory=dict)
     kept: dict[tuple[str, Secret], int] = field(default_factory=dict)
     """What was open, and how many ticks of it neighbours could change when it opened."""
@@ -46,6 +48,9 @@ class Judge:
         if figure.status == Status.SAMPLED:
             noise = figure.standard_error * figure.publication
             assert noise >= 2**0.5 * change * (1 - 1e-3) > 0 or change == 0
+        for somebody in self.people:
+            mine = somebody.secrets(self.lives)
+            assert largest_change(mine, tick, CAP) <= figure.sensitivity
         self.charges[tick] = int(Fraction(figure.charge) * UNITS)
         self._keep_open(tick)
 
@@ -65,8 +70,18 @@ class Judge:
             assert lost <= EPSILON * UNITS
             self.seen["intervals"] += 1
             self.seen["nearly used up"] += lost > 0.8 * UNITS
+        for somebody in self.people:
+            mine = somebody.secrets(self.lives)
+            for secret in mine:
+                if any(secret.is_open(tick) for tick in self.charges):
+                    lost = worst_loss(mine, secret.start, secret.end, self.charges)
+                    assert lost <= EPSILON * UNITS
+                    self.seen["intervals of people who move"] += len(somebody.moves) > 1
         for life in self.lives.values():
-            for now, wanted, secret in life.losses:
-                assert wanted.owner or not life.owned
-                assert secret.start > now
-                self.seen["lost"] += 1
+            for loss in life.losses:
+                if loss.is_covered():
+                    self.seen["replaced"] += 1
+                    continue
+                assert loss.secret.start >= loss.now + life.notice
+                assert loss.wanted.owner or not life.owned
+                self.seen["lost after the notice"] += 1

@@ -8,6 +8,7 @@ notice period and the rights of owners of `docs/policies.md`.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import ge
 
 from tests.privacy.policies.neighbours import Secret
 from tests.privacy.policies.wishes import Daily, Grid, Wish
@@ -51,6 +52,20 @@ class Wanted:
     sequence: int | None = None
 
 
+@dataclass(frozen=True)
+class Loss:
+    """Hold what was planned and a change took away, and what there is instead of it."""
+
+    now: int
+    wanted: Wanted
+    secret: Secret
+    instead: list[Secret]
+
+    def is_covered(self) -> bool:
+        """Return whether it is hidden as before."""
+        return any(hides(one, self.secret) is not False for one in self.instead)
+
+
 @dataclass
 class Life:
     """Follow the policies of a collection through all changes."""
@@ -59,13 +74,18 @@ class Life:
     notice: int
     owned: bool = False
     versions: list[Version] = field(default_factory=list)
-    losses: list[tuple[int, Wanted, Secret]] = field(default_factory=list)
-    """What was planned at a tick, and a change took away."""
-    sequence: int = -1
+    losses: list["Loss"] = field(default_factory=list)
+    sequence: int = 0
 
     def configure(self, wishes: Iterable[Wish]) -> None:
         """Begin with these, which everybody always knew."""
         self.versions = [Version(wish, self.grid.secrets(wish)) for wish in wishes]
+
+    def make(self, wishes: Iterable[Wish], effective: int) -> None:
+        """Begin with these as a collection that is new: nobody has anything of it yet."""
+        for wish in wishes:
+            planned = [one for one in self.grid.secrets(wish) if one.start >= effective]
+            self.versions.append(Version(wish, planned))
 
     def secrets(self) -> list[Secret]:
         """Return all that protects people of the collection, or has."""
@@ -82,7 +102,7 @@ class Life:
         noticed = max(wanted.effective, now + self.notice)
         if wanted.wish is None:
             cuts = [(one, noticed) for one in there]
-            if all(one.until <= noticed for one in there):
+            if all(one.until <= max(wanted.effective, now) for one in there):
                 return Fate.REFUSED
             return self._settle(wanted, now, cuts, reduces=True, adds=None)
         added = Version(wanted.wish, self._admissible(wanted.wish, max(wanted.effective, now), now))
@@ -92,17 +112,44 @@ class Life:
             return self._settle(wanted, now, [(one, noticed) for one in there], bool(going), None)
         cuts, reduces = [], False
         for old in there:
-            later, covered = max(first, noticed), covers(wanted.wish, old.wish, self.grid, first)
-            if covered is None and self._differs(old, first, later, wanted):
-                raise Unclear
-            cuts.append((old, first if covered else later))
-            reduces |= not covered and old.until > first
+            until = self._stays_until(old, added, first, noticed)
+            cuts.append((old, until))
+            reduces |= self._is_less(old, added, until) is not False
+        if reduces and self.owned and not wanted.owner:
+            self._require_certain(cuts, added)
         return self._settle(wanted, now, cuts, reduces, added)
 
-    def _differs(self, old: Version, first: int, later: int, wanted: Wanted) -> bool:
-        """Return whether it matters if the old version counts until `first`, or until `later`."""
-        refusable = self.owned and not wanted.owner and old.until > first
-        return refusable or any(first <= one.start < later for one in old.counting())
+    def _stays_until(self, old: Version, new: Version, first: int, noticed: int) -> int:
+        """Return the tick from which on the new version hides enough instead of the old one.
+
+        Until the end of the notice it has to hide all that the old one would.
+        """
+        until = first
+        for one in old.counting():
+            if first <= one.start < noticed:
+                hidden = certainly(hides(other, one) for other in new.planned)
+                if hidden is None:
+                    raise Unclear
+                until = until if hidden else max(until, one.start + 1)
+        return until
+
+    def _is_less(self, old: Version, new: Version, until: int) -> bool | None:
+        """Return whether anything is hidden no more after that tick; None: one cannot be sure."""
+        lost = [one for one in old.counting() if one.start >= until]
+        endless = old.until == NEVER and old.wish.when.endless
+        if not lost and not endless:
+            return False
+        hidden = [certainly(hides(other, one) for other in new.planned) for one in lost]
+        if False in hidden:
+            return True
+        if not endless and None not in hidden:
+            return False
+        return False if always_hides(new.wish, old.wish) else None
+
+    def _require_certain(self, cuts: list[tuple[Version, int]], new: Version) -> None:
+        verdicts = [self._is_less(old, new, until) for old, until in cuts]
+        if True not in verdicts and None in verdicts:
+            raise Unclear
 
     def _admissible(self, wish: Wish, effective: int, now: int) -> list[Secret]:
         """Return what begins when it may: not before it counts, and within nothing open."""
@@ -131,7 +178,9 @@ class Life:
         for version, until in cuts:
             before = version.counting()
             version.until = min(version.until, until)
-            self.losses += [(now, wanted, one) for one in before if one.start >= version.until]
+            gone = [one for one in before if one.start >= version.until]
+            instead = [] if adds is None else adds.planned
+            self.losses += [Loss(now, wanted, one, instead) for one in gone]
         if adds is not None:
             self.versions.append(adds)
         if wanted.owner and wanted.sequence is not None:
@@ -139,60 +188,58 @@ class Life:
         return Fate.ADMITTED
 
 
-def covers(new: Wish, old: Wish, grid: Grid, first: int) -> bool | None:
-    """Return whether the new wish hides whatever the old one does from `first` on; None, if a
-    cautious reader may say no."""
-    if _surely(new, old, grid):
-        return True
-    later = [one for one in grid.secrets(old) if one.start >= first]
-    candidates = grid.secrets(new)
-    if all(any(_hides(one, other) for one in candidates) for other in later):
-        return None
-    return False
+def certainly(answers: Iterable[bool | None]) -> bool | None:
+    """Return whether one of them is yes; None, if one may be."""
+    found = set(answers)
+    return True if True in found else None if None in found else False
 
 
-def _surely(new: Wish, old: Wish, grid: Grid) -> bool:
-    if not set(new.activities or old.activities) >= set(old.activities or new.activities):
-        return False
-    if bool(new.activities) and not old.activities:
-        return False
-    alike = len(new.amounts) == len(old.amounts) and all(
-        more >= less for more, less in zip(new.amounts, old.amounts, strict=True)
-    )
-    larger = len(new.amounts) >= len(old.amounts) and min(new.amounts) >= max(old.amounts)
-    if not (alike or larger):
-        return False
-    if new.when == old.when:
-        return True
-    if isinstance(new.when, Daily) and isinstance(old.when, Daily):
-        return _wider(new.when, old.when, grid)
-    return False
-
-
-def _wider(new: Daily, old: Daily, grid: Grid) -> bool:
-    days = set(new.days) >= set(old.days) and set(new.without) <= set(old.without)
-    first = new.first is None or (old.first is not None and new.first <= old.first)
-    last = new.last is None or (old.last is not None and new.last >= old.last)
-    if (new.start, new.end) == (old.start, old.end):
-        return days and first and last
-    hours = new.start <= old.start and new.start + new.hours >= old.start + old.hours
-    return days and first and last and hours and grid.zone == "UTC"
-
-
-def _hides(new: Secret, old: Secret) -> bool:
-    """Return whether any place of the old activity is a part of some place of the new one."""
+def hides(new: Secret, old: Secret) -> bool | None:
+    """Return whether the new secret is also the old one, wherever that is; None, if it is but a
+    cautious reader may not see it."""
     inside = new.start <= old.start and old.end <= new.end
-    about = not new.activities or (
-        bool(old.activities) and set(new.activities) >= set(old.activities)
+    if not inside or not _about(new.activities, old.activities):
+        return False
+    if not all(_has(new, placement) for placement in old.placements()):
+        return False
+    return True if _plainly(new.amounts, old.amounts) else None
+
+
+def _has(new: Secret, placement: dict[int, int]) -> bool:
+    return any(
+        all(larger.get(tick, 0) >= amount for tick, amount in placement.items())
+        for larger in new.placements()
     )
+
+
+def always_hides(new: Wish, old: Wish) -> bool:
+    """Return whether anybody sees that the new wish hides all that the old one ever does."""
+    own, its = new.when, old.when
+    if not isinstance(own, Daily) or not isinstance(its, Daily):
+        return False
+    days = set(own.days) >= set(its.days) and set(own.without) <= set(its.without)
+    first = own.first is None or (its.first is not None and own.first <= its.first)
+    last = own.last is None or (its.last is not None and own.last >= its.last)
+    hours = own.start == its.start and own.hours >= its.hours
+    lowest = min(new.amounts) >= max(old.amounts) and len(new.amounts) >= len(old.amounts)
+    alike = own.hours == its.hours and _each(new.amounts, old.amounts)
     return (
-        inside
-        and about
-        and all(
-            any(
-                all(larger.get(tick, 0) >= amount for tick, amount in placement.items())
-                for larger in new.placements()
-            )
-            for placement in old.placements()
-        )
+        _about(new.activities, old.activities)
+        and days
+        and first
+        and last
+        and hours
+        and (lowest or alike)
     )
+
+
+def _about(own: tuple[str, ...], its: tuple[str, ...]) -> bool:
+    return not own or (bool(its) and set(own) >= set(its))
+
+
+def _plainly(own: tuple[int, ...], its: tuple[int, ...]) -> bool:
+    return _each(own, its) or (len(own) >= len(its) and min(own) >= max(its))
+
+
+def _each(own: tuple[int, ...], its: tuple[int, ...]) -> bool:
+    return len(own) == len(its) and all(map(ge, own, its))

@@ -9,7 +9,7 @@ import numpy as np
 from fugu.dataflows.offline.auditing.aggregates.population import Said
 from fugu.dataflows.offline.auditing.aggregates.subject import Aggregate, Released
 from fugu.dataflows.offline.auditing.audited import ROOT, Advance
-from fugu.operators.mechanism import Floats, Integers, Kind, Releases
+from fugu.operators.mechanism import Array, Floats, Integers, Kind, Releases
 
 _RUNS_AT_ONCE = 2_500
 Truths = Mapping[int, Integers]
@@ -80,10 +80,15 @@ class FiguresWorld:
 def _columns(releases: Releases) -> list[Floats]:
     rows = len(releases.values)
     values = releases.values.astype(np.float64)
-    notes = [np.reshape(note, (rows, -1)) for note in releases.annotations.values()]
+    notes = [_numbers(note).reshape(rows, -1) for note in releases.annotations.values()]
     kinds = np.zeros(rows) if releases.kinds is None else releases.kinds
     values[kinds == Kind.SUPPRESSED] = np.nan
     return [values, kinds[:, None].astype(np.float64), *(n.astype(np.float64) for n in notes)]
+
+
+def _numbers(note: Array) -> Array:
+    """Return an annotation, and a text as the numbers of its characters."""
+    return note.view(np.uint32) if note.dtype.kind == "U" else note
 
 
 def _missing(shape: Releases) -> Floats:

@@ -53,7 +53,7 @@ def live(file: PipelineFile, path: Path, secret: Secret) -> Iterator[list[float]
         keys: list[bytes | None] = [(one or b"").split(b'"')[3] for one in values]
         batch = Batch(0, offsets, [0] * len(values), keys, values, [[] for _ in values])
         bounded = bounding(configured.codec.decode(batch), table)
-        logged = [read_entry(one.encoded(), "log") for one in bounded.partials]
+        logged = [(0, read_entry(one.encoded(), "log")) for one in bounded.partials]
         [released], _ = merging.on_batch([logged])
         for _, tick in released:
             yield tick.values[0].tolist()

@@ -1,0 +1,129 @@
+"""Tell the reader of policies what the merge waits for, and people that it waits.
+
+    merge ──▶ waits for an offset of the log ──▶ asks where the topic of policies ends
+      ▲                                                         │
+      └── internal log ◀── mark, behind all changes ◀── has read to there
+
+The offset is that of an entry which the merge has read, so the end is asked for when the entry is
+there. Nothing else of this matters to what is released: a mark says what it covers, and one that
+is lost with its process, or written twice, only delays a tick, or changes nothing.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Event, Thread
+
+from fugu.dataflows.base.metrics import POLICY_WAIT, Metrics
+from fugu.dataflows.kafka.client import Reader
+from fugu.dataflows.kafka.source import StopFlag
+from fugu.dataflows.stages.coverage import Coverage
+
+LONG_SECONDS = 10.0
+"""A wait that is worth saying."""
+_SAY_SECONDS = 60.0
+_LOOK_SECONDS = 1.0
+_READING = "which is being read"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class PolicyWait:
+    """Hold what complete ticks wait for: an entry of the log, to be covered by a topic."""
+
+    topic: str
+    offset: int | None = None
+    """The newest entry that completed ticks and is not covered; None: nothing waits."""
+    asked: Event = field(default_factory=Event, repr=False)
+    reason: str = _READING
+    _oldest: tuple[int, float] | None = None
+
+    def note(self, coverage: Coverage) -> None:
+        """Take in what the merge waits for now."""
+        waiting = coverage.waiting
+        if not waiting:
+            self.offset = self._oldest = None
+            return
+        oldest, _ = waiting[0]
+        if self._oldest is None or self._oldest[0] != oldest:
+            self._oldest = oldest, time.monotonic()
+        self.offset, _ = waiting[-1]
+        self.asked.set()
+
+    @property
+    def seconds(self) -> float:
+        """Return how long the oldest entry has waited; 0: nothing waits."""
+        oldest = self._oldest
+        return 0.0 if oldest is None else time.monotonic() - oldest[1]
+
+    def problem(self) -> str | None:
+        """Return what to say of a long wait."""
+        seconds = self.seconds
+        if seconds < LONG_SECONDS:
+            return None
+        return (
+            f"figures have waited for {seconds:.0f} s for topic {self.topic} (source.policies), "
+            f"{self.reason}"
+        )
+
+
+class PolicyEnd:
+    """Ask where the topic of policies ends, whenever the merge waits, on a thread of its own.
+
+    A dataflow never waits for the answer, not even when Kafka is away. The end counts what an open
+    transaction has written: it may be a change, and holds up those behind it.
+    """
+
+    def __init__(
+        self, wait: PolicyWait, metrics: Metrics, stop: StopFlag, connect: Callable[[], Reader]
+    ) -> None:
+        self._wait, self._metrics, self._stop, self._connect = wait, metrics, stop, connect
+        self._reader: Reader | None = None
+        self._answer: tuple[int, int] | None = None
+        """An offset of the log, and where the topic ended after it."""
+        self._covered = -1
+        self._said = float("-inf")
+
+    def start(self) -> None:
+        """Begin to ask."""
+        Thread(target=self._run, name="policy-end", daemon=True).start()
+
+    def covered_by(self, position: Callable[[], int | None]) -> int | None:
+        """Return the offset of the log that is covered now, where reading stands; once for each."""
+        if self._answer is None:
+            return None
+        (offset, end), at = self._answer, position()
+        if at is None or at < end:
+            self._wait.reason = f"of which {end - (at or 0)} offsets are not read"
+            return None
+        self._covered, self._answer = offset, None
+        self._wait.reason = _READING
+        self._wait.asked.set()
+        return offset
+
+    def _run(self) -> None:
+        while not self._stop.requested:
+            self._wait.asked.wait(_LOOK_SECONDS)
+            self._wait.asked.clear()
+            offset = self._wait.offset
+            if self._answer is None and offset is not None and offset > self._covered:
+                self._ask(offset)
+            self._metrics.put(POLICY_WAIT, self._wait.seconds, self._wait.topic)
+            self._say()
+        if self._reader is not None:
+            self._reader.close()
+
+    def _ask(self, offset: int) -> None:
+        try:
+            self._reader = self._reader or self._connect()
+            self._answer = offset, self._reader.bounds([0])[0].end
+        except Exception:  # whatever it is: the wait is said, and a mark is never made without
+            self._wait.reason = "which does not say where it ends"
+
+    def _say(self) -> None:
+        problem, now = self._wait.problem(), time.monotonic()
+        if problem is not None and now - self._said >= _SAY_SECONDS:
+            self._said = now
+            log.warning("%s", problem, extra={"topic": self._wait.topic})

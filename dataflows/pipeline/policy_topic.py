@@ -1,0 +1,87 @@
+"""Say what Kafka lets happen to a topic of policy changes that must not happen to it."""
+
+from collections.abc import Iterator
+
+from fugu.dataflows.kafka.client import EVERYBODY, Rights, Topic
+from fugu.dataflows.policies.signatures import Signatures
+
+_FOR_EVER = "-1"
+
+
+def policy_topic_remarks(
+    topic: Topic, rights: Rights | None, signatures: Signatures
+) -> Iterator[str]:
+    """Yield what somebody should look at, before policies are changed by others or by time."""
+    yield from _about_retention(topic, signatures)
+    yield from _about_rights(topic.name, rights, signatures)
+    unowned = _unowned(signatures)
+    if unowned and signatures.required:
+        yield (
+            f"signed is required, and collection {unowned[0]} has no owners: nobody can change its "
+            "policies. Name owners in the policy document"
+        )
+
+
+def _about_retention(topic: Topic, signatures: Signatures) -> Iterator[str]:
+    settings = topic.settings or {}
+    if "compact" in settings.get("cleanup.policy", ""):
+        yield (
+            f"{topic.name} is compacted: of each policy the last record only is sure to be read, "
+            "so write the end of a policy into it (until), and never a removal that is to come. "
+            "Better set cleanup.policy=delete"
+        )
+        if len(_unowned(signatures)) < len(signatures.document.policies.collections):
+            yield (
+                f"{topic.name} is compacted: a record that nobody has signed removes the one of "
+                "an owner with the same key, before a new pipeline reads it. Set "
+                "cleanup.policy=delete"
+            )
+    if "delete" in settings.get("cleanup.policy", ""):
+        for setting in ("retention.ms", "retention.bytes"):
+            kept = settings.get(setting, _FOR_EVER)
+            if kept != _FOR_EVER:
+                yield (
+                    f"{topic.name} has {setting}={kept}: old changes go, and with them, for a "
+                    f"pipeline that has not read them, what they protect. Set {setting}=-1"
+                )
+
+
+def _about_rights(name: str, rights: Rights | None, signatures: Signatures) -> Iterator[str]:
+    if rights is None:
+        yield (
+            f"who may write to {name} cannot be checked: Kafka does not tell this user its ACLs. "
+            "Grant Describe on the cluster to check"
+        )
+        return
+    if not rights.ruled:
+        yield (
+            f"no ACL is about {name}: nobody may write to it but super users, or everybody may "
+            "(allow.everyone.if.no.acl.found). Add ACLs for those who change policies"
+        )
+        return
+    if EVERYBODY in rights.may("WRITE"):
+        yield (
+            f"everybody who reaches the broker may write to {name}, and so "
+            f"{_what_writers_can_do(signatures)}, and hold figures up by a transaction that stays "
+            "open. Add ACLs for those who change policies"
+        )
+    removing = rights.may("DELETE", "ALTER", "ALTER_CONFIGS")
+    if removing:
+        who = "everybody who reaches the broker" if EVERYBODY in removing else ", ".join(removing)
+        yield (
+            f"{who} may delete records of {name}, or set how long it keeps them "
+            "(Delete, Alter, AlterConfigs): no pipeline needs that"
+        )
+
+
+def _what_writers_can_do(signatures: Signatures) -> str:
+    if signatures.required:
+        return "fill it with what nobody has signed"
+    unowned = _unowned(signatures)
+    if unowned:
+        return f"remove policies of collection {unowned[0]}, which has no owners, after the notice"
+    return "add policies, which cost noise up to the limits"
+
+
+def _unowned(signatures: Signatures) -> list[str]:
+    return [one.id for one in signatures.document.policies.collections if not one.owned]

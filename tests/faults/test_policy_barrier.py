@@ -1,0 +1,195 @@
+"""No tick is released before the policies that were written by then are known.
+
+Every pipeline publishes exact figures where no policy is relevant. A policy that hides all ticks
+stands in its topic before they are closed, behind as many other records as may be: no figure may be
+exact.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+from kafka import KafkaConsumer
+
+from tests.faults.households import (
+    PARTITIONS,
+    addition,
+    figures_of,
+    meters,
+    pipeline,
+    policy,
+    write_household,
+)
+from tests.kafka.pages import Pages
+from tests.kafka.pipelines import Document, running
+from tests.kafka.ports import free_ports
+from tests.kafka.records import Placed, end_offsets, produce, read_topic
+from tests.kafka.topics import TopicFactory
+from tests.kafka.transactions import transactional_producer
+
+TICKS = 50
+RELEASED = TICKS - 1
+"""The last tick stays open."""
+WEEKS = 6 * 7 * 24 * 60 * 60
+"""Six weeks of ticks."""
+LATER = 100_000
+
+
+@pytest.fixture
+def document(bootstrap: str, topics: TopicFactory) -> Document:
+    source = topics("power", partitions=PARTITIONS)
+    made = pipeline(bootstrap, topics, source, topics("policies"))
+    made["operator"]["irrelevant"] = "exact"
+    return made
+
+
+def written(tmp_path: Path, document: Document) -> Path:
+    return write_household(tmp_path, document, [policy("tea", LATER, LATER + 5, 1.0)])
+
+
+def others(count: int) -> Iterator[Placed]:
+    """Changes of policies that are over, or begin long after."""
+    for number in range(count):
+        start = -WEEKS if number % 2 else LATER + 10 * number
+        yield addition(-WEEKS, f"other-{number}", start, start + 3, 1.0)
+
+
+def hiding(begin: int) -> Placed:
+    """The change that counts: in effect for weeks already, it hides all ticks from this one on."""
+    return addition(-WEEKS, "typing", begin, TICKS, 4.0)
+
+
+@contextmanager
+def counting(bootstrap: str, document: Document) -> Iterator[Callable[[int], bool]]:
+    """Tell whether so many ticks have been released."""
+    with closing(KafkaConsumer(bootstrap_servers=bootstrap)) as consumer:
+        yield lambda ticks: sum(end_offsets(consumer, document["sink"]["topic"])) >= ticks
+
+
+def exact(figures: Mapping[int, Mapping[str, Any]], begin: int) -> list[int]:
+    """The ticks from this one on that were released as they are."""
+    return [tick for tick, one in figures.items() if tick >= begin and one["status"] == "exact"]
+
+
+def test_no_tick_of_a_backlog_is_released_before_all_policies_are_read(
+    bootstrap: str, topics: TopicFactory, document: Document, tmp_path: Path
+) -> None:
+    produce(bootstrap, document["source"]["policies"], [*others(1_000), hiding(0)])
+    produce(bootstrap, document["source"]["topic"], meters(0, TICKS, Random(1)))
+    with (
+        running(written(tmp_path, document)) as process,
+        counting(bootstrap, document) as released,
+    ):
+        process.wait_until(partial(released, RELEASED))
+        assert process.stop() == 0, process.stderr
+    figures = figures_of(bootstrap, document)
+    assert sorted(figures) == list(range(RELEASED))
+    assert exact(figures, 0) == []
+    assert {one["sensitivity"] for one in figures.values()} == {4.0}
+
+
+@pytest.mark.parametrize("transactions", [False, True])
+def test_what_arrives_while_a_pipeline_is_stopped_counts_from_its_next_tick_on(
+    bootstrap: str, document: Document, tmp_path: Path, transactions: bool
+) -> None:
+    if transactions:
+        document["kafka"] |= {"client": "librdkafka", "transactions": True}
+    source, path, random = document["source"]["topic"], written(tmp_path, document), Random(2)
+    begin = 12
+    produce(bootstrap, source, meters(0, begin, random))
+    with counting(bootstrap, document) as released:
+        with running(path) as process:
+            process.wait_until(partial(released, begin - 1))
+            assert process.stop() == 0, process.stderr
+        produce(bootstrap, source, meters(begin, TICKS, random))
+        produce(bootstrap, document["source"]["policies"], [*others(100), hiding(begin)])
+        with running(path) as process:
+            process.wait_until(partial(released, RELEASED))
+            assert process.stop() == 0, process.stderr
+    figures = figures_of(bootstrap, document)
+    assert sorted(figures) == list(range(RELEASED))
+    assert exact(figures, 0) == list(range(begin))
+    digests = [figures[tick]["policies"] for tick in sorted(figures)]
+    before, after = set(digests[: begin - 1]), set(digests[begin:])
+    assert len(before) == len(after) == 1
+    assert before != after
+
+
+def test_a_pipeline_that_is_killed_while_it_reads_policies_releases_the_same_bytes(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path
+) -> None:
+    source, changes = topics("power", partitions=PARTITIONS), topics("policies")
+    produce(bootstrap, changes, [*others(300), hiding(0)])
+    produce(bootstrap, source, meters(0, TICKS, Random(3)))
+    random, kills = Random(4), 6
+    documents = [pipeline(bootstrap, topics, source, changes) for _ in range(2)]
+    for name, document in zip(("undisturbed", "disturbed"), documents, strict=True):
+        document["operator"]["irrelevant"] = "exact"
+        path = written(tmp_path / name, document)
+        for number in range(kills if name == "disturbed" else 0):
+            with running(path) as process:
+                some = min(random.randrange(1, 200) * (number + 1), 301)
+                process.wait_until(partial(have_reached_the_log, bootstrap, document, some))
+                process.kill()
+        with running(path) as process, counting(bootstrap, document) as released:
+            process.wait_until(partial(released, RELEASED))
+            assert process.stop() == 0, process.stderr
+    undisturbed, disturbed = (
+        read_topic(bootstrap, document["sink"]["topic"]) for document in documents
+    )
+    assert disturbed == undisturbed
+    assert exact(figures_of(bootstrap, documents[1]), 0) == []
+
+
+def have_reached_the_log(bootstrap: str, document: Document, changes: int) -> bool:
+    entries = read_topic(bootstrap, document["sink"]["partials"])[0]
+    return sum(entry.key == b"policies" for entry in entries) >= changes
+
+
+def test_figures_wait_for_policies_that_cannot_be_read_and_health_says_so(
+    bootstrap: str, document: Document, tmp_path: Path
+) -> None:
+    changes, port = document["source"]["policies"], free_ports(1)
+    pages, path = Pages(port), written(tmp_path, document | {"metrics": {"port": port}})
+    with (
+        transactional_producer(bootstrap) as writer,
+        running(path) as process,
+        counting(bootstrap, document) as released,
+    ):
+        process.wait_until(pages.is_healthy)
+        writer.begin_transaction()
+        hidden = hiding(0).record
+        writer.send(changes, hidden.value, hidden.key, partition=0).get(timeout=30)
+        produce(bootstrap, document["source"]["topic"], meters(0, TICKS, Random(5)))
+        process.wait_until(lambda: changes in reason(pages))
+        assert released(1) is False
+        assert pages.sums("fugu_policy_wait_seconds")[changes] > 1
+        process.wait_until(lambda: f"for topic {changes} (source.policies)" in process.stderr)
+        writer.commit_transaction()
+        process.wait_until(partial(released, RELEASED))
+        process.wait_until(pages.is_healthy)
+        process.wait_until(lambda: pages.sums("fugu_policy_wait_seconds") == {changes: 0})
+        assert process.stop() == 0, process.stderr
+    assert exact(figures_of(bootstrap, document), 0) == []
+
+
+def reason(pages: Pages) -> str:
+    """Why it is not healthy."""
+    return str(orjson.loads(pages.get("/healthz")[1]).get("reason"))
+
+
+def test_policies_are_known_in_time_by_several_processes(
+    bootstrap: str, document: Document, tmp_path: Path
+) -> None:
+    path = written(tmp_path, document)
+    produce(bootstrap, document["source"]["policies"], [hiding(0)])
+    produce(bootstrap, document["source"]["topic"], meters(0, TICKS, Random(6)))
+    with running(path, "--processes", "2") as process, counting(bootstrap, document) as released:
+        process.wait_until(partial(released, RELEASED))
+        assert process.stop() == 0, process.stderr
+    assert exact(figures_of(bootstrap, document), 0) == []

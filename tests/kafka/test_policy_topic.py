@@ -1,0 +1,222 @@
+"""What `fugu validate --kafka` finds out about a topic of policy changes, and how it is read."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from confluent_kafka import Producer
+from kafka import KafkaAdminClient, KafkaProducer
+from kafka.admin import (
+    ACL,
+    ACLFilter,
+    ACLOperation,
+    ACLPermissionType,
+    ACLResourcePatternType,
+    ResourcePattern,
+    ResourceType,
+)
+
+from fugu.dataflows.base.errors import KafkaUnavailable
+from fugu.dataflows.commands.validate import validate
+from fugu.dataflows.kafka.client import EVERYBODY, Client
+from fugu.dataflows.kafka.connection import Library
+from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.policies.signatures import HEADER
+from tests.dataflows.policies.documents import DOCUMENT
+from tests.kafka.clients import both, connected, kafka_section
+from tests.kafka.pipelines import SECRET, SECRET_VARIABLE, pipeline_document, write_pipeline
+from tests.kafka.secured import Section, SecuredListeners
+from tests.kafka.topics import TopicFactory
+
+OWNERS = "owners: [{name: alice, ed25519: iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w=}]\n"
+CLUSTER = "kafka-cluster"
+METERS, OPERATORS = "User:meters", "User:operators"
+
+
+class Looking:
+    """A pipeline with a topic of changes, and what `fugu validate --kafka` says about that."""
+
+    def __init__(self, directory: Path, capsys: pytest.CaptureFixture[str], source: str) -> None:
+        self._directory, self._capsys, self._source = directory, capsys, source
+
+    def warnings(self, kafka: Section, topic: str, owners: str = OWNERS) -> list[str]:
+        document = pipeline_document("replaced:1", self._source, f"{self._source}.out")
+        document["source"] |= {"policies": topic, "value": "kw", "timestamp": "kafka"}
+        document["operator"] = {"kind": "unicorn", "policies": "policies.yaml"}
+        path = write_pipeline(self._directory, document | {"kafka": kafka})
+        (self._directory / "policies.yaml").write_text(owners + DOCUMENT)
+        assert validate(PipelineFile.read(path), kafka=True, as_json=True)
+        found: list[dict[str, str]] = orjson.loads(self._capsys.readouterr().out)
+        return [
+            one["detail"]
+            for one in found
+            if one["check"] == "source.policies" and one["result"] == "warning"
+        ]
+
+
+@pytest.fixture
+def looking(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    topics: TopicFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Looking:
+    monkeypatch.setenv(SECRET_VARIABLE, SECRET)
+    return Looking(tmp_path, capsys, topics("power"))
+
+
+def rule(
+    who: str,
+    what: ACLOperation,
+    name: str,
+    kind: ResourceType = ResourceType.TOPIC,
+    pattern: ACLResourcePatternType = ACLResourcePatternType.LITERAL,
+) -> ACL:
+    return ACL(who, "*", what, ACLPermissionType.ALLOW, ResourcePattern(kind, name, pattern))
+
+
+@contextmanager
+def ruled(bootstrap: str, *rules: ACL) -> Iterator[None]:
+    """Rules of access that are gone again for the next test."""
+    with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+        admin.create_acls(list(rules))
+        try:
+            yield
+        finally:
+            admin.delete_acls(
+                [
+                    ACLFilter(
+                        one.principal, "*", one.operation, one.permission_type, one.resource_pattern
+                    )
+                    for one in rules
+                ]
+            )
+
+
+def test_a_topic_that_few_may_write_to_is_fine(
+    looking: Looking, bootstrap: str, topics: TopicFactory
+) -> None:
+    topic = topics("policies")
+    rules = (rule(METERS, ACLOperation.WRITE, topic), rule(EVERYBODY, ACLOperation.READ, topic))
+    with ruled(bootstrap, *rules):
+        assert looking.warnings(kafka_section(bootstrap), topic) == []
+
+
+@pytest.mark.parametrize(
+    ("named", "pattern"),
+    [
+        ("{topic}", ACLResourcePatternType.LITERAL),
+        ("*", ACLResourcePatternType.LITERAL),
+        ("fugu-test-pol", ACLResourcePatternType.PREFIXED),
+    ],
+)
+def test_everybody_who_may_write_is_found_whatever_a_rule_says_it_with(
+    named: str,
+    pattern: ACLResourcePatternType,
+    looking: Looking,
+    bootstrap: str,
+    topics: TopicFactory,
+) -> None:
+    topic = topics("policies")
+    everybody = rule(
+        EVERYBODY, ACLOperation.WRITE, named.format(topic=topic), ResourceType.TOPIC, pattern
+    )
+    with ruled(bootstrap, everybody):
+        [owned] = looking.warnings(kafka_section(bootstrap), topic)
+        [unowned] = looking.warnings(kafka_section(bootstrap), topic, owners="")
+    assert owned.startswith(f"everybody who reaches the broker may write to {topic}")
+    assert "remove policies of collection household, which has no owners" in unowned
+
+
+def test_who_may_delete_records_is_named(
+    looking: Looking, bootstrap: str, topics: TopicFactory
+) -> None:
+    topic = topics("policies")
+    with ruled(bootstrap, rule(OPERATORS, ACLOperation.DELETE, topic)):
+        [warning] = looking.warnings(kafka_section(bootstrap), topic)
+    assert warning.startswith(f"{OPERATORS} may delete records of {topic}")
+
+
+def test_a_topic_without_rules_is_open_or_closed_and_nobody_says_which(
+    looking: Looking, bootstrap: str, topics: TopicFactory
+) -> None:
+    topic = topics("policies")
+    [warning] = looking.warnings(kafka_section(bootstrap), topic)
+    assert warning.startswith(f"no ACL is about {topic}")
+
+
+def test_a_user_who_is_not_told_the_rules_cannot_check(
+    looking: Looking, bootstrap: str, topics: TopicFactory, secured: SecuredListeners
+) -> None:
+    topic = topics("policies")
+    hidden = rule("User:other", ACLOperation.DESCRIBE, CLUSTER, ResourceType.CLUSTER)
+    with ruled(bootstrap, hidden):
+        [warning] = looking.warnings(secured.sasl("SASL_SSL", "SCRAM-SHA-512"), topic)
+    assert "cannot be checked: Kafka does not tell this user its ACLs" in warning
+
+
+def test_what_deletes_changes_is_named(
+    looking: Looking, bootstrap: str, topics: TopicFactory
+) -> None:
+    settings = {"cleanup.policy": "compact,delete", "retention.ms": "86400000"}
+    topic = topics("policies", configs=settings)
+    with ruled(bootstrap, rule(METERS, ACLOperation.WRITE, topic)):
+        said = looking.warnings(kafka_section(bootstrap), topic)
+    assert [warning.split(": ")[0] for warning in said] == [
+        f"{topic} is compacted",
+        f"{topic} is compacted",
+        f"{topic} has retention.ms=86400000",
+    ]
+
+
+class Garbled(str):
+    """The name of a header that is no text, which a client of one's own can write."""
+
+    def encode(self, *_: Any) -> bytes:
+        return b"\xff\xfe\x00"
+
+
+@both
+def test_headers_of_changes_are_read_whatever_they_hold(
+    library: Library, bootstrap: str, topics: TopicFactory
+) -> None:
+    topic = topics("policies")
+    written: list[list[tuple[str, Any]]] = [
+        [(HEADER, b"ed25519 alice AAAA"), (HEADER, b"\xff\x00")],
+        [(HEADER, None)],
+        [],
+    ]
+    producer = Producer({"bootstrap.servers": bootstrap})
+    for headers in written:
+        producer.produce(topic, b"{}", b"home/shower", headers=headers)
+    assert producer.flush(30) == 0
+    assert read_headers(connected(bootstrap, library), topic, len(written)) == written
+
+
+def test_a_header_whose_name_is_no_text_does_not_stop_librdkafka(
+    bootstrap: str, topics: TopicFactory
+) -> None:
+    """kafka-python cannot read such a record, of any topic: the pipeline says so and stops."""
+    topic = topics("policies")
+    with closing(KafkaProducer(bootstrap_servers=bootstrap)) as producer:
+        for name in (Garbled("name"), "name"):
+            producer.send(topic, b"{}", b"home/shower", [(name, b"7")]).get(timeout=30)
+    fast = connected(bootstrap, "librdkafka")
+    assert read_headers(fast, topic, 2) == [[], [("name", b"7")]]
+    with pytest.raises(KafkaUnavailable, match=f"topic {topic} cannot be read"):
+        read_headers(connected(bootstrap, "kafka-python"), topic, 2)
+
+
+def read_headers(client: Client, topic: str, records: int) -> list[list[tuple[str, bytes]]]:
+    found: list[list[tuple[str, bytes]]] = []
+    deadline = time.monotonic() + 20
+    with closing(client.reader(topic, headers=True)) as reader:
+        reader.assign({0: 0})
+        while len(found) < records:
+            assert time.monotonic() < deadline
+            found += [list(headers) for batch in reader.poll(10) for headers in batch.headers]
+    return found
