@@ -59,6 +59,7 @@ FACTORS: Mapping[tuple[str, str], tuple[float, str]] = {
     ("Unicorn", "TSBA"): (3.5, ""),
 }
 """Printed medians of how many times less the first one errs than the second, with 5 % to 95 %."""
+UNPRINTED = (("UnicornPlan", "UnicornPS"), ("Unicorn*", "Unicorn"), ("PeGaSus", "Uniform"))
 
 
 HEAD = f"""\
@@ -128,12 +129,12 @@ def tables(homes: Sequence[Household], done: Study) -> Iterator[str]:
     }
     yield _table("Mean absolute error in kW, medians over households, zones and runs", absolute)
     factors = {}
-    for (name, over), (printed_factor, limits) in FACTORS.items():
+    for name, over in (*FACTORS, *UNPRINTED):
         low, high = np.quantile(done.times_less(name, over), (0.05, 0.95)).tolist()
-        here_too = _measured(done, gain, name, over)
-        factors[f"{name} over {over}"] = (
-            f"{here_too} ({low:.3g}-{high:.3g})".ljust(32) + f"[{printed_factor:g}{limits}]"
-        )
+        found = f"{_measured(done, gain, name, over)} ({low:.3g}-{high:.3g})"
+        printed_factor, limits = FACTORS.get((name, over), (None, ""))
+        told = "" if printed_factor is None else f"[{printed_factor:g}{limits}]"
+        factors[f"{name} over {over}"] = found.ljust(32) + told
     yield _table("How many times less one errs than the other, medians (5 % to 95 %)", factors)
     for number, rivals in ((4, TEAS), (5, TINAR)):
         ratios = {
