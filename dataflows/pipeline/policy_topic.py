@@ -62,7 +62,8 @@ def _about_rights(name: str, rights: Rights | None, signatures: Signatures) -> I
     if EVERYBODY in rights.may("WRITE"):
         yield (
             f"everybody who reaches the broker may write to {name}, and so "
-            f"{_what_writers_can_do(signatures)}. Add ACLs for those who change policies"
+            f"{_what_writers_can_do(signatures)}, and hold figures up by a transaction that stays "
+            "open. Add ACLs for those who change policies"
         )
     removing = rights.may("DELETE", "ALTER", "ALTER_CONFIGS")
     if removing:

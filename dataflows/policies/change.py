@@ -75,8 +75,7 @@ class ChangeSection(Section):
 
 _KEY = re.compile(rb"([a-zA-Z0-9._-]{1,249})(?:/([a-zA-Z0-9._-]{1,249}))?")
 _AS_SOON_AS_POSSIBLE = 0
-_LARGEST_BYTES = 500_000
-"""A message of the internal log may have a megabyte."""
+_LARGEST_BYTES = 16_384
 _LONGEST_WORD = 40
 
 
@@ -92,6 +91,11 @@ def change(
             f"{collection}: value: is none, and collections stay; remove the policies one by one"
         )
     name = collection if policy is None else f"{collection}/{policy}"
+    if len(value) > _LARGEST_BYTES:
+        raise UnusableChange(
+            f"{name}: value: takes more than {_LARGEST_BYTES:,} bytes; shorten it, or write "
+            "several changes"
+        )
     section = _section(name, value)
     effective = _tick(section.effective, document)
     try:
@@ -102,12 +106,7 @@ def change(
             told = Change(collection, effective, policy, _adds(section, policy, document))
     except UnusableField as error:
         raise UnusableChange(f"{name}: {error}") from None
-    made = replace(told, owner=owner, sequence=section.sequence or 0)
-    if len(made.to_bytes()) > _LARGEST_BYTES:
-        raise UnusableChange(
-            f"{name}: policy: takes more than {_LARGEST_BYTES:,} bytes; shorten it"
-        )
-    return made
+    return replace(told, owner=owner, sequence=section.sequence or 0)
 
 
 def _section(name: str, value: bytes) -> ChangeSection:

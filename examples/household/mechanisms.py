@@ -25,8 +25,10 @@ from fugu.operators.swellfish.ts_strategies import (
 )
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_is import UnicornIS
+from fugu.operators.swellfish.unicorn_plan import UnicornPlan
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.swellfish.window_strategy import WindowStrategy
+from fugu.operators.trial import with_plan
 from fugu.operators.wevent.budget_absorption import BudgetAbsorption
 from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from fugu.operators.wevent.rescue_dp import RescueDp
@@ -77,8 +79,9 @@ MECHANISMS: Mapping[str, Callable[[Household], Mechanism]] = {
     "UnicornPS": partial(_of_intervals, UnicornPS),
     "Unicorn": partial(_of_intervals, Unicorn),
     "Unicorn*": partial(_of_intervals, UnicornStar),
+    "UnicornPlan": partial(_of_intervals, UnicornPlan),
 }
-"""All but Unicorn* are private."""
+"""All but Unicorn* are private; the paper has no UnicornPlan."""
 
 
 def released(mechanism: Mechanism, series: Integers, seed: int) -> Iterator[Integers]:
@@ -89,5 +92,6 @@ def released(mechanism: Mechanism, series: Integers, seed: int) -> Iterator[Inte
     state = mechanism.start(len(keys))
     for tick, values in enumerate(series):
         draws = scope.draws(keys, [tick_position("grid", tick)] * len(keys))
+        state = with_plan(mechanism, state)
         state, releases = mechanism.step(state, Inputs(values[:, None]), draws)
         yield releases.values[:, 0]

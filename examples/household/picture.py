@@ -39,7 +39,7 @@ def save(study: Study, path: Path) -> None:
 def save_figures(study: Study, path: Path) -> None:
     """Write figures 4 to 6 of the paper: all zones, medians over households and 5 % to 95 %."""
     figure = Figure(figsize=(10.0, 7.4), dpi=150, layout="constrained")
-    panels = figure.subplots(2, 2, sharex=True, squeeze=False)
+    panels = figure.subplots(2, 2, sharex=True, sharey="row", squeeze=False)
 
     def beside(rivals: Mapping[str, str]) -> Callable[[str], Floats]:
         return lambda name: study.expected(name) / study.expected(rivals[name])
@@ -61,8 +61,8 @@ def save_figures(study: Study, path: Path) -> None:
         _style(axes)
     for axes in panels[1]:
         axes.set_xlabel("mean of the zone in MW")
-        axes.set_ylabel("mean relative error")
-        axes.sharey(panels[1, 0])
+    panels[0, 0].set_ylabel("ratio of mean relative errors")
+    panels[1, 0].set_ylabel("mean relative error")
     figure.savefig(path)
 
 

@@ -22,6 +22,7 @@ from fugu.operators.swellfish.ts_strategies import TSBudgetAbsorption, TSBudgetD
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.swellfish.window_strategy import WindowStrategy
+from fugu.operators.trial import with_plan
 from fugu.operators.wevent.budget_absorption import BudgetAbsorption
 from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from fugu.operators.wevent.filtered import FIRST_VARIANCE
@@ -62,7 +63,7 @@ def prices(mechanism: Mechanism, ticks: int) -> Integers:
     nothing = Inputs(np.zeros((1, 1), dtype=np.int64))
     for tick in range(ticks):
         draws = scope.draws([b"series"], [tick_position("schedule", tick)])
-        state, releases = mechanism.step(state, nothing, draws)
+        state, releases = mechanism.step(with_plan(mechanism, state), nothing, draws)
         assert releases.kinds is not None
         fresh = releases.kinds[0] == Kind.FRESH
         found[tick] = (int(state["price"][0]) or EXACT) if fresh else REPEAT

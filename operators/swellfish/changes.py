@@ -61,6 +61,11 @@ def encoded(standings: Standings) -> bytes:
     return plain_json({"collections": content, "zones": zones}) if content else b""
 
 
+def size(standing: Standing) -> int:
+    """Return how many bytes a collection takes where changes are encoded, without zones."""
+    return len(plain_json(_content(standing, [])))
+
+
 def decoded(changes: bytes, collections: tuple[Collection, ...]) -> Standings:
     """Decode changes, given the configured collections; members that version 1 did not write are
     as at the start."""

@@ -49,6 +49,20 @@ def test_people_read_collections_policies_and_what_they_come_to() -> None:
     ]
 
 
+def test_owners_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "policies.yaml"
+    owned = "    applies_to: {default: true}\n    owners: [{name: alice, hmac: true}]\n"
+    text = with_change("    applies_to: {default: true}\n", owned)
+    path.write_text("owners: [{name: utility, hmac: true}]\n" + text)
+    said = checked(path).stdout
+    assert "household, for everybody else, owned by utility, alice" in said
+    assert "shop, for 2 keys, owned by utility" in said
+    assert [one["owners"] for one in document(path)["collections"]] == [
+        ["utility", "alice"],
+        ["utility"],
+    ]
+
+
 def test_machines_read_the_same_and_no_keys() -> None:
     read = document(EXAMPLE)
     assert read["first_day"] == "2026-01-05"

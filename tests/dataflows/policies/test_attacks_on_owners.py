@@ -123,6 +123,15 @@ def test_a_stranger_can_only_add(topic: Topic) -> None:
     assert topic.mondays == [300] * 4
 
 
+def test_a_number_that_a_stranger_writes_does_not_keep_an_owner_out(topic: Topic) -> None:
+    largest = value(2**53 - 1, policy=WIDER)
+    assert topic.write(SHOWER, largest) == "taken"
+    by_bob = value(2**53 - 1, policy=WIDER | {"theta": "4 kW"})
+    assert topic.write(SHOWER, by_bob, [signed(TOPIC, SHOWER, by_bob, BOB, "bob")]) == "taken"
+    assert topic.write(SHOWER, removal(1), by_alice(SHOWER, removal(1))) == "taken"
+    assert topic.mondays == [0] * 4
+
+
 def test_an_owner_of_another_collection_is_a_stranger(topic: Topic) -> None:
     content = removal(1)
     assert topic.write(SHOWER, content, [signed(TOPIC, SHOWER, content, BOB, "bob")]) == "refused"

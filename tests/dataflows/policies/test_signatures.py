@@ -97,6 +97,15 @@ def test_the_owners_of_a_document_own_every_collection(tmp_path: Path) -> None:
     assert {one.owned for one in signatures.document.policies.collections} == {True}
 
 
+def test_another_key_is_the_same_law_and_the_first_owner_is_not(tmp_path: Path) -> None:
+    def law(owner: str) -> bytes:
+        owners = f"owners: [{owner}]\ncollections:\n" if owner else "collections:\n"
+        return read(tmp_path, with_change("collections:\n", owners)).policies.digest()
+
+    first, second = (f"{{name: alice, ed25519: {public(key)}}}" for key in (ALICE, BOB))
+    assert law(first) == law(second) == law("{name: us, hmac: true}") != law("")
+
+
 @pytest.mark.parametrize(
     "elsewhere",
     [

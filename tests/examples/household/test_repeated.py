@@ -10,6 +10,7 @@ from examples.household.study import ABSOLUTE, RELATIVE, errors_of, repeated_err
 from examples.household.zones import zone_series
 from fugu.operators.mechanism import Inputs, Integers, Mechanism
 from fugu.operators.noise.unit_laplace import sample
+from fugu.operators.trial import with_plan
 from tests.examples.household.chosen_noise import ChosenNumbers
 from tests.examples.household.statistics import SEED
 
@@ -22,7 +23,7 @@ def by_steps(mechanism: Mechanism, values: Integers, noise: Integers) -> Integer
     state, released = mechanism.start(1), np.empty_like(values)
     for tick, value in enumerate(values):
         step = Inputs(np.array([[value]])), ChosenNumbers(noise[tick])
-        state, releases = mechanism.step(state, *step)
+        state, releases = mechanism.step(with_plan(mechanism, state), *step)
         released[tick] = releases.values[0, 0]
     return released
 
