@@ -48,6 +48,7 @@ class Figure:
     publication: float
     sensitivity: int
     standard_error: float
+    policies: str
 
     @classmethod
     def of(cls, releases: Releases) -> "Figure":
@@ -60,6 +61,7 @@ class Figure:
             float(notes["publication_epsilon"]),
             int(notes["sensitivity"]),
             float(notes["standard_error"]),
+            str(notes["policies"]),
         )
 
 

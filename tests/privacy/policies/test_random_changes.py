@@ -1,6 +1,7 @@
 """Anybody changes policies at any time, and processes are killed: what was promised is kept."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from itertools import count
@@ -9,10 +10,12 @@ from random import Random
 
 import orjson
 import pytest
+from _pytest.outcomes import Failed
 
 from fugu.dataflows.policies.change import UnusableChange
 from fugu.operators.secret import Secret
 from tests.privacy.policies.authors import Letter, Owner, malformed, tampered
+from tests.privacy.policies.faults import FAULTS
 from tests.privacy.policies.household import (
     OPERATORS,
     PARTITIONS,
@@ -39,6 +42,26 @@ NOTICE = 10
 RUNS = 24
 
 
+EVERYBODY = {
+    "by anybody, admitted",
+    "by anybody, refused",
+    "by the owner of another one, admitted",
+    "by the owner of another one, refused",
+    "by the owner, admitted",
+    "by the owner, refused",
+    "forged",
+    "made",
+    "malformed",
+    "moved",
+    "repeated, refused",
+    "restart",
+    "tombstone, admitted",
+    "tombstone, refused",
+    "unsigned again, admitted",
+    "unsigned again, refused",
+}
+
+
 class Course:
     """Run one pipeline for some days, with changes by everybody, and the judge beside it."""
 
@@ -46,10 +69,10 @@ class Course:
         self.random = random = Random(seed)
         self.grid = GRIDS[seed % len(GRIDS)]
         self.wisher = Wisher(random, self.grid)
-        self.owners = {
-            "home": Owner("alice", random.randbytes(32)),
-            "office": Owner("olga", random.randbytes(32), shares_secret=True),
-        }
+        alice = Owner("alice", random.randbytes(32))
+        olga = Owner("olga", random.randbytes(32), shares_secret=True)
+        self.other = Owner("mallory", random.randbytes(32))
+        self.owners = {} if random.random() < 0.2 else {"home": alice, "office": olga}
         self.first = self.following = self.grid.first_tick
         self.judge = Judge(
             {
@@ -75,13 +98,13 @@ class Course:
                 collection["owners"] = [self.owners[collection["id"]].section()]
         if self.root is not None:
             document["owners"] = [self.root.section()]
-        secret = Secret(self.owners["office"].private)
+        secret = Secret(olga.private) if self.owners else None
         kind = KINDS[seed // len(GRIDS) % len(KINDS)]
         self.pipeline = pipeline(directory, document, kind, secret)
         self.truth: dict[int, int] = {}
         self.figures: dict[int, Figure] = {}
         self.signed: list[tuple[str, Wanted, Letter]] = []
-        self.sequence = 0
+        self.sequence = self.known = 0
         self.seen: Counter[str] = Counter()
 
     def run(self) -> None:
@@ -107,7 +130,7 @@ class Course:
         """Send a change, which the next tick that is released is the first to know of."""
         random, name = self.random, self.random.choice(list(self.judge.lives))
         owner = self.owners.get(name, self.root if self.judge.lives[name].owned else None)
-        other = self.owners[random.choice(["home", "office"])]
+        other = self.owners.get(random.choice(["home", "office"]))
         policy, wish, effective = self.wisher.change(self.judge.lives[name], self.following)
         wanted = Wanted(policy, wish, effective)
         key = f"{name}/{policy}".encode()
@@ -124,9 +147,8 @@ class Course:
             case 0:
                 self._send_unusable("malformed", malformed(letter, random))
             case 1 if owner is not None:
-                stranger = Owner("mallory", random.randbytes(32))
-                self._send_unusable("forged", tampered(letter, owner, stranger, random))
-            case 2 if other is not owner:
+                self._send_unusable("forged", tampered(letter, owner, self.other, random))
+            case 2 if other is not None and other is not owner:
                 self._send("by the owner of another one", name, wanted, other.sign(letter))
             case 3 if self.signed:
                 again, old, repeated = random.choice(self.signed)
@@ -203,7 +225,11 @@ class Course:
             assert tick == self.following
             adapts = self.pipeline.strategy.adapts
             self.judge.tick(tick, self.truth[tick], figure, adapts=adapts)
-            self.figures[tick] = figure
+            before = self.figures.get(tick - 1)
+            if before is not None:
+                knew_all = self.pipeline.written == self.known
+                assert (figure.policies == before.policies) == knew_all
+            self.figures[tick], self.known = figure, self.pipeline.written
             self.following += 1
 
     def _cover(self) -> None:
@@ -227,8 +253,37 @@ class Course:
             self.seen["restart"] += 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_whoever_changes_what_nothing_is_lost_that_was_promised(seed: int, tmp_path: Path) -> None:
-    course = Course(seed, tmp_path)
-    course.run()
-    print(sorted((course.seen + course.judge.seen).items()))
+    Course(seed, tmp_path).run()
+
+
+@pytest.mark.acceptance
+def test_ten_thousand_changes_by_everybody(tmp_path: Path) -> None:
+    seen, judged, seeds = Counter[str](), Counter[str](), count(RUNS)
+    while seen.total() < 10_000:
+        course = Course(next(seeds), tmp_path)
+        course.run()
+        seen, judged = seen + course.seen, judged + course.judge.seen
+    print(f"\n{dict(sorted(seen.items()))}\n{dict(sorted(judged.items()))}")
+    assert seen.keys() >= EVERYBODY
+    assert seen["unclear"] < 0.01 * seen.total()
+    assert judged["nearly used up"] > 0.3 * judged["intervals"]
+    assert judged["intervals of people who move"] > 100
+    assert judged["hidden"] > 1_000 < judged["exact"]
+
+
+def run_all(seeds: Iterable[int], directory: Path) -> None:
+    for seed in seeds:
+        Course(seed, directory).run()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(
+    fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    FAULTS[fault](monkeypatch)
+    with pytest.raises((AssertionError, Failed)):
+        run_all(range(2 * RUNS), tmp_path)
