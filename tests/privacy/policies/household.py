@@ -113,9 +113,9 @@ class Pipeline:
         self.log.append(PolicyChange(change, self.written).encoded())
         self.written += 1
 
-    def partial(self, partition: int, tick: int, value: int) -> None:
-        """Take what the people of a partition contributed to a tick."""
-        sums = PartialSums(partition, tick, np.zeros(1, np.int64), np.array([value]))
+    def partial(self, partition: int, tick: int, value: int, skipped: int = 0) -> None:
+        """Take what the people of a partition contributed to a tick, and to none right before."""
+        sums = PartialSums(partition, tick, np.zeros(1, np.int64), np.array([value]), skipped)
         self.log.append(sums.encoded())
 
     def tick(self, tick: int, values: Sequence[int]) -> list[tuple[int, Figure]]:

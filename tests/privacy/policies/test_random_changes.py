@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
-from itertools import count
+from itertools import accumulate, count, pairwise
 from pathlib import Path
 from random import Random
 
@@ -73,7 +73,9 @@ class Course:
         olga = Owner("olga", random.randbytes(32), shares_secret=True)
         self.other = Owner("mallory", random.randbytes(32))
         self.owners = {} if random.random() < 0.2 else {"home": alice, "office": olga}
-        self.first = self.following = self.grid.first_tick
+        steps = (1 if random.random() < 0.9 else random.randrange(2, 9) for _ in range(2 * TICKS))
+        self.ticks = list(accumulate(steps, initial=self.grid.first_tick))
+        self.place = 0
         self.judge = Judge(
             {
                 name: Life(self.grid, NOTICE, owned=name in self.owners)
@@ -85,7 +87,7 @@ class Course:
             for life in self.judge.lives.values():
                 life.owned = True
         wishes = {
-            name: [self.wisher.wish(one, self.first) for one in random.sample(NAMES, 2)]
+            name: [self.wisher.wish(one, self.following) for one in random.sample(NAMES, 2)]
             for name in self.judge.lives
         }
         self.people = {f"of-{name}": Somebody([(-NEVER, name)]) for name in self.judge.lives}
@@ -107,11 +109,16 @@ class Course:
         self.sequence = self.known = 0
         self.seen: Counter[str] = Counter()
 
+    @property
+    def following(self) -> int:
+        """Return the tick that is released next."""
+        return self.ticks[self.place]
+
     def run(self) -> None:
         """Run until enough ticks were released."""
         random = self.random
-        for tick in count(self.first):
-            if self.following >= self.first + TICKS:
+        for before, tick in pairwise([self.ticks[0] - 1, *self.ticks]):
+            if self.place == TICKS:
                 break
             values = [random.choice([0, 10, 4000]) for _ in range(PARTITIONS)]
             self.truth[tick] = sum(values)
@@ -120,7 +127,7 @@ class Course:
                     self._change()
                 if random.random() < 0.1:
                     self._make() if random.random() < 0.5 else self._move()
-                self.pipeline.partial(partition, tick, values[partition])
+                self.pipeline.partial(partition, tick, values[partition], tick - before - 1)
                 self._merge()
                 self._cover()
                 self._disturb()
@@ -225,12 +232,12 @@ class Course:
             assert tick == self.following
             adapts = self.pipeline.strategy.adapts
             self.judge.tick(tick, self.truth[tick], figure, adapts=adapts)
-            before = self.figures.get(tick - 1)
+            before = self.figures.get(self.ticks[self.place - 1])
             if before is not None:
                 knew_all = self.pipeline.written == self.known
                 assert (figure.policies == before.policies) == knew_all
             self.figures[tick], self.known = figure, self.pipeline.written
-            self.following += 1
+            self.place += 1
 
     def _cover(self) -> None:
         """Tell now and then that all changes up to an entry are there, the last one or another."""
