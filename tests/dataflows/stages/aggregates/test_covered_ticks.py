@@ -53,9 +53,6 @@ class Listening:
         told = b"%b %b@%d" % (state["told"][0], change, state["tick"][0])
         return {**state, "told": np.array([told], dtype=object)}
 
-    def settled(self, state: State) -> int:
-        return int(state["tick"].max()) - 1
-
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         after = {**state, "tick": state["tick"] + 1}
         return after, Releases(inputs.values, {"told": state["told"]})
