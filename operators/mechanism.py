@@ -243,6 +243,22 @@ class ChangeableMechanism(Protocol):
 
 
 @runtime_checkable
+class PlanningMechanism(TimedMechanism, Protocol):
+    """Prepare for coming positions by a plan, which is made from public numbers alone.
+
+    A plan may differ between machines. Whoever runs the mechanism remembers it as an input, and
+    tells it again at the same position of a replay; without one, streams go on all the same.
+    """
+
+    def plan(self, state: State) -> bytes | None:
+        """Return a plan for the next positions, where all rows are alike; None: they have one."""
+
+    def after_plan(self, state: State, plan: bytes) -> State:
+        """Return every row with the plan. `state` is not modified. Raises `ValueError` where it is
+        none."""
+
+
+@runtime_checkable
 class EnumerableMechanism(Mechanism, Protocol):
     """Take and release indices that are few enough to write the law down.
 

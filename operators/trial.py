@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fugu.operators.mechanism import Inputs, Mechanism, Releases
+from fugu.operators.mechanism import Inputs, Mechanism, PlanningMechanism, Releases, State
 from fugu.operators.randomness import DrawScope, tick_position
 from fugu.operators.secret import Secret
 
@@ -24,8 +24,16 @@ def released(mechanism: Mechanism, values: Iterable[ArrayLike | None]) -> Iterat
     scope = DrawScope(Secret(bytes(32)), "trial", mechanism.kind, 1, mechanism.law_digest())
     state = mechanism.start(1)
     for tick, value in enumerate(values):
+        state = with_plan(mechanism, state)
         payload = value is None or isinstance(value, bytes)
         inputs = Inputs(np.array([value], dtype=object if payload else None))
         draws = scope.draws([b"stream"], [tick_position("trial", tick)])
         state, releases = mechanism.step(state, inputs, draws)
         yield releases
+
+
+def with_plan(mechanism: Mechanism, state: State) -> State:
+    """Return the state with a plan for the next positions, if the mechanism makes one."""
+    if not isinstance(mechanism, PlanningMechanism) or (plan := mechanism.plan(state)) is None:
+        return state
+    return mechanism.after_plan(state, plan)

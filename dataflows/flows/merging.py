@@ -3,7 +3,7 @@
 internal log ──▶ read ──▶ merge ──▶ releases ──▶ sink
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from bytewax.operators import KeyedStream, StatefulBatchLogic
 
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import without_values
+from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.flows.policy_wait import PolicyWait
@@ -26,10 +27,12 @@ from fugu.dataflows.stages.log_entries import Entry, read_entry
 from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.state.row_log import BlockLog
-from fugu.operators.mechanism import ChangeableMechanism, Kind, Releases
+from fugu.operators.mechanism import ChangeableMechanism, Kind, Releases, State
 
 Entries = list[tuple[int, Entry]]
 """Entries of the log, and their offsets."""
+Show = Callable[[State], None]
+"""Shows numbers of a mechanism that has this state."""
 TickReleases = Sequence[tuple[int, Releases]]
 """Ticks, and what is released for each."""
 
@@ -45,6 +48,8 @@ class MergingPlan(Plan):
     """Says what the merge waits for, where policies change while the pipeline runs."""
     clocks: Clocks | None = None
     """Those that policies go by."""
+    noise: Callable[[Metrics], Show] | None = None
+    """Makes what shows the noise that policies ask for."""
 
     suffix: ClassVar[str] = ".merging"
     steps: ClassVar[list[str]] = ["log", "read", "merge", "releases", "sink"]
@@ -53,7 +58,8 @@ class MergingPlan(Plan):
         """Read entries of the log, and release ticks that every partition has closed."""
         topic = self.fingerprint.source_topic
         rows, wait, clocks = self.directory.rows, self.wait, self.clocks
-        step = partial(MergeStep, self.merge, topic, rows, wait=wait, clocks=clocks)
+        show = self.noise and self.noise(self.metrics)
+        step = partial(MergeStep, self.merge, topic, rows, wait=wait, clocks=clocks, show=show)
         return op.stateful_batch("merge", op.map("read", batches, self._read), step)
 
     def outputs(self) -> list[Output]:
@@ -112,9 +118,10 @@ class MergeStep(StatefulBatchLogic[Entries, TickReleases, bytes]):
         content: bytes | None,
         wait: PolicyWait | None = None,
         clocks: Clocks | None = None,
+        show: Show | None = None,
     ) -> None:
         self._merge = merge
-        self._wait = wait
+        self._wait, self._show = wait, show
         self._topic = topic
         self._sums = BlockLog(directory, 0, OpenTicks(), of="sums")
         self._state = merge.start() if content is None else merge.restored(content, self._loaded)
@@ -133,6 +140,8 @@ class MergeStep(StatefulBatchLogic[Entries, TickReleases, bytes]):
                 for complete in self._merge(self._state, one, offset)
             ]
         self._note()
+        if released and self._show is not None:
+            self._show(self._state.mechanism)
         return [released], StatefulBatchLogic.RETAIN
 
     def snapshot(self) -> bytes:

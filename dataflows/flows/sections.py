@@ -4,7 +4,6 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.kinds import AggregateOperator, PolicyOperator
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.mechanisms import deduplication_of
-from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.displaced import PayloadsPerTick
 from fugu.dataflows.stages.per_record import PerRecord
@@ -21,22 +20,20 @@ def aggregate_of(pipeline: Pipeline) -> AggregateOperator | None:
     return pipeline.operator if isinstance(pipeline.operator, AggregateOperator) else None
 
 
+def policies_of(pipeline: Pipeline) -> PolicyOperator | None:
+    """Return the section of an aggregate under policies."""
+    return pipeline.operator if isinstance(pipeline.operator, PolicyOperator) else None
+
+
 def changing_policies_of(pipeline: Pipeline) -> PolicyOperator | None:
     """Return the section of policies that change while the pipeline runs."""
-    operator = pipeline.operator
-    return operator if pipeline.source.policies and isinstance(operator, PolicyOperator) else None
-
-
-def clocks_of(pipeline: Pipeline) -> Clocks | None:
-    """Return the clocks that policies go by, if there are any."""
-    operator = pipeline.operator
-    return Clocks.of(operator.policies) if isinstance(operator, PolicyOperator) else None
+    return policies_of(pipeline) if pipeline.source.policies else None
 
 
 def publishes_the_truth(pipeline: Pipeline) -> bool:
     """Return whether true figures are published where no policy is relevant."""
-    operator = pipeline.operator
-    return isinstance(operator, PolicyOperator) and operator.irrelevant == "exact"
+    operator = policies_of(pipeline)
+    return operator is not None and operator.irrelevant == "exact"
 
 
 def end_of(pipeline: Pipeline) -> End:

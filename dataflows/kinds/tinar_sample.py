@@ -7,6 +7,6 @@ from fugu.operators.swellfish.tinar_strategies import TINARSample
 class TinarSampleOperator(PolicyOperator):
     """Release figures once in each relevance interval, with noise for a whole contribution."""
 
-    order = 504
+    order = 505
     strategy_class = TINARSample
     kind: Literal["tinar_sample"]

@@ -7,6 +7,6 @@ from fugu.operators.swellfish.tinar_strategies import TINARUniform
 class TinarUniformOperator(PolicyOperator):
     """Release figures at every tick of relevance intervals, with noise for a whole contribution."""
 
-    order = 503
+    order = 504
     strategy_class = TINARUniform
     kind: Literal["tinar_uniform"]

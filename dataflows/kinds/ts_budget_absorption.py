@@ -7,7 +7,7 @@ from fugu.operators.swellfish.ts_strategies import TSBudgetAbsorption
 class TsBudgetAbsorptionOperator(PolicyOperator):
     """Release figures as `budget_absorption` does, with noise for what policies hide."""
 
-    order = 508
+    order = 509
     example = PolicyOperator.example + "window: 96\n"
     windowed = True
     strategy_class = TSBudgetAbsorption

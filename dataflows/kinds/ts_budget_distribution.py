@@ -7,7 +7,7 @@ from fugu.operators.swellfish.ts_strategies import TSBudgetDistribution
 class TsBudgetDistributionOperator(PolicyOperator):
     """Release figures as `budget_distribution` does, with noise for what policies hide."""
 
-    order = 507
+    order = 508
     example = PolicyOperator.example + "window: 96\n"
     windowed = True
     strategy_class = TSBudgetDistribution

@@ -66,16 +66,24 @@ def _tick_or_moment(given: object) -> int | datetime:
     return given if type(given) is int else _moment(given)
 
 
-def _threshold(given: object) -> Threshold:
+def amount(given: object) -> Threshold:
+    """Read a finite number, with its unit if one is written; `ValueError` otherwise."""
     if isinstance(given, int | float) and not isinstance(given, bool):
         number, unit = Decimal(str(given)), None
     elif isinstance(given, str) and (match := _THRESHOLD.match(given)):
         number, unit = Decimal(match["number"]), match["unit"]
     else:
         raise ValueError('write a number, such as 2.2, with its unit if you like: "2.2 kW"')
-    if not number.is_finite() or number < 0:
-        raise ValueError("must be a finite number, and not below 0")
+    if not number.is_finite():
+        raise ValueError("must be a finite number")
     return number, unit
+
+
+def _threshold(given: object) -> Threshold:
+    threshold = amount(given)
+    if threshold[0] < 0:
+        raise ValueError("must not be below 0")
+    return threshold
 
 
 def _thresholds(given: object) -> Threshold | list[Threshold]:

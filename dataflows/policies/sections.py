@@ -15,11 +15,11 @@ from fugu.dataflows.policies.fields import (
     Day,
     Identifier,
     Moment,
-    Threshold,
     Thresholds,
     TimeOfDay,
 )
 from fugu.dataflows.policies.owners import Owners
+from fugu.dataflows.policies.secret_values import SecretPairs, SecretValues
 from fugu.operators.wevent.limits import LARGEST_EPSILON
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -38,7 +38,7 @@ MOST_POLICIES = 10_000
 
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=249)]
-Names = Annotated[list[Name], Field(min_length=1)]
+Names = Annotated[list[Name], Field(min_length=1, fail_fast=True)]
 
 
 class GridSection(Section):
@@ -105,10 +105,10 @@ class QuerySection(Section):
             raise ValueError("lower: must be below cap")
         return self
 
-    def _exactly(self, number: Decimal) -> Fraction:
+    def _exactly(self, number: Decimal | Fraction) -> Fraction:
         return Fraction(number) / Fraction(self.resolution)
 
-    def in_units(self, number: Decimal) -> int:
+    def in_units(self, number: Decimal | Fraction) -> int:
         """Convert to whole units, rounded up."""
         return -int(-self._exactly(number) // 1)
 
@@ -142,12 +142,12 @@ class QuerySection(Section):
 class CalendarSection(Section):
     """Name the same hours on many days, by the clock of the grid's zone."""
 
-    days: Annotated[list[Weekday], Field(min_length=1)]
+    days: Annotated[list[Weekday], Field(min_length=1, fail_fast=True)]
     start: TimeOfDay
     end: TimeOfDay
     from_: Day | None = Field(default=None, alias="from")
     until: Day | None = None
-    except_: list[Day] = Field(default=[], alias="except")
+    except_: list[Day] = Field(default=[], alias="except", fail_fast=True)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -188,25 +188,27 @@ class PatternSection(Section):
 
 
 class PolicySection(Section):
-    """Say what to hide (`theta` of each tick of `pattern`), and when."""
+    """Say what to hide, and when.
+
+    In the ticks of `pattern`, changes up to `theta`, or which value of a secret pair there was.
+    """
 
     id: Identifier
     activities: Names | None = None
     calendar: CalendarSection | None = None
     interval: IntervalSection | None = None
     pattern: PatternSection
-    theta: Thresholds
+    theta: Thresholds | None = None
+    between: SecretValues | None = None
+    pairs: SecretPairs | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if [self.theta, self.between, self.pairs].count(None) != 2:
+            raise ValueError("write theta: or between: or pairs:, and only one of them")
         if (self.calendar is None) == (self.interval is None):
             raise ValueError("write either calendar: or interval:")
         return self
-
-    @property
-    def thresholds(self) -> list[Threshold]:
-        """Return one threshold for each tick of the pattern."""
-        return self.theta if isinstance(self.theta, list) else [self.theta]
 
 
 class AppliesTo(Section):

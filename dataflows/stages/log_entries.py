@@ -1,4 +1,4 @@
-"""Read and write the internal log of an aggregate: partial sums, changes of policies, and marks.
+"""Read and write the internal log of an aggregate: partial sums, changes of policies, marks, plans.
 
 It is the only input of the merge, and so the one place that says what came before what. What it
 holds is raw data of the trusted zone, with access rules of its own.
@@ -29,6 +29,17 @@ class PolicyChange:
 
 
 @dataclass(frozen=True)
+class MechanismPlan:
+    """Hold a plan for coming ticks, in the words of the mechanism."""
+
+    content: bytes
+
+    def encoded(self) -> bytes:
+        """Return the block that the log holds."""
+        return written({"plan": len(self.content)}, [self.content])
+
+
+@dataclass(frozen=True)
 class PoliciesCovered:
     """Mark that the topic of policies was read to an end which it had after the log held everything
     up to `offset`, and that all its changes until there stand before this entry."""
@@ -40,7 +51,7 @@ class PoliciesCovered:
         return written({"policies_covered": self.offset}, [])
 
 
-Entry = PartialSums | PolicyChange | PoliciesCovered
+Entry = PartialSums | PolicyChange | PoliciesCovered | MechanismPlan
 
 
 def read_entry(content: bytes | None, place: str) -> Entry:
@@ -52,6 +63,8 @@ def read_entry(content: bytes | None, place: str) -> Entry:
             return PolicyChange(content, header.get("offset"))
         if "policies_covered" in header:
             return PoliciesCovered(header["policies_covered"])
+        if "plan" in header:
+            return MechanismPlan(body.take(header["plan"], "u1").tobytes())
         return PartialSums.of(header, body)
     except (StartRefused, ValueError, KeyError, TypeError):
         raise FuguError(
@@ -70,3 +83,5 @@ POLICIES_KEY = b"policies"
 COVERED_KEY = b"policies covered"
 """The key of marks. They have one of their own: a replay recognises changes, and never awaits a
 mark."""
+PLANS_KEY = b"plans"
+"""The key of plans."""

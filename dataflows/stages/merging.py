@@ -16,7 +16,12 @@ import numpy as np
 
 from fugu.dataflows.stages.coverage import Coverage
 from fugu.dataflows.stages.former_merge import former_progress, former_state, former_sums, is_former
-from fugu.dataflows.stages.log_entries import Entry, PoliciesCovered, PolicyChange
+from fugu.dataflows.stages.log_entries import (
+    Entry,
+    MechanismPlan,
+    PoliciesCovered,
+    PolicyChange,
+)
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.stages.progress import Progress
@@ -24,7 +29,9 @@ from fugu.dataflows.state.row_block import column_bytes, described, read, writte
 from fugu.operators.mechanism import (
     ChangeableMechanism,
     Inputs,
+    Integers,
     Mechanism,
+    PlanningMechanism,
     Releases,
     State,
     TimedMechanism,
@@ -127,12 +134,39 @@ class Merging:
                 state.coverage.cover(entry.offset)
             case PartialSums():
                 self._take(state, entry, offset)
+            case MechanismPlan():
+                self._take_plan(state, entry)
         progress = state.progress
         while (tick := progress.next_of(self.partitions)) is not None:
             if self.waits and not state.coverage.allows(tick):
                 return
             yield tick, self._release(state, tick)
             progress.following = tick + 1
+
+    def plan(self, state: MergeState) -> MechanismPlan | None:
+        """Return a plan for the next ticks, if the mechanism makes plans and has none.
+
+        Changes that are pending end a plan: it is made when they have been told.
+        """
+        mechanism, following = self.mechanism, state.progress.following
+        if following is None or state.pending or not isinstance(mechanism, PlanningMechanism):
+            return None
+        plan = mechanism.plan(mechanism.elapse(state.mechanism, self._all_at(following)))
+        return None if plan is None else MechanismPlan(plan)
+
+    def plan_at_once(self, state: MergeState) -> None:
+        """Take in a plan for the next ticks, where there is no log that it goes through."""
+        if (plan := self.plan(state)) is not None:
+            self._take_plan(state, plan)
+
+    def with_plan(self, state: MergeState, entry: Entry) -> Iterator[tuple[int, Releases]]:
+        """Yield what an entry releases, and then take in a plan for the next ticks."""
+        yield from self(state, entry)
+        self.plan_at_once(state)
+
+    def _take_plan(self, state: MergeState, plan: MechanismPlan) -> None:
+        assert isinstance(self.mechanism, PlanningMechanism)
+        state.mechanism = self.mechanism.after_plan(state.mechanism, plan.content)
 
     def _remember(self, state: MergeState, change: PolicyChange) -> None:
         """Keep a change for the next tick, unless the log has it twice.
@@ -162,8 +196,7 @@ class Merging:
         came before the first one, or in a time without ticks.
         """
         if isinstance(self.mechanism, TimedMechanism):
-            ticks = np.full(len(self.streams), tick)
-            state.mechanism = self.mechanism.elapse(state.mechanism, ticks)
+            state.mechanism = self.mechanism.elapse(state.mechanism, self._all_at(tick))
         for change in state.pending:
             self._tell(state, change)
         state.pending = []
@@ -184,3 +217,6 @@ class Merging:
         self.bring_to(state, tick)
         state.mechanism, releases = self.mechanism.step(state.mechanism, Inputs(truth), draws)
         return releases
+
+    def _all_at(self, tick: int) -> Integers:
+        return np.full(len(self.streams), tick)

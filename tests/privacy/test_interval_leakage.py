@@ -21,6 +21,7 @@ from fugu.operators.swellfish.unicorn_is import UnicornIS
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.swellfish.window_strategy import WindowStrategy
 from tests.operators.swellfish.fixed_timeline import FixedTimeline, Person, random_timeline
+from tests.operators.swellfish.plans import EverythingAtOnce, OwnPlan, WildPlan
 from tests.operators.swellfish.running import Strategy
 from tests.privacy.interval_paths import Transcripts, follow
 
@@ -29,6 +30,7 @@ LARGEST = 2
 VALUES = range(LARGEST + 1)
 LOWEST, HIGHEST = -3, 5
 PAIRS = 12
+PLANNED = [OwnPlan, WildPlan, EverythingAtOnce]
 
 
 def followed(kind: type[Strategy], timeline: FixedTimeline) -> Transcripts:
@@ -59,7 +61,7 @@ def neighbours(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "kind", [UnicornIS, UnicornPS, Unicorn, TSBudgetDistribution, TSBudgetAbsorption]
+    "kind", [UnicornIS, UnicornPS, Unicorn, *PLANNED, TSBudgetDistribution, TSBudgetAbsorption]
 )
 def test_what_differs_within_an_interval_is_told_apart_by_epsilon_at_most(
     kind: type[Strategy],

@@ -19,6 +19,7 @@ from fugu.operators.swellfish.ts_strategies import (
 )
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_is import UnicornIS
+from fugu.operators.swellfish.unicorn_plan import UnicornPlan
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.swellfish.window_strategy import WindowStrategy
 from tests.conformance.example import EPSILONS, Example, Examples, Unusable
@@ -57,7 +58,7 @@ def unicorns(kind: type[UnicornIS | UnicornPS]) -> tuple[Example, ...]:
 
 
 EXAMPLES: Examples = {
-    **dict.fromkeys((Unicorn, UnicornIS, UnicornPS), unicorns),
+    **dict.fromkeys((Unicorn, UnicornIS, UnicornPlan, UnicornPS), unicorns),
     **dict.fromkeys((TINARSample, TINARUniform), baselines),
     **dict.fromkeys((TSBudgetAbsorption, TSBudgetDistribution, TSSample, TSUniform), baselines),
 }

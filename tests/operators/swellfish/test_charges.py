@@ -20,6 +20,7 @@ from fugu.operators.swellfish.unicorn_is import UnicornIS
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.wevent.limits import units_below
 from tests.operators.swellfish.fixed_timeline import FixedTimeline, Person, random_timeline
+from tests.operators.swellfish.plans import EverythingAtOnce, OwnPlan, WildPlan
 from tests.operators.swellfish.running import (
     UNITS,
     Strategy,
@@ -29,7 +30,8 @@ from tests.operators.swellfish.running import (
 )
 
 ROWS = 6
-OF_INTERVALS = [UnicornIS, UnicornPS, Unicorn, TINARUniform, TINARSample]
+PLANNED = [OwnPlan, WildPlan, EverythingAtOnce]
+OF_INTERVALS = [UnicornIS, UnicornPS, Unicorn, TINARUniform, TINARSample, *PLANNED]
 OF_WINDOWS = [TSUniform, TSSample, TSBudgetDistribution, TSBudgetAbsorption]
 DECIDING = (Unicorn, TSBudgetDistribution, TSBudgetAbsorption)
 EPSILONS = (1.0, 12_347 / UNITS)
@@ -69,7 +71,9 @@ def test_no_interval_is_charged_more_than_epsilon_where_it_can_matter(
         assert 0.1 < np.mean(shares) < 0.8
 
 
-@pytest.mark.parametrize("kind", [UnicornIS, UnicornPS, TINARUniform, TSUniform, TSSample])
+@pytest.mark.parametrize(
+    "kind", [UnicornIS, UnicornPS, *PLANNED, TINARUniform, TSUniform, TSSample]
+)
 def test_the_worst_neighbours_are_told_apart_by_epsilon_at_most_and_nearly_so(
     kind: type[Strategy],
 ) -> None:

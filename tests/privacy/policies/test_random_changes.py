@@ -29,6 +29,7 @@ from tests.privacy.policies.wishes import Grid
 
 GRIDS = (
     Grid("UTC", datetime(2026, 5, 4)),
+    Grid("UTC", datetime(2026, 12, 28)),
     Grid("Europe/Berlin", datetime(2026, 3, 27, 12)),
     Grid("Europe/Berlin", datetime(2026, 10, 23, 12)),
 )
@@ -98,6 +99,7 @@ class Course:
                     self._make() if random.random() < 0.5 else self._move()
                 self.pipeline.partial(partition, tick, values[partition])
                 self._merge()
+                self._cover()
                 self._disturb()
         self.judge.finish()
 
@@ -204,8 +206,19 @@ class Course:
             self.figures[tick] = figure
             self.following += 1
 
+    def _cover(self) -> None:
+        """Tell now and then that all changes up to an entry are there, the last one or another."""
+        log = self.pipeline.log
+        if self.random.random() < 0.5:
+            self.pipeline.cover(len(log) - self.random.choice([1, 1, 1, 5]))
+            self._merge()
+
     def _disturb(self) -> None:
-        """Write a snapshot now and then, and lose everything that came after the last one."""
+        """Write a snapshot now and then, lose everything that came after the last one, and find
+        entries of the log twice."""
+        if self.random.random() < 0.1:
+            self.pipeline.log.append(self.random.choice(self.pipeline.log))
+            self._merge()
         if self.random.random() < 0.2:
             self.pipeline.save()
         if self.random.random() < 0.1:

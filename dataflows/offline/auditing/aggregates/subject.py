@@ -19,6 +19,7 @@ from fugu.dataflows.stages.log_entries import PolicyChange, read_entry
 from fugu.dataflows.stages.merging import SCHEDULE, MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.stages.partial_sums import PartialSums
+from fugu.dataflows.stages.progress import Progress
 from fugu.dataflows.stages.summing import Summing
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Integers, Mechanism, Releases, State
@@ -94,7 +95,7 @@ class Aggregate:
         return next(
             releases
             for entry in self.log(said)
-            for at, releases in merge(state, read_entry(entry, "internal log"))
+            for at, releases in merge.with_plan(state, read_entry(entry, "internal log"))
             if at == tick
         )
 
@@ -103,11 +104,12 @@ class Aggregate:
         what is changed then."""
         rows = len(next(iter(state.values())))
         merge = self._merge(self.mechanism, Secret(bytes(32)), [SCHEDULE] * rows)
-        held = MergeState(state)
         tick = self.first + number
+        held = MergeState(state, Progress(following=tick))
         if (change := self.changes.get(tick)) is not None:
             held.pending.append(change)
         merge.bring_to(held, tick)
+        merge.plan_at_once(held)
         return _restarted(merge, held).mechanism
 
     def published(self, released: Released, secret: Secret, run: int = 0) -> Outgoing:
@@ -143,12 +145,12 @@ class Aggregate:
         state, found = merge.start(), Released()
         for number, content in enumerate(log):
             entry = read_entry(content, f"internal log, entry {number}")
-            for tick, releases in merge(state, entry):
+            for tick, releases in merge.with_plan(state, entry):
                 assert tick not in found
                 found[tick] = releases
             if restarts and isinstance(entry, PartialSums) and entry.tick == self.restart:
                 state, restarts = _restarted(merge, state), False
-                found.update(merge(state, entry))
+                found.update(merge.with_plan(state, entry))
         return found
 
 

@@ -146,5 +146,5 @@ class Summed:
         merge = Merging(mechanism, scope, pipeline.source.topic, partitions=1, groups=groups)
         state = merge.start()
         for partial in self.partials:
-            for _, releases in merge(state, partial):
+            for _, releases in merge.with_plan(state, partial):
                 yield releases
