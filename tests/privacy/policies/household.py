@@ -48,6 +48,7 @@ class Figure:
     publication: float
     sensitivity: int
     standard_error: float
+    policies: str
 
     @classmethod
     def of(cls, releases: Releases) -> "Figure":
@@ -60,6 +61,7 @@ class Figure:
             float(notes["publication_epsilon"]),
             int(notes["sensitivity"]),
             float(notes["standard_error"]),
+            str(notes["policies"]),
         )
 
 
@@ -111,9 +113,9 @@ class Pipeline:
         self.log.append(PolicyChange(change, self.written).encoded())
         self.written += 1
 
-    def partial(self, partition: int, tick: int, value: int) -> None:
-        """Take what the people of a partition contributed to a tick."""
-        sums = PartialSums(partition, tick, np.zeros(1, np.int64), np.array([value]))
+    def partial(self, partition: int, tick: int, value: int, skipped: int = 0) -> None:
+        """Take what the people of a partition contributed to a tick, and to none right before."""
+        sums = PartialSums(partition, tick, np.zeros(1, np.int64), np.array([value]), skipped)
         self.log.append(sums.encoded())
 
     def tick(self, tick: int, values: Sequence[int]) -> list[tuple[int, Figure]]:
