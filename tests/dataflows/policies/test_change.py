@@ -55,6 +55,14 @@ def test_a_policy_is_added_replaced_and_removed(document: PolicyDocument) -> Non
     assert sensitivity(document, after(document, added, removed)) == 0
 
 
+def test_a_change_may_list_secret_values(document: PolicyDocument) -> None:
+    without = {name: value for name, value in SAUNA.items() if name != "theta"}
+    pairs = change(KEY, record(policy=without | {"between": [0, "2.2 kW", 6]}), document)
+    assert pairs == change(KEY, record(policy=SAUNA), document)
+    with pytest.raises(UnusableChange, match=r"household/sauna: policy.pairs.0.1: is there twice"):
+        change(KEY, record(policy=without | {"pairs": [[6, 6.0]]}), document)
+
+
 def test_a_record_without_a_value_removes_as_soon_as_may_be(document: PolicyDocument) -> None:
     added = change(KEY, record(policy=SAUNA), document)
     gone = change(KEY, None, document)
