@@ -237,6 +237,10 @@ class ChangeableMechanism(Protocol):
         """Explain the effect of `after_change` in words: rules are public. Raises `ValueError`
         where the change is impossible."""
 
+    def settled(self, state: State) -> int:
+        """Return the last tick for which rules must stay what they were: it is released, or budgets
+        have been shared out up to it."""
+
 
 @runtime_checkable
 class PlanningMechanism(TimedMechanism, Protocol):

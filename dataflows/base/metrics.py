@@ -1,8 +1,8 @@
 """Count what a running pipeline tells about itself: a closed list of numbers.
 
-Every number is a function of offsets, clocks, the pipeline file, reasons of refusals, or of which
-streams were active; none is computed from a value or from the text of a key. Labels name topic and
-partition, and for dead letters the reason.
+Every number is a function of offsets, clocks, the pipeline file, policies, reasons of refusals, or
+of which streams were active; none is computed from a value or from the text of a key. Labels name
+topic and partition, for dead letters the reason, and for policies the collection.
 
 Numbers about streams tell no more than the keys of the sanitized topic do. With `sink.key: none`
 that topic does not say which releases belong together, so these numbers are not shown either.
@@ -53,6 +53,30 @@ POLICY_WAIT = Metric(
     "gauge",
     "How long complete ticks have waited until the topic of policies is read.",
     ("topic",),
+)
+POLICY_NOISE = Metric(
+    "fugu_policy_noise",
+    "gauge",
+    "Expected noise of the newest figure, with an even share of epsilon, in the unit of the data.",
+    ("topic",),
+)
+COLLECTION_NOISE = Metric(
+    "fugu_collection_noise",
+    "gauge",
+    "The same if no other collection had policies.",
+    ("topic", "collection"),
+)
+COLLECTION_SENSITIVITY = Metric(
+    "fugu_collection_sensitivity",
+    "gauge",
+    "By how much one individual may change the newest figure, in the unit of the data.",
+    ("topic", "collection"),
+)
+COLLECTION_AFFECTED = Metric(
+    "fugu_collection_affected_ticks",
+    "gauge",
+    "How many ticks of an interval that is open at the newest figure can differ, the most.",
+    ("topic", "collection"),
 )
 LAG = Metric("fugu_lag_records", "gauge", "Offsets between what was read and the source's end.")
 SNAPSHOT_AGE = Metric(

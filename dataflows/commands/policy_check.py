@@ -17,6 +17,7 @@ from fugu.dataflows.policies.noise import noise_data
 from fugu.dataflows.policies.remarks import Remark, remarks
 from fugu.dataflows.policies.sections import CollectionSection
 from fugu.dataflows.policies.wording import about, amount, counted, duration, in_unit, when, whose
+from fugu.operators.swellfish.attribution import Attribution
 from fugu.operators.swellfish.policy import Collection
 
 _WEEK, _YEAR = 7, 366
@@ -52,6 +53,7 @@ def _data(path: Path, week: Course, year: Course, found: list[Remark]) -> dict[s
                 "id": section.id,
                 "default": section.applies_to.default or False,
                 "keys": len(section.applies_to.keys or []),
+                "owners": [owner.name for owner in document.owners_of(section.id)],
                 "policies": [
                     {
                         "id": policy.id,
@@ -85,8 +87,11 @@ def _print(console: Console, path: Path, week: Course, year: Course, found: list
     for section, collection in zip(
         document.section.collections, document.policies.collections, strict=True
     ):
+        owners = ", ".join(owner.name for owner in document.owners_of(section.id))
+        owned = f", owned by {owners}" if owners else ""
         console.print(
-            f"\n[bold]{section.id}[/bold], for {whose(section.applies_to)}", highlight=False
+            f"\n[bold]{section.id}[/bold], for {whose(section.applies_to)}{owned}",
+            highlight=False,
         )
         if section.policies:
             console.print(_table(section, collection, week))
@@ -144,10 +149,21 @@ def _noise(week: Course, year: Course) -> Iterator[str]:
         f"Largest expected noise of a figure in that year: {about(most, query)}, first on {when}; "
         f"mean of the first week: {about(week.attribution.mean, query)}."
     )
-    costs = max(week.attribution.collections.items(), key=lambda one: one[1].saved)
-    name, share = costs
-    left = about(week.attribution.mean - share.saved, query)
-    yield f"Without {name} that mean would be {left}; see fugu policy show."
+    name, saved = _costliest(week.attribution)
+    if saved:
+        left = about(week.attribution.mean - saved, query)
+        yield f"Without {name} that mean would be {left}; see fugu policy show."
+
+
+def _costliest(found: Attribution) -> tuple[str, float]:
+    """Return without what most noise would be saved, and how much: a collection, or a policy of the
+    only one that has some."""
+    shares = {name: one for name, one in found.collections.items() if one.policies}
+    saved = [(name, one.saved) for name, one in shares.items()]
+    if len(shares) == 1:
+        [(collection, share)] = shares.items()
+        saved = [(f"{collection}/{name}", one.saved) for name, one in share.policies.items()]
+    return max(saved, key=lambda one: one[1], default=("", 0.0))
 
 
 def _occurrences(course: Course) -> Counter[tuple[str, str]]:

@@ -1,10 +1,12 @@
 """Make a key by which an owner of policies signs changes of them."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.policies.private_keys import public_key_of, write_private_key
 
 
@@ -15,5 +17,7 @@ def keys(
     name: Annotated[str, typer.Option(help="The name of the owner.")] = "owner",
 ) -> None:
     """Make a key pair; print the line that makes its owner one of the policy document."""
+    if not re.fullmatch(r"[a-zA-Z0-9._-]{1,249}", name):
+        raise ConfigurationError("--name: use letters, digits, dot, underscore and minus only")
     public = public_key_of(write_private_key(out))
     typer.echo(f"owners: [{{name: {name}, ed25519: {public}}}]")

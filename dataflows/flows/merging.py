@@ -8,7 +8,7 @@ it. Nothing waits for one, so a merge that has much to catch up on does so witho
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,21 +20,31 @@ from bytewax.operators import KeyedStream, StatefulBatchLogic
 
 from fugu.dataflows.base.batches import Batch, Outgoing
 from fugu.dataflows.base.errors import without_values
+from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.kafka.sink import Shared
 from fugu.dataflows.kafka.source import part_name
+from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.records.contributions import Figures
 from fugu.dataflows.stages.log_entries import PLANS_KEY, Entry, MechanismPlan, read_entry
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.state.row_log import BlockLog
-from fugu.operators.mechanism import Kind, PlanningMechanism, Releases
+from fugu.operators.mechanism import (
+    ChangeableMechanism,
+    Kind,
+    PlanningMechanism,
+    Releases,
+    State,
+)
 
 Entries = list[tuple[int, Entry]]
 """Entries of the log, and their offsets."""
+Show = Callable[[State], None]
+"""Shows numbers of a mechanism that has this state."""
 TickReleases = Sequence[tuple[int, Releases]]
 """Ticks, and what is released for each."""
 _BETWEEN_PLANS = 10
@@ -58,6 +68,10 @@ class MergingPlan(Plan):
     figures: Figures
     wait: PolicyWait | None = None
     """Says what the merge waits for, where policies change while the pipeline runs."""
+    clocks: Clocks | None = None
+    """Those that policies go by."""
+    noise: Callable[[Metrics], Show] | None = None
+    """Makes what shows the noise that policies ask for."""
 
     suffix: ClassVar[str] = ".merging"
     steps: ClassVar[list[str]] = ["log", "read", "merge", "releases", "sink"]
@@ -65,7 +79,9 @@ class MergingPlan(Plan):
     def items(self, batches: Stream[Batch]) -> KeyedStream[Merged]:
         """Read entries of the log, and release ticks that every partition has closed."""
         topic = self.fingerprint.source_topic
-        step = partial(MergeStep, self.merge, topic, self.directory.rows, wait=self.wait)
+        rows, wait, clocks = self.directory.rows, self.wait, self.clocks
+        show = self.noise and self.noise(self.metrics)
+        step = partial(MergeStep, self.merge, topic, rows, wait=wait, clocks=clocks, show=show)
         return op.stateful_batch("merge", op.map("read", batches, self._read), step)
 
     def outputs(self) -> list[Output]:
@@ -160,13 +176,17 @@ class MergeStep(StatefulBatchLogic[Entries, Merged, bytes]):
         directory: Path,
         content: bytes | None,
         wait: PolicyWait | None = None,
+        clocks: Clocks | None = None,
+        show: Show | None = None,
     ) -> None:
         self._merge = merge
-        self._wait = wait
+        self._wait, self._show = wait, show
         self._topic = topic
         self._sums = BlockLog(directory, 0, OpenTicks(), of="sums")
         self._state = merge.start() if content is None else merge.restored(content, self._loaded)
         self._sums.table = self._state.open
+        if clocks is not None:
+            self._go_on_by(clocks)
         self._plans = Plans(merge)
         self._note()
 
@@ -181,11 +201,19 @@ class MergeStep(StatefulBatchLogic[Entries, Merged, bytes]):
             ]
             plan = self._plans.next(self._state)
         self._note()
+        if released and self._show is not None:
+            self._show(self._state.mechanism)
         return [Merged(released, plan)], StatefulBatchLogic.RETAIN
 
     def snapshot(self) -> bytes:
         """Return all that a step may change, and where the sums are."""
         return self._state.encoded(self._sums.append().decode())
+
+    def _go_on_by(self, clocks: Clocks) -> None:
+        mechanism = self._merge.mechanism
+        assert isinstance(mechanism, ChangeableMechanism)
+        clocks.require_settled(self._state.clocks, mechanism.settled(self._state.mechanism))
+        self._state.clocks = clocks.transitions
 
     def _note(self) -> None:
         if self._wait is not None:

@@ -15,11 +15,13 @@ from fugu.dataflows.flows.former_stages import former_rows
 from fugu.dataflows.flows.merging import MergingPlan
 from fugu.dataflows.flows.plan import Plan
 from fugu.dataflows.flows.policies import PoliciesPlan
+from fugu.dataflows.flows.policy_noise import PolicyNoise
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.flows.sections import (
     aggregate_of,
     changing_policies_of,
     layout_of,
+    policies_of,
     publishes_the_truth,
     reports_spending,
     stage_of,
@@ -48,6 +50,7 @@ from fugu.dataflows.pipeline.topics import (
     find_policies,
     find_topics,
 )
+from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.entries import PipelineEntry
 from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
 from fugu.dataflows.publishing.ledger_topic import find_ledger
@@ -153,6 +156,7 @@ class Preparation:
         directory, groups = merge_directory(self.file), operator.group_count
         identity, partitions = summing.source.identity, summing.source.partitions
         directory.lock()
+        policies = policies_of(self.pipeline)
         if publishes_the_truth(self.pipeline):
             log.warning(
                 "operator.irrelevant is exact: where no policy is relevant, true figures are "
@@ -171,6 +175,8 @@ class Preparation:
             ticks=operator.in_ticks(),
             figures=operator.figures(),
             wait=wait,
+            clocks=policies and Clocks.of(policies.policies),
+            noise=policies and partial(PolicyNoise, policies, merging.sink.name),
         )
 
     def _policies(self, summing: Topics, wait: PolicyWait) -> Plan:

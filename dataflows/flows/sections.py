@@ -20,16 +20,20 @@ def aggregate_of(pipeline: Pipeline) -> AggregateOperator | None:
     return pipeline.operator if isinstance(pipeline.operator, AggregateOperator) else None
 
 
+def policies_of(pipeline: Pipeline) -> PolicyOperator | None:
+    """Return the section of an aggregate under policies."""
+    return pipeline.operator if isinstance(pipeline.operator, PolicyOperator) else None
+
+
 def changing_policies_of(pipeline: Pipeline) -> PolicyOperator | None:
     """Return the section of policies that change while the pipeline runs."""
-    operator = pipeline.operator
-    return operator if pipeline.source.policies and isinstance(operator, PolicyOperator) else None
+    return policies_of(pipeline) if pipeline.source.policies else None
 
 
 def publishes_the_truth(pipeline: Pipeline) -> bool:
     """Return whether true figures are published where no policy is relevant."""
-    operator = pipeline.operator
-    return isinstance(operator, PolicyOperator) and operator.irrelevant == "exact"
+    operator = policies_of(pipeline)
+    return operator is not None and operator.irrelevant == "exact"
 
 
 def end_of(pipeline: Pipeline) -> End:

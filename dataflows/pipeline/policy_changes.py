@@ -12,7 +12,7 @@ from fugu.dataflows.policies.owners import OwnerSection
 from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.policies.wording import duration
 
-_MOST_NAMED = 5
+_MOST_NAMED, _MOST_LINES = 5, 20
 
 
 def signatures_of(file: PipelineFile) -> Signatures | None:
@@ -44,10 +44,11 @@ def who_can_change(pipeline: Pipeline) -> list[str]:
     if source is None:
         return ["nobody: source.policies is not set, so policies stay those of the document"]
     notice = duration(operator.timeline.notice * operator.timeline.tick_milliseconds)
-    return [
+    lines = [
         f"{_named(collections)}: {_rights(owners, source, notice)}"
         for owners, collections in _by_owners(operator).items()
     ]
+    return list(_shortened(lines, _MOST_LINES))
 
 
 def policies_relied_on(pipeline: Pipeline) -> list[str]:
@@ -86,10 +87,10 @@ def _rights(owners: Sequence[str], source: PolicySource, notice: str) -> str:
 
 
 def _named(names: Sequence[str]) -> str:
-    return ", ".join(_shortened(names))
+    return ", ".join(_shortened(names, _MOST_NAMED))
 
 
-def _shortened(names: Sequence[str]) -> Iterator[str]:
-    yield from names[:_MOST_NAMED]
-    if len(names) > _MOST_NAMED:
-        yield f"and {len(names) - _MOST_NAMED:,} more"
+def _shortened(texts: Sequence[str], most: int) -> Iterator[str]:
+    yield from texts[:most]
+    if len(texts) > most:
+        yield f"and {len(texts) - most:,} more"

@@ -9,6 +9,7 @@ from itertools import chain, islice
 
 from fugu.dataflows.base.errors import UnusableField
 from fugu.dataflows.policies.fields import Threshold
+from fugu.dataflows.policies.secret_values import Vocabulary
 from fugu.dataflows.policies.sections import (
     MOST_TICKS,
     WEEKDAYS,
@@ -20,6 +21,7 @@ from fugu.dataflows.policies.sections import (
 from fugu.dataflows.policies.zones import zone, zone_info
 from fugu.operators.swellfish.calendar import Calendar, Once, When
 from fugu.operators.swellfish.policy import Collection, Policy
+from fugu.operators.swellfish.secret_pairs import Pair, flipped, threshold
 from fugu.operators.swellfish.temporal_sensitivity import Query
 
 _INTERVALS_LOOKED_AT = 7
@@ -83,16 +85,31 @@ def ticks(when: When, milliseconds: int) -> int:
 
 def _thresholds(section: PolicySection, document: DocumentSection, length: int) -> tuple[int, ...]:
     """Limit thresholds to what an individual can change."""
-    written, most = section.thresholds, query(document).largest_change
+    written, most = asked(section, document), query(document).largest_change
     if isinstance(section.theta, list) and len(written) != length:
         raise UnusableField(
             "theta", f"lists {len(written)} numbers for {length} ticks; write {length}, or one"
         )
-    return tuple(min(_in_units(threshold, document.query), most) for threshold in written)
+    return tuple(min(units, most) for units in written)
 
 
-def _in_units(threshold: Threshold, query: QuerySection) -> int:
-    number, unit = threshold
+def asked(section: PolicySection, document: DocumentSection) -> list[int]:
+    """Return what is to be hidden, in units: of each tick, or one for all of them."""
+    if section.theta is None:
+        return [document.query.in_units(threshold(secret_pairs(section, document)))]
+    written = section.theta if isinstance(section.theta, list) else [section.theta]
+    return [_in_units(one, document.query) for one in written]
+
+
+def secret_pairs(section: PolicySection, document: DocumentSection) -> list[Pair]:
+    """Return the secret pairs of a policy that has no theta."""
+    query = document.query
+    vocabulary = Vocabulary(query.kind, query.unit, document.activities or ())
+    return vocabulary.pairs(section.between, section.pairs)
+
+
+def _in_units(written: Threshold, query: QuerySection) -> int:
+    number, unit = written
     if unit is not None and unit != query.unit:
         expected = "without one" if query.unit is None else f"in {query.unit}, as query.unit says"
         raise UnusableField("theta", f"is in another unit than the query; write it {expected}")
@@ -108,7 +125,17 @@ def _activities(section: PolicySection, document: DocumentSection) -> tuple[str,
             )
         if activity in named[:place]:
             raise UnusableField(f"activities.{place}", "is named twice; delete one of the two")
+    if section.theta is None and document.query.kind == "multi_histogram":
+        return _in_pairs(section, document)
     return tuple(named)
+
+
+def _in_pairs(section: PolicySection, document: DocumentSection) -> tuple[str, ...]:
+    """Return the activities that secret pairs change, in the order of the document."""
+    changed = flipped(secret_pairs(section, document))
+    if section.activities is not None and set(section.activities) != changed:
+        raise UnusableField("activities", "are others than those that the pairs change; delete it")
+    return tuple(name for name in document.activities or () if name in changed)
 
 
 def _when(section: PolicySection, zone_name: str) -> When:

@@ -7,9 +7,9 @@ from pathlib import Path
 from fugu.dataflows.base.errors import ConfigurationError, UnusableField
 from fugu.dataflows.base.problems import Location
 from fugu.dataflows.files.yaml_file import YamlFile
-from fugu.dataflows.policies import building
+from fugu.dataflows.policies import building, limits
 from fugu.dataflows.policies.owners import OwnerSection
-from fugu.dataflows.policies.sections import DocumentSection
+from fugu.dataflows.policies.sections import DocumentSection, LimitsSection
 from fugu.dataflows.policies.zones import zone, zone_info
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.timeline import Policies
@@ -25,8 +25,13 @@ class PolicyDocument:
             building.query(section),
             collections,
             building.notice(section, collections),
+            limits.declared(section.limits, section),
+            limits.undeclared(section, collections),
+            limits.noise(section),
         )
         self.zone = zone_info(section.grid.zone)
+        self.owners = {one.name: one for _, owners in _owners(section) for one in owners}
+        self._owners_of = {one.id: one.owners or [] for one in section.collections}
         self._default: str | None = None
         self._of_key: dict[bytes, str] = {}
         for collection in section.collections:
@@ -40,14 +45,8 @@ class PolicyDocument:
         return self._of_key.get(key, self._default)
 
     def owners_of(self, collection: str) -> list[OwnerSection]:
-        """Return who owns a collection; one that is not in the document has the owners of all."""
-        own = (one.owners for one in self.section.collections if one.id == collection)
-        return [*(self.section.owners or []), *(next(own, None) or [])]
-
-    @property
-    def owners(self) -> dict[str, OwnerSection]:
-        """Return all owners by name."""
-        return {one.name: one for _, owners in _owners(self.section) for one in owners}
+        """Return whose signature counts for a collection; for a later one those who own all."""
+        return [*(self.section.owners or []), *self._owners_of.get(collection, [])]
 
     def begin(self, tick: int) -> datetime:
         """Return when a tick begins, by the clock of the grid's zone."""
@@ -78,7 +77,8 @@ def _made(section: DocumentSection, file: YamlFile, found: list[str]) -> Iterato
                 location = ["collections", number, "policies", place, *parts]
                 found.append(file.problem(location, error.advice))
         owned = bool(section.owners or collection.owners)
-        yield Collection(collection.id, tuple(policies), owned)
+        own = limits.declared(collection.limits, section)
+        yield Collection(collection.id, tuple(policies), owned, own)
 
 
 def _problems(document: DocumentSection) -> Iterator[tuple[Location, str]]:
@@ -87,6 +87,10 @@ def _problems(document: DocumentSection) -> Iterator[tuple[Location, str]]:
         zone(document.grid.zone)
     except ValueError as error:
         yield ["grid", "zone"], str(error)
+    else:
+        yield from _limits([], document.limits, document)
+        for number, one in enumerate(document.collections):
+            yield from _limits(["collections", number], one.limits, document)
     yield from _two_of_a_name(document)
     first: dict[object, str] = {}
     for name, place, advice in _names(document):
@@ -94,6 +98,15 @@ def _problems(document: DocumentSection) -> Iterator[tuple[Location, str]]:
             yield ["collections", *place], first[name]
         else:
             first[name] = advice
+
+
+def _limits(
+    place: Location, section: LimitsSection | None, document: DocumentSection
+) -> Iterator[tuple[Location, str]]:
+    try:
+        limits.declared(section, document)
+    except UnusableField as error:
+        yield [*place, "limits", error.field], error.advice
 
 
 def _owners(document: DocumentSection) -> Iterator[tuple[Location, list[OwnerSection]]]:

@@ -66,16 +66,24 @@ def _tick_or_moment(given: object) -> int | datetime:
     return given if type(given) is int else _moment(given)
 
 
-def _threshold(given: object) -> Threshold:
+def amount(given: object) -> Threshold:
+    """Read a finite number, with its unit if one is written; `ValueError` otherwise."""
     if isinstance(given, int | float) and not isinstance(given, bool):
         number, unit = Decimal(str(given)), None
     elif isinstance(given, str) and (match := _THRESHOLD.match(given)):
         number, unit = Decimal(match["number"]), match["unit"]
     else:
         raise ValueError('write a number, such as 2.2, with its unit if you like: "2.2 kW"')
-    if not number.is_finite() or number < 0:
-        raise ValueError("must be a finite number, and not below 0")
+    if not number.is_finite():
+        raise ValueError("must be a finite number")
     return number, unit
+
+
+def _threshold(given: object) -> Threshold:
+    threshold = amount(given)
+    if threshold[0] < 0:
+        raise ValueError("must not be below 0")
+    return threshold
 
 
 def _thresholds(given: object) -> Threshold | list[Threshold]:
@@ -92,5 +100,6 @@ Day = Annotated[date, BeforeValidator(_day)]
 TimeOfDay = Annotated[time, BeforeValidator(_time_of_day)]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 TickOrMoment = Annotated[int | datetime, BeforeValidator(_tick_or_moment)]
+Amount = Annotated[Threshold, BeforeValidator(_threshold)]
 Thresholds = Annotated[Threshold | list[Threshold], BeforeValidator(_thresholds)]
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]

@@ -1,6 +1,6 @@
 """Print the expected noise of figures, and whose it is."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -8,9 +8,13 @@ from rich.table import Table
 
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.sections import QuerySection
-from fugu.dataflows.policies.wording import about, counted, whose
-from fugu.operators.swellfish.attribution import Attribution, CollectionShare, Share
+from fugu.dataflows.policies.wording import about, counted, measured, whose
+from fugu.operators.swellfish.attribution import Attribution, Share
 from fugu.operators.swellfish.improvement import Improvement
+from fugu.operators.wevent.allocation import Booleans
+
+Measured = Callable[[Booleans], float | None]
+"""Says what was measured at the ticks of these stretches, in the unit of the data, if anything."""
 
 HOW_TO_READ = (
     "noise: the mean of the ticks where it is relevant, whoever asks for it; alone: if there were "
@@ -43,28 +47,44 @@ def print_noise(
         console.print(f"- {line}", highlight=False)
 
 
-def noise_table(document: PolicyDocument, found: Attribution) -> Table:
+def noise_table(
+    document: PolicyDocument, found: Attribution, error: Measured | None = None
+) -> Table:
     """List collections and their policies; those first without which most noise would be saved."""
     query = document.section.query
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
     table.collapse_padding = True
     table.add_column("whose", overflow="fold")
-    for heading in ("ticks", "noise", "alone", "sets Δ_t", "sets δ", "without"):
+    headings = ["ticks", "noise", "alone", "sets Δ_t", "sets δ", "without"]
+    for heading in [*headings, "error"] if error else headings:
         table.add_column(heading, justify="right", no_wrap=True)
     mean = f"[bold]{about(found.mean, query)}[/bold]"
     where = f"{found.noisy:,}", about(found.where_noisy, query)
-    table.add_row("[bold]everybody[/bold]", *where, "", "", "", mean)
-    rows = list(_rows(document, found))
-    for row in rows[:_MOST_ROWS]:
-        table.add_row(*row)
+    everybody = "[bold]everybody[/bold]", *where, "", "", "", mean
+    rows = [(found.noise > 0, everybody), *_rows(document, found)]
+    for relevant, row in rows[:_MOST_ROWS]:
+        erred = error(relevant) if error else None
+        table.add_row(*row, "" if erred is None else measured(erred, query))
     if rows[_MOST_ROWS:]:
         table.add_row(f"... {len(rows) - _MOST_ROWS:,} more: --json")
     return table
 
 
-def noise_data(document: PolicyDocument, found: Attribution) -> dict[str, object]:
+def noise_data(
+    document: PolicyDocument, found: Attribution, error: Measured | None = None
+) -> dict[str, object]:
     """Return the same for a machine, in the unit of the data."""
     query = document.section.query
+
+    def share_data(share: Share) -> dict[str, object]:
+        erred = {} if error is None else {"mean_error_there": error(share.relevant)}
+        return {
+            "ticks": share.ticks,
+            "mean_there": _number(share.noise, query),
+            **erred,
+            "mean_saved_without": _number(share.saved, query),
+        }
+
     return {
         "epsilon": document.section.epsilon,
         "unit": query.unit,
@@ -75,24 +95,25 @@ def noise_data(document: PolicyDocument, found: Attribution) -> dict[str, object
         "most": _number(found.most, query),
         "collections": {
             name: {
-                **_share_data(share, query),
+                **share_data(share),
                 "mean_alone": _number(share.own, query),
                 "sets_sensitivity_ticks": share.sets_sensitivity,
                 "sets_affected_ticks": share.sets_affected,
-                "policies": {
-                    policy: _share_data(one, query) for policy, one in share.policies.items()
-                },
+                "policies": {policy: share_data(one) for policy, one in share.policies.items()},
             }
             for name, share in found.collections.items()
         },
     }
 
 
-def _rows(document: PolicyDocument, found: Attribution) -> Iterator[tuple[str, ...]]:
+def _rows(
+    document: PolicyDocument, found: Attribution
+) -> Iterator[tuple[Booleans, tuple[str, ...]]]:
+    """Yield at which stretches something is relevant, and its row."""
     query = document.section.query
     sections = {one.id: one.applies_to for one in document.section.collections}
-    for name, share in _by_saved(found.collections):
-        yield (
+    for name, share in sorted(found.collections.items(), key=lambda one: -one[1].saved):
+        collection = (
             f"[bold]{name}[/bold], {whose(sections[name])}",
             f"{share.ticks:,}",
             about(share.noise, query) if share.ticks else "",
@@ -101,22 +122,11 @@ def _rows(document: PolicyDocument, found: Attribution) -> Iterator[tuple[str, .
             f"{share.sets_affected:,}",
             about(found.mean - share.saved, query),
         )
+        yield share.relevant, collection
         for policy, one in sorted(share.policies.items(), key=lambda one: -one[1].saved):
             noise = about(one.noise, query) if one.ticks else ""
             without = about(found.mean - one.saved, query)
-            yield f"  {policy}", f"{one.ticks:,}", noise, "", "", "", without
-
-
-def _by_saved(shares: Mapping[str, CollectionShare]) -> list[tuple[str, CollectionShare]]:
-    return sorted(shares.items(), key=lambda one: -one[1].saved)
-
-
-def _share_data(share: Share, query: QuerySection) -> dict[str, object]:
-    return {
-        "ticks": share.ticks,
-        "mean_there": _number(share.noise, query),
-        "mean_saved_without": _number(share.saved, query),
-    }
+            yield one.relevant, (f"  {policy}", f"{one.ticks:,}", noise, "", "", "", without)
 
 
 def _number(units: float, query: QuerySection) -> float:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from fugu.dataflows.policies.building import local, ticks
+from fugu.dataflows.policies.building import asked, local, secret_pairs, ticks
 from fugu.dataflows.policies.course import Course
 from fugu.dataflows.policies.sections import PolicySection
 from fugu.dataflows.policies.wording import counted, in_unit
 from fugu.operators.swellfish.policy import Policy
+from fugu.operators.swellfish.secret_pairs import steps
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,10 @@ def _about(written: PolicySection, policy: Policy, course: Course) -> Iterator[s
             f"{counted(longest, 'tick')}: what goes on outside of that is not hidden"
         )
     query, most = document.section.query, document.policies.largest_sensitivity
-    if max(number for number, _ in written.thresholds) > query.resolution * most:
+    if max(asked(written, document.section)) > most:
+        what = "a pair" if written.theta is None else "theta"
         yield (
-            f"theta is more than an individual can change at all, {in_unit(most, query)}, "
+            f"{what} is more than an individual can change at all, {in_unit(most, query)}, "
             "which counts instead"
         )
     if not any(policy.thresholds):
@@ -55,6 +57,11 @@ def _about(written: PolicySection, policy: Policy, course: Course) -> Iterator[s
     hours = written.calendar
     if hours is not None and hours.start == hours.end:
         yield f"from {hours.start:%H:%M} to {hours.end:%H:%M} is a whole day, to the next one"
+    if written.theta is None and (told := steps(secret_pairs(written, document.section))) > 1:
+        yield (
+            f"not all of its values are pairs: two of them are told apart by up to {told} epsilon; "
+            "write all as between, to make it one"
+        )
     yield from _changes_of_clocks(written, course)
 
 

@@ -10,8 +10,16 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from fugu.dataflows.base.durations import MILLISECOND, whole_milliseconds
 from fugu.dataflows.base.section import Epsilon, Exact, Section
-from fugu.dataflows.policies.fields import Day, Identifier, Moment, Threshold, Thresholds, TimeOfDay
+from fugu.dataflows.policies.fields import (
+    Amount,
+    Day,
+    Identifier,
+    Moment,
+    Thresholds,
+    TimeOfDay,
+)
 from fugu.dataflows.policies.owners import Owners
+from fugu.dataflows.policies.secret_values import SecretPairs, SecretValues
 from fugu.operators.wevent.limits import LARGEST_EPSILON
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -25,10 +33,12 @@ _LARGEST_SET = 63
 """A set of activities is a number of 64 bits with a sign."""
 MOST_TICKS = 1_000_000
 """The most ticks of an interval, and of a pattern in it."""
+MOST_POLICIES = 10_000
+"""The most policies that a collection may be allowed to have."""
 
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=249)]
-Names = Annotated[list[Name], Field(min_length=1)]
+Names = Annotated[list[Name], Field(min_length=1, fail_fast=True)]
 
 
 class GridSection(Section):
@@ -95,10 +105,10 @@ class QuerySection(Section):
             raise ValueError("lower: must be below cap")
         return self
 
-    def _exactly(self, number: Decimal) -> Fraction:
+    def _exactly(self, number: Decimal | Fraction) -> Fraction:
         return Fraction(number) / Fraction(self.resolution)
 
-    def in_units(self, number: Decimal) -> int:
+    def in_units(self, number: Decimal | Fraction) -> int:
         """Convert to whole units, rounded up."""
         return -int(-self._exactly(number) // 1)
 
@@ -132,12 +142,12 @@ class QuerySection(Section):
 class CalendarSection(Section):
     """Name the same hours on many days, by the clock of the grid's zone."""
 
-    days: Annotated[list[Weekday], Field(min_length=1)]
+    days: Annotated[list[Weekday], Field(min_length=1, fail_fast=True)]
     start: TimeOfDay
     end: TimeOfDay
     from_: Day | None = Field(default=None, alias="from")
     until: Day | None = None
-    except_: list[Day] = Field(default=[], alias="except")
+    except_: list[Day] = Field(default=[], alias="except", fail_fast=True)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -178,25 +188,27 @@ class PatternSection(Section):
 
 
 class PolicySection(Section):
-    """Say what to hide (`theta` of each tick of `pattern`), and when."""
+    """Say what to hide, and when.
+
+    In the ticks of `pattern`, changes up to `theta`, or which value of a secret pair there was.
+    """
 
     id: Identifier
     activities: Names | None = None
     calendar: CalendarSection | None = None
     interval: IntervalSection | None = None
     pattern: PatternSection
-    theta: Thresholds
+    theta: Thresholds | None = None
+    between: SecretValues | None = None
+    pairs: SecretPairs | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if [self.theta, self.between, self.pairs].count(None) != 2:
+            raise ValueError("write theta: or between: or pairs:, and only one of them")
         if (self.calendar is None) == (self.interval is None):
             raise ValueError("write either calendar: or interval:")
         return self
-
-    @property
-    def thresholds(self) -> list[Threshold]:
-        """Return one threshold for each tick of the pattern."""
-        return self.theta if isinstance(self.theta, list) else [self.theta]
 
 
 class AppliesTo(Section):
@@ -212,12 +224,26 @@ class AppliesTo(Section):
         return self
 
 
+class LimitsSection(Section):
+    """Limit what changes may make of a collection.
+
+    `noise` is the most that it may cause at any tick, `added` the most that one change may add to
+    that; `interval` is as long as an interval may be, by local clocks.
+    """
+
+    noise: Amount | None = None
+    added: Amount | None = None
+    interval: Duration | None = None
+    policies: int | None = Field(default=None, ge=0, le=MOST_POLICIES)
+
+
 class CollectionSection(Section):
     """Hold the policies of the same people, and who owns them beside the owners of all."""
 
     id: Identifier
     applies_to: AppliesTo
     owners: Owners | None = None
+    limits: LimitsSection | None = None
     policies: list[PolicySection]
 
 
@@ -232,7 +258,8 @@ class DocumentSection(Section):
     """Hold a policy document.
 
     What a change takes away is protected for the time of `notice` as before; where none is
-    declared, for that of the longest interval.
+    declared, for that of the longest interval. `limits` are those of every collection that has none
+    of its own.
     """
 
     version: Literal[1]
@@ -242,6 +269,7 @@ class DocumentSection(Section):
     activities: Names | None = None
     owners: Owners | None = None
     notice: Duration | None = None
+    limits: LimitsSection | None = None
     collections: Annotated[list[CollectionSection], Field(min_length=1)]
     constraints: Annotated[Any, BeforeValidator(_refuse)] = None
 

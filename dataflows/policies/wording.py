@@ -26,7 +26,11 @@ def in_unit(units: int, query: QuerySection) -> str:
 
 def about(units: float, query: QuerySection) -> str:
     """Write an expected amount in units as text of three digits, with the query's unit."""
-    number = units * float(query.resolution)
+    return measured(units * float(query.resolution), query)
+
+
+def measured(number: float, query: QuerySection) -> str:
+    """Write a number of the query's unit as text of three digits, with the unit."""
     digits = f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
     return f"{digits} {query.unit or ''}".rstrip()
 

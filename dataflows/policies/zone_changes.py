@@ -1,6 +1,8 @@
-"""Say whether a state goes on where the time zone database has changed."""
+"""Go on with a state where the time zone database has changed, if no settled tick is moved."""
 
+import logging
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.policies.document import PolicyDocument
@@ -8,8 +10,39 @@ from fugu.dataflows.policies.wording import moment
 from fugu.operators.swellfish.policy import Collection
 from fugu.operators.swellfish.zone import DAY, Zone
 
+log = logging.getLogger(__name__)
+
 Transitions = dict[str, list[tuple[int, int]]]
-"""When the clocks of zones change, by the names of the zones, as a fingerprint holds it."""
+"""When the clocks of zones change, by the names of the zones, as a state holds it."""
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """Hold when the clocks that a document's policies go by change, in the database of today."""
+
+    document: PolicyDocument
+    transitions: Transitions
+
+    @classmethod
+    def of(cls, document: PolicyDocument) -> "Clocks":
+        """Return the clocks of a document."""
+        return cls(document, transitions_of(document.policies.collections))
+
+    def require_settled(self, before: Mapping[str, list[tuple[int, int]]], settled: int) -> None:
+        """Let a state go on that went by the clocks of `before`, and say so in the log; refuse
+        where a tick up to `settled` would mean another time."""
+        found = moved(before, self.transitions)
+        require_later(found, self.document, settled)
+        for name, second in found.items():
+            begins = moment(
+                second * 1000 // self.document.policies.tick_milliseconds, self.document
+            )
+            log.info(
+                "policies: the time zone database has other clock changes for %s from %s on; no "
+                "tick before is moved, so the state goes on by the new ones",
+                name,
+                begins,
+            )
 
 
 def transitions_of(collections: Iterable[Collection]) -> Transitions:

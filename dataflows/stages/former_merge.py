@@ -11,6 +11,8 @@ from fugu.dataflows.state.row_block import Body
 from fugu.operators.mechanism import Mechanism, State
 from fugu.operators.realtime.older_states import continued
 from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.swellfish.strategy import PolicyStrategy
+from fugu.operators.upgrades.policy_states import with_digests
 
 
 def is_former(header: dict[str, Any]) -> bool:
@@ -20,7 +22,12 @@ def is_former(header: dict[str, Any]) -> bool:
 
 def former_state(mechanism: Mechanism, state: State) -> State:
     """Return the state of the mechanism with the columns that were added since."""
-    return continued(state) if isinstance(mechanism, RealTimeRelease) else state
+    match mechanism:
+        case RealTimeRelease():
+            return continued(state)
+        case PolicyStrategy():
+            return with_digests(mechanism, state)
+    return state
 
 
 def former_progress(header: dict[str, Any]) -> Progress:

@@ -10,6 +10,7 @@ says.
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -48,8 +49,9 @@ class MergeState:
     """Hold what the mechanism knows, how far partitions are, and sums of open ticks.
 
     `pending` are changes of policies that the next tick is the first to know of, and `read` is the
-    offset behind the last of them in their topic. The sums are not in what `encoded` gives: they
-    have a log of their own.
+    offset behind the last of them in their topic. `clocks` are those that policies went by: when
+    the clocks of zones change. The sums are not in what `encoded` gives: they have a log of their
+    own.
     """
 
     mechanism: State
@@ -58,6 +60,7 @@ class MergeState:
     pending: list[bytes] = field(default_factory=list)
     read: int = 0
     coverage: Coverage = field(default_factory=Coverage)
+    clocks: dict[str, Any] = field(default_factory=dict)
 
     def encoded(self, sums: str = "") -> bytes:
         """Return a block; `sums` says where the sums are."""
@@ -67,6 +70,7 @@ class MergeState:
             "pending": [len(change) for change in self.pending],
             "read": self.read,
             "coverage": self.coverage.plain(),
+            "clocks": self.clocks,
             **self.progress.plain(),
         }
         return written(header, [*column_bytes(self.mechanism), *self.pending])
@@ -100,11 +104,11 @@ class Merging:
         fresh = self.mechanism.start(rows)
         like = {name: fresh[name] for name in header["columns"]}
         mechanism = body.take_columns(like, rows)
+        if like.keys() != fresh.keys():
+            mechanism = former_state(self.mechanism, mechanism)
         if is_former(header):
             sums = former_sums(header, body, self.groups)
-            return MergeState(
-                former_state(self.mechanism, mechanism), former_progress(header), sums
-            )
+            return MergeState(mechanism, former_progress(header), sums)
         return MergeState(
             mechanism,
             Progress.of(header),
@@ -112,6 +116,7 @@ class Merging:
             body.take_each(header.get("pending", [])),
             header.get("read", 0),
             Coverage.of(header.get("coverage")),
+            header.get("clocks", {}),
         )
 
     def __call__(

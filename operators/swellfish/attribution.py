@@ -12,12 +12,14 @@ from fugu.operators.swellfish.timeline import Policies
 from fugu.operators.wevent.allocation import Booleans
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Share:
     """State what a collection, or one policy, has to do with the noise of a range of ticks."""
 
+    relevant: Booleans
+    """At which stretches one of its intervals is open."""
     ticks: int
-    """At so many of them one of its intervals is open: there it is relevant."""
+    """At so many ticks."""
     noise: float
     """The mean noise of the ticks at which it is relevant, whoever asks for it; 0 without any."""
     saved: float
@@ -74,9 +76,13 @@ class Attribution:
         """Return the mean noise of ticks that have any; 0 without them."""
         return _mean(self.noise, np.where(self.noise > 0, self.widths, 0))
 
+    def places(self, ticks: Sequence[int]) -> Integers:
+        """Return in which stretch each tick is."""
+        return np.searchsorted(self.starts, ticks, "right") - 1
+
     def at(self, tick: int) -> tuple[float, Mapping[str, float]]:
         """Return the noise of a tick, and what each collection would have there alone."""
-        place = int(np.searchsorted(self.starts, tick, "right")) - 1
+        [place] = self.places([tick])
         alone = {name: float(one.alone[place]) for name, one in self.collections.items()}
         return float(self.noise[place]), alone
 
@@ -101,8 +107,11 @@ def attribution(
 
     What would be saved without a collection or a policy is the difference to the noise without it.
     What two ask for alike is saved only without both of them, and where one sets Delta_t and the
-    other delta(J), each may save most of the product: savings do not add up to the noise. An
-    interval counts with the delta(J) that the policies of `changes` give it.
+    other delta(J), each may save most of the product: savings do not add up to the noise.
+
+    An interval counts with the delta(J) that the policies with all `changes` give it. One that was
+    open when something was removed has the delta(J) that it began with, which may be more, and its
+    noise as well.
 
     >>> from fugu.operators.swellfish.household import HOUSEHOLD
     >>> found = attribution(HOUSEHOLD, 0, 9, epsilon=2.0)
@@ -141,6 +150,9 @@ def attribution(
     return Attribution(starts, course.widths, noise, shares)
 
 
+Fields = tuple[Booleans, int, float, float]
+
+
 @dataclass(frozen=True, eq=False)
 class _Course:
     """Measure noise over stretches, from Delta_t and the largest delta(J) in two rows."""
@@ -157,10 +169,10 @@ class _Course:
     def count(self, where: Booleans) -> int:
         return int(self.widths[where].sum())
 
-    def share(self, noise: Floats, where: Booleans, without: Integers) -> tuple[int, float, float]:
+    def share(self, noise: Floats, where: Booleans, without: Integers) -> Fields:
         """Return the fields of a `Share`."""
         saved = _mean(noise - self.noise(without), self.widths)
-        return self.count(where), self.mean(noise, where), saved
+        return where, self.count(where), self.mean(noise, where), saved
 
 
 class _Asked:

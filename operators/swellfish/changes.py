@@ -40,7 +40,7 @@ class Standing:
         needed = (
             one
             for one in self.admitted
-            if one.configured or any(True for _ in one.occurrences(oldest, tick_milliseconds))
+            if one.configured or any(True for _ in one.spans(oldest, tick_milliseconds))
         )
         return replace(self, admitted=tuple(needed))
 
@@ -55,10 +55,15 @@ def encoded(standings: Standings) -> bytes:
     A zone is written once, however many policies have it. A configured policy that was removed is
     remembered, since it is configured for ever.
     """
-    zones: list[object] = []
+    zones: list[dict[str, object]] = []
     content = {name: _content(standing, zones) for name, standing in sorted(standings.items())}
     content = {name: changed for name, changed in content.items() if any(changed.values())}
     return plain_json({"collections": content, "zones": zones}) if content else b""
+
+
+def size(standing: Standing) -> int:
+    """Return how many bytes a collection takes where changes are encoded, without zones."""
+    return len(plain_json(_content(standing, [])))
 
 
 def decoded(changes: bytes, collections: tuple[Collection, ...]) -> Standings:
@@ -73,7 +78,7 @@ def decoded(changes: bytes, collections: tuple[Collection, ...]) -> Standings:
     }
 
 
-def policy_data(policy: Policy, zones: list[object]) -> dict[str, Any]:
+def policy_data(policy: Policy, zones: list[dict[str, object]]) -> dict[str, Any]:
     """Return the data of a policy, with its zone moved to `zones` and a place there instead."""
     data = policy.to_data()
     zone = data["when"]["zone"]
@@ -83,7 +88,7 @@ def policy_data(policy: Policy, zones: list[object]) -> dict[str, Any]:
     return data
 
 
-def _content(standing: Standing, zones: list[object]) -> dict[str, object]:
+def _content(standing: Standing, zones: list[dict[str, object]]) -> dict[str, object]:
     """Return what changed: empty members where nothing did."""
     configured = [one for one in standing.admitted if one.configured]
     added = [one for one in standing.admitted if not one.configured]

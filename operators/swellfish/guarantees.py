@@ -30,11 +30,6 @@ _ASSUMPTIONS = (
     ),
     KEYED_HASH,
 )
-_LONGEST = Point(
-    "longest-interval",
-    "no policy that is added later has relevance intervals of more than {ticks:,} ticks: the delta "
-    "of a longer one is larger in proportion",
-)
 _REPEATED = Point(
     "irrelevant-repeated",
     "ticks at which no policy of anybody is relevant: the last release is repeated",
@@ -90,7 +85,8 @@ def interval_guarantee(
     """Return Swellfish privacy of `epsilon` nats per relevance interval.
 
     `draws`: how many draws of a tick meet data that differ between neighbours, at most; `ticks`:
-    how many of them the longest relevance interval has. Source: Swellfish specification, section
+    how many of them the longest relevance interval has, also of policies that are added later: a
+    change with a longer one is refused. Source: Swellfish specification, section
     1.2 (guarantee, corrected; what users must be told).
     """
     return Guarantee(
@@ -103,7 +99,7 @@ def interval_guarantee(
         adversary=_POLICIES_KNOWN,
         accounting=(accounting,),
         trust=EXACT_SUMS_SEEN,
-        assumptions=(_LONGEST.of(ticks=ticks), *_ASSUMPTIONS),
+        assumptions=_ASSUMPTIONS,
         not_covered=(_published(irrelevant), *_NOT_COVERED),
         proof=proof,
         finite_precision_delta=finite_precision_delta(epsilon, TOTAL_VARIATION, ticks * draws),

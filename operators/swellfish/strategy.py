@@ -170,6 +170,14 @@ class PolicyStrategy(ABC, Generic[Opened]):
         [tick], [changes] = set(state["tick"].tolist()), set(state["changes"].tolist())
         return self.timeline.explained(changes, change, tick)
 
+    def settled(self, state: State) -> int:
+        """Return the last tick that was released, or that belongs to an interval open at it."""
+        ticks = set[int]()
+        for tick, changes in zip(state["tick"].tolist(), state["changes"].tolist(), strict=True):
+            intervals = self.timeline.relevance(tick - 1, changes).intervals if tick else ()
+            ticks |= {tick - 1, *(interval.end for interval in intervals)}
+        return max(ticks)
+
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         """Release one tick."""
         values = vectors(inputs.values, self.bins)

@@ -6,7 +6,7 @@ from hashlib import blake2b
 from fugu.operators.swellfish.admission import Decision
 from fugu.operators.swellfish.bounds import Bounds, longest
 from fugu.operators.swellfish.change import AnyChange, Change, change_of
-from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data
+from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data, size
 from fugu.operators.swellfish.decision_words import in_words
 from fugu.operators.swellfish.decisions import decided
 from fugu.operators.swellfish.limits import IN_UNITS, UNDECLARED, Limits, Noise
@@ -17,8 +17,10 @@ from fugu.operators.swellfish.relevance import Relevance
 from fugu.operators.swellfish.sweep import CollectionSweep, Sweep
 from fugu.operators.swellfish.temporal_sensitivity import Query
 
-LARGEST_CHANGES = 2**20
-"""Bytes; a policy that would make them more is not added."""
+LARGEST_CHANGES = 2**22
+LARGEST_OF_COLLECTION = 2**16
+OF_EACH_COLLECTION = 2**12
+"""Bytes that a collection may take, however much others take."""
 _SWEEPS = 4
 """So many changes are remembered with where their sweep is."""
 
@@ -114,12 +116,8 @@ class Policies:
                 for name, standing in standings.items()
             }
         )
-        removes = isinstance(wanted, Change) and wanted.adds is None
-        if len(after) > LARGEST_CHANGES and not removes:
-            raise ValueError(
-                f"{wanted.subject}: all changes would take more than {LARGEST_CHANGES} bytes; "
-                "remove policies, or put them into the configuration"
-            )
+        if not (isinstance(wanted, Change) and wanted.adds is None):
+            _require_room(wanted, size(standings[wanted.collection]), len(after))
         return after
 
     def decision(self, changes: bytes, change: bytes, now: int) -> Decision:
@@ -136,24 +134,29 @@ class Policies:
         return decoded(changes, self.collections)
 
     def digest(self) -> bytes:
-        """Identify all fields, in 32 bytes."""
+        """Identify all fields, in 32 bytes; zones by their names, since their clock changes depend
+        on the database that is installed."""
+        zones: list[dict[str, object]] = []
+        protection = [*self._protection(zones), [zone["name"] for zone in zones]]
         owned = [collection.id for collection in self.collections if collection.owned]
         limits = {one.id: vars(one.limits) for one in self.collections if one.limits != UNDECLARED}
         declared = [limits, vars(self.limits)] if limits or self.limits != UNDECLARED else []
-        return _digest([*self._protection(), self.notice, owned, *declared])
+        return _digest([*protection, self.notice, owned, *declared])
 
     def digest_without_life(self) -> bytes:
-        """Identify what is protected, as version 1 did: it had neither notice nor owners."""
-        return _digest(self._protection())
+        """Identify what is protected, as version 1 did: it had neither notice nor owners, and
+        counted the clock changes of zones."""
+        zones: list[dict[str, object]] = []
+        return _digest([*self._protection(zones), zones])
 
-    def _protection(self) -> list[object]:
-        zones: list[object] = []
+    def _protection(self, zones: list[dict[str, object]]) -> list[object]:
+        """Return what is protected; zones are put into `zones`, and named by their places."""
         collections = {
             collection.id: [policy_data(policy, zones) for policy in collection.policies]
             for collection in self.collections
         }
         query = [self.query.kind, self.query.largest_change, self.query.activities]
-        return [self.tick_milliseconds, query, collections, zones]
+        return [self.tick_milliseconds, query, collections]
 
     def _remember(self, changes: bytes) -> None:
         """Sweep by these changes, and go on with every collection that is the same as before."""
@@ -197,6 +200,21 @@ class Policies:
         unknown = sorted(set(policy.activities) - set(self.query.activities))
         if self.query.activities and unknown:
             raise ValueError(f"policy {policy.id}: activities: the query has no {unknown[0]}")
+
+
+def _require_room(change: AnyChange, own: int, in_all: int) -> None:
+    """Raise `ValueError` where a collection would take too much, or take it from others."""
+    if own > LARGEST_OF_COLLECTION:
+        raise ValueError(
+            f"{change.subject}: changes of collection {change.collection} would take more than "
+            f"{LARGEST_OF_COLLECTION:,} bytes; remove policies, or put them into the document"
+        )
+    if own > OF_EACH_COLLECTION and in_all > LARGEST_CHANGES:
+        raise ValueError(
+            f"{change.subject}: all changes would take more than {LARGEST_CHANGES:,} bytes, and "
+            f"collection {change.collection} has its {OF_EACH_COLLECTION:,}; remove policies, or "
+            "put them into the document"
+        )
 
 
 def _digest(content: list[object]) -> bytes:

@@ -10,7 +10,7 @@ from typing import ClassVar, Generic, Self, TypeVar
 from fugu.dataflows.base.batches import DeadLetters
 from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.offline.evaluation.candidates import Candidate, Grid
-from fugu.dataflows.offline.evaluation.report import Beside, Report, Row, Utility
+from fugu.dataflows.offline.evaluation.report import Appendix, Beside, Report, Row, Utility
 from fugu.dataflows.offline.evaluation.run import Advance, secret_of
 from fugu.dataflows.offline.evaluation.sample import Sample, refused_lines
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
@@ -97,6 +97,10 @@ class Family(ABC, Generic[R, U]):
         """Return the family's own fields for a machine."""
         return {}
 
+    def appendix(self, report: Report[U]) -> Sequence[Appendix]:
+        """Return tables of the family's own."""
+        return ()
+
     @property
     def steps(self) -> int:
         """Return how far one run of everything advances."""
@@ -122,7 +126,8 @@ class Family(ABC, Generic[R, U]):
                 "draws alone, the sample stays the same."
             ]
         draw = partial(self.draw, report)
-        return replace(report, notes=notes, extra=self.extra(report), draw=draw)
+        extra, appendix = self.extra(report), self.appendix(report)
+        return replace(report, notes=notes, extra=extra, appendix=appendix, draw=draw)
 
 
 def require_memory(file: PipelineFile, candidate: Candidate, sample: Sample) -> None:

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
+from rich.table import Table
+
 from fugu.dataflows.offline.evaluation.candidates import Candidate
 from fugu.dataflows.offline.evaluation.estimates import Estimate
 from fugu.dataflows.offline.evaluation.sample import RefusedLines, Sample
@@ -16,6 +18,13 @@ Cells = Mapping[str, str]
 """One row of a table: what stands under each heading."""
 Points = Mapping[str, Estimate]
 """One point on each of several lines of a panel, by the line's label; the main one has none."""
+
+
+class Appendix(NamedTuple):
+    """Hold a table of its own below those that compare candidates."""
+
+    title: str
+    table: Table
 
 
 class Figure(NamedTuple):
@@ -120,6 +129,7 @@ class Report(Generic[U]):
     notions: tuple[Notion, ...] = ()
     notes: Sequence[str] = ()
     extra: Mapping[str, object] | None = None
+    appendix: Sequence[Appendix] = ()
     draw: Callable[[Path], None] = lambda path: None
 
     @property

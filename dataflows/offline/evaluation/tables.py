@@ -40,6 +40,9 @@ def print_report(console: Console, report: Report[Any]) -> None:
         if table is not None:
             console.print(f"\n[bold]{title}[/bold]")
             console.print(table)
+    for more in report.appendix:
+        console.print(f"\n[bold]{more.title}[/bold]")
+        console.print(more.table)
     console.print()
     for note in report.notes:
         console.print(f"- {note}")

@@ -26,6 +26,10 @@ CLOSED_LIST = {
     "fugu_dead_letters_total": ("counter", (*PARTITION, "reason")),
     "fugu_replayed_releases_total": ("counter", PARTITION),
     "fugu_policy_wait_seconds": ("gauge", ("topic",)),
+    "fugu_policy_noise": ("gauge", ("topic",)),
+    "fugu_collection_noise": ("gauge", ("topic", "collection")),
+    "fugu_collection_sensitivity": ("gauge", ("topic", "collection")),
+    "fugu_collection_affected_ticks": ("gauge", ("topic", "collection")),
     "fugu_lag_records": ("gauge", PARTITION),
     "fugu_last_snapshot_age_seconds": ("age", PARTITION),
     "fugu_streams": ("gauge", PARTITION),
@@ -37,7 +41,12 @@ CLOSED_LIST = {
 }
 REPOSITORY = Path(__file__).parents[3]
 NAME = re.compile(r"\b(?:fugu|process)_[a-z_]+\b")
-LABELS: dict[str, str | int] = {"topic": "vitals.raw", "partition": 3, "reason": Reason.NOT_JSON}
+LABELS: dict[str, str | int] = {
+    "topic": "vitals.raw",
+    "partition": 3,
+    "reason": Reason.NOT_JSON,
+    "collection": "household",
+}
 
 
 def full() -> Metrics:

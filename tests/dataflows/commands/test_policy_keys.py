@@ -38,6 +38,12 @@ def test_a_key_is_never_written_over(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_name_that_no_signature_could_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="--name: use letters"):
+        keys(tmp_path / "alice.pem", "alice b")
+    assert not (tmp_path / "alice.pem").exists()
+
+
 def test_a_key_of_nobody_in_the_document_is_named(tmp_path: Path) -> None:
     keys(tmp_path / "stranger.pem")
     private = read_private_key(tmp_path / "stranger.pem")

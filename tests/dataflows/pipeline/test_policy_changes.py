@@ -57,6 +57,12 @@ def test_owners_are_named_with_what_is_left_to_others(tmp_path: Path) -> None:
     assert owned.endswith("whoever can write to topic changes can add more")
 
 
+def test_many_owners_are_counted(tmp_path: Path) -> None:
+    many = ", ".join(ALICE.replace("alice", f"alice-{i}") for i in range(7))
+    _, owned = says(tmp_path, shop=many)
+    assert "alice-4 (ed25519), and 2 more can remove or weaken policies" in owned
+
+
 def test_where_signatures_are_required_owners_alone_change_policies(tmp_path: Path) -> None:
     nobody, owned = says(tmp_path, "{topic: changes, signed: required}", ALICE)
     assert nobody.startswith("household: nobody, because it has no owners")

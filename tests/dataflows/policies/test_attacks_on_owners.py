@@ -123,6 +123,15 @@ def test_a_stranger_can_only_add(topic: Topic) -> None:
     assert topic.mondays == [300] * 4
 
 
+def test_a_number_that_a_stranger_writes_does_not_keep_an_owner_out(topic: Topic) -> None:
+    largest = value(2**53 - 1, policy=WIDER)
+    assert topic.write(SHOWER, largest) == "taken"
+    by_bob = value(2**53 - 1, policy=WIDER | {"theta": "4 kW"})
+    assert topic.write(SHOWER, by_bob, [signed(TOPIC, SHOWER, by_bob, BOB, "bob")]) == "taken"
+    assert topic.write(SHOWER, removal(1), by_alice(SHOWER, removal(1))) == "taken"
+    assert topic.mondays == [0] * 4
+
+
 def test_an_owner_of_another_collection_is_a_stranger(topic: Topic) -> None:
     content = removal(1)
     assert topic.write(SHOWER, content, [signed(TOPIC, SHOWER, content, BOB, "bob")]) == "refused"
@@ -169,6 +178,25 @@ def test_where_signatures_are_required_strangers_change_nothing(document: Policy
     assert topic.mondays == [220] * 4
     own = value(1, policy=WIDER)
     assert topic.write(SHOWER, own, by_alice(SHOWER, own)) == "taken"
+
+
+@pytest.mark.parametrize(
+    ("maker", "outcome"), [("utility", "refused"), ("alice", "taken"), (None, "taken")]
+)
+def test_a_collection_is_owned_if_an_owner_of_all_made_it(
+    maker: str | None, outcome: Outcome, tmp_path: Path
+) -> None:
+    keys = {"utility": BOB, "alice": ALICE}
+    household = f"    owners: [{{name: alice, ed25519: {public(ALICE)}}}]\n"
+    everybody = "    applies_to: {default: true}\n"
+    owned = DOCUMENT.replace(everybody, everybody + household)
+    owners = f"owners: [{{name: utility, ed25519: {public(BOB)}}}]\n"
+    topic = Topic(read(tmp_path, owners + owned))
+    made = value(1, collection={"policies": [WIDER]})
+    headers = [signed(TOPIC, b"garden", made, keys[maker], maker)] if maker else []
+    assert topic.write(b"garden", made, headers) == "taken"
+    assert topic.mondays == [300] * 4
+    assert topic.write(b"garden/shower", None) == outcome
 
 
 def forgeries(random: Random, topic: Topic) -> Iterator[Record]:

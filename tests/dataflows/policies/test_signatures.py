@@ -1,6 +1,7 @@
 """Only an owner of a collection counts as one, whatever a record says about itself."""
 
 import base64
+import hmac
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,14 @@ def test_an_owner_is_known_by_the_shared_secret(signatures: Signatures) -> None:
     assert signatures.by_owner(shop, REMOVAL, [signed_with_secret(TOPIC, shop, REMOVAL, SECRET)])
 
 
+def test_what_is_signed_is_what_the_page_says() -> None:
+    message = b"fugu policy change 1\0household.policies\0household/shower\0" + REMOVAL
+    signature = base64.b64encode(ALICE.sign(message))
+    assert by(ALICE, "alice") == [("fugu-signature", b"ed25519 alice " + signature)]
+    code = base64.b64encode(hmac.new(bytes(32), message, "sha256").digest())
+    assert signed_with_secret(TOPIC, KEY, REMOVAL, SECRET) == ("fugu-signature", b"hmac " + code)
+
+
 @pytest.mark.parametrize("value", [REMOVAL, None])
 def test_who_does_not_sign_is_no_owner(value: bytes | None, signatures: Signatures) -> None:
     assert not signatures.by_owner(KEY, value, [])
@@ -95,6 +104,15 @@ def test_the_owners_of_a_document_own_every_collection(tmp_path: Path) -> None:
     for key in (KEY, b"shop/sauna", b"garden/shower", b"garden"):
         assert signatures.by_owner(key, REMOVAL, by(BOB, "utility", of=key))
     assert {one.owned for one in signatures.document.policies.collections} == {True}
+
+
+def test_another_key_is_the_same_law_and_the_first_owner_is_not(tmp_path: Path) -> None:
+    def law(owner: str) -> bytes:
+        owners = f"owners: [{owner}]\ncollections:\n" if owner else "collections:\n"
+        return read(tmp_path, with_change("collections:\n", owners)).policies.digest()
+
+    first, second = (f"{{name: alice, ed25519: {public(key)}}}" for key in (ALICE, BOB))
+    assert law(first) == law(second) == law("{name: us, hmac: true}") != law("")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The promises of Swellfish privacy, and what they do not cover."""
 
+from dataclasses import replace
 from math import expm1
 
 import numpy as np
@@ -9,6 +10,7 @@ from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.operators.mechanism import Guarantee
 from fugu.operators.noise.unit_laplace import TOTAL_VARIATION
 from fugu.operators.swellfish.household import HOUSEHOLD
+from fugu.operators.swellfish.limits import Limits
 from fugu.operators.swellfish.strategy import Irrelevant
 from fugu.operators.swellfish.ts_strategies import TSUniform
 from fugu.operators.swellfish.unicorn import Unicorn
@@ -69,10 +71,12 @@ def test_nothing_is_published_while_an_interval_is_longer_than_the_window(
 
 
 def test_finite_precision_counts_the_decision_all_bins_and_all_ticks_of_an_interval() -> None:
-    """The longest interval of HOUSEHOLD has 4 ticks."""
+    """The longest interval that HOUSEHOLD may ever have has 7 ticks."""
+    household = replace(HOUSEHOLD, limits=Limits(interval=7))
     deltas = [
-        kind(HOUSEHOLD, bins, 1.0).guarantees()[0].finite_precision_delta
+        kind(household, bins, 1.0).guarantees()[0].finite_precision_delta
         for kind, bins in ((UnicornPS, 1), (Unicorn, 1), (UnicornPS, 2), (UnicornPS, 2**17))
     ]
     for delta, draws in zip(deltas, (1, 2, 2, HOUSEHOLD.largest_sensitivity), strict=True):
-        assert delta == pytest.approx((2 * 4 * draws + expm1(1.0)) * TOTAL_VARIATION)
+        expected = (2 * 7 * draws + expm1(1.0)) * TOTAL_VARIATION
+        assert delta == pytest.approx(expected, rel=1e-9, abs=0)

@@ -16,7 +16,7 @@ from fugu.dataflows.kinds.unicorn import UnicornOperator
 from fugu.dataflows.kinds.unicorn_is import UnicornIsOperator
 from fugu.dataflows.kinds.unicorn_ps import UnicornPsOperator
 from fugu.dataflows.policies.signatures import Signatures
-from fugu.dataflows.stages.log_entries import Entry, PolicyChange, read_entry
+from fugu.dataflows.stages.log_entries import Entry, PoliciesCovered, PolicyChange, read_entry
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.stages.partial_sums import PartialSums
@@ -48,6 +48,7 @@ class Figure:
     publication: float
     sensitivity: int
     standard_error: float
+    policies: str
 
     @classmethod
     def of(cls, releases: Releases) -> "Figure":
@@ -60,6 +61,7 @@ class Figure:
             float(notes["publication_epsilon"]),
             int(notes["sensitivity"]),
             float(notes["standard_error"]),
+            str(notes["policies"]),
         )
 
 
@@ -91,6 +93,8 @@ class Pipeline:
     """That of owners who sign by HMAC."""
     log: list[bytes] = field(default_factory=list)
     merged: int = 0
+    written: int = 0
+    """How many changes the topic of policies has."""
     saved: tuple[int, bytes, bytes] | None = None
     """How many entries were merged, the state after them, and the sums that it had."""
 
@@ -98,7 +102,7 @@ class Pipeline:
         self.strategy = self.operator.strategy()
         self.signatures = Signatures(self.operator.policies, TOPIC, secret=self.secret)
         scope = DrawScope(Secret(bytes(32)), "home", "unicorn", 1, self.strategy.law_digest())
-        self.merge = Merging(self.strategy, scope, "topic-id", PARTITIONS, 1)
+        self.merge = Merging(self.strategy, scope, "topic-id", PARTITIONS, 1, waits=True)
         self.state = self.merge.start()
 
     def change(
@@ -106,25 +110,31 @@ class Pipeline:
     ) -> None:
         """Take a record of the policy topic; `UnusableChange` if it is none."""
         change = self.operator.read_change(self.signatures, key, value, headers)
-        self.log.append(PolicyChange(change).encoded())
+        self.log.append(PolicyChange(change, self.written).encoded())
+        self.written += 1
 
-    def partial(self, partition: int, tick: int, value: int) -> None:
-        """Take what the people of a partition contributed to a tick."""
-        sums = PartialSums(partition, tick, np.zeros(1, np.int64), np.array([value]))
+    def partial(self, partition: int, tick: int, value: int, skipped: int = 0) -> None:
+        """Take what the people of a partition contributed to a tick, and to none right before."""
+        sums = PartialSums(partition, tick, np.zeros(1, np.int64), np.array([value]), skipped)
         self.log.append(sums.encoded())
 
     def tick(self, tick: int, values: Sequence[int]) -> list[tuple[int, Figure]]:
         """Take what the people of all partitions contributed, and return what is released."""
         for partition, value in enumerate(values):
             self.partial(partition, tick, value)
+        self.cover(len(self.log) - 1)
         return list(self.released())
+
+    def cover(self, offset: int) -> None:
+        """Take a mark: all changes are there that came before the entry at this offset."""
+        self.log.append(PoliciesCovered(offset).encoded())
 
     def released(self) -> Iterator[tuple[int, Figure]]:
         """Merge all entries that are new, and yield ticks and their figures."""
         while self.merged < len(self.log):
             entry: Entry = read_entry(self.log[self.merged], "log")
             self.merged += 1
-            for tick, releases in self.merge(self.state, entry):
+            for tick, releases in self.merge(self.state, entry, self.merged - 1):
                 yield tick, Figure.of(releases)
 
     def save(self) -> None:

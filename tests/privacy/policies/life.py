@@ -11,7 +11,7 @@ from enum import Enum
 from operator import ge
 
 from tests.privacy.policies.neighbours import Secret
-from tests.privacy.policies.wishes import Daily, Grid, Wish
+from tests.privacy.policies.wishes import Daily, Grid, Single, Wish
 
 NEVER = 10**9
 """A tick after all that tests look at."""
@@ -142,7 +142,7 @@ class Life:
         hidden = [certainly(hides(other, one) for other in new.planned) for one in lost]
         if False in hidden:
             return True
-        if not endless and None not in hidden:
+        if isinstance(old.wish.when, Single) and None not in hidden:
             return False
         return False if always_hides(new.wish, old.wish) else None
 

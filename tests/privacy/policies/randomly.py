@@ -81,7 +81,7 @@ class Wisher:
         random = self.random
         name = random.choice(NAMES)
         there = [one.wish for one in life.versions if one.wish.id == name]
-        effective = now + random.choice([-400, -5, 0, 0, 1, 2, 5, 11, 30, 10**5])
+        effective = now + random.choice([-(10**15), -5, 0, 0, 1, 2, 5, 11, 30, 10**5, 10**15])
         if random.random() < 0.3:
             return name, None, effective
         if there and random.random() < 0.6:

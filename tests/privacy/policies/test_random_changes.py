@@ -1,18 +1,21 @@
 """Anybody changes policies at any time, and processes are killed: what was promised is kept."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
-from itertools import count
+from itertools import accumulate, count, pairwise
 from pathlib import Path
 from random import Random
 
 import orjson
 import pytest
+from _pytest.outcomes import Failed
 
 from fugu.dataflows.policies.change import UnusableChange
 from fugu.operators.secret import Secret
 from tests.privacy.policies.authors import Letter, Owner, malformed, tampered
+from tests.privacy.policies.faults import FAULTS
 from tests.privacy.policies.household import (
     OPERATORS,
     PARTITIONS,
@@ -29,6 +32,7 @@ from tests.privacy.policies.wishes import Grid
 
 GRIDS = (
     Grid("UTC", datetime(2026, 5, 4)),
+    Grid("UTC", datetime(2026, 12, 28)),
     Grid("Europe/Berlin", datetime(2026, 3, 27, 12)),
     Grid("Europe/Berlin", datetime(2026, 10, 23, 12)),
 )
@@ -38,6 +42,26 @@ NOTICE = 10
 RUNS = 24
 
 
+EVERYBODY = {
+    "by anybody, admitted",
+    "by anybody, refused",
+    "by the owner of another one, admitted",
+    "by the owner of another one, refused",
+    "by the owner, admitted",
+    "by the owner, refused",
+    "forged",
+    "made",
+    "malformed",
+    "moved",
+    "repeated, refused",
+    "restart",
+    "tombstone, admitted",
+    "tombstone, refused",
+    "unsigned again, admitted",
+    "unsigned again, refused",
+}
+
+
 class Course:
     """Run one pipeline for some days, with changes by everybody, and the judge beside it."""
 
@@ -45,11 +69,13 @@ class Course:
         self.random = random = Random(seed)
         self.grid = GRIDS[seed % len(GRIDS)]
         self.wisher = Wisher(random, self.grid)
-        self.owners = {
-            "home": Owner("alice", random.randbytes(32)),
-            "office": Owner("olga", random.randbytes(32), shares_secret=True),
-        }
-        self.first = self.following = self.grid.first_tick
+        alice = Owner("alice", random.randbytes(32))
+        olga = Owner("olga", random.randbytes(32), shares_secret=True)
+        self.other = Owner("mallory", random.randbytes(32))
+        self.owners = {} if random.random() < 0.2 else {"home": alice, "office": olga}
+        steps = (1 if random.random() < 0.9 else random.randrange(2, 9) for _ in range(2 * TICKS))
+        self.ticks = list(accumulate(steps, initial=self.grid.first_tick))
+        self.place = 0
         self.judge = Judge(
             {
                 name: Life(self.grid, NOTICE, owned=name in self.owners)
@@ -61,7 +87,7 @@ class Course:
             for life in self.judge.lives.values():
                 life.owned = True
         wishes = {
-            name: [self.wisher.wish(one, self.first) for one in random.sample(NAMES, 2)]
+            name: [self.wisher.wish(one, self.following) for one in random.sample(NAMES, 2)]
             for name in self.judge.lives
         }
         self.people = {f"of-{name}": Somebody([(-NEVER, name)]) for name in self.judge.lives}
@@ -74,20 +100,25 @@ class Course:
                 collection["owners"] = [self.owners[collection["id"]].section()]
         if self.root is not None:
             document["owners"] = [self.root.section()]
-        secret = Secret(self.owners["office"].private)
+        secret = Secret(olga.private) if self.owners else None
         kind = KINDS[seed // len(GRIDS) % len(KINDS)]
         self.pipeline = pipeline(directory, document, kind, secret)
         self.truth: dict[int, int] = {}
         self.figures: dict[int, Figure] = {}
         self.signed: list[tuple[str, Wanted, Letter]] = []
-        self.sequence = 0
+        self.sequence = self.known = 0
         self.seen: Counter[str] = Counter()
+
+    @property
+    def following(self) -> int:
+        """Return the tick that is released next."""
+        return self.ticks[self.place]
 
     def run(self) -> None:
         """Run until enough ticks were released."""
         random = self.random
-        for tick in count(self.first):
-            if self.following >= self.first + TICKS:
+        for before, tick in pairwise([self.ticks[0] - 1, *self.ticks]):
+            if self.place == TICKS:
                 break
             values = [random.choice([0, 10, 4000]) for _ in range(PARTITIONS)]
             self.truth[tick] = sum(values)
@@ -96,8 +127,9 @@ class Course:
                     self._change()
                 if random.random() < 0.1:
                     self._make() if random.random() < 0.5 else self._move()
-                self.pipeline.partial(partition, tick, values[partition])
+                self.pipeline.partial(partition, tick, values[partition], tick - before - 1)
                 self._merge()
+                self._cover()
                 self._disturb()
         self.judge.finish()
 
@@ -105,7 +137,7 @@ class Course:
         """Send a change, which the next tick that is released is the first to know of."""
         random, name = self.random, self.random.choice(list(self.judge.lives))
         owner = self.owners.get(name, self.root if self.judge.lives[name].owned else None)
-        other = self.owners[random.choice(["home", "office"])]
+        other = self.owners.get(random.choice(["home", "office"]))
         policy, wish, effective = self.wisher.change(self.judge.lives[name], self.following)
         wanted = Wanted(policy, wish, effective)
         key = f"{name}/{policy}".encode()
@@ -122,9 +154,8 @@ class Course:
             case 0:
                 self._send_unusable("malformed", malformed(letter, random))
             case 1 if owner is not None:
-                stranger = Owner("mallory", random.randbytes(32))
-                self._send_unusable("forged", tampered(letter, owner, stranger, random))
-            case 2 if other is not owner:
+                self._send_unusable("forged", tampered(letter, owner, self.other, random))
+            case 2 if other is not None and other is not owner:
                 self._send("by the owner of another one", name, wanted, other.sign(letter))
             case 3 if self.signed:
                 again, old, repeated = random.choice(self.signed)
@@ -201,11 +232,26 @@ class Course:
             assert tick == self.following
             adapts = self.pipeline.strategy.adapts
             self.judge.tick(tick, self.truth[tick], figure, adapts=adapts)
-            self.figures[tick] = figure
-            self.following += 1
+            before = self.figures.get(self.ticks[self.place - 1])
+            if before is not None:
+                knew_all = self.pipeline.written == self.known
+                assert (figure.policies == before.policies) == knew_all
+            self.figures[tick], self.known = figure, self.pipeline.written
+            self.place += 1
+
+    def _cover(self) -> None:
+        """Tell now and then that all changes up to an entry are there, the last one or another."""
+        log = self.pipeline.log
+        if self.random.random() < 0.5:
+            self.pipeline.cover(len(log) - self.random.choice([1, 1, 1, 5]))
+            self._merge()
 
     def _disturb(self) -> None:
-        """Write a snapshot now and then, and lose everything that came after the last one."""
+        """Write a snapshot now and then, lose everything that came after the last one, and find
+        entries of the log twice."""
+        if self.random.random() < 0.1:
+            self.pipeline.log.append(self.random.choice(self.pipeline.log))
+            self._merge()
         if self.random.random() < 0.2:
             self.pipeline.save()
         if self.random.random() < 0.1:
@@ -214,8 +260,37 @@ class Course:
             self.seen["restart"] += 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_whoever_changes_what_nothing_is_lost_that_was_promised(seed: int, tmp_path: Path) -> None:
-    course = Course(seed, tmp_path)
-    course.run()
-    print(sorted((course.seen + course.judge.seen).items()))
+    Course(seed, tmp_path).run()
+
+
+@pytest.mark.acceptance
+def test_ten_thousand_changes_by_everybody(tmp_path: Path) -> None:
+    seen, judged, seeds = Counter[str](), Counter[str](), count(RUNS)
+    while seen.total() < 10_000:
+        course = Course(next(seeds), tmp_path)
+        course.run()
+        seen, judged = seen + course.seen, judged + course.judge.seen
+    print(f"\n{dict(sorted(seen.items()))}\n{dict(sorted(judged.items()))}")
+    assert seen.keys() >= EVERYBODY
+    assert seen["unclear"] < 0.01 * seen.total()
+    assert judged["nearly used up"] > 0.3 * judged["intervals"]
+    assert judged["intervals of people who move"] > 100
+    assert judged["hidden"] > 1_000 < judged["exact"]
+
+
+def run_all(seeds: Iterable[int], directory: Path) -> None:
+    for seed in seeds:
+        Course(seed, directory).run()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(
+    fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    FAULTS[fault](monkeypatch)
+    with pytest.raises((AssertionError, Failed)):
+        run_all(range(2 * RUNS), tmp_path)

@@ -6,9 +6,9 @@ is open at some tick of the sample, unless the operator has one: then what is hi
 is hidden in any interval.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -25,9 +25,13 @@ from fugu.dataflows.offline.evaluation.candidates import (
     sorted_numbers,
 )
 from fugu.dataflows.offline.evaluation.family import Wanted
-from fugu.dataflows.offline.evaluation.report import Report
+from fugu.dataflows.offline.evaluation.report import Appendix, Report
 from fugu.dataflows.offline.evaluation.sample import Sample, require_times
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
+from fugu.dataflows.policies.noise import HOW_TO_READ, Measured, noise_data, noise_table
+from fugu.dataflows.policies.wording import OF_STRATEGIES
+from fugu.operators.swellfish.attribution import Attribution, attribution
+from fugu.operators.wevent.allocation import Booleans
 
 _APART = {"binary_tree": "its totals are about many ticks", "quantified": "it has no epsilon"}
 STRATEGIES = tuple(kind for kind in kinds_of(WEventOperator) if kind not in _APART)
@@ -122,6 +126,41 @@ class PolicyFamily(AggregateFamily):
                 f"{names}: eps holds in any {self.own[2]:,} ticks in a row, for whatever a user "
                 "contributes. They promise more, and policies are kept too."
             )
+
+    @cached_property
+    def attribution(self) -> Attribution:
+        """Return the expected noise of the ticks of the sample, and whose it is."""
+        ticks = self.summed.numbers
+        return attribution(self.operator.timeline, ticks[0], ticks[-1], self.own[1])
+
+    def appendix(self, report: Report[AggregateUtility]) -> Sequence[Appendix]:
+        own = report.own.candidate
+        title = (
+            f"Whose noise it is, expected at eps {self.own[1]:g}, and what {own.name} at "
+            f"eps {own.epsilon:g} errs there"
+        )
+        table = noise_table(self.operator.policies, self.attribution, self._measured(report))
+        return [Appendix(title, table)]
+
+    def _measured(self, report: Report[AggregateUtility]) -> Measured:
+        """Measure the pipeline's own strategy."""
+        place, errors = self.attribution.places(self.summed.numbers), report.own.utility.by_tick
+
+        def error(relevant: Booleans) -> float | None:
+            there = errors[relevant[place]]
+            return float(there.mean()) if there.size else None
+
+        return error
+
+    def of_columns(self, report: Report[AggregateUtility]) -> Iterator[str]:
+        yield from super().of_columns(report)
+        yield f"Whose noise it is: expected is Δ_t δ / epsilon; {OF_STRATEGIES}."
+        yield from HOW_TO_READ
+
+    def extra(self, report: Report[AggregateUtility]) -> Mapping[str, object]:
+        measured = self._measured(report)
+        found = noise_data(self.operator.policies, self.attribution, measured)
+        return {**super().extra(report), "noise": found}
 
     def draw(self, report: Report[AggregateUtility], path: Path) -> None:
         self.picture(report).save_boxes(path, UNDER_POLICIES)

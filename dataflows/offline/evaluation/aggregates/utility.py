@@ -105,6 +105,10 @@ class Truth:
         quantiles = np.quantile(ones, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist()
         return Errors(absolute, squared, relative, Spread(*quantiles))
 
+    def by_tick(self, runs: Sequence[Array]) -> Floats:
+        """Return the mean absolute error of every tick, over groups and runs."""
+        return self.in_ones(np.abs(np.stack(runs) - self.figures).mean(axis=(0, 2)))
+
     def error_of_series(self, runs: Sequence[Array]) -> Estimate:
         """Divide the length of all errors of a group by its ticks and largest figure.
 
@@ -142,14 +146,16 @@ class AggregateUtility(Utility):
     publications: Estimate
     ticks: int
     series: Figures
+    by_tick: Floats
+    """Mean absolute errors, tick by tick."""
 
     @classmethod
     def of(cls, truth: Truth, runs: Sequence[Figures], window: int | None) -> "AggregateUtility":
         """Measure all runs of one candidate."""
-        first, group = runs[0], truth.largest_group
+        first, group, values = runs[0], truth.largest_group, [run.values for run in runs]
         return AggregateUtility(
             window,
-            truth.errors([run.values for run in runs]),
+            truth.errors(values),
             estimate([float(np.count_nonzero(run.published)) for run in runs]),
             len(first.published),
             Figures(
@@ -157,6 +163,7 @@ class AggregateUtility(Utility):
                 first.published,
                 truth.in_ones(first.noise[:, group]),
             ),
+            truth.by_tick(values),
         )
 
     @property

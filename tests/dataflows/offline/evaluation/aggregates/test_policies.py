@@ -1,5 +1,6 @@
 """`fugu evaluate` of pipelines under policies: what is compared, how, and what is refused."""
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,27 @@ def test_people_read_medians_and_see_a_box_for_each_strategy(tmp_path: Path) -> 
     picture = (tmp_path / "picture.svg").read_text()
     for name in (*RIVALS, "epsilon 5, as configured", "epsilon 10", "the only group"):
         assert f"<!-- {name}" in picture or f": {name} -->" in picture
+
+
+def test_people_read_whose_noise_it_is_and_what_is_erred_there(tmp_path: Path) -> None:
+    lines = evaluated(tmp_path, "--rivals", "sample", "--epsilons", "5").stdout.splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("whose"))
+    heads = "whose ticks noise alone sets Δ_t sets δ without error"
+    assert " ".join(lines[start].split()) == heads
+    rows = lines[start + 2 : lines.index("", start)]
+    names = [row.split()[0].strip(",") for row in rows if re.search(r"\d", row)]
+    assert names == ["everybody", "home", "sauna", "tea", "ball", "shop"]
+
+
+def test_machines_read_whose_noise_it_is(tmp_path: Path) -> None:
+    options = "--json", "--rivals", "sample", "--epsilons", "5"
+    read: Any = orjson.loads(evaluated(tmp_path, *options).stdout)
+    found = read["noise"]
+    home, shop = found["collections"]["home"], found["collections"]["shop"]
+    assert found["mean"] == pytest.approx(home["mean_saved_without"])
+    assert (shop["ticks"], shop["mean_error_there"]) == (0, None)
+    errors = read["candidates"][0]["utility"]["mean_absolute_error"]["value"] * found["ticks"]
+    assert home["mean_error_there"] * home["ticks"] == pytest.approx(errors)
 
 
 def test_machines_read_quantiles(tmp_path: Path) -> None:

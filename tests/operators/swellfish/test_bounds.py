@@ -1,0 +1,157 @@
+"""Changes beyond the limits of a collection are refused with what they would cost."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+
+from fugu.operators.swellfish.bounds import usual
+from fugu.operators.swellfish.calendar import Calendar
+from fugu.operators.swellfish.change import Change, NewCollection
+from fugu.operators.swellfish.limits import Limits, Noise
+from fugu.operators.swellfish.policy import Collection, Policy
+from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.timeline import (
+    LARGEST_CHANGES,
+    LARGEST_OF_COLLECTION,
+    OF_EACH_COLLECTION,
+    Policies,
+)
+from tests.operators.swellfish.zones import GREENWICH, HOUR, HOURLY, once
+
+TEA = once("tea", 10, 12, 2, 5)
+HOME, SHOP = Collection("home", (TEA,)), Collection("shop", ())
+
+
+def town(limits: Limits, *collections: Collection) -> Policies:
+    query = Query("sum", 1_000)
+    noise = Noise(0.5, "kW")
+    return Policies(HOURLY, query, collections or (HOME, SHOP), limits=limits, noise=noise)
+
+
+def adds(policy: Policy, collection: str = "home") -> bytes:
+    return Change(collection, 0, policy.id, policy).to_bytes()
+
+
+def test_more_noise_than_a_collection_may_cause_is_refused_in_its_unit() -> None:
+    limited = town(Limits(demand=40))
+    cheap, dear = once("bath", 20, 29, 4, 10), once("bath", 20, 29, 4, 11)
+    assert limited.changed(b"", adds(cheap), 0)
+    says = (
+        r"^policy bath: limits.noise: would make noise of 22 kW where the collection may cause "
+        r"20 kW; make"
+    )
+    for refused in (limited.changed, limited.explained):
+        with pytest.raises(ValueError, match=says):
+            refused(b"", adds(dear), 0)
+
+
+def test_what_overlaps_costs_more_than_each_by_itself() -> None:
+    limited = town(Limits(demand=30))
+    apart, together = once("bath", 20, 22, 2, 6), once("bath", 11, 13, 2, 6)
+    assert limited.changed(b"", adds(apart), 0)
+    with pytest.raises(ValueError, match=r"noise of 16.5 kW where the collection may cause 15 kW"):
+        limited.changed(b"", adds(together), 0)
+
+
+def test_a_change_adds_no_more_than_one_change_may() -> None:
+    limited = town(Limits(demand=100, added=20))
+    step = limited.changed(b"", adds(once("bath", 20, 29, 4, 7)), 0)
+    assert limited.changed(step, adds(once("bath", 20, 29, 4, 12)), 0)
+    with pytest.raises(ValueError, match=r"limits.added: would add 15 kW .* may add 10 kW"):
+        limited.changed(b"", adds(once("bath", 20, 29, 4, 10)), 0)
+
+
+def test_a_collection_that_is_beyond_its_limits_may_still_come_down() -> None:
+    rich = town(Limits(demand=5, interval=9))
+    assert rich.changed(b"", adds(once("tea", 10, 12, 1, 5)), 0)
+    assert rich.changed(b"", Change("home", 0, "tea", None).to_bytes(), 0)
+    assert rich.changed(b"", adds(once("bath", 40, 42, 1, 5)), 0)
+    with pytest.raises(ValueError, match=r"limits\.noise"):
+        rich.changed(b"", adds(once("bath", 10, 12, 1, 5)), 0)
+
+
+def test_intervals_are_no_longer_than_the_limit_and_the_guarantee_knows_it() -> None:
+    limited = town(Limits(interval=48))
+    assert limited.longest == 48
+    assert limited.changed(b"", adds(once("trip", 100, 147)), 0)
+    with pytest.raises(ValueError, match=r"limits.interval: has intervals of up to 49 ticks where"):
+        limited.changed(b"", adds(once("trip", 100, 148)), 0)
+    made = NewCollection("barn", 0, (once("trip", 100, 148),))
+    with pytest.raises(ValueError, match=r"^collection barn: limits.interval: "):
+        limited.changed(b"", made.to_bytes(), 0)
+    assert town(Limits(interval=2)).longest == 3, "configured ones may be longer"
+
+
+def test_no_more_policies_count_at_once_than_the_limit() -> None:
+    limited = town(Limits(policies=2))
+    two = limited.changed(b"", adds(once("bath", 20, 22)), 0)
+    with pytest.raises(ValueError, match=r"limits\.policies: 3 policies would count where 2 are"):
+        limited.changed(two, adds(once("nap", 30, 32)), 0)
+    assert limited.changed(two, adds(once("bath", 24, 26)), 0)
+    gone = limited.changed(two, Change("home", 0, "tea", None).to_bytes(), 0)
+    assert limited.changed(gone, adds(once("nap", 30, 32)), 1)
+
+
+def test_a_collection_may_have_limits_of_its_own() -> None:
+    limited = town(Limits(demand=10), HOME, replace(SHOP, limits=Limits(demand=400)))
+    bath = once("bath", 20, 29, 4, 100)
+    assert limited.changed(b"", adds(bath, "shop"), 0)
+    with pytest.raises(ValueError, match=r"limits\.noise"):
+        limited.changed(b"", adds(bath), 0)
+
+
+def test_policies_that_begin_in_too_many_years_are_refused() -> None:
+    def daily(year: int) -> Policy:
+        first = date(1971, 1, 1) + timedelta(days=400 * year)
+        when = Calendar(GREENWICH, tuple(range(7)), 0, HOUR, first)
+        return Policy(f"from-{year}", when, 1, (1,))
+
+    shop = Collection("shop", tuple(daily(year) for year in range(60)))
+    limited = town(Limits(demand=10**6), shop)
+    with pytest.raises(ValueError, match="begin in so many different years"):
+        limited.changed(b"", adds(daily(60), "shop"), 0)
+    assert limited.changed(b"", adds(daily(60), "shop"), 24 * 400 * 40)
+
+
+def test_where_nothing_is_declared_a_collection_may_ask_for_twice_as_much_or_a_day() -> None:
+    query = Query("sum", 10)
+    assert usual([[TEA]], query, HOURLY) == Limits(demand=240, interval=24, policies=100)
+    trip = once("trip", 0, 99, 50, 10)
+    assert usual([[TEA, trip]], query, HOURLY) == Limits(demand=1_040, interval=100, policies=100)
+
+
+def test_limits_that_are_declared_are_part_of_the_law() -> None:
+    some, others = town(Limits(demand=10)), town(Limits(demand=11))
+    own = town(Limits(), replace(HOME, limits=Limits(demand=10)), SHOP)
+    digests = {one.digest() for one in (some, others, own, town(Limits()))}
+    assert len(digests) == 4
+    assert {one.digest_without_life() for one in (some, others, own)} == {
+        town(Limits()).digest_without_life()
+    }
+
+
+def long_name(bytes_: int) -> Policy:
+    return once("x" * bytes_, 20, 22)
+
+
+def test_one_collection_does_not_take_the_room_of_others() -> None:
+    """Strangers fill collections until nothing more is taken; a policy of another one still is."""
+    many = LARGEST_CHANGES // LARGEST_OF_COLLECTION + 2
+    collections = [Collection(f"stranger-{number}", ()) for number in range(many)]
+    everybody, changes, refused = town(Limits(), *collections, HOME), b"", 0
+    for collection in collections:
+        with pytest.raises(ValueError, match=f"changes of collection {collection.id} would take"):
+            everybody.changed(changes, adds(long_name(LARGEST_OF_COLLECTION), collection.id), 0)
+        try:
+            change = adds(long_name(LARGEST_OF_COLLECTION - 500), collection.id)
+            changes = everybody.changed(changes, change, 0)
+        except ValueError:
+            refused += 1
+    assert refused
+    left = LARGEST_CHANGES - len(changes)
+    assert 1_000 < left < LARGEST_OF_COLLECTION
+    full = everybody.changed(changes, adds(long_name(left - 500), collections[-1].id), 0)
+    assert everybody.changed(full, adds(long_name(OF_EACH_COLLECTION - 500)), 0)
+    with pytest.raises(ValueError, match="home has its 4,096; remove policies"):
+        everybody.changed(full, adds(long_name(OF_EACH_COLLECTION)), 0)
