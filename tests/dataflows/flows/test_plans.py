@@ -40,21 +40,24 @@ class Life:
         mechanism = UnicornPlan(HOUSEHOLD, 1, 1.0)
         scope = DrawScope(Secret(bytes(32)), "home", mechanism.kind, 1, mechanism.law_digest())
         merge = Merging(mechanism, scope, "topic-id", partitions=1, groups=1)
-        self._step = MergeStep(merge, "log", self.directory, self.snapshot)
+        self.step = MergeStep(merge, "log", self.directory, self.snapshot)
 
     def advance(self, entries: int) -> None:
         """Read so many entries in a batch; what it plans comes behind all that is written."""
         end = min(self.read + entries, len(self.log))
         batch = [(at, read_entry(self.log[at], "log")) for at in range(self.read, end)]
-        [merged], _ = self._step.on_batch([batch])
+        [merged], _ = self.step.on_batch([batch])
         self.read = end
         for tick, releases in merged.ticks:
             self.released[tick] = digest(releases)
         if merged.plan is not None:
-            self.log.append(merged.plan.encoded())
+            self.plan(merged.plan)
+
+    def plan(self, plan: MechanismPlan) -> None:
+        self.log.append(plan.encoded())
 
     def stored(self) -> bytes:
-        return self._step.snapshot()
+        return self.step.snapshot()
 
 
 def digest(releases: Releases) -> tuple[bytes, ...]:
@@ -78,14 +81,12 @@ def another_machine(ratio: float) -> Callable[[Stretches, Ledgers, int], list[in
     return solve
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_whoever_reads_the_log_again_releases_the_same_on_any_machine(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With lives that end at any entry, and go on from a snapshot of before."""
+def lived(seed: int, directory: Path, patch: pytest.MonkeyPatch, of: type[Life]) -> list[bytes]:
+    """Return the log of lives that end at any entry and go on from a snapshot of before, with
+    another solver; whatever is released twice, also by a late reader, must be the same."""
     random, log, published = Random(seed), list[bytes](), Digest()
     snapshots: list[tuple[bytes | None, int]] = [(None, 0)]
-    life = Life(log, tmp_path)
+    life = of(log, directory)
     for tick in range(TICKS):
         log.append(figures(tick))
         if tick == 3:
@@ -97,20 +98,43 @@ def test_whoever_reads_the_log_again_releases_the_same_on_any_machine(
         if random.random() < 0.2:
             published |= life.released
             ratio = 1 - random.random() / 1000
-            monkeypatch.setattr(unicorn_plan, "planned_charges", another_machine(ratio))
+            patch.setattr(unicorn_plan, "planned_charges", another_machine(ratio))
             snapshots = snapshots[: max(1, len(snapshots) - random.randrange(2))]
-            life = Life(log, tmp_path, *snapshots[-1])
+            life = of(log, directory, *snapshots[-1])
         for at in published.keys() & life.released.keys():
             assert life.released[at] == published[at]
     while life.read < len(log):
         life.advance(3)
     published |= life.released
-    monkeypatch.setattr(unicorn_plan, "planned_charges", nobody)
-    again = Life(log, tmp_path / "another", None)
-    again.advance(len(log))
-    assert again.released == published
+    patch.setattr(unicorn_plan, "planned_charges", nobody)
+    reader = Life(log, directory / "reader")
+    reader.advance(len(log))
+    assert reader.released == published
     assert len(published) == TICKS
+    return log
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_whoever_reads_the_log_again_releases_the_same_on_any_machine(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = lived(seed, tmp_path, monkeypatch, Life)
     assert any(isinstance(one, MechanismPlan) for one in entries(log))
+
+
+class Forgetful(Life):
+    """Believe a plan before it stands in the log."""
+
+    def plan(self, plan: MechanismPlan) -> None:
+        self.step.on_batch([[(0, plan)]])
+        super().plan(plan)
+
+
+def test_a_plan_that_counts_before_it_stands_in_the_log_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(AssertionError):
+        lived(1, tmp_path, monkeypatch, Forgetful)
 
 
 def nobody(stretches: Stretches, ledgers: Ledgers, cap: int) -> list[int]:
