@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate, count, pairwise
@@ -14,7 +15,7 @@ from _pytest.outcomes import Failed
 
 from fugu.dataflows.policies.change import UnusableChange
 from fugu.operators.secret import Secret
-from tests.privacy.policies.authors import Letter, Owner, malformed, tampered
+from tests.privacy.policies.authors import Letter, Owner, costly, malformed, tampered
 from tests.privacy.policies.faults import FAULTS
 from tests.privacy.policies.household import (
     OPERATORS,
@@ -49,6 +50,7 @@ EVERYBODY = {
     "by the owner of another one, refused",
     "by the owner, admitted",
     "by the owner, refused",
+    "costly",
     "forged",
     "made",
     "malformed",
@@ -94,7 +96,7 @@ class Course:
         self.judge.people += self.people.values()
         for name, life in self.judge.lives.items():
             life.configure(wishes[name])
-        document = written(self.grid, wishes, notice=f"{NOTICE}h")
+        document = written(self.grid, wishes, notice=f"{NOTICE}h", limits={"noise": 400})
         for collection in document["collections"]:
             if collection["id"] in self.owners:
                 collection["owners"] = [self.owners[collection["id"]].section()]
@@ -118,7 +120,7 @@ class Course:
         """Run until enough ticks were released."""
         random = self.random
         for before, tick in pairwise([self.ticks[0] - 1, *self.ticks]):
-            if self.place == TICKS:
+            if self.place >= TICKS:
                 break
             values = [random.choice([0, 10, 4000]) for _ in range(PARTITIONS)]
             self.truth[tick] = sum(values)
@@ -150,9 +152,11 @@ class Course:
             self.signed.append((name, wanted, letter))
             return
         letter = Letter(key, record(wish, effective, sequence=10**6))
-        match random.randrange(7):
+        match random.randrange(8):
             case 0:
                 self._send_unusable("malformed", malformed(letter, random))
+            case 7 if wish is not None:
+                self._send_costly(costly(letter, random), owner)
             case 1 if owner is not None:
                 self._send_unusable("forged", tampered(letter, owner, self.other, random))
             case 2 if other is not None and other is not owner:
@@ -216,6 +220,15 @@ class Course:
         with pytest.raises(UnusableChange):
             self.pipeline.change(letter.key, letter.value, letter.headers)
         self.seen[author] += 1
+
+    def _send_costly(self, letter: Letter, owner: Owner | None) -> None:
+        """Send what nobody may ask for, not even an owner; it changes nothing."""
+        self.seen["costly"] += 1
+        if owner is not None and self.random.random() < 0.5:
+            letter = owner.sign(letter)
+        with suppress(UnusableChange):
+            self.pipeline.change(letter.key, letter.value, letter.headers)
+        self._merge()
 
     def _send(self, author: str, name: str, wanted: Wanted, letter: Letter) -> None:
         try:
