@@ -16,7 +16,7 @@ from fugu.dataflows.pipeline.guarantee_text import in_words
 from fugu.dataflows.pipeline.mechanisms import configure, state_megabytes
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import signatures_of, who_can_change
-from fugu.dataflows.pipeline.policy_topic import policy_topic_remarks
+from fugu.dataflows.pipeline.policy_topic import log_remarks, policy_topic_remarks
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.pipeline.topics import outputs, policies_problem, source_problems
 from fugu.dataflows.policies.signatures import Signatures
@@ -125,12 +125,12 @@ def _check_kafka(
                 "sink.create: true",
             )
     if signatures is not None:
-        _check_policies(client, signatures, checks)
+        _check_policies(client, signatures, pipeline.partials_topic, checks)
     if pipeline.ledger is not None:
         _check_ledger(client, pipeline.ledger, checks)
 
 
-def _check_policies(client: Client, signatures: Signatures, checks: Checks) -> None:
+def _check_policies(client: Client, signatures: Signatures, log: str, checks: Checks) -> None:
     name = signatures.topic
     topic = client.topic(name)
     problem = policies_problem(topic, name)
@@ -139,6 +139,8 @@ def _check_policies(client: Client, signatures: Signatures, checks: Checks) -> N
         return
     checks.passed("source.policies", f"{name}, 1 partition")
     for remark in policy_topic_remarks(topic, client.rights(name), signatures):
+        checks.warned("source.policies", remark)
+    for remark in log_remarks(log, client.rights(log)):
         checks.warned("source.policies", remark)
 
 

@@ -1,10 +1,15 @@
 """Merge partial sums to releases: the second dataflow of an aggregate, which has one owner.
 
-internal log ──▶ read ──▶ merge ──▶ releases ──▶ sink
+    internal log ──▶ read ──▶ merge ──▶ releases ──▶ sink
+                                   └──▶ plans ──▶ internal log     (of mechanisms that make plans)
+
+A plan counts from where it stands in the log, which is behind what the merge had read when it made
+it. Nothing waits for one, so a merge that has much to catch up on does so without plans.
 """
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -19,15 +24,22 @@ from fugu.dataflows.base.metrics import Metrics
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.flows.policy_wait import PolicyWait
+from fugu.dataflows.kafka.sink import Shared
 from fugu.dataflows.kafka.source import part_name
 from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.records.contributions import Figures
-from fugu.dataflows.stages.log_entries import Entry, read_entry
-from fugu.dataflows.stages.merging import Merging
+from fugu.dataflows.stages.log_entries import PLANS_KEY, Entry, MechanismPlan, read_entry
+from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.state.row_log import BlockLog
-from fugu.operators.mechanism import ChangeableMechanism, Kind, Releases, State
+from fugu.operators.mechanism import (
+    ChangeableMechanism,
+    Kind,
+    PlanningMechanism,
+    Releases,
+    State,
+)
 
 Entries = list[tuple[int, Entry]]
 """Entries of the log, and their offsets."""
@@ -35,6 +47,16 @@ Show = Callable[[State], None]
 """Shows numbers of a mechanism that has this state."""
 TickReleases = Sequence[tuple[int, Releases]]
 """Ticks, and what is released for each."""
+_BETWEEN_PLANS = 10
+"""Ticks: policies that change all the time do not make a plan each."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Hold what a batch of the log releases, and a plan that is to be told."""
+
+    ticks: TickReleases
+    plan: MechanismPlan | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +76,7 @@ class MergingPlan(Plan):
     suffix: ClassVar[str] = ".merging"
     steps: ClassVar[list[str]] = ["log", "read", "merge", "releases", "sink"]
 
-    def items(self, batches: Stream[Batch]) -> KeyedStream[TickReleases]:
+    def items(self, batches: Stream[Batch]) -> KeyedStream[Merged]:
         """Read entries of the log, and release ticks that every partition has closed."""
         topic = self.fingerprint.source_topic
         rows, wait, clocks = self.directory.rows, self.wait, self.clocks
@@ -63,9 +85,14 @@ class MergingPlan(Plan):
         return op.stateful_batch("merge", op.map("read", batches, self._read), step)
 
     def outputs(self) -> list[Output]:
-        """Return the sink."""
+        """Return the sink, and the internal log if there are plans to be written to it."""
         topic, begin = self.fingerprint.sink_topic, self.fingerprint.sink_begin
-        return [Output("releases", "sink", self._releases, topic, begin)]
+        outputs = [Output("releases", "sink", self._releases, topic, begin)]
+        if isinstance(self.merge.mechanism, PlanningMechanism):
+            topic, begin = self.fingerprint.source_topic, self.fingerprint.source_begin
+            never_own = Shared(1, lambda part, key: False)
+            outputs.append(Output("plans", "plan_log", _plans, topic, begin, shared=never_own))
+        return outputs
 
     def _read(self, batch: Batch) -> tuple[str, Entries]:
         place = f"topic {self.fingerprint.source_topic}, partition 0, offset"
@@ -74,9 +101,22 @@ class MergingPlan(Plan):
             for offset, value in zip(batch.offsets, batch.values, strict=True)
         ]
 
-    def _releases(self, ticks: TickReleases) -> Outgoing:
+    def _releases(self, merged: Merged) -> Outgoing:
         with self.without_values("releases", 0, []):
-            return outgoing(ticks, self.ticks, self.figures, self.publisher)
+            return outgoing(merged.ticks, self.ticks, self.figures, self.publisher)
+
+
+def _plans(merged: Merged) -> Outgoing:
+    """Return the record of a plan, which a replay may write again: nothing counts twice by it."""
+    plans = [] if merged.plan is None else [merged.plan.encoded()]
+    return Outgoing(
+        partition=0,
+        keys=[PLANS_KEY] * len(plans),
+        values=plans,
+        headers=[[] for _ in plans],
+        timestamps=[time.time_ns() // 1_000_000 for _ in plans],
+        behind_all=True,
+    )
 
 
 def outgoing(
@@ -103,7 +143,26 @@ def outgoing(
     )
 
 
-class MergeStep(StatefulBatchLogic[Entries, TickReleases, bytes]):
+@dataclass
+class Plans:
+    """Make plans for a merge, which come back by the log; the last one is on its way or there."""
+
+    merge: Merging
+    last: MechanismPlan | None = field(default=None, init=False)
+    _tick: int = field(default=0, init=False)
+
+    def next(self, state: MergeState) -> MechanismPlan | None:
+        """Return a plan if one is needed, none was made for it, and the last is not too new."""
+        tick = state.progress.following
+        if tick is None or (self.last is not None and tick - self._tick < _BETWEEN_PLANS):
+            return None
+        plan = self.merge.plan(state, self.last)
+        if plan is not None:
+            self.last, self._tick = plan, tick
+        return plan
+
+
+class MergeStep(StatefulBatchLogic[Entries, Merged, bytes]):
     """Run the merge.
 
     Its state goes into bytewax's snapshot as it is, for it has no row per user; but for sums of
@@ -128,9 +187,10 @@ class MergeStep(StatefulBatchLogic[Entries, TickReleases, bytes]):
         self._sums.table = self._state.open
         if clocks is not None:
             self._go_on_by(clocks)
+        self._plans = Plans(merge)
         self._note()
 
-    def on_batch(self, values: list[Entries]) -> tuple[list[TickReleases], bool]:
+    def on_batch(self, values: list[Entries]) -> tuple[list[Merged], bool]:
         """Take entries in, in the order of the log."""
         with without_values("merge", self._topic, 0, []):
             released = [
@@ -139,10 +199,11 @@ class MergeStep(StatefulBatchLogic[Entries, TickReleases, bytes]):
                 for offset, one in entries
                 for complete in self._merge(self._state, one, offset)
             ]
+            plan = self._plans.next(self._state)
         self._note()
         if released and self._show is not None:
             self._show(self._state.mechanism)
-        return [released], StatefulBatchLogic.RETAIN
+        return [Merged(released, plan)], StatefulBatchLogic.RETAIN
 
     def snapshot(self) -> bytes:
         """Return all that a step may change, and where the sums are."""

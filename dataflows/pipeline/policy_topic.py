@@ -22,6 +22,15 @@ def policy_topic_remarks(
         )
 
 
+def log_remarks(name: str, rights: Rights | None) -> Iterator[str]:
+    """Yield what somebody should look at in the topic through which changes reach the merge."""
+    if rights is not None and EVERYBODY in rights.may("WRITE"):
+        yield (
+            f"everybody who reaches the broker may write to {name} (sink.partials), and so change "
+            "policies as if an owner had signed. Let the user of the pipeline alone write there"
+        )
+
+
 def _about_retention(topic: Topic, signatures: Signatures) -> Iterator[str]:
     settings = topic.settings or {}
     if "compact" in settings.get("cleanup.policy", ""):

@@ -18,6 +18,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from typing import Annotated, Literal, Self
 
 import orjson
@@ -30,6 +31,7 @@ from fugu.dataflows.policies import building
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.fields import TickOrMoment
 from fugu.dataflows.policies.sections import Name, PolicySection
+from fugu.dataflows.policies.zones import LAST_SECOND
 from fugu.operators.swellfish.change import AnyChange, Change, MovedKeys, NewCollection
 from fugu.operators.swellfish.policy import Policy
 
@@ -57,7 +59,7 @@ class ChangeSection(Section):
     policy: PolicySection | None = None
     remove: Literal[True] | None = None
     collection: NewCollectionSection | None = None
-    keys: Annotated[list[Name], Field(min_length=1)] | None = None
+    keys: Annotated[list[Name], Field(min_length=1, fail_fast=True)] | None = None
     sequence: Annotated[int, Field(ge=1, lt=2**53)] | None = None
 
     @model_validator(mode="after")
@@ -68,7 +70,8 @@ class ChangeSection(Section):
 
     def require_one_of(self, first: str, second: str, advice: str) -> None:
         """Raise `UnusableField` unless just one of these two is there, and no other one."""
-        told = {"policy", "remove", "collection", "keys"} & self.model_fields_set
+        names = ("policy", "remove", "collection", "keys")
+        told = {name for name in names if getattr(self, name) is not None}
         if told not in ({first}, {second}):
             raise UnusableField("value", advice)
 
@@ -77,6 +80,7 @@ _KEY = re.compile(rb"([a-zA-Z0-9._-]{1,249})(?:/([a-zA-Z0-9._-]{1,249}))?")
 _AS_SOON_AS_POSSIBLE = 0
 _LARGEST_BYTES = 16_384
 _LONGEST_WORD = 40
+_MOST_PROBLEMS = 5
 
 
 def change(
@@ -97,8 +101,8 @@ def change(
             "several changes"
         )
     section = _section(name, value)
-    effective = _tick(section.effective, document)
     try:
+        effective = _tick(section.effective, document)
         told: AnyChange
         if policy is None:
             told = _of_collection(section, collection, effective, document)
@@ -117,7 +121,7 @@ def _section(name: str, value: bytes) -> ChangeSection:
     except ValidationError as error:
         found = [
             f"{name}: {_shown(location) or 'value'}: {advice}"
-            for location, advice in problems(error, ChangeSection)
+            for location, advice in islice(problems(error, ChangeSection), _MOST_PROBLEMS)
         ]
         raise UnusableChange("\n".join(dict.fromkeys(found))) from None
 
@@ -184,7 +188,10 @@ def _named(key: bytes | None) -> tuple[str, str | None]:
 
 def _tick(effective: int | datetime, document: PolicyDocument) -> int:
     """Return the first tick that begins then or later."""
+    tick = document.section.grid.milliseconds
     if isinstance(effective, int):
+        last = LAST_SECOND * 1000 // tick
+        if not 0 <= effective < last:
+            raise UnusableField("effective", f"must be a tick from 0 to {last - 1:,}, or a time")
         return effective
-    milliseconds = int(effective.timestamp()) * 1000
-    return -(-milliseconds // document.section.grid.milliseconds)
+    return -(-int(effective.timestamp()) * 1000 // tick)

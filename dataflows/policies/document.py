@@ -45,7 +45,7 @@ class PolicyDocument:
         return self._of_key.get(key, self._default)
 
     def owners_of(self, collection: str) -> list[OwnerSection]:
-        """Return who owns a collection; one that is not in the document has the owners of all."""
+        """Return whose signature counts for a collection; for a later one those who own all."""
         return [*(self.section.owners or []), *self._owners_of.get(collection, [])]
 
     def begin(self, tick: int) -> datetime:

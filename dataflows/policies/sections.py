@@ -38,7 +38,7 @@ MOST_POLICIES = 10_000
 
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=249)]
-Names = Annotated[list[Name], Field(min_length=1)]
+Names = Annotated[list[Name], Field(min_length=1, fail_fast=True)]
 
 
 class GridSection(Section):
@@ -142,12 +142,12 @@ class QuerySection(Section):
 class CalendarSection(Section):
     """Name the same hours on many days, by the clock of the grid's zone."""
 
-    days: Annotated[list[Weekday], Field(min_length=1)]
+    days: Annotated[list[Weekday], Field(min_length=1, fail_fast=True)]
     start: TimeOfDay
     end: TimeOfDay
     from_: Day | None = Field(default=None, alias="from")
     until: Day | None = None
-    except_: list[Day] = Field(default=[], alias="except")
+    except_: list[Day] = Field(default=[], alias="except", fail_fast=True)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from fugu.operators.swellfish.zone import Zone
 
 FIRST_YEAR, LAST_YEAR = 1970, 2100
-_FIRST, _LAST = (
+FIRST_SECOND, LAST_SECOND = (
     int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (FIRST_YEAR, LAST_YEAR)
 )
 _STEP = 2 * 86_400
@@ -20,8 +20,8 @@ _STEP = 2 * 86_400
 def zone(name: str) -> Zone:
     """Return what clocks show in these years; `ValueError` if there is no such zone."""
     info = zone_info(name)
-    transitions = [(_FIRST, _offset(info, _FIRST))]
-    for before, after in pairwise([*range(_FIRST, _LAST, _STEP), _LAST]):
+    transitions = [(FIRST_SECOND, _offset(info, FIRST_SECOND))]
+    for before, after in pairwise([*range(FIRST_SECOND, LAST_SECOND, _STEP), LAST_SECOND]):
         offset = _offset(info, after)
         if offset != transitions[-1][1]:
             span = range(before, after + 1)

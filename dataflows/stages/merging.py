@@ -143,15 +143,19 @@ class Merging:
             yield tick, self._release(state, tick)
             progress.following = tick + 1
 
-    def plan(self, state: MergeState) -> MechanismPlan | None:
-        """Return a plan for the next ticks, if the mechanism makes plans and has none.
+    def plan(self, state: MergeState, told: MechanismPlan | None = None) -> MechanismPlan | None:
+        """Return a plan for the next ticks, if the mechanism makes plans, and neither has one nor
+        has it in the one that will be `told`.
 
         Changes that are pending end a plan: it is made when they have been told.
         """
         mechanism, following = self.mechanism, state.progress.following
         if following is None or state.pending or not isinstance(mechanism, PlanningMechanism):
             return None
-        plan = mechanism.plan(mechanism.elapse(state.mechanism, self._all_at(following)))
+        ahead = mechanism.elapse(state.mechanism, self._all_at(following))
+        if told is not None:
+            ahead = mechanism.after_plan(ahead, told.content)
+        plan = mechanism.plan(ahead)
         return None if plan is None else MechanismPlan(plan)
 
     def plan_at_once(self, state: MergeState) -> None:

@@ -1,6 +1,7 @@
-"""The picture: truth and figures with their bars, and a strip of what is protected when."""
+"""The picture: truth and figures with their bars, what is protected when, and whose noise it is."""
 
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from examples.household.analyst import Figures
-from examples.household.meters import BEGIN, DAYS, FIRST_TICK, LARGEST_KW, PER_DAY, TICKS
+from examples.household.meters import BEGIN, DAYS, FIRST_TICK, PER_DAY, TICKS
 from examples.household.report import Released
+from fugu.dataflows.policies.wording import whose
 
 _TRUE, _RELEASED, _BAND = "#2b2b2b", "#1f6f8b", "#bcdbe5"
-_STRIP, _ADDED, _STEPS = "#8aa6b8", "#d9822b", "#5b7083"
+_STRIP, _ADDED, _ALL = "#8aa6b8", "#d9822b", "#d3d9df"
+_COLLECTIONS = {"electric-car": "#c0392b", "household": "#1f4e79"}
 _LIMITS = -250, 1_050
 _HOURS = np.arange(TICKS + 1) * 24 / PER_DAY
 _TITLES = {
@@ -24,25 +27,26 @@ _TITLES = {
 
 def save(released: Released, path: Path) -> None:
     """Write the picture; its format follows from the name."""
-    figure = Figure(figsize=(10.0, 8.6), dpi=150, layout="constrained")
-    heights = (3.0, 3.0, 0.3 * len(released.protected), 1.2)
-    *above, strip, steps = figure.subplots(4, 1, sharex=True, height_ratios=heights)
+    figure = Figure(figsize=(10.0, 9.2), dpi=150, layout="constrained")
+    heights = (3.0, 3.0, 0.3 * len(released.protected), 1.8)
+    *above, strip, noise = figure.subplots(4, 1, sharex=True, height_ratios=heights)
     for axes, (strategy, figures) in zip(above, released.by_strategy.items(), strict=True):
         _draw_figures(axes, released, figures)
         error = released.errors(strategy).mean()
         axes.set_title(f"{_TITLES[strategy]}; mean error {error:.0f} kW", loc="left", fontsize=10)
     _draw_strip(strip, released)
-    _draw_sensitivities(steps, released.by_strategy["unicorn"])
-    steps.xaxis.set_major_locator(MultipleLocator(12))
-    steps.xaxis.set_minor_locator(MultipleLocator(3))
-    steps.xaxis.set_major_formatter(FuncFormatter(_clock))
-    steps.set_xlim(0, 24 * DAYS)
-    for axes in (*above, strip, steps):
+    _draw_noise(noise, released)
+    noise.xaxis.set_major_locator(MultipleLocator(12))
+    noise.xaxis.set_minor_locator(MultipleLocator(3))
+    noise.xaxis.set_major_formatter(FuncFormatter(_clock))
+    noise.set_xlim(0, 24 * DAYS)
+    for axes in (*above, strip, noise):
         axes.grid(axis="x", color="#e9ecef", linewidth=0.8)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
-    handles = above[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", frameon=False, ncols=3)
+    legend = partial(figure.legend, frameon=False, ncols=3, fontsize=9)
+    legend(*above[0].get_legend_handles_labels(), loc="outside lower left")
+    legend(*noise.get_legend_handles_labels(), loc="outside lower right")
     figure.savefig(path)
 
 
@@ -71,14 +75,19 @@ def _draw_strip(axes: Axes, released: Released) -> None:
     axes.set_title("protected (orange: added on Wednesday at 8:00)", loc="left", fontsize=10)
 
 
-def _draw_sensitivities(axes: Axes, figures: Figures) -> None:
-    axes.stairs(figures.sensitivities, _HOURS, fill=True, color=_STEPS, alpha=0.35)
-    axes.stairs(figures.sensitivities, _HOURS, color=_STEPS, linewidth=1.2)
-    axes.axhline(LARGEST_KW, color="#c0392b", linewidth=1.0, linestyle="--")
-    axes.set_ylim(0, LARGEST_KW * 1.1)
+def _draw_noise(axes: Axes, released: Released) -> None:
+    found, query = released.noise, released.document.section.query
+    one = float(query.resolution)
+    hours = [(tick - FIRST_TICK) * 24 / PER_DAY for tick in [*found.starts, FIRST_TICK + TICKS]]
+    axes.stairs(found.noise * one, hours, fill=True, color=_ALL, label="all together")
+    for name, share in found.collections.items():
+        keys = next(at.applies_to for at in released.document.section.collections if at.id == name)
+        label = f"{name} ({whose(keys)}) alone"
+        axes.stairs(share.alone * one, hours, color=_COLLECTIONS[name], lw=1.5, label=label)
+    axes.set_ylim(0, found.most * one * 1.1)
     axes.set_ylabel("kW")
     axes.set_title(
-        "by how much any one household can change a tick; dashed: without policies",
+        "expected noise by whose wish it is; unicorn has up to twice as much",
         loc="left",
         fontsize=10,
     )

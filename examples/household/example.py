@@ -22,8 +22,8 @@ from examples.household.meters import (
     WIDTH_MS,
     Meters,
 )
-from examples.household.protected import protected
-from examples.household.report import Released, errors_table, protected_table
+from examples.household.protected import expected_noise, protected
+from examples.household.report import Released, errors_table, protected_table, whose_table
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
@@ -78,6 +78,7 @@ def household(folder: Path, plot: Path | None) -> None:
     console.print(f"Added on Wednesday at 8:00: {released.decided}.")
     console.print(protected_table(released))
     console.print(errors_table(released))
+    console.print(whose_table(released))
     if plot is not None:
         from examples.household.days_picture import save
 
@@ -115,7 +116,7 @@ def pipelines_on(bootstrap: str, folder: Path) -> dict[str, PipelineFile]:
 def summed(files: dict[str, PipelineFile], meters: Meters, progress: Progress) -> Released:
     """Send the records through both pipelines, with a change of policies in between, and let the
     analyst read what comes out."""
-    source = files["unicorn"].pipeline.source
+    document, source = PolicyDocument.read(_POLICIES), files["unicorn"].pipeline.source
     assert source.policies is not None
     client = client_of(files["unicorn"].connection())
     client.topic(source.policies.topic)
@@ -127,7 +128,6 @@ def summed(files: dict[str, PipelineFile], meters: Meters, progress: Progress) -
     with unicorn, uniform:
         unicorn.wait_for(CHANGED_AT)
         write_change(client, source.policies.topic)
-        unicorn.wait_until(lambda: bool(decisions(unicorn.said)))
         produce(client, source.topic, rest, meters.households * (TICKS - CHANGED_AT), progress)
         for pipeline in (unicorn, uniform):
             pipeline.wait_for(TICKS)
@@ -139,7 +139,9 @@ def summed(files: dict[str, PipelineFile], meters: Meters, progress: Progress) -
             name: read_topic(file.pipeline.sink.topic, **settings_of(file.connection()))
             for name, file in files.items()
         },
-        protected(PolicyDocument.read(_POLICIES), CHANGE_KEY, CHANGE),
+        document,
+        protected(document, CHANGE_KEY, CHANGE),
+        expected_noise(document, CHANGE_KEY, CHANGE, FIRST_TICK + CHANGED_AT),
         decided,
     )
 

@@ -1,10 +1,9 @@
-"""The mechanisms of the study, by the names that the paper has for them.
+"""The mechanisms of the study, by the names that papers have for them.
 
 Each gets an epsilon of 1. Those that know policies publish ticks as they are at which nothing is
 relevant. Those of w-event privacy get the length of the longest relevance interval for a window,
 so that they promise at least as much. The filter of RescueDP is told that figures change by one
-household in an hour: by what it is told at first, ten, it errs six times as much in the smallest
-zone.
+household in an hour: as it is by default, by ten, it errs several times as much in small zones.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +30,7 @@ from fugu.operators.swellfish.window_strategy import WindowStrategy
 from fugu.operators.trial import with_plan
 from fugu.operators.wevent.budget_absorption import BudgetAbsorption
 from fugu.operators.wevent.budget_distribution import BudgetDistribution
+from fugu.operators.wevent.pegasus import Pegasus
 from fugu.operators.wevent.rescue_dp import RescueDp
 from fugu.operators.wevent.sample import Sample
 from fugu.operators.wevent.strategy import Strategy
@@ -39,7 +39,7 @@ from fugu.operators.wevent.uniform import Uniform
 EPSILON = 1.0
 
 
-def _of_windows(kind: type[Strategy], household: Household) -> Mechanism:
+def _of_windows(kind: type[Strategy] | type[Pegasus], household: Household) -> Mechanism:
     return kind(1, household.window, EPSILON, LARGEST_LOAD)
 
 
@@ -79,9 +79,10 @@ MECHANISMS: Mapping[str, Callable[[Household], Mechanism]] = {
     "UnicornPS": partial(_of_intervals, UnicornPS),
     "Unicorn": partial(_of_intervals, Unicorn),
     "Unicorn*": partial(_of_intervals, UnicornStar),
+    "PeGaSus": partial(_of_windows, Pegasus),
     "UnicornPlan": partial(_of_intervals, UnicornPlan),
 }
-"""All but Unicorn* are private; the paper has no UnicornPlan."""
+"""All but Unicorn* are private; the paper has neither PeGaSus nor UnicornPlan."""
 
 
 def released(mechanism: Mechanism, series: Integers, seed: int) -> Iterator[Integers]:

@@ -14,8 +14,8 @@ from examples.household.study import Study
 from fugu.operators.mechanism import Floats
 
 SHOWN_MW = (0.5, 14.3, 213.6)
-_COLOURS = {"Unicorn": "#1f6f8b", "T": "#9ec9d6", "": "#d9d9d9"}
-"""By how a name begins: Unicorn, those with noise or budgets for policies, and w-event privacy."""
+_COLOURS = {"": "#d9d9d9", "T": "#9ec9d6", "Unicorn": "#1f6f8b"}
+"""By how a name begins: w-event privacy, those with noise or budgets for policies, and Unicorn."""
 _LINES = ("#1f6f8b", "#c0392b", "#7f8c3a", "#8e5ea2")
 TEAS = {"TSUniform": "Uniform", "TSSample": "Sample", "TSBD": "BD", "TSBA": "BA"}
 TINAR = {"TINARUniform": "Uniform", "TINARSample": "Sample"}
@@ -67,7 +67,7 @@ def save_figures(study: Study, path: Path) -> None:
 
 
 def _draw(axes: Axes, study: Study, mean: float) -> None:
-    names, zone = list(study.errors), list(study.means).index(mean)
+    names, zone = sorted(study.errors, key=_beginning), list(study.means).index(mean)
     boxes = axes.boxplot(
         [study.expected(name)[:, zone] for name in names],
         tick_labels=names,
@@ -78,12 +78,15 @@ def _draw(axes: Axes, study: Study, mean: float) -> None:
         boxprops={"linewidth": 0.8},
     )
     for name, box in zip(names, boxes["boxes"], strict=True):
-        begins = next(begin for begin in _COLOURS if name.startswith(begin))
-        box.set_facecolor(_COLOURS[begins])
+        box.set_facecolor(_COLOURS[_beginning(name)])
         box.set_hatch("///" if name == "Unicorn*" else "")
     axes.axhline(1.0, color="#c0392b", linestyle="--", linewidth=1.0)
     axes.tick_params(axis="x", rotation=90)
     _style(axes)
+
+
+def _beginning(name: str) -> str:
+    return max(begin for begin in _COLOURS if name.startswith(begin))
 
 
 def _style(axes: Axes) -> None:

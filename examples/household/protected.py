@@ -1,4 +1,5 @@
-"""What is protected when: the policies of the document, and one that was added while it ran."""
+"""What is protected when, and what noise that takes: the policies of the document, and one that was
+added while it ran."""
 
 from dataclasses import dataclass
 
@@ -6,6 +7,7 @@ from examples.household.meters import FIRST_TICK, TICKS
 from fugu.dataflows.policies.change import change
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.wording import in_unit
+from fugu.operators.swellfish.attribution import Attribution, attribution
 from fugu.operators.swellfish.occurrence import Occurrence
 
 
@@ -23,6 +25,14 @@ class Protected:
         """In how many of the three days' ticks it is open."""
         spans = (range(one.start, one.end + 1) for one in self.occurrences)
         return len(set().union(*spans) & set(range(FIRST_TICK, FIRST_TICK + TICKS)))
+
+
+def expected_noise(document: PolicyDocument, key: bytes, value: bytes, now: int) -> Attribution:
+    """Of each tick, and whose it is, with what the record adds when `now` is the next tick."""
+    policies, added = document.policies, change(key, value, document).to_bytes()
+    days = FIRST_TICK, FIRST_TICK + TICKS - 1
+    after = policies.changed(b"", added, now)
+    return attribution(policies, *days, document.section.epsilon, after)
 
 
 def protected(document: PolicyDocument, key: bytes, value: bytes) -> list[Protected]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from examples.household import compiled_rules
+from examples.household.compiled_groups import pegasus
 from examples.household.compiled_rules import EXACT, REPEAT
 from examples.household.perfect_sampling import UnicornStar
 from fugu.operators.mechanism import Inputs, Integers, Kind, Mechanism
@@ -26,6 +27,7 @@ from fugu.operators.trial import with_plan
 from fugu.operators.wevent.budget_absorption import BudgetAbsorption
 from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from fugu.operators.wevent.filtered import FIRST_VARIANCE
+from fugu.operators.wevent.pegasus import LONGEST, Pegasus
 from fugu.operators.wevent.rescue_dp import RescueDp
 from fugu.operators.wevent.strategy import Strategy
 
@@ -33,17 +35,24 @@ GEOMETRIC_SCALE = 2.0**40
 """The ratio of the numbers that make noise is e^(-1 / 2^40), see `operators.noise.unit_laplace`."""
 
 Release = Callable[[Integers, Integers], Integers]
-"""What is released of one series `(ticks,)`, given its geometric numbers `(ticks, 2, 2)`."""
+"""What is released of one series `(ticks,)`, given geometric numbers `(ticks, draws, 2)`."""
 
 
-def numbers(rng: np.random.Generator, ticks: int) -> Integers:
-    """Return geometric numbers for the decision and the release of each tick, two of each."""
-    return (rng.standard_exponential((ticks, 2, 2)) * GEOMETRIC_SCALE).astype(np.int64)
+def draws_of_a_tick(mechanism: Mechanism) -> int:
+    """Return how many draws of noise a tick takes, at most: decision, release, and threshold."""
+    return 3 if isinstance(mechanism, Pegasus) else 2
+
+
+def numbers(rng: np.random.Generator, ticks: int, draws: int) -> Integers:
+    """Return geometric numbers for the draws of each tick, two of each."""
+    return (rng.standard_exponential((ticks, draws, 2)) * GEOMETRIC_SCALE).astype(np.int64)
 
 
 def release_of(mechanism: Mechanism, ticks: int) -> Release:
     """Return a function that releases whole series as the mechanism does."""
     match mechanism:
+        case Pegasus():
+            return _of_pegasus(mechanism)
         case RescueDp():
             return _of_rescue_dp(mechanism)
         case BudgetDistribution() | BudgetAbsorption():
@@ -107,6 +116,21 @@ def _of_rescue_dp(mechanism: RescueDp) -> Release:
         compiled_rules.rescue_dp(
             values, numbers, mechanism.sensitivity, budgets, variances, charges, released
         )
+        return released
+
+    return release
+
+
+def _of_pegasus(mechanism: Pegasus) -> Release:
+    sensitivity, group = mechanism.sensitivity, mechanism.grouping
+    figure = mechanism.share - group
+    budgets = group // (8 * sensitivity), figure // sensitivity, group // (4 * sensitivity)
+    prices = np.array(budgets, dtype=np.int64)
+
+    def release(values: Integers, numbers: Integers) -> Integers:
+        figures, ordered = np.zeros((2, LONGEST), dtype=np.int64)
+        released = np.empty_like(values)
+        pegasus(values, numbers, prices, mechanism.reach, figures, ordered, released)
         return released
 
     return release

@@ -7,21 +7,27 @@ import numpy as np
 from rich.table import Table
 
 from examples.household.analyst import Figures
-from examples.household.meters import PER_DAY
+from examples.household.meters import FIRST_TICK, PER_DAY
 from examples.household.protected import Protected
+from fugu.dataflows.policies.document import PolicyDocument
+from fugu.dataflows.policies.noise import noise_table
 from fugu.operators.mechanism import Floats
+from fugu.operators.swellfish.attribution import Attribution
+from fugu.operators.wevent.allocation import Booleans
 
 _HOURS = 24 / PER_DAY
 
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """True figures, those of each strategy, what is protected, and what the pipeline said of the
-    policy that was added."""
+    """True figures, those of each strategy, what is protected and takes how much noise, and what
+    the pipeline said of the policy that was added."""
 
     truth: Floats
     by_strategy: dict[str, Figures]
+    document: PolicyDocument
     protected: Sequence[Protected]
+    noise: Attribution
     decided: str
 
     def errors(self, strategy: str) -> Floats:
@@ -42,6 +48,24 @@ def protected_table(released: Released) -> Table:
             f"{one.ticks * _HOURS:g}",
             f"{one.largest_change} at most",
         )
+    return shown
+
+
+def whose_table(released: Released) -> Table:
+    """Whose noise it is, and how wrong the figures are there."""
+    ticks = range(FIRST_TICK, FIRST_TICK + len(released.truth))
+    place, errors = released.noise.places(ticks), released.errors("unicorn")
+
+    def error(relevant: Booleans) -> float | None:
+        there = errors[relevant[place]]
+        return float(there.mean()) if there.size else None
+
+    shown = noise_table(released.document, released.noise, error)
+    shown.title = "Whose noise it is: expected, and what unicorn errs there"
+    shown.caption = (
+        "noise: where it is relevant, whoever asks for it; alone: without other collections; "
+        "without: the mean of all ticks if nobody asked for it"
+    )
     return shown
 
 

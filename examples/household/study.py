@@ -15,7 +15,7 @@ import numpy as np
 
 from examples.household.household import Household
 from examples.household.mechanisms import MECHANISMS, released
-from examples.household.repeated import numbers, release_of
+from examples.household.repeated import draws_of_a_tick, numbers, release_of
 from examples.household.zones import UNITS_PER_KW
 from fugu.operators.mechanism import Floats, Integers
 
@@ -72,12 +72,13 @@ def repeated_errors(
 ) -> Floats:
     """Return those of many runs, `(runs, zones, 2)`."""
     ticks, zones = series.shape
-    release = release_of(MECHANISMS[name](household), ticks)
+    mechanism = MECHANISMS[name](household)
+    release, draws = release_of(mechanism, ticks), draws_of_a_tick(mechanism)
     rng = np.random.default_rng((seed, list(MECHANISMS).index(name)))
     columns = [np.ascontiguousarray(series[:, zone]) for zone in range(zones)]
     return np.stack(
         [
-            [_errors(values, release(values, numbers(rng, ticks))) for values in columns]
+            [_errors(values, release(values, numbers(rng, ticks, draws))) for values in columns]
             for _ in range(runs)
         ]
     )

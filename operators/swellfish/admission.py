@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.coverage import Coverage
 from fugu.operators.swellfish.occurrences import Admitted, Span, first_free, open_spans
 
 
@@ -45,7 +46,7 @@ def admit(
     A removed policy is admitted `until` the end of the notice, the later of E and `now` + `notice`;
     what has begun before runs to its end. What is replaced stays until the first occurrence of the
     new policy, and after that to the end of the notice, unless all that begins until then is
-    covered by occurrences of the new one (`Admitted.covers`). A replacement that is never admitted
+    covered by occurrences of the new one (`Coverage`). A replacement that is never admitted
     removes. What was to end earlier anyway ends earlier.
 
     Claim 1. No occurrence that was not admitted when J opened is ever admitted and overlaps J. For
@@ -112,10 +113,10 @@ def _kept(
     """Return the old policy as far as it stays, given the first occurrence of the new one."""
     if new is None or first is None:
         return replace(old, until=min(old.until, noticed))
-    covered_from = first[0]
-    for one in old.overlapping(first[0], noticed - 1, tick_milliseconds):
-        if not new.covers(one, old.policy.activities, tick_milliseconds):
-            covered_from = max(covered_from, one.start + 1)
+    covered_from, coverage = first[0], Coverage(old.policy, new, tick_milliseconds)
+    for start, end in old.spans_in(first[0], noticed - 1, tick_milliseconds):
+        if not coverage.includes(start, end):
+            covered_from = max(covered_from, start + 1)
     return replace(old, until=min(old.until, covered_from))
 
 

@@ -107,8 +107,11 @@ def attribution(
 
     What would be saved without a collection or a policy is the difference to the noise without it.
     What two ask for alike is saved only without both of them, and where one sets Delta_t and the
-    other delta(J), each may save most of the product: savings do not add up to the noise. An
-    interval counts with the delta(J) that the policies of `changes` give it.
+    other delta(J), each may save most of the product: savings do not add up to the noise.
+
+    An interval counts with the delta(J) that the policies with all `changes` give it. One that was
+    open when something was removed has the delta(J) that it began with, which may be more, and its
+    noise as well.
 
     >>> from fugu.operators.swellfish.household import HOUSEHOLD
     >>> found = attribution(HOUSEHOLD, 0, 9, epsilon=2.0)

@@ -57,7 +57,9 @@ class Bounds:
             )
 
     def _require_few(self, before: Sequence[Admitted], after: Sequence[Admitted], now: int) -> None:
-        were, would_be = (sum(one.until > now for one in some) for some in (before, after))
+        were, would_be = (
+            len({one.policy.id for one in some if one.until > now}) for some in (before, after)
+        )
         most = self.limits.policies
         if most is not None and would_be > max(most, were):
             raise ValueError(

@@ -40,7 +40,7 @@ class Standing:
         needed = (
             one
             for one in self.admitted
-            if one.configured or any(True for _ in one.occurrences(oldest, tick_milliseconds))
+            if one.configured or any(True for _ in one.spans(oldest, tick_milliseconds))
         )
         return replace(self, admitted=tuple(needed))
 

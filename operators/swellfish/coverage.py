@@ -1,10 +1,67 @@
-"""Tell whether a policy that replaces another one covers it for ever."""
+"""Tell whether a policy that replaces another one covers it: for some time, or for ever."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from fugu.operators.swellfish.calendar import Calendar
-from fugu.operators.swellfish.occurrences import Admitted, includes
+from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.policy import Policy
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Tell which occurrences of the policy `old` are covered by those of the `new` one.
+
+    Thresholds are compared once for all intervals of the same lengths: they may be many.
+
+    >>> from datetime import datetime
+    >>> from fugu.operators.swellfish.calendar import Once
+    >>> from fugu.operators.swellfish.zone import Zone
+    >>> first = Once(Zone("UTC", ((0, 0),)), datetime(1970, 1, 1), datetime(1970, 1, 1, 6))
+    >>> tea, bath = (Policy(name, first, 2, high) for name, high in [("tea", (3,)), ("bath", (5,))])
+    >>> Coverage(tea, Admitted(bath), 3_600_000).includes(0, 5)
+    True
+    """
+
+    old: Policy
+    new: Admitted
+    tick_milliseconds: int
+    _known: dict[tuple[int, int], bool] = field(init=False, repr=False, default_factory=dict)
+
+    def includes(self, start: int, end: int) -> bool:
+        """Return whether an occurrence of the new policy hides what the old one with this interval
+        hides."""
+        return _are_among(self.old.activities, self.new.policy.activities) and any(
+            first <= start and end <= last and self._hides(last - first + 1, end - start + 1)
+            for first, last in self.new.spans_in(start, end, self.tick_milliseconds)
+        )
+
+    def _hides(self, own: int, its: int) -> bool:
+        """Return whether thresholds are as high in an interval of so many ticks as in another."""
+        if (own, its) not in self._known:
+            thresholds = self.new.policy.thresholds_in(own), self.old.thresholds_in(its)
+            self._known[own, its] = as_high(*thresholds)
+        return self._known[own, its]
+
+
+def as_high(own: tuple[int, ...], its: tuple[int, ...]) -> bool:
+    """Return whether a pattern with the `own` thresholds hides a shorter one, or one as long.
+
+    The other one starts anywhere in its interval, and so within this one. With patterns of one
+    length, each threshold must be as large. A longer pattern can be moved so that it is within its
+    interval and has all ticks of the shorter one, but where it stands then depends on these; so its
+    least threshold must be as large as any of the other one.
+
+    >>> as_high((3, 3, 3), (1, 3)), as_high((2, 3, 3), (1, 3)), as_high((2, 3), (1, 3))
+    (True, False, True)
+    """
+    if len(own) == len(its) and all(one >= other for one, other in zip(own, its, strict=True)):
+        return True
+    return len(own) >= len(its) and min(own) >= max(its)
+
+
+def _are_among(activities: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """Return whether the others are all of these, and more; none are named where any is meant."""
+    return not others or (bool(activities) and set(activities) <= set(others))
 
 
 def goes_on(old: Admitted, kept: Admitted, new: Admitted, tick_milliseconds: int) -> bool:
@@ -28,14 +85,14 @@ def goes_on(old: Admitted, kept: Admitted, new: Admitted, tick_milliseconds: int
     [True, False]
     """
     gone = replace(old, first=max(old.first, kept.until))
-    occurrence = next(gone.occurrences(kept.until, tick_milliseconds), None)
-    if occurrence is None:
+    span = gone.next_span(kept.until, tick_milliseconds)
+    if span is None:
         return True
     if not isinstance(old.policy.when, Calendar):
-        return new.covers(occurrence, old.policy.activities, tick_milliseconds)
+        return Coverage(old.policy, new, tick_milliseconds).includes(*span)
     if not isinstance(new.policy.when, Calendar):
         return False
-    return includes(new.policy.activities, old.policy.activities) and _always(
+    return _are_among(old.policy.activities, new.policy.activities) and _always(
         old.policy, old.policy.when, new.policy, new.policy.when
     )
 

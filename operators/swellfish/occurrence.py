@@ -65,27 +65,6 @@ class Occurrence:
         common = min(self.end, end) - max(self.start, start) + 1
         return max(0, min(common, self.length))
 
-    def covers(self, other: "Occurrence") -> bool:
-        """Return whether everything that the other one hides is hidden by this one.
-
-        A pattern of the other one starts anywhere in its interval, and so within this one. With
-        patterns of one length, each threshold must be as large. A longer pattern can be moved so
-        that it is within this interval and has all ticks of the shorter one, but not all can stand
-        at the same place in it; so its least threshold must be as large as any of the other one.
-
-        >>> Occurrence(0, 5, (3, 3, 3)).covers(Occurrence(1, 4, (1, 3)))
-        True
-        >>> Occurrence(0, 5, (2, 3, 3)).covers(Occurrence(1, 4, (1, 3)))
-        False
-        """
-        if self.start > other.start or self.end < other.end or self.length < other.length:
-            return False
-        if self.length == other.length and all(
-            own >= its for own, its in zip(self.thresholds, other.thresholds, strict=True)
-        ):
-            return True
-        return min(self.thresholds) >= max(other.thresholds)
-
 
 def affected_ticks(start: int, end: int, occurrences: Iterable[Occurrence]) -> int:
     """Bound in how many ticks of [start, end] two neighbours differ: delta(J).

@@ -30,36 +30,29 @@ class Admitted:
         """Return whether it was there before all changes."""
         return self.first == SINCE_EVER
 
-    def occurrences(self, tick: int, tick_milliseconds: int) -> Iterator[Occurrence]:
-        """Yield all that end at `tick` or later, in order of their starts."""
-        for occurrence in self.policy.occurrences(max(tick, self.first), tick_milliseconds):
-            if occurrence.start >= self.until:
+    def spans(self, tick: int, tick_milliseconds: int) -> Iterator[Span]:
+        """Yield the intervals of all that end at `tick` or later, in order of their starts."""
+        for start, end in self.policy.when.intervals(max(tick, self.first), tick_milliseconds):
+            if start >= self.until:
                 return
-            if occurrence.start >= self.first:
-                yield occurrence
+            if start >= self.first:
+                yield start, end
+
+    def spans_in(self, start: int, end: int, tick_milliseconds: int) -> Iterator[Span]:
+        """Yield the intervals of all that share a tick with [start, end]."""
+        for span in self.spans(start, tick_milliseconds):
+            if span[0] > end:
+                return
+            yield span
 
     def overlapping(self, start: int, end: int, tick_milliseconds: int) -> Iterator[Occurrence]:
         """Yield all that share a tick with [start, end]."""
-        for occurrence in self.occurrences(start, tick_milliseconds):
-            if occurrence.start > end:
-                return
-            yield occurrence
+        for span in self.spans_in(start, end, tick_milliseconds):
+            yield self.policy.occurrence(*span)
 
     def next_span(self, tick: int, tick_milliseconds: int) -> Span | None:
         """Return the span of the first occurrence that starts at `tick` or later."""
-        for occurrence in self.occurrences(tick, tick_milliseconds):
-            if occurrence.start >= tick:
-                return occurrence.start, occurrence.end
-        return None
-
-    def covers(
-        self, occurrence: Occurrence, activities: tuple[str, ...], tick_milliseconds: int
-    ) -> bool:
-        """Return whether one of its occurrences covers this one of a policy with activities."""
-        return includes(self.policy.activities, activities) and any(
-            one.covers(occurrence)
-            for one in self.overlapping(occurrence.start, occurrence.end, tick_milliseconds)
-        )
+        return next((span for span in self.spans(tick, tick_milliseconds) if span[0] >= tick), None)
 
     def counts_as(self, name: str, tick: int) -> bool:
         """Return whether it has this id, and its occurrences from `tick` on would count."""
@@ -69,18 +62,13 @@ class Admitted:
 def open_spans(admitted: Iterable[Admitted], tick: int, tick_milliseconds: int) -> list[Span]:
     """Return the intervals that started before `tick` and are not over."""
     return [
-        (occurrence.start, occurrence.end)
+        span
         for one in admitted
-        for occurrence in one.overlapping(tick, tick, tick_milliseconds)
-        if occurrence.start < tick
+        for span in one.spans_in(tick, tick, tick_milliseconds)
+        if span[0] < tick
     ]
 
 
 def first_free(effective: int, open_at_it: Iterable[Span]) -> int:
     """Return the first tick at `effective` or later that is after all of them."""
     return max([effective, *(end + 1 for _, end in open_at_it)])
-
-
-def includes(activities: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    """Return whether these are all of the others; none are named where any is meant."""
-    return not activities or (bool(others) and set(activities) >= set(others))

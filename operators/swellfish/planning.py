@@ -12,7 +12,7 @@ from fugu.operators.swellfish.sweep import Stretch
 
 TICKS_AHEAD = 4_000
 """A fortnight is 2,016 ticks of ten minutes: it fits, wherever it begins in the first half."""
-LARGEST_STRETCHES = 1_000
+LARGEST_STRETCHES = 500
 """No plan looks further ahead than this."""
 Stretches = Sequence[Stretch[Relevance]]
 

@@ -55,9 +55,14 @@ class Policy(PlainData):
     def occurrences(self, tick: int, tick_milliseconds: int) -> Iterator[Occurrence]:
         """Yield all that end at `tick` or later, in order of their starts; perhaps for ever."""
         for start, end in self.when.intervals(tick, tick_milliseconds):
-            yield Occurrence(start, end, self._thresholds(end - start + 1))
+            yield self.occurrence(start, end)
 
-    def _thresholds(self, ticks: int) -> tuple[int, ...]:
+    def occurrence(self, start: int, end: int) -> Occurrence:
+        """Return the occurrence with this interval."""
+        return Occurrence(start, end, self.thresholds_in(end - start + 1))
+
+    def thresholds_in(self, ticks: int) -> tuple[int, ...]:
+        """Return the thresholds of an occurrence whose interval has so many ticks."""
         if len(self.thresholds) == 1:
             return _repeated(self.thresholds[0], min(self.length, ticks))
         return cut_to(ticks, self.thresholds)

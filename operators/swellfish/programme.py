@@ -9,11 +9,14 @@ import numpy as np
 
 from fugu.operators.mechanism import Array, Floats
 
-_LEAST, _MOST = 2.0**-6, 8.0
+_LEAST, _MOST = 2.0**-10, 8.0
 """Tangents are at multiples of even shares between these."""
 _FIRST = (0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)
 _ROUNDS = 12
-_GAP = 1e-3
+_GAP, _GAP_OF_EACH = 1e-3, 0.1
+"""By how much tangents may be below the objective: all together, and each."""
+_NEVER_NOTHING = 1e-4
+"""So much of all shares is even."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,8 @@ def least_noise(weights: Sequence[float], limits: Sequence[Limit]) -> Floats:
     u_t >= 0 with d l + sum of u_t <= 1 and u_t >= x_t - l. For d l + sum of (x_t - l)+ is at least
     the sum of any d of them, and for l the d-th largest it is that of the d largest. So limits are
     linear. The objective is convex, and replaced by tangents; more of them are added where the
-    solution is, until it is within a thousandth of what the tangents say, which is a lower bound.
+    solution is, until it is within a thousandth of what the tangents say, which is a lower bound,
+    and each term within a tenth.
 
     Every variable must be in a limit. Raises `ValueError` without SciPy, and where HiGHS, which
     solves it, finds no solution. The last digits may differ between machines and versions.
@@ -56,13 +60,16 @@ def least_noise(weights: Sequence[float], limits: Sequence[Limit]) -> Floats:
     cost = np.array(weights) / even
     cost /= cost.sum()
     coefficients, bounds = _linear(limits, even)
-    tangents = [np.full(len(cost), at) for at in _FIRST]
+    tangents = np.tile(np.array(_FIRST)[:, None], len(cost))
     for _ in range(_ROUNDS):
-        multiples, least = _solved(cost, coefficients, bounds, np.array(tangents))
-        tangents.append(np.clip(multiples, _LEAST, _MOST))
-        if cost @ (1.0 / np.maximum(multiples, _LEAST)) <= least * (1.0 + _GAP):
+        multiples, least = _solved(cost, coefficients, bounds, tangents)
+        lower = np.maximum(_LEAST, tangents.min(axis=0) / 4.0)
+        new = np.clip(multiples, lower, _MOST)
+        missed = 1.0 / new - (2.0 / tangents - multiples / tangents**2).max(axis=0)
+        if cost @ missed <= _GAP * least and np.all(missed * new <= _GAP_OF_EACH):
             break
-    return np.asarray(multiples * even)
+        tangents = np.vstack([tangents, new])
+    return np.asarray(((1.0 - _NEVER_NOTHING) * multiples + _NEVER_NOTHING) * even)
 
 
 def require_solver() -> None:

@@ -26,7 +26,7 @@ class Unicorn(UnicornPS):
     >>> unicorn = Unicorn(HOUSEHOLD, bins=1, epsilon=20.0)
     >>> ticks = released(unicorn, [[500]] * 4 + [[40_500]] * 2)
     >>> [Status(tick.annotations["status"][0]).name for tick in ticks]
-    ['NOTHING', 'SAMPLED', 'REPEATED', 'REPEATED', 'SAMPLED', 'REPEATED']
+    ['NOTHING', 'SAMPLED', 'REPEATED', 'REPEATED', 'SAMPLED', 'SAMPLED']
 
     Source: Swellfish specification, section 5.3, which corrects the paper: Algorithm 4 passes all
     of epsilon on to Algorithm 3, and not the half that decisions leave.

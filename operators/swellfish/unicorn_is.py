@@ -27,10 +27,10 @@ class UnicornIS(IntervalStrategy):
     ...     status = Status(tick.annotations["status"][0])
     ...     print(tick.values[0, 0], tick.annotations["sensitivity"][0], status.name)
     0 0 NOTHING
-    465 100 SAMPLED
-    465 320 REPEATED
-    638 220 SAMPLED
-    638 220 REPEATED
+    494 100 SAMPLED
+    494 320 REPEATED
+    437 220 SAMPLED
+    437 220 REPEATED
 
     Source: Swellfish specification, section 5.1, which corrects the paper: it compares the open
     intervals with those of the first sample for ever, and not with those of the last one, so that

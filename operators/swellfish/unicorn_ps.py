@@ -24,9 +24,9 @@ class UnicornPS(IntervalStrategy):
     >>> for tick in released(always, [[500]] * 4):
     ...     print(tick.values[0, 0], tick.annotations["publication_epsilon"][0].round(3))
     500 0.0
-    700 0.5
-    93 0.333
-    615 0.333
+    1197 0.5
+    872 0.333
+    818 0.333
 
     Source: Swellfish specification, section 5.2: Algorithm 3, corrected, which gives back the
     smallest of the largest charges where the paper prints that it takes it. What a person's own

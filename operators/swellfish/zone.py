@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -58,6 +59,14 @@ class Zone(PlainData):
         entered = [second + offset for second, offset in self.transitions[1:]]
         object.__setattr__(self, "_left", tuple(accumulate(left, max)))
         object.__setattr__(self, "_entered", tuple(accumulate(reversed(entered), min))[::-1])
+
+    def to_data(self) -> dict[str, Any]:
+        """Write it as plain JSON data, once: a zone has many transitions, and many policies."""
+        return self._data
+
+    @cached_property
+    def _data(self) -> dict[str, Any]:
+        return super().to_data()
 
     def earliest(self, local: int) -> int:
         """Return the UTC second of a local one, by the first offset left after showing it."""

@@ -53,9 +53,9 @@ def written(tmp_path: Path, document: Document) -> Path:
 
 
 def others(count: int) -> Iterator[Placed]:
-    """Changes of policies that are over, or begin long after."""
+    """Changes of policies that begin long after, for some, and else are over."""
     for number in range(count):
-        start = -WEEKS if number % 2 else LATER + 10 * number
+        start = LATER + 10 * number if number < 20 else -WEEKS
         yield addition(-WEEKS, f"other-{number}", start, start + 3, 1.0)
 
 

@@ -126,8 +126,9 @@ def test_everybody_who_may_write_is_found_whatever_a_rule_says_it_with(
         EVERYBODY, ACLOperation.WRITE, named.format(topic=topic), ResourceType.TOPIC, pattern
     )
     with ruled(bootstrap, everybody):
-        [owned] = looking.warnings(kafka_section(bootstrap), topic)
-        [unowned] = looking.warnings(kafka_section(bootstrap), topic, owners="")
+        owned, *log = looking.warnings(kafka_section(bootstrap), topic)
+        unowned, *_ = looking.warnings(kafka_section(bootstrap), topic, owners="")
+    assert bool(log) == (named == "*")
     assert owned.startswith(f"everybody who reaches the broker may write to {topic}")
     assert "remove policies of collection household, which has no owners" in unowned
 
@@ -139,6 +140,19 @@ def test_who_may_delete_records_is_named(
     with ruled(bootstrap, rule(OPERATORS, ACLOperation.DELETE, topic)):
         [warning] = looking.warnings(kafka_section(bootstrap), topic)
     assert warning.startswith(f"{OPERATORS} may delete records of {topic}")
+
+
+def test_the_topic_of_partial_sums_is_as_good_as_a_signature(
+    looking: Looking, bootstrap: str, topics: TopicFactory
+) -> None:
+    topic = topics("policies")
+    rules = (
+        rule(METERS, ACLOperation.WRITE, topic),
+        rule(EVERYBODY, ACLOperation.WRITE, "heart-zones.partials"),
+    )
+    with ruled(bootstrap, *rules):
+        [warning] = looking.warnings(kafka_section(bootstrap), topic)
+    assert "may write to heart-zones.partials (sink.partials)" in warning
 
 
 def test_a_topic_without_rules_is_open_or_closed_and_nobody_says_which(

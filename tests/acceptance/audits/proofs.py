@@ -22,6 +22,7 @@ _BY_KIND = {
     "laplace": "privacy/test_finite_precision",
     "fast": "operators/wevent/test_fast",
     "binary_tree": "operators/wevent/test_binary_tree",
+    "pegasus": "privacy/test_pegasus_leakage",
     "quantified": "privacy/test_temporal_leakage",
     "unicorn": _INTERVALS,
     "unicorn_is": _INTERVALS,

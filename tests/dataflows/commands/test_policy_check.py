@@ -11,6 +11,9 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.cli.fugu import app
 from tests.dataflows.policies.documents import DOCUMENT, EXAMPLE, with_change
 
+ONCE_LATER = "{start: 2026-07-20T06:00, end: 2026-07-20T07:00}"
+"""A Monday, when showers are hidden too."""
+
 
 def checked(path: Path, *options: str) -> Result:
     return CliRunner().invoke(app, ["policy", "check", str(path), *options], env={"COLUMNS": "80"})
@@ -82,6 +85,16 @@ def test_machines_read_the_same_and_no_keys() -> None:
     assert "meter" not in orjson.dumps(read).decode()
 
 
+def test_the_costliest_policy_is_named_where_there_is_one_collection(tmp_path: Path) -> None:
+    path = tmp_path / "policies.yaml"
+    path.write_text(with_change("{start: 2026-07-18T12:00, end: 2026-07-18T13:00}", ONCE_LATER))
+    text = checked(path).stdout
+    most = "22.8 kW, first on 2026-07-20 06:10"
+    assert f"Largest expected noise of a figure in that year: {most}" in text
+    left = 2 * (1 + 5 * 3.5) / (7 * 144)
+    assert f"Without household/shower that mean would be {left:.3g} kW; see fugu policy" in text
+
+
 def test_remarks_are_shown(tmp_path: Path) -> None:
     path = tmp_path / "policies.yaml"
     path.write_text(with_change("2.2 kW", "0"))
@@ -106,6 +119,7 @@ def test_an_error_ends_the_command(tmp_path: Path) -> None:
     result = checked(path)
     assert result.exit_code == 1
     assert isinstance(result.exception, ConfigurationError)
-    assert "policies.yaml:14: collections.household.policies.shower.theta: must be" in str(
-        result.exception
+    assert (
+        "policies.yaml:14: collections.household.policies.shower.theta: must not be below 0"
+        in str(result.exception)
     )

@@ -130,6 +130,9 @@ def test_a_picture_is_drawn(name: str, start: bytes, tmp_path: Path) -> None:
     content = picture.read_bytes()
     assert content.startswith(start)
     assert len(content) > 5_000
+    if name.endswith("svg"):
+        for label in ("all together", "household, alone", "electric-car, alone"):
+            assert f"<!-- {label} -->" in content.decode()
 
 
 def test_a_picture_of_nothing_is_drawn_too(tmp_path: Path) -> None:

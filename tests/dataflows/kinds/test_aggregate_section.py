@@ -95,6 +95,10 @@ def test_noise_is_for_what_one_contribution_can_change(
             {"kind": "binary_tree", "horizon": 9, "correlation": {"transition": STICKY}},
             "correlation: a total of binary_tree",
         ),
+        (
+            {"kind": "pegasus", "correlation": {"transition": STICKY}},
+            "correlation: a group of pegasus",
+        ),
         ({"kind": "quantified"}, "correlation: quantified takes its budgets"),
         ({"correlation": {"transition": [[0.9, 0.2], [0.1, 0.9]]}}, "row 0"),
         ({"correlation": {"transition": "nowhere.json"}}, "nowhere.json cannot be read"),

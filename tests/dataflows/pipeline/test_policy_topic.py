@@ -7,7 +7,7 @@ import pytest
 
 from fugu.dataflows.kafka.client import EVERYBODY, Rights, Topic
 from fugu.dataflows.pipeline.policy_changes import signatures_of
-from fugu.dataflows.pipeline.policy_topic import policy_topic_remarks
+from fugu.dataflows.pipeline.policy_topic import log_remarks, policy_topic_remarks
 from fugu.dataflows.policies.signatures import Signatures
 from tests.dataflows.pipeline.test_policy_changes import ALICE, pipeline
 
@@ -90,6 +90,12 @@ def test_without_an_authorizer_everybody_may_do_everything(owned: Signatures) ->
     writing, deleting = remarks(owned, Rights({"ALL": frozenset({EVERYBODY})}))
     assert writing.startswith("everybody who reaches the broker may write to changes")
     assert deleting.startswith("everybody who reaches the broker may delete records of changes")
+
+
+def test_whoever_may_write_to_the_log_needs_no_signature() -> None:
+    [remark] = log_remarks("sums", Rights({"WRITE": frozenset({EVERYBODY})}))
+    assert "may write to sums (sink.partials), and so change policies as if an owner" in remark
+    assert not [*log_remarks("sums", NARROW), *log_remarks("sums", None)]
 
 
 def test_what_cannot_be_checked_is_said(owned: Signatures) -> None:

@@ -180,6 +180,25 @@ def test_where_signatures_are_required_strangers_change_nothing(document: Policy
     assert topic.write(SHOWER, own, by_alice(SHOWER, own)) == "taken"
 
 
+@pytest.mark.parametrize(
+    ("maker", "outcome"), [("utility", "refused"), ("alice", "taken"), (None, "taken")]
+)
+def test_a_collection_is_owned_if_an_owner_of_all_made_it(
+    maker: str | None, outcome: Outcome, tmp_path: Path
+) -> None:
+    keys = {"utility": BOB, "alice": ALICE}
+    household = f"    owners: [{{name: alice, ed25519: {public(ALICE)}}}]\n"
+    everybody = "    applies_to: {default: true}\n"
+    owned = DOCUMENT.replace(everybody, everybody + household)
+    owners = f"owners: [{{name: utility, ed25519: {public(BOB)}}}]\n"
+    topic = Topic(read(tmp_path, owners + owned))
+    made = value(1, collection={"policies": [WIDER]})
+    headers = [signed(TOPIC, b"garden", made, keys[maker], maker)] if maker else []
+    assert topic.write(b"garden", made, headers) == "taken"
+    assert topic.mondays == [300] * 4
+    assert topic.write(b"garden/shower", None) == outcome
+
+
 def forgeries(random: Random, topic: Topic) -> Iterator[Record]:
     """What somebody writes who has every record, and the keys and secrets of others."""
     key, content, headers = random.choice(topic.log)

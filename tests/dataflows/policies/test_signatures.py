@@ -1,6 +1,7 @@
 """Only an owner of a collection counts as one, whatever a record says about itself."""
 
 import base64
+import hmac
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,14 @@ def test_an_owner_is_known_by_a_signature(signatures: Signatures) -> None:
 def test_an_owner_is_known_by_the_shared_secret(signatures: Signatures) -> None:
     shop = b"shop/sauna"
     assert signatures.by_owner(shop, REMOVAL, [signed_with_secret(TOPIC, shop, REMOVAL, SECRET)])
+
+
+def test_what_is_signed_is_what_the_page_says() -> None:
+    message = b"fugu policy change 1\0household.policies\0household/shower\0" + REMOVAL
+    signature = base64.b64encode(ALICE.sign(message))
+    assert by(ALICE, "alice") == [("fugu-signature", b"ed25519 alice " + signature)]
+    code = base64.b64encode(hmac.new(bytes(32), message, "sha256").digest())
+    assert signed_with_secret(TOPIC, KEY, REMOVAL, SECRET) == ("fugu-signature", b"hmac " + code)
 
 
 @pytest.mark.parametrize("value", [REMOVAL, None])

@@ -54,8 +54,8 @@ def test_a_merge_goes_on_from_any_of_the_last_snapshots(tmp_path: Path) -> None:
         nothing = np.zeros(0, dtype=np.int64)
         closing = [PartialSums(1, tick, nothing, nothing) for tick in range(30)]
         [released], _ = again.on_batch([[*enumerate([*entries, *closing])]])
-        assert [tick for tick, _ in released] == list(range(30))
-        for tick, releases in released:
+        assert [tick for tick, _ in released.ticks] == list(range(30))
+        for tick, releases in released.ticks:
             assert releases.values[0].tolist() == list(range(tick, tick + GROUPS))
         after = merging(tmp_path, again.snapshot())
         assert len(after.snapshot()) < 1_000

@@ -11,11 +11,12 @@ _DIGITS = WORDS_PER_DRAW // 2
 
 
 class ChosenNumbers:
-    """Draw for one tick of one row words of chosen geometric numbers `(2, 2)`, for the decision and
-    the release."""
+    """Draw for one tick of one row words of chosen geometric numbers `(draws, 2)`."""
 
     def __init__(self, numbers: Integers) -> None:
-        self._numbers = dict(zip(("dissimilarity", "release"), numbers.tolist(), strict=True))
+        two = ("dissimilarity", "release")
+        purposes = two if len(numbers) == 2 else ("deviation", "release", "threshold")
+        self._numbers = dict(zip(purposes, numbers.tolist(), strict=True))
 
     def words(
         self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1

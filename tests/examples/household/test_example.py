@@ -15,7 +15,7 @@ from examples.household.example import (
     summed,
 )
 from examples.household.meters import CARS, FIRST_TICK, PER_DAY, SAUNA, TICKS, Meters
-from examples.household.report import errors_table, protected_table
+from examples.household.report import errors_table, protected_table, whose_table
 from fugu.dataflows.offline.demo.embedded_broker import PARTITIONS, EmbeddedBroker
 from fugu.dataflows.offline.demo.raw_records import partition_of
 from fugu.dataflows.offline.demo.whole_path import shown_progress
@@ -65,9 +65,12 @@ def test_the_analyst_finds_exact_figures_except_where_policies_ask_for_noise(
     assert uniform.share("sampled") == 1.0
     assert np.mean((lower <= released.truth) & (released.truth <= upper)) > 0.9
     assert released.errors("unicorn").mean() < 0.5 * released.errors("uniform").mean()
-    for table in (protected_table(released), errors_table(released)):
+    for table in (protected_table(released), errors_table(released), whose_table(released)):
         Console(width=120).print(table)
-    assert "charging" in capsys.readouterr().out
+    assert "electric-car, 2 keys" in capsys.readouterr().out
+    noise = np.repeat(released.noise.noise, released.noise.widths)
+    assert np.array_equal(noise > 0.0, unicorn.sensitivities > 0.0)
+    assert released.noise.collections["household"].policies["sauna"].ticks == 48
     save(released, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 10_000
 

@@ -5,7 +5,7 @@ import pytest
 
 from examples.household.household import Household, households
 from examples.household.mechanisms import MECHANISMS
-from examples.household.repeated import numbers, release_of
+from examples.household.repeated import draws_of_a_tick, numbers, release_of
 from examples.household.study import ABSOLUTE, RELATIVE, errors_of, repeated_errors
 from examples.household.zones import zone_series
 from fugu.operators.mechanism import Inputs, Integers, Mechanism
@@ -39,8 +39,9 @@ def test_the_same_noise_gives_the_same_releases(name: str, zone: int) -> None:
     home = busy(HOMES[1])
     assert len(home.occurrences) > 20
     values = np.ascontiguousarray(SERIES[:900, zone])
-    noise = numbers(np.random.default_rng((zone, len(name))), len(values))
     mechanism = MECHANISMS[name](home)
+    rng = np.random.default_rng((zone, len(name)))
+    noise = numbers(rng, len(values), draws_of_a_tick(mechanism))
     assert (
         release_of(mechanism, len(values))(values, noise).tolist()
         == by_steps(mechanism, values, noise).tolist()
@@ -51,7 +52,7 @@ def test_the_same_noise_gives_the_same_releases(name: str, zone: int) -> None:
 @pytest.mark.parametrize("name", ["BA", "RescueDP", "TSBD", "Unicorn", "Unicorn*"])
 def test_the_same_noise_gives_the_same_releases_in_weeks_of_a_long_interval(name: str) -> None:
     values = np.ascontiguousarray(SERIES[:, 4])
-    noise = numbers(np.random.default_rng(1), len(values))
+    noise = numbers(np.random.default_rng(1), len(values), draws=2)
     mechanism = MECHANISMS[name](HOMES[10])
     assert (
         release_of(mechanism, len(values))(values, noise).tolist()
@@ -59,9 +60,20 @@ def test_the_same_noise_gives_the_same_releases_in_weeks_of_a_long_interval(name
     )
 
 
+def test_groups_of_pegasus_grow_full_where_figures_rest() -> None:
+    values = np.full(400, 10**6)
+    mechanism = MECHANISMS["PeGaSus"](HOMES[1])
+    noise = np.zeros((400, 3, 2), dtype=np.int64)
+    noise[:, 1] = numbers(np.random.default_rng(2), 400, draws=1)[:, 0]
+    assert (
+        release_of(mechanism, 400)(values, noise).tolist()
+        == by_steps(mechanism, values, noise).tolist()
+    )
+
+
 def test_numbers_make_noise_of_the_law() -> None:
     """4 standard errors of the mean of |noise|, whose scale is 2^40 / price."""
-    price, drawn = 2**36, numbers(np.random.default_rng(1), 20_000).reshape(-1, 2)
+    price, drawn = 2**36, numbers(np.random.default_rng(1), 20_000, draws=2).reshape(-1, 2)
     noise = drawn[:, 0] // price - drawn[:, 1] // price
     assert noise.mean() == pytest.approx(0.0, abs=4 * 16 * 2**0.5 / 200)
     assert np.abs(noise).mean() == pytest.approx(16.0, abs=4 * 16 / 200)

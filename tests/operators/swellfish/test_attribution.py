@@ -36,7 +36,8 @@ Names = AbstractSet[tuple[str, str]]
 def random_policies(random: Random, query: Query) -> Policies:
     def policy(name: str) -> Policy:
         about = tuple(random.sample(query.activities, 2)) if query.activities else ()
-        return replace(random_policy(random, name, 60), activities=about)
+        made = replace(random_policy(random, name, 60), activities=about)
+        return made if random.random() < 0.85 else replace(made, thresholds=(0,))
 
     names = ("bath", "stove", "car", "sauna")
     collections = [

@@ -46,6 +46,9 @@ class Listening:
             raise ValueError("it is refused")
         return "it is told"
 
+    def settled(self, state: State) -> int:
+        return int(state["tick"][0]) - 1
+
     def after_change(self, state: State, change: bytes) -> State:
         told = b"%b %b@%d" % (state["told"][0], change, state["tick"][0])
         return {**state, "told": np.array([told], dtype=object)}

@@ -53,6 +53,13 @@ def test_ticks_of_a_tree_that_are_not_measured_are_named(
     assert ("prices of a whole stream: measured are 200 ticks of 400" in parts) == left_out
 
 
+def test_prices_of_groups_are_said_not_to_be_measured(tmp_path: Path) -> None:
+    found = of("pegasus", tmp_path)
+    assert found.worst == ()
+    unmeasured = "prices of noise, and the exact worst case"
+    assert any(part.startswith(unmeasured) for part in found.not_reached)
+
+
 @pytest.mark.parametrize(
     ("changes", "names"),
     [

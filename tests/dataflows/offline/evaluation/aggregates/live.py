@@ -54,6 +54,8 @@ def live(file: PipelineFile, path: Path, secret: Secret) -> Iterator[list[float]
         batch = Batch(0, offsets, [0] * len(values), keys, values, [[] for _ in values])
         bounded = bounding(configured.codec.decode(batch), table)
         logged = [(0, read_entry(one.encoded(), "log")) for one in bounded.partials]
-        [released], _ = merging.on_batch([logged])
-        for _, tick in released:
+        [merged], _ = merging.on_batch([logged])
+        for _, tick in merged.ticks:
             yield tick.values[0].tolist()
+        if merged.plan is not None:
+            merging.on_batch([[(0, read_entry(merged.plan.encoded(), "log"))]])
