@@ -108,7 +108,7 @@ def costly(letter: Letter, random: Random) -> Letter:
             policy["pattern"] = {"ticks": 1_000_000}
         case 2:
             policy["theta"] = [1] * 1_001
-    return replace(letter, value=orjson.dumps(content | {"policy": policy}))
+    return replace(letter, value=orjson.dumps(content | {"effective": 0, "policy": policy}))
 
 
 def malformed(letter: Letter, random: Random) -> Letter:
