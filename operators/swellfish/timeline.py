@@ -163,10 +163,10 @@ class Policies:
         newest = next(reversed(self._sweeps.values()), None)
         before = newest.collections if newest else {}
         collections = {}
-        for name, standing in self.standings(changes).items():
-            sweep = before.get(name)
+        for number, (name, standing) in enumerate(self.standings(changes).items()):
+            sweep, about = before.get(name), (self.query, self.tick_milliseconds, number)
             if sweep is None or sweep.admitted != standing.admitted:
-                sweep = CollectionSweep(standing.admitted, self.query, self.tick_milliseconds)
+                sweep = CollectionSweep(standing.admitted, *about)
             collections[name] = sweep
         if len(self._sweeps) == _SWEEPS:
             del self._sweeps[next(iter(self._sweeps))]
