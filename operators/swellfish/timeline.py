@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any
 
 from fugu.operators.swellfish.admission import Decision
 from fugu.operators.swellfish.bounds import Bounds, longest
@@ -21,8 +22,8 @@ LARGEST_CHANGES = 2**22
 LARGEST_OF_COLLECTION = 2**16
 OF_EACH_COLLECTION = 2**12
 """Bytes that a collection may take, however much others take."""
-_SWEEPS = 4
-"""So many changes are remembered with where their sweep is."""
+_REMEMBERED = 4
+"""So many changes are remembered, with how collections stand, and where their sweep is."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,9 @@ class Policies:
     noise: Noise = field(default=IN_UNITS, compare=False)
     """How noise is written."""
     _sweeps: dict[bytes, Sweep] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _standings: dict[bytes, Standings] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         if self.tick_milliseconds < 1:
@@ -131,7 +135,10 @@ class Policies:
 
     def standings(self, changes: bytes) -> Standings:
         """Return how every collection stands after these changes."""
-        return decoded(changes, self.collections)
+        if changes not in self._standings:
+            _forget_oldest(self._standings)
+            self._standings[changes] = decoded(changes, self.collections)
+        return self._standings[changes]
 
     def digest(self) -> bytes:
         """Identify all fields, in 32 bytes; zones by their names, since their clock changes depend
@@ -168,8 +175,7 @@ class Policies:
             if sweep is None or sweep.admitted != standing.admitted:
                 sweep = CollectionSweep(standing.admitted, *about)
             collections[name] = sweep
-        if len(self._sweeps) == _SWEEPS:
-            del self._sweeps[next(iter(self._sweeps))]
+        _forget_oldest(self._sweeps)
         self._sweeps[changes] = Sweep(collections)
 
     def _after(self, changes: bytes, change: AnyChange, now: int) -> tuple[Standings, Decision]:
@@ -215,6 +221,11 @@ def _require_room(change: AnyChange, own: int, in_all: int) -> None:
             f"collection {change.collection} has its {OF_EACH_COLLECTION:,}; remove policies, or "
             "put them into the document"
         )
+
+
+def _forget_oldest(remembered: dict[bytes, Any]) -> None:
+    if len(remembered) == _REMEMBERED:
+        del remembered[next(iter(remembered))]
 
 
 def _digest(content: list[object]) -> bytes:
