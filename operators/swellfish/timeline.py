@@ -7,7 +7,7 @@ from typing import Any
 from fugu.operators.swellfish.admission import Decision
 from fugu.operators.swellfish.bounds import Bounds, longest
 from fugu.operators.swellfish.change import AnyChange, Change, change_of
-from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data, size
+from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data
 from fugu.operators.swellfish.decision_words import in_words
 from fugu.operators.swellfish.decisions import decided
 from fugu.operators.swellfish.limits import IN_UNITS, UNDECLARED, Limits, Noise
@@ -15,13 +15,10 @@ from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.plain_data import plain_json
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.relevance import Relevance
+from fugu.operators.swellfish.room import require_room
 from fugu.operators.swellfish.sweep import CollectionSweep, Sweep
 from fugu.operators.swellfish.temporal_sensitivity import Query
 
-LARGEST_CHANGES = 2**22
-LARGEST_OF_COLLECTION = 2**16
-OF_EACH_COLLECTION = 2**12
-"""Bytes that a collection may take, however much others take."""
 _REMEMBERED = 4
 """So many changes are remembered, with how collections stand, and where their sweep is."""
 
@@ -114,14 +111,16 @@ class Policies:
         """Add a change (`decisions.decided`); `ValueError` names the policy and the field."""
         wanted = change_of(change)
         standings, _ = self._after(changes, wanted, now)
-        after = encoded(
-            {
-                name: standing.forgetful(now, self.tick_milliseconds)
-                for name, standing in standings.items()
-            }
-        )
+        needed = {
+            name: standing.forgetful(now, self.tick_milliseconds)
+            for name, standing in standings.items()
+        }
+        after = encoded(needed)
         if not (isinstance(wanted, Change) and wanted.adds is None):
-            _require_room(wanted, size(standings[wanted.collection]), len(after))
+            require_room(wanted, needed, len(after))
+        if after not in self._standings:
+            _forget_oldest(self._standings)
+            self._standings[after] = needed
         return after
 
     def decision(self, changes: bytes, change: bytes, now: int) -> Decision:
@@ -206,21 +205,6 @@ class Policies:
         unknown = sorted(set(policy.activities) - set(self.query.activities))
         if self.query.activities and unknown:
             raise ValueError(f"policy {policy.id}: activities: the query has no {unknown[0]}")
-
-
-def _require_room(change: AnyChange, own: int, in_all: int) -> None:
-    """Raise `ValueError` where a collection would take too much, or take it from others."""
-    if own > LARGEST_OF_COLLECTION:
-        raise ValueError(
-            f"{change.subject}: changes of collection {change.collection} would take more than "
-            f"{LARGEST_OF_COLLECTION:,} bytes; remove policies, or put them into the document"
-        )
-    if own > OF_EACH_COLLECTION and in_all > LARGEST_CHANGES:
-        raise ValueError(
-            f"{change.subject}: all changes would take more than {LARGEST_CHANGES:,} bytes, and "
-            f"collection {change.collection} has its {OF_EACH_COLLECTION:,}; remove policies, or "
-            "put them into the document"
-        )
 
 
 def _forget_oldest(remembered: dict[bytes, Any]) -> None:
