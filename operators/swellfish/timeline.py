@@ -163,10 +163,10 @@ class Policies:
         newest = next(reversed(self._sweeps.values()), None)
         before = newest.collections if newest else {}
         collections = {}
-        for name, standing in self.standings(changes).items():
-            sweep = before.get(name)
+        for number, (name, standing) in enumerate(self.standings(changes).items()):
+            sweep, about = before.get(name), (self.query, self.tick_milliseconds, number)
             if sweep is None or sweep.admitted != standing.admitted:
-                sweep = CollectionSweep(standing.admitted, self.query, self.tick_milliseconds)
+                sweep = CollectionSweep(standing.admitted, *about)
             collections[name] = sweep
         if len(self._sweeps) == _SWEEPS:
             del self._sweeps[next(iter(self._sweeps))]
@@ -177,7 +177,10 @@ class Policies:
             self._require_known(policy)
         before = self.standings(changes)
         after, decision = decided(before, change, now, self.notice, self.tick_milliseconds)
-        self._require_within_limits(before, after, change, now)
+        try:
+            self._require_within_limits(before, after, change, now)
+        except ValueError as error:
+            raise ValueError(f"{change.subject}: {error}{_later(decision)}") from None
         return after, decision
 
     def _require_within_limits(
@@ -187,10 +190,7 @@ class Policies:
         own = next((one.limits for one in self.collections if one.id == name), UNDECLARED)
         bounds = Bounds(self._limits(own), self.query, self.tick_milliseconds, self.noise)
         known = before[name].admitted if name in before else ()
-        try:
-            bounds.require(known, after[name].admitted, change.added, now)
-        except ValueError as error:
-            raise ValueError(f"{change.subject}: {error}") from None
+        bounds.require(known, after[name].admitted, change.added, now)
 
     def _limits(self, own: Limits) -> Limits:
         """Return all limits of a collection that declares these."""
@@ -200,6 +200,16 @@ class Policies:
         unknown = sorted(set(policy.activities) - set(self.query.activities))
         if self.query.activities and unknown:
             raise ValueError(f"policy {policy.id}: activities: the query has no {unknown[0]}")
+
+
+def _later(decision: Decision) -> str:
+    """Return the advice for a policy that would count beside the one that it replaces."""
+    if decision.first is None or decision.until is None or decision.until <= decision.first[0]:
+        return ""
+    return (
+        f"; or let it be effective from tick {decision.until} on: before, what it replaces counts, "
+        "too"
+    )
 
 
 def _require_room(change: AnyChange, own: int, in_all: int) -> None:
