@@ -180,14 +180,13 @@ def test_how_collections_stand_is_the_same_whether_remembered_or_read() -> None:
     for step in range(150):
         now += random.randrange(3)
         policy = once(f"p{random.randrange(4)}", now + random.randrange(9), now + 12)
-        told: AnyChange = random.choice(
-            [
-                Change(random.choice(["home", "shop"]), now, policy.id, policy),
-                Change(random.choice(["home", "shop"]), now, policy.id, None),
-                NewCollection(f"made-{random.randrange(9)}", now, (policy,)),
-                MovedKeys(random.choice(["home", "shop"]), now, (f"key-{step}",)),
-            ]
-        )
+        some: list[AnyChange] = [
+            Change(random.choice(["home", "shop"]), now, policy.id, policy),
+            Change(random.choice(["home", "shop"]), now, policy.id, None),
+            NewCollection(f"made-{random.randrange(9)}", now, (policy,)),
+            MovedKeys(random.choice(["home", "shop"]), now, (f"key-{step}",)),
+        ]
+        told = random.choice(some)
         with suppress(ValueError):
             changes = remembering.changed(changes, told.to_bytes(), now)
         assert remembering.standings(changes) == town(Limits()).standings(changes)
