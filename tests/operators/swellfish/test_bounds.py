@@ -180,7 +180,7 @@ def test_how_collections_stand_is_the_same_whether_remembered_or_read() -> None:
     for step in range(150):
         now += random.randrange(3)
         policy = once(f"p{random.randrange(4)}", now + random.randrange(9), now + 12)
-        told: AnyChange = random.choice(
+        told = random.choice(
             [
                 Change(random.choice(["home", "shop"]), now, policy.id, policy),
                 Change(random.choice(["home", "shop"]), now, policy.id, None),
