@@ -182,7 +182,10 @@ class Policies:
             self._require_known(policy)
         before = self.standings(changes)
         after, decision = decided(before, change, now, self.notice, self.tick_milliseconds)
-        self._require_within_limits(before, after, change, now)
+        try:
+            self._require_within_limits(before, after, change, now)
+        except ValueError as error:
+            raise ValueError(f"{change.subject}: {error}{_later(decision)}") from None
         return after, decision
 
     def _require_within_limits(
@@ -192,10 +195,7 @@ class Policies:
         own = next((one.limits for one in self.collections if one.id == name), UNDECLARED)
         bounds = Bounds(self._limits(own), self.query, self.tick_milliseconds, self.noise)
         known = before[name].admitted if name in before else ()
-        try:
-            bounds.require(known, after[name].admitted, change.added, now)
-        except ValueError as error:
-            raise ValueError(f"{change.subject}: {error}") from None
+        bounds.require(known, after[name].admitted, change.added, now)
 
     def _limits(self, own: Limits) -> Limits:
         """Return all limits of a collection that declares these."""
@@ -205,6 +205,16 @@ class Policies:
         unknown = sorted(set(policy.activities) - set(self.query.activities))
         if self.query.activities and unknown:
             raise ValueError(f"policy {policy.id}: activities: the query has no {unknown[0]}")
+
+
+def _later(decision: Decision) -> str:
+    """Return the advice for a policy that would count beside the one that it replaces."""
+    if decision.first is None or decision.until is None or decision.until <= decision.first[0]:
+        return ""
+    return (
+        f"; or let it be effective from tick {decision.until} on: before, what it replaces counts, "
+        "too"
+    )
 
 
 def _forget_oldest(remembered: dict[bytes, Any]) -> None:

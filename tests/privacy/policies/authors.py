@@ -92,6 +92,25 @@ def tampered(letter: Letter, owner: Owner, other: Owner, random: Random) -> Lett
             return replace(letter, headers=((name, b"ed25519 nobody " + content.split()[-1]),))
 
 
+def costly(letter: Letter, random: Random) -> Letter:
+    """Return a letter that asks for more than anybody may: of noise, of time, or of room."""
+    assert letter.value is not None
+    content = orjson.loads(letter.value)
+    policy = content.get("policy", {"id": content.get("id")}) | {"pattern": {"ticks": 24}}
+    policy |= {"theta": 20, "interval": {"start": "2027-05-01T00:00", "end": "2027-05-02T00:00"}}
+    policy.pop("calendar", None)
+    match random.randrange(4):
+        case 0:
+            policy["interval"] = {"start": "2027-03-01T00:00", "end": "2027-12-31T00:00"}
+            policy |= {"pattern": {"ticks": 1}, "theta": random.choice([0, 1])}
+        case 1:
+            policy["interval"] = {"start": "2027-01-02T00:00", "end": "2099-12-30T00:00"}
+            policy["pattern"] = {"ticks": 1_000_000}
+        case 2:
+            policy["theta"] = [1] * 1_001
+    return replace(letter, value=orjson.dumps(content | {"effective": 0, "policy": policy}))
+
+
 def malformed(letter: Letter, random: Random) -> Letter:
     """Return a letter that is no change."""
     assert letter.value is not None

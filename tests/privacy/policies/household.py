@@ -24,10 +24,9 @@ from fugu.operators.mechanism import Releases
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 from fugu.operators.swellfish.strategy import Status
+from tests.privacy.policies.questions import QUESTIONS, Question
 from tests.privacy.policies.wishes import Grid, Wish
 
-CAP = 20
-"""The most units of one person."""
 PARTITIONS = 2
 TOPIC = "household.policies"
 OPERATORS: Mapping[str, type[PolicyOperator]] = {
@@ -42,7 +41,7 @@ OPERATORS: Mapping[str, type[PolicyOperator]] = {
 class Figure:
     """Hold what is published of a tick."""
 
-    value: int
+    values: tuple[int, ...]
     status: Status
     charge: float
     publication: float
@@ -55,7 +54,7 @@ class Figure:
         """Read the first row."""
         notes = {name: note[0] for name, note in releases.annotations.items()}
         return cls(
-            int(releases.values[0, 0]),
+            tuple(releases.values[0].tolist()),
             Status(int(notes["status"])),
             float(notes["decision_epsilon"] + notes["publication_epsilon"]),
             float(notes["publication_epsilon"]),
@@ -65,12 +64,17 @@ class Figure:
         )
 
 
-def written(grid: Grid, collections: Mapping[str, list[Wish]], **more: Any) -> dict[str, Any]:
+def written(
+    grid: Grid,
+    collections: Mapping[str, list[Wish]],
+    question: Question = QUESTIONS["sum"],
+    **more: Any,
+) -> dict[str, Any]:
     """Return a policy document of these collections; the first one is everybody's."""
     return {
         "version": 1,
         "grid": {"tick": "PT1H", "zone": grid.zone},
-        "query": {"kind": "sum", "cap": CAP},
+        **question.document(),
         "epsilon": 1.0,
         "collections": [
             {
@@ -91,18 +95,22 @@ class Pipeline:
     operator: PolicyOperator
     secret: Secret | None = None
     """That of owners who sign by HMAC."""
+    required: bool = False
+    """Whether nobody but owners may change anything."""
     log: list[bytes] = field(default_factory=list)
     merged: int = 0
-    written: int = 0
-    """How many changes the topic of policies has."""
+    changes: list[bytes] = field(default_factory=list)
+    """What was read from the topic of policies."""
     saved: tuple[int, bytes, bytes] | None = None
     """How many entries were merged, the state after them, and the sums that it had."""
 
     def __post_init__(self) -> None:
         self.strategy = self.operator.strategy()
-        self.signatures = Signatures(self.operator.policies, TOPIC, secret=self.secret)
+        self.signatures = Signatures(self.operator.policies, TOPIC, self.required, self.secret)
         scope = DrawScope(Secret(bytes(32)), "home", "unicorn", 1, self.strategy.law_digest())
-        self.merge = Merging(self.strategy, scope, "topic-id", PARTITIONS, 1, waits=True)
+        self.merge = Merging(
+            self.strategy, scope, "topic-id", PARTITIONS, self.operator.group_count, waits=True
+        )
         self.state = self.merge.start()
 
     def change(
@@ -110,18 +118,18 @@ class Pipeline:
     ) -> None:
         """Take a record of the policy topic; `UnusableChange` if it is none."""
         change = self.operator.read_change(self.signatures, key, value, headers)
-        self.log.append(PolicyChange(change, self.written).encoded())
-        self.written += 1
+        self.log.append(PolicyChange(change, len(self.changes)).encoded())
+        self.changes.append(change)
 
-    def partial(self, partition: int, tick: int, value: int, skipped: int = 0) -> None:
+    def partial(self, partition: int, tick: int, values: Sequence[int], skipped: int = 0) -> None:
         """Take what the people of a partition contributed to a tick, and to none right before."""
-        sums = PartialSums(partition, tick, np.zeros(1, np.int64), np.array([value]), skipped)
+        sums = PartialSums(partition, tick, np.arange(len(values)), np.array(values), skipped)
         self.log.append(sums.encoded())
 
     def tick(self, tick: int, values: Sequence[int]) -> list[tuple[int, Figure]]:
         """Take what the people of all partitions contributed, and return what is released."""
         for partition, value in enumerate(values):
-            self.partial(partition, tick, value)
+            self.partial(partition, tick, [value])
         self.cover(len(self.log) - 1)
         return list(self.released())
 
@@ -165,11 +173,13 @@ def pipeline(
     document: dict[str, Any],
     kind: str = "unicorn_ps",
     secret: Secret | None = None,
+    required: bool = False,
+    **more: Any,
 ) -> Pipeline:
     """Return a pipeline whose document is read as `fugu` reads it."""
     (directory / "policies.yaml").write_text(yaml.safe_dump(document))
-    content = {"kind": kind, "policies": "policies.yaml", "irrelevant": "exact"}
-    return Pipeline(OPERATORS[kind].model_validate(content, context=directory), secret)
+    content = {"kind": kind, "policies": "policies.yaml", "irrelevant": "exact", **more}
+    return Pipeline(OPERATORS[kind].model_validate(content, context=directory), secret, required)
 
 
 def record(wish: Wish | None, effective: int, **more: Any) -> bytes:

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from fugu.operators.swellfish.strategy import Status
-from tests.privacy.policies.household import CAP, Figure
+from tests.privacy.policies.household import Figure
 from tests.privacy.policies.life import Life
-from tests.privacy.policies.neighbours import Secret, largest_change, most_ticks, worst_loss
+from tests.privacy.policies.neighbours import Secret, most_ticks, worst_loss
 from tests.privacy.policies.people import Somebody
+from tests.privacy.policies.questions import Question
 
 UNITS = 2**40
 """Charges are whole numbers of such parts of a nat."""
@@ -20,6 +21,7 @@ class Judge:
     """Judge figures one after the other, and in the end what intervals were charged."""
 
     lives: dict[str, Life]
+    question: Question
     people: list[Somebody] = field(default_factory=list)
     charges: dict[int, int] = field(default_factory=dict)
     kept: dict[tuple[str, Secret], int] = field(default_factory=dict)
@@ -29,19 +31,21 @@ class Judge:
     def largest_change(self, tick: int) -> int:
         """Return by how much anybody can change a tick, whichever collection they have."""
         people = (life.secrets() for life in self.lives.values())
-        return max(largest_change(person, tick, CAP) for person in people)
+        return max(self.question.change(person, tick) for person in people)
 
-    def tick(self, tick: int, truth: int, figure: Figure, *, adapts: bool = True) -> None:
+    def tick(
+        self, tick: int, truth: tuple[int, ...], figure: Figure, *, adapts: bool = True
+    ) -> None:
         """Judge the figure of a tick; `adapts`: noise is for what can change in it."""
         change = self.largest_change(tick)
         hidden = any(one.is_open(tick) for life in self.lives.values() for one in life.secrets())
         if adapts:
             assert figure.sensitivity == change
         else:
-            assert figure.sensitivity == (CAP if hidden else 0)
+            assert figure.sensitivity == (self.question.most if hidden else 0)
         self.seen[figure.status.name.lower()] += 1
         if figure.sensitivity == 0:
-            assert (figure.status, figure.value) == (Status.EXACT, truth)
+            assert (figure.status, figure.values) == (Status.EXACT, truth)
             return
         assert figure.status in (Status.SAMPLED, Status.REPEATED, Status.NOTHING)
         self.seen["hidden"] += change > 0
@@ -50,7 +54,7 @@ class Judge:
             assert noise >= 2**0.5 * change * (1 - 1e-3) > 0 or change == 0
         for somebody in self.people:
             mine = somebody.secrets(self.lives)
-            assert largest_change(mine, tick, CAP) <= figure.sensitivity
+            assert self.question.change(mine, tick) <= figure.sensitivity
         self.charges[tick] = int(Fraction(figure.charge) * UNITS)
         self._keep_open(tick)
 

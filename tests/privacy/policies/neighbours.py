@@ -34,20 +34,13 @@ Person = Sequence[Secret]
 
 
 @lru_cache(maxsize=100_000)
-def _most_by_tick(secret: Secret) -> dict[int, int]:
+def most_by_tick(secret: Secret) -> dict[int, int]:
+    """Return by how much each tick changes at most, wherever the activity is."""
     most: dict[int, int] = {}
     for placement in secret.placements():
         for tick, amount in placement.items():
             most[tick] = max(most.get(tick, 0), amount)
     return most
-
-
-def largest_change(person: Person, tick: int, most: int) -> int:
-    """Return by how many units neighbours differ in a tick, up to `most`.
-
-    Every secret may be at a place of its own, and their changes add up.
-    """
-    return min(most, sum(_most_by_tick(one).get(tick, 0) for one in person if one.is_open(tick)))
 
 
 def ways_to_differ(person: Person, start: int, end: int) -> set[frozenset[int]]:

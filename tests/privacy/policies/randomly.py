@@ -1,15 +1,15 @@
 """Random policies and changes of them, near a tick, short enough to try all neighbours of."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 from tests.privacy.policies.life import Life
+from tests.privacy.policies.questions import Question
 from tests.privacy.policies.wishes import Daily, Grid, Single, Wish
 
+LATEST = int(datetime(2099, 12, 30, tzinfo=UTC).timestamp()) // 3600
 NAMES = ("tea", "shower", "trip")
-LARGEST = 9
-"""The most units by which a wish hides the change of a tick."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Wisher:
 
     random: Random
     grid: Grid
+    question: Question
 
     def wish(self, name: str, now: int) -> Wish:
         """Return one for some hours around a tick, or for every day."""
@@ -28,7 +29,7 @@ class Wisher:
             when = Single(begin, begin + timedelta(hours=hours))
         else:
             when = self._daily(begin, hours)
-        return Wish(name, when, self._amounts(hours - 1))
+        return Wish(name, when, self._amounts(hours - 1), self._activities())
 
     def _daily(self, begin: datetime, hours: int) -> Daily:
         random, day = self.random, begin.date()
@@ -43,26 +44,35 @@ class Wisher:
             (first,) if random.random() < 0.2 else (),
         )
 
+    def _activities(self) -> tuple[str, ...]:
+        known = self.question.activities
+        return tuple(self.random.sample(known, self.random.randrange(len(known) + 1)))
+
     def _amounts(self, ticks: int) -> tuple[int, ...]:
+        largest = self.question.largest
         length = self.random.randrange(1, min(3, ticks) + 1)
         if self.random.random() < 0.5:
-            return (self.random.choice([0, 1, 4, LARGEST]),) * length
-        return tuple(self.random.randrange(LARGEST + 1) for _ in range(length))
+            return (self.random.choice([0, 1, largest, largest]),) * length
+        return tuple(self.random.randrange(largest + 1) for _ in range(length))
 
     def like(self, wish: Wish) -> Wish:
         """Return the same wish, or one that hides a little more, or a little less."""
         random, amounts = self.random, wish.amounts
-        match random.randrange(6):
+        match random.randrange(7):
             case 0:
                 return wish
             case 1:
-                return replace(wish, amounts=tuple(min(LARGEST, one + 1) for one in amounts))
+                return replace(
+                    wish, amounts=tuple(min(self.question.largest, one + 1) for one in amounts)
+                )
             case 2:
                 return replace(wish, amounts=tuple(max(0, one - 1) for one in amounts))
             case 3:
                 return replace(wish, amounts=(0,) * len(amounts))
             case 4:
                 return replace(wish, when=self._moved(wish.when, len(amounts), wider=True))
+            case 5:
+                return replace(wish, activities=self._activities())
             case _:
                 return replace(wish, when=self._moved(wish.when, len(amounts), wider=False))
 
@@ -81,7 +91,8 @@ class Wisher:
         random = self.random
         name = random.choice(NAMES)
         there = [one.wish for one in life.versions if one.wish.id == name]
-        effective = now + random.choice([-(10**15), -5, 0, 0, 1, 2, 5, 11, 30, 10**5, 10**15])
+        soon = [now + ahead for ahead in (-5, 0, 0, 1, 2, 5, 11, 30)]
+        effective = random.choice([0, *soon, now + 10**5, LATEST])
         if random.random() < 0.3:
             return name, None, effective
         if there and random.random() < 0.6:
