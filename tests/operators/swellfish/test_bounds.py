@@ -9,7 +9,7 @@ import pytest
 
 from fugu.operators.swellfish.bounds import usual
 from fugu.operators.swellfish.calendar import Calendar
-from fugu.operators.swellfish.change import AnyChange, Change, MovedKeys, NewCollection
+from fugu.operators.swellfish.change import Change, MovedKeys, NewCollection
 from fugu.operators.swellfish.changes import Standing, encoded
 from fugu.operators.swellfish.limits import Limits, Noise
 from fugu.operators.swellfish.policy import Collection, Policy
@@ -105,6 +105,23 @@ def test_a_collection_may_have_limits_of_its_own() -> None:
         limited.changed(b"", adds(bath), 0)
 
 
+def test_strangers_fill_half_of_what_an_owned_collection_may_have() -> None:
+    owned = replace(SHOP, owned=True)
+    limited = town(Limits(demand=80, policies=4), HOME, owned)
+    bath, nap = once("bath", 20, 29, 4, 10), once("nap", 20, 29, 4, 11)
+    assert limited.changed(b"", adds(bath, "shop"), 0)
+    with pytest.raises(ValueError, match="22 kW where the collection may cause 20 kW"):
+        limited.changed(b"", adds(nap, "shop"), 0)
+    by_owner = Change("shop", 0, "nap", nap, owner=True, sequence=1).to_bytes()
+    assert limited.changed(b"", by_owner, 0)
+    changes = b""
+    for number in range(2):
+        changes = limited.changed(changes, adds(once(f"x{number}", 50, 51, 1, 0), "shop"), 0)
+    with pytest.raises(ValueError, match="3 policies would count where 2 are the most"):
+        limited.changed(changes, adds(once("more", 50, 51, 1, 0), "shop"), 0)
+    assert limited.changed(changes, by_owner, 0)
+
+
 def test_policies_that_begin_in_too_many_years_are_refused() -> None:
     def daily(year: int) -> Policy:
         first = date(1971, 1, 1) + timedelta(days=400 * year)
@@ -180,14 +197,34 @@ def test_how_collections_stand_is_the_same_whether_remembered_or_read() -> None:
     for step in range(150):
         now += random.randrange(3)
         policy = once(f"p{random.randrange(4)}", now + random.randrange(9), now + 12)
-        some: list[AnyChange] = [
-            Change(random.choice(["home", "shop"]), now, policy.id, policy),
-            Change(random.choice(["home", "shop"]), now, policy.id, None),
-            NewCollection(f"made-{random.randrange(9)}", now, (policy,)),
-            MovedKeys(random.choice(["home", "shop"]), now, (f"key-{step}",)),
-        ]
-        told = random.choice(some)
+        told = random.choice(
+            [
+                Change(random.choice(["home", "shop"]), now, policy.id, policy),
+                Change(random.choice(["home", "shop"]), now, policy.id, None),
+                NewCollection(f"made-{random.randrange(9)}", now, (policy,)),
+                MovedKeys(random.choice(["home", "shop"]), now, (f"key-{step}",)),
+            ]
+        )
         with suppress(ValueError):
             changes = remembering.changed(changes, told.to_bytes(), now)
         assert remembering.standings(changes) == town(Limits()).standings(changes)
     assert len(changes) > 1_000
+
+
+def test_strangers_leave_an_owner_the_room_of_the_collection() -> None:
+    """They fill what they may of it, and everything else."""
+    owned, others = replace(SHOP, owned=True), LARGEST_CHANGES // LARGEST_OF_COLLECTION
+    strangers = [Collection(f"stranger-{number}", ()) for number in range(others)]
+    everybody = town(Limits(), owned, *strangers)
+    half = LARGEST_OF_COLLECTION // 2
+    changes = everybody.changed(b"", adds(long_name(half - 500), "shop"), 0)
+    with pytest.raises(ValueError, match="would take more than 32,768 bytes"):
+        everybody.changed(changes, adds(once("y" * 500, 20, 22), "shop"), 0)
+    for collection in strangers[:-1]:
+        content = adds(long_name(LARGEST_OF_COLLECTION - 500), collection.id)
+        changes = everybody.changed(changes, content, 0)
+    left = LARGEST_CHANGES - len(changes)
+    changes = everybody.changed(changes, adds(long_name(left - 500), strangers[-1].id), 0)
+    bath = once("z" * (half - 500), 20, 22)
+    by_owner = Change("shop", 0, bath.id, bath, owner=True, sequence=1)
+    assert everybody.changed(changes, by_owner.to_bytes(), 0)
