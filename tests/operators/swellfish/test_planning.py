@@ -45,6 +45,6 @@ def test_however_many_different_charges_are_spent_as_much_is_left() -> None:
     ledgers = Ledgers.decoded([b""]).opened(np.array([0]), [one.relevance(0, b"").spans])
     for charge in spent:
         ledgers = ledgers.spend(np.array([charge]), CAP)
-    [charge] = planned_charges(foreseen(one, b"", 900, 100), ledgers, CAP)
+    [planned] = planned_charges(foreseen(one, b"", 900, 100), ledgers, CAP)
     left = CAP - int(spent.sum())
-    assert 0.999 * left <= 100 * charge <= 1.001 * left
+    assert 0.999 * left <= 100 * planned <= 1.001 * left
