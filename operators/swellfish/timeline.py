@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any
 
 from fugu.operators.swellfish.admission import Decision
 from fugu.operators.swellfish.bounds import Bounds, longest
 from fugu.operators.swellfish.change import AnyChange, Change, change_of
-from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data, size
+from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data
 from fugu.operators.swellfish.decision_words import in_words
 from fugu.operators.swellfish.decisions import decided
 from fugu.operators.swellfish.limits import IN_UNITS, UNDECLARED, Limits, Noise
@@ -14,15 +15,12 @@ from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.plain_data import plain_json
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.relevance import Relevance
+from fugu.operators.swellfish.room import require_room
 from fugu.operators.swellfish.sweep import CollectionSweep, Sweep
 from fugu.operators.swellfish.temporal_sensitivity import Query
 
-LARGEST_CHANGES = 2**22
-LARGEST_OF_COLLECTION = 2**16
-OF_EACH_COLLECTION = 2**12
-"""Bytes that a collection may take, however much others take."""
-_SWEEPS = 4
-"""So many changes are remembered with where their sweep is."""
+_REMEMBERED = 4
+"""So many changes are remembered, with how collections stand, and where their sweep is."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +63,9 @@ class Policies:
     noise: Noise = field(default=IN_UNITS, compare=False)
     """How noise is written."""
     _sweeps: dict[bytes, Sweep] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _standings: dict[bytes, Standings] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         if self.tick_milliseconds < 1:
@@ -110,14 +111,16 @@ class Policies:
         """Add a change (`decisions.decided`); `ValueError` names the policy and the field."""
         wanted = change_of(change)
         standings, _ = self._after(changes, wanted, now)
-        after = encoded(
-            {
-                name: standing.forgetful(now, self.tick_milliseconds)
-                for name, standing in standings.items()
-            }
-        )
+        needed = {
+            name: standing.forgetful(now, self.tick_milliseconds)
+            for name, standing in standings.items()
+        }
+        after = encoded(needed)
         if not (isinstance(wanted, Change) and wanted.adds is None):
-            _require_room(wanted, size(standings[wanted.collection]), len(after))
+            require_room(wanted, needed, len(after))
+        if after not in self._standings:
+            _forget_oldest(self._standings)
+            self._standings[after] = needed
         return after
 
     def decision(self, changes: bytes, change: bytes, now: int) -> Decision:
@@ -131,7 +134,10 @@ class Policies:
 
     def standings(self, changes: bytes) -> Standings:
         """Return how every collection stands after these changes."""
-        return decoded(changes, self.collections)
+        if changes not in self._standings:
+            _forget_oldest(self._standings)
+            self._standings[changes] = decoded(changes, self.collections)
+        return self._standings[changes]
 
     def digest(self) -> bytes:
         """Identify all fields, in 32 bytes; zones by their names, since their clock changes depend
@@ -168,8 +174,7 @@ class Policies:
             if sweep is None or sweep.admitted != standing.admitted:
                 sweep = CollectionSweep(standing.admitted, *about)
             collections[name] = sweep
-        if len(self._sweeps) == _SWEEPS:
-            del self._sweeps[next(iter(self._sweeps))]
+        _forget_oldest(self._sweeps)
         self._sweeps[changes] = Sweep(collections)
 
     def _after(self, changes: bytes, change: AnyChange, now: int) -> tuple[Standings, Decision]:
@@ -212,19 +217,9 @@ def _later(decision: Decision) -> str:
     )
 
 
-def _require_room(change: AnyChange, own: int, in_all: int) -> None:
-    """Raise `ValueError` where a collection would take too much, or take it from others."""
-    if own > LARGEST_OF_COLLECTION:
-        raise ValueError(
-            f"{change.subject}: changes of collection {change.collection} would take more than "
-            f"{LARGEST_OF_COLLECTION:,} bytes; remove policies, or put them into the document"
-        )
-    if own > OF_EACH_COLLECTION and in_all > LARGEST_CHANGES:
-        raise ValueError(
-            f"{change.subject}: all changes would take more than {LARGEST_CHANGES:,} bytes, and "
-            f"collection {change.collection} has its {OF_EACH_COLLECTION:,}; remove policies, or "
-            "put them into the document"
-        )
+def _forget_oldest(remembered: dict[bytes, Any]) -> None:
+    if len(remembered) == _REMEMBERED:
+        del remembered[next(iter(remembered))]
 
 
 def _digest(content: list[object]) -> bytes:
