@@ -42,6 +42,7 @@ from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.mechanisms import configure, state_megabytes
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.policy_changes import signatures_of
+from fugu.dataflows.pipeline.policy_topic import loss_remarks
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.pipeline.topics import (
     Topics,
@@ -187,6 +188,9 @@ class Preparation:
         directory = policies_directory(self.file)
         directory.lock()
         refuse_entries(self.client, summing.sink, directory, [POLICIES_KEY, COVERED_KEY])
+        first = 0 if directory.stored() else bounds_of(self.client, policies, [0])[0].start
+        for remark in loss_remarks(policies, signatures, first):
+            log.warning("%s", remark)
         topics = Topics(policies, summing.sink, summing.dead_letters)
         read_change = partial(operator.read_change, signatures)
         return self._plan(PoliciesPlan, directory, topics, read_change=read_change, wait=wait)

@@ -12,7 +12,7 @@ def policy_topic_remarks(
     topic: Topic, rights: Rights | None, signatures: Signatures
 ) -> Iterator[str]:
     """Yield what somebody should look at, before policies are changed by others or by time."""
-    yield from _about_retention(topic, signatures)
+    yield from loss_remarks(topic, signatures)
     yield from _about_rights(topic.name, rights, signatures)
     unowned = _unowned(signatures)
     if unowned and signatures.required:
@@ -22,16 +22,13 @@ def policy_topic_remarks(
         )
 
 
-def log_remarks(name: str, rights: Rights | None) -> Iterator[str]:
-    """Yield what somebody should look at in the topic through which changes reach the merge."""
-    if rights is not None and EVERYBODY in rights.may("WRITE"):
+def loss_remarks(topic: Topic, signatures: Signatures, first: int = 0) -> Iterator[str]:
+    """Yield what is gone from a topic whose records begin at `first`, and what may go."""
+    if first > 0:
         yield (
-            f"everybody who reaches the broker may write to {name} (sink.partials), and so change "
-            "policies as if an owner had signed. Let the user of the pipeline alone write there"
+            f"topic {topic.name} (source.policies) begins at offset {first}: what was written "
+            "before is gone, and policies that it added are not known. Write those changes again"
         )
-
-
-def _about_retention(topic: Topic, signatures: Signatures) -> Iterator[str]:
     settings = topic.settings or {}
     if "compact" in settings.get("cleanup.policy", ""):
         yield (
@@ -53,6 +50,15 @@ def _about_retention(topic: Topic, signatures: Signatures) -> Iterator[str]:
                     f"{topic.name} has {setting}={kept}: old changes go, and with them, for a "
                     f"pipeline that has not read them, what they protect. Set {setting}=-1"
                 )
+
+
+def log_remarks(name: str, rights: Rights | None) -> Iterator[str]:
+    """Yield what somebody should look at in the topic through which changes reach the merge."""
+    if rights is not None and EVERYBODY in rights.may("WRITE"):
+        yield (
+            f"everybody who reaches the broker may write to {name} (sink.partials), and so change "
+            "policies as if an owner had signed. Let the user of the pipeline alone write there"
+        )
 
 
 def _about_rights(name: str, rights: Rights | None, signatures: Signatures) -> Iterator[str]:

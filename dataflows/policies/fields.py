@@ -82,7 +82,7 @@ def amount(given: object) -> Threshold:
 def _threshold(given: object) -> Threshold:
     threshold = amount(given)
     if threshold[0] < 0:
-        raise ValueError("must not be below 0")
+        raise ValueError("must be 0 or more")
     return threshold
 
 

@@ -63,8 +63,8 @@ def noise_table(
     everybody = "[bold]everybody[/bold]", *where, "", "", "", mean
     rows = [(found.noise > 0, everybody), *_rows(document, found)]
     for relevant, row in rows[:_MOST_ROWS]:
-        erred = error(relevant) if error else None
-        table.add_row(*row, "" if erred is None else measured(erred, query))
+        erred = None if error is None else error(relevant)
+        table.add_row(*row, *([] if erred is None else [measured(erred, query)]))
     if rows[_MOST_ROWS:]:
         table.add_row(f"... {len(rows) - _MOST_ROWS:,} more: --json")
     return table

@@ -109,8 +109,9 @@ def _draw_noise(axes: Axes, course: Course) -> None:
     one = float(query.resolution)
     axes.stairs(found.noise * one, edges, fill=True, color=_STEPS, alpha=0.35, label="all together")
     coloured = zip(found.collections.items(), cycle(_COLOURS), strict=False)
-    costly = sorted(coloured, key=lambda one: -one[0][1].saved)
-    for (name, share), colour in costly[: len(_COLOURS)]:
+    open_ones = [(name, share, colour) for (name, share), colour in coloured if share.ticks]
+    costly = sorted(open_ones, key=lambda one: -one[1].saved)
+    for name, share, colour in costly[: len(_COLOURS)]:
         axes.stairs(share.alone * one, edges, color=colour, linewidth=1.6, label=f"{name}, alone")
     axes.set_ylim(0, 1.08 * (found.most * one or 1.0))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=4))

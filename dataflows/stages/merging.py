@@ -109,10 +109,15 @@ class Merging:
         if is_former(header):
             sums = former_sums(header, body, self.groups)
             return MergeState(mechanism, former_progress(header), sums)
+        progress, sums = Progress.of(header), load(header["sums"])
+        complete = progress.complete(self.partitions)
+        for tick in sums.ticks:
+            if complete is not None and tick <= complete:
+                sums.join(tick, self.groups)
         return MergeState(
             mechanism,
-            Progress.of(header),
-            load(header["sums"]),
+            progress,
+            sums,
             body.take_each(header.get("pending", [])),
             header.get("read", 0),
             Coverage.of(header.get("coverage")),
@@ -192,6 +197,8 @@ class Merging:
             complete = progress.complete(self.partitions)
             if self.waits and complete is not None:
                 state.coverage.complete(complete, offset)
+                if partial.tick <= complete:
+                    state.open.join(partial.tick, self.groups)
 
     def bring_to(self, state: MergeState, tick: int) -> None:
         """Bring the mechanism to the next tick that is released, and tell it what is pending.

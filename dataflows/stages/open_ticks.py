@@ -1,7 +1,8 @@
-"""Keep partial sums of ticks that are not complete: what the merge waits with, however long.
+"""Keep partial sums of ticks that are not released: what the merge waits with, however long.
 
 They are kept as they came, in groups that somebody contributed to, and written to a log of their
-own: each once, and not again with every snapshot while a partition is silent.
+own: each once, and not again with every snapshot while a partition is silent. Those of a tick that
+is complete and waits are kept as one.
 """
 
 from collections import defaultdict
@@ -31,13 +32,22 @@ class OpenTicks:
             self._sums[partial.tick].append(partial)
             self._added.append(partial)
 
+    @property
+    def ticks(self) -> list[int]:
+        """Return the ticks that something is kept about."""
+        return list(self._sums)
+
+    def join(self, tick: int, groups: int) -> None:
+        """Keep one sum of all that there is about a tick: nothing more comes."""
+        if len(parts := self._sums.get(tick, [])) > 1:
+            total = _total(parts, groups)
+            some = np.flatnonzero(total)
+            self._sums[tick] = [PartialSums(0, tick, some, total[some])]
+
     def release(self, tick: int, groups: int) -> Integers:
         """Return the sum of all that there is about a tick, which is not kept any longer."""
-        total = np.zeros(groups, dtype=np.int64)
-        for partial in self._sums.pop(tick, ()):
-            total[partial.groups] += partial.sums
         self._released.append(tick)
-        return total
+        return _total(self._sums.pop(tick, []), groups)
 
     def take_changes(self) -> bytes:
         """Return a block with what was added and is still there, and what is gone, since the last
@@ -60,6 +70,13 @@ class OpenTicks:
         for content in body.take_each(header["added"]):
             partial = PartialSums.of(*read(content))
             self._sums[partial.tick].append(partial)
+
+
+def _total(parts: list[PartialSums], groups: int) -> Integers:
+    total = np.zeros(groups, dtype=np.int64)
+    for partial in parts:
+        total[partial.groups] += partial.sums
+    return total
 
 
 def _block(added: Iterable[PartialSums], released: list[int]) -> bytes:

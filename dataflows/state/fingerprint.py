@@ -120,7 +120,15 @@ def check_same(stored: Fingerprint, current: Fingerprint) -> None:
             continue
         before, now = getattr(stored, name), getattr(current, name)
         if before != now:
-            shown = "" if name in _NEVER_SHOWN else f" (was {before}, is {now})"
+            shown = (
+                "" if name in _NEVER_SHOWN else f" ({_topic(name, current)}was {before}, is {now})"
+            )
             problems.append(f"{name} changed{shown}: {advice}.")
     if problems:
         raise StartRefused("refusing to start: " + "\n".join(problems))
+
+
+def _topic(name: str, current: Fingerprint) -> str:
+    """Say whose identity it is: the source of a dataflow is not always that of the pipeline."""
+    role = name.removesuffix("_identity")
+    return "" if role == name else f"topic {getattr(current, f'{role}_topic')}: "

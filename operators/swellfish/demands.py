@@ -33,7 +33,7 @@ class Demands:
     without: Mapping[str, Demand]
 
 
-class Occurrences:
+class PolicyOccurrences:
     """Find which occurrences of an admitted policy, of those around [start, end], are where."""
 
     def __init__(self, admitted: Admitted, start: int, end: int, tick_milliseconds: int) -> None:
@@ -71,7 +71,7 @@ class CollectionDemands:
         relevant = [occurrence for _, occurrence in self._relevant]
         start = min([first, *(one.start for one in relevant)])
         end = max([last, *(one.end for one in relevant)])
-        self._policies = [Occurrences(one, start, end, milliseconds) for one in admitted]
+        self._policies = [PolicyOccurrences(one, start, end, milliseconds) for one in admitted]
         self._parts, self._affected = cache(self._parts_in), cache(self._affected_in)
         changes = {tick for one in relevant for tick in one.change_ticks()}
         self.ticks = sorted({first, *(tick for tick in changes if first <= tick <= last)})
@@ -85,7 +85,7 @@ class CollectionDemands:
             found = [one for one in found if one[1].end >= tick]
             while waiting and waiting[-1][1].start <= tick:
                 found.append(waiting.pop())
-            yield self._at(tick, [one for one in found if one[1].end >= tick])
+            yield self._at(tick, found)
 
     def _at(self, tick: int, found: Open) -> Demands:
         owners: dict[Span, set[str]] = {}

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fugu.operators.swellfish.kept import Stretch
 from fugu.operators.swellfish.ledger import Ledgers
 from fugu.operators.swellfish.programme import Limit, least_noise
 from fugu.operators.swellfish.relevance import Interval, Relevance, Timeline
-from fugu.operators.swellfish.sweep import Stretch
 
 TICKS_AHEAD = 4_000
 """A fortnight is 2,016 ticks of ten minutes: it fits, wherever it begins in the first half."""

@@ -1,13 +1,12 @@
 """A sweep over time that remembers where it is: an answer holds for a stretch of ticks."""
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
 from typing import Generic, TypeVar
 
-from fugu.operators.swellfish.occurrence import Occurrence, affected_ticks
+from fugu.operators.swellfish.kept import Kept, Stretch
 from fugu.operators.swellfish.occurrences import FOR_EVER, SINCE_EVER, Admitted, Span
+from fugu.operators.swellfish.pattern import Pattern
+from fugu.operators.swellfish.policy import Policy
 from fugu.operators.swellfish.relevance import Interval, Relevance
 from fugu.operators.swellfish.temporal_sensitivity import Query
 from fugu.operators.swellfish.zone import DAY
@@ -15,18 +14,10 @@ from fugu.operators.swellfish.zone import DAY
 Value = TypeVar("Value")
 
 _DAYS_AHEAD = 7
-"""So far one looks for the next occurrence of a policy."""
-_DAYS_KEPT = 28
-"""So much further occurrences are made, to be kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch(Generic[Value]):
-    """Hold a value from tick `first` to tick `last`."""
-
-    first: int
-    last: int
-    value: Value
+"""So far one looks for the next occurrence."""
+_DAYS_KEPT = 35
+"""So far occurrences are made, to be kept."""
+_MOST_PATTERNS = 1_000
 
 
 class Remembered(Generic[Value]):
@@ -61,80 +52,66 @@ class Remembered(Generic[Value]):
         return self._stretches
 
 
-class PolicySweep:
-    """Find which occurrences of a policy are open; those of some weeks are kept in order."""
-
-    def __init__(self, admitted: Admitted, tick_milliseconds: int) -> None:
-        self._admitted = admitted
-        self._tick_milliseconds = tick_milliseconds
-        self._day = max(1, DAY * 1000 // tick_milliseconds)
-        self._kept: Span = (0, -1)
-        self._occurrences: list[Occurrence] = []
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-
-    def __call__(self, tick: int) -> Stretch[tuple[Occurrence, ...]]:
-        """Return a stretch up to where the next one begins or ends, or of some days."""
-        found = []
-        first, last = tick - self._day, tick + _DAYS_AHEAD * self._day
-        for occurrence in self.overlapping(first, last):
-            if occurrence.start > tick:
-                last = min(last, occurrence.start - 1)
-                break
-            if occurrence.end < tick:
-                first = max(first, occurrence.end + 1)
-            else:
-                found.append(occurrence)
-                first, last = max(first, occurrence.start), min(last, occurrence.end)
-        return Stretch(first, last, tuple(found))
-
-    def overlapping(self, start: int, end: int) -> list[Occurrence]:
-        """Return all that share a tick with [start, end], in order of their starts and ends."""
-        if start < self._kept[0] or end > self._kept[1]:
-            self._kept = start, end + _DAYS_KEPT * self._day
-            self._occurrences = list(
-                self._admitted.overlapping(*self._kept, self._tick_milliseconds)
-            )
-            self._starts = [occurrence.start for occurrence in self._occurrences]
-            self._ends = [occurrence.end for occurrence in self._occurrences]
-        return self._occurrences[bisect_left(self._ends, start) : bisect_right(self._starts, end)]
-
-
 class CollectionSweep:
-    """Find what the policies of one collection ask of a tick."""
+    """Find what the policies of one collection ask of a tick.
+
+    All occurrences of some weeks are kept as columns, so that a collection costs little more where
+    it has many policies. `number` counts collections, which do not all look ahead at the same tick.
+    """
 
     def __init__(
-        self, admitted: tuple[Admitted, ...], query: Query, tick_milliseconds: int
+        self,
+        admitted: tuple[Admitted, ...],
+        query: Query,
+        tick_milliseconds: int,
+        number: int = 0,
     ) -> None:
         self.admitted = admitted
         self._query = query
-        self._policies = [PolicySweep(one, tick_milliseconds) for one in admitted]
-        self._remembered = Remembered(self._policies)
+        self._tick_milliseconds = tick_milliseconds
+        self._day = max(1, DAY * 1000 // tick_milliseconds)
+        self._ahead = _DAYS_KEPT * self._day + number
+        self._kept = Kept(admitted, 0, -1, tick_milliseconds)
         self._open: dict[Span, Interval] = {}
+        self._patterns: dict[Span, Pattern] = {}
 
     def __call__(self, tick: int) -> Stretch[Relevance]:
         """Return the ticks around with the same open occurrences, which may change as much."""
-        first, last, spans = SINCE_EVER, FOR_EVER, set()
+        if not self._kept.holds(tick - self._day, tick + _DAYS_AHEAD * self._day):
+            first, last = tick - self._day, tick + self._ahead
+            self._kept = Kept(self.admitted, first, last, self._tick_milliseconds)
+        stretch = self._kept.open_at(tick)
+        first, last, spans = stretch.first, stretch.last, list[Span]()
         changes, activities = [], []
-        stretches = self._remembered.at(tick)
-        for admitted, stretch in zip(self.admitted, stretches, strict=True):
-            first, last = max(first, stretch.first), min(last, stretch.last)
-            for occurrence in stretch.value:
-                changes.append(occurrence.change_at(tick))
-                activities.append(admitted.policy.activities)
-                spans.add((occurrence.start, occurrence.end))
-                alike = _alike(occurrence, tick)
-                first, last = max(first, alike[0]), min(last, alike[1])
-        known = self._open
-        self._open = {span: known.get(span) or self._interval(*span) for span in sorted(spans)}
+        for place, start, end in stretch.value:
+            policy = self.admitted[place].policy
+            pattern = self._pattern(place, policy, end - start + 1)
+            changes.append(pattern.change(tick - start, end - tick))
+            activities.append(policy.activities)
+            spans.append((start, end))
+            alike = pattern.alike(tick - start, end - tick)
+            first, last = max(first, tick - alike[0]), min(last, tick + alike[1])
+        self._open = self._intervals(spans)
         sensitivity = self._query.sensitivity(changes, activities)
         return Stretch(first, last, Relevance(sensitivity, tuple(self._open.values())))
 
-    def _interval(self, start: int, end: int) -> Interval:
-        overlapping = chain.from_iterable(
-            policy.overlapping(start, end) for policy in self._policies
-        )
-        return Interval(start, end, affected_ticks(start, end, overlapping))
+    def _intervals(self, spans: list[Span]) -> dict[Span, Interval]:
+        """Return these intervals; the occurrences are looked at of those that were not open."""
+        known, kept = self._open, self._kept
+        new = [span for span in spans if span not in known]
+        first, last = min(new, default=(0, 0))[0], max((end for _, end in new), default=0)
+        if new and not kept.holds(first, last):
+            kept = Kept(self.admitted, first, last, self._tick_milliseconds)
+        opened = {span: Interval(*span, kept.affected_in(*span)) for span in new}
+        return {span: known.get(span) or opened[span] for span in spans}
+
+    def _pattern(self, place: int, policy: Policy, ticks: int) -> Pattern:
+        """Return the pattern of a policy in an interval of so many ticks."""
+        if (place, ticks) not in self._patterns:
+            if len(self._patterns) > _MOST_PATTERNS:
+                self._patterns.clear()
+            self._patterns[place, ticks] = Pattern.of(policy, ticks)
+        return self._patterns[place, ticks]
 
 
 class Sweep:
@@ -176,12 +153,3 @@ class Sweep:
                 tuple(largest[span] for span in sorted(largest)),
             ),
         )
-
-
-def _alike(occurrence: Occurrence, tick: int) -> Span:
-    """Return the ticks around that it may change as much as this one."""
-    if min(occurrence.thresholds) == max(occurrence.thresholds):
-        return occurrence.start, occurrence.end
-    first = occurrence.start + occurrence.length - 1
-    last = occurrence.end - occurrence.length + 1
-    return (first, last) if first <= tick <= last else (tick, tick)

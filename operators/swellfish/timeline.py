@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any
 
 from fugu.operators.swellfish.admission import Decision
 from fugu.operators.swellfish.bounds import Bounds, longest
 from fugu.operators.swellfish.change import AnyChange, Change, change_of
-from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data, size
+from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data
 from fugu.operators.swellfish.decision_words import in_words
 from fugu.operators.swellfish.decisions import decided
 from fugu.operators.swellfish.limits import IN_UNITS, UNDECLARED, Limits, Noise
@@ -14,15 +15,12 @@ from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.plain_data import plain_json
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.relevance import Relevance
+from fugu.operators.swellfish.room import require_room
 from fugu.operators.swellfish.sweep import CollectionSweep, Sweep
 from fugu.operators.swellfish.temporal_sensitivity import Query
 
-LARGEST_CHANGES = 2**22
-LARGEST_OF_COLLECTION = 2**16
-OF_EACH_COLLECTION = 2**12
-"""Bytes that a collection may take, however much others take."""
-_SWEEPS = 4
-"""So many changes are remembered with where their sweep is."""
+_REMEMBERED = 4
+"""So many changes are remembered, with how collections stand, and where their sweep is."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +63,9 @@ class Policies:
     noise: Noise = field(default=IN_UNITS, compare=False)
     """How noise is written."""
     _sweeps: dict[bytes, Sweep] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _standings: dict[bytes, Standings] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         if self.tick_milliseconds < 1:
@@ -110,14 +111,16 @@ class Policies:
         """Add a change (`decisions.decided`); `ValueError` names the policy and the field."""
         wanted = change_of(change)
         standings, _ = self._after(changes, wanted, now)
-        after = encoded(
-            {
-                name: standing.forgetful(now, self.tick_milliseconds)
-                for name, standing in standings.items()
-            }
-        )
+        needed = {
+            name: standing.forgetful(now, self.tick_milliseconds)
+            for name, standing in standings.items()
+        }
+        after = encoded(needed)
         if not (isinstance(wanted, Change) and wanted.adds is None):
-            _require_room(wanted, size(standings[wanted.collection]), len(after))
+            require_room(wanted, needed, len(after))
+        if after not in self._standings:
+            _forget_oldest(self._standings)
+            self._standings[after] = needed
         return after
 
     def decision(self, changes: bytes, change: bytes, now: int) -> Decision:
@@ -131,7 +134,10 @@ class Policies:
 
     def standings(self, changes: bytes) -> Standings:
         """Return how every collection stands after these changes."""
-        return decoded(changes, self.collections)
+        if changes not in self._standings:
+            _forget_oldest(self._standings)
+            self._standings[changes] = decoded(changes, self.collections)
+        return self._standings[changes]
 
     def digest(self) -> bytes:
         """Identify all fields, in 32 bytes; zones by their names, since their clock changes depend
@@ -163,13 +169,12 @@ class Policies:
         newest = next(reversed(self._sweeps.values()), None)
         before = newest.collections if newest else {}
         collections = {}
-        for name, standing in self.standings(changes).items():
-            sweep = before.get(name)
+        for number, (name, standing) in enumerate(self.standings(changes).items()):
+            sweep, about = before.get(name), (self.query, self.tick_milliseconds, number)
             if sweep is None or sweep.admitted != standing.admitted:
-                sweep = CollectionSweep(standing.admitted, self.query, self.tick_milliseconds)
+                sweep = CollectionSweep(standing.admitted, *about)
             collections[name] = sweep
-        if len(self._sweeps) == _SWEEPS:
-            del self._sweeps[next(iter(self._sweeps))]
+        _forget_oldest(self._sweeps)
         self._sweeps[changes] = Sweep(collections)
 
     def _after(self, changes: bytes, change: AnyChange, now: int) -> tuple[Standings, Decision]:
@@ -177,7 +182,10 @@ class Policies:
             self._require_known(policy)
         before = self.standings(changes)
         after, decision = decided(before, change, now, self.notice, self.tick_milliseconds)
-        self._require_within_limits(before, after, change, now)
+        try:
+            self._require_within_limits(before, after, change, now)
+        except ValueError as error:
+            raise ValueError(f"{change.subject}: {error}{_later(decision)}") from None
         return after, decision
 
     def _require_within_limits(
@@ -187,10 +195,7 @@ class Policies:
         own = next((one.limits for one in self.collections if one.id == name), UNDECLARED)
         bounds = Bounds(self._limits(own), self.query, self.tick_milliseconds, self.noise)
         known = before[name].admitted if name in before else ()
-        try:
-            bounds.require(known, after[name].admitted, change.added, now)
-        except ValueError as error:
-            raise ValueError(f"{change.subject}: {error}") from None
+        bounds.require(known, after[name].admitted, change.added, now)
 
     def _limits(self, own: Limits) -> Limits:
         """Return all limits of a collection that declares these."""
@@ -202,19 +207,19 @@ class Policies:
             raise ValueError(f"policy {policy.id}: activities: the query has no {unknown[0]}")
 
 
-def _require_room(change: AnyChange, own: int, in_all: int) -> None:
-    """Raise `ValueError` where a collection would take too much, or take it from others."""
-    if own > LARGEST_OF_COLLECTION:
-        raise ValueError(
-            f"{change.subject}: changes of collection {change.collection} would take more than "
-            f"{LARGEST_OF_COLLECTION:,} bytes; remove policies, or put them into the document"
-        )
-    if own > OF_EACH_COLLECTION and in_all > LARGEST_CHANGES:
-        raise ValueError(
-            f"{change.subject}: all changes would take more than {LARGEST_CHANGES:,} bytes, and "
-            f"collection {change.collection} has its {OF_EACH_COLLECTION:,}; remove policies, or "
-            "put them into the document"
-        )
+def _later(decision: Decision) -> str:
+    """Return the advice for a policy that would count beside the one that it replaces."""
+    if decision.first is None or decision.until is None or decision.until <= decision.first[0]:
+        return ""
+    return (
+        f"; or let it be effective from tick {decision.until} on: before, what it replaces counts, "
+        "too"
+    )
+
+
+def _forget_oldest(remembered: dict[bytes, Any]) -> None:
+    if len(remembered) == _REMEMBERED:
+        del remembered[next(iter(remembered))]
 
 
 def _digest(content: list[object]) -> bytes:

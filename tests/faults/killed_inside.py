@@ -17,6 +17,9 @@ from typing import Any
 
 from fugu.dataflows.commands.cli.fugu import main
 from fugu.dataflows.kafka.sink import KafkaSinkPart
+from fugu.dataflows.stages.coverage import Coverage
+from fugu.dataflows.stages.log_entries import PoliciesCovered
+from fugu.dataflows.stages.merging import Merging
 from fugu.dataflows.state import row_log
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.row_log import RowLog, log_files
@@ -83,6 +86,9 @@ POINTS = {
     "half a new generation": Point(RowLog, "_begin_generation", _half_a_generation),
     "a new generation, no pointer": Point(RowLog, "_begin_generation", _after),
     "old generation deleted": Point(RowLog, "_delete_old_generations", _deleted),
+    "policies read, no mark": Point(PoliciesCovered, "encoded", _before),
+    "a mark read": Point(Coverage, "cover", _after),
+    "policies told, no figure": Point(Merging, "bring_to", _after),
     "a shard not yet rotated": Point(StateDirectory, "replace", _before),
     "renamed": Point(Path, "rename", _after),
 }

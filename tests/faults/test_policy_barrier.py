@@ -5,6 +5,9 @@ stands in its topic before they are closed, behind as many other records as may 
 exact.
 """
 
+import signal
+import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
@@ -25,6 +28,7 @@ from tests.faults.households import (
     policy,
     write_household,
 )
+from tests.kafka.broker import Broker
 from tests.kafka.pages import Pages
 from tests.kafka.pipelines import Document, running
 from tests.kafka.ports import free_ports
@@ -33,11 +37,20 @@ from tests.kafka.topics import TopicFactory
 from tests.kafka.transactions import transactional_producer
 
 TICKS = 50
+OUTAGE_SECONDS = 5
 RELEASED = TICKS - 1
 """The last tick stays open."""
 WEEKS = 6 * 7 * 24 * 60 * 60
 """Six weeks of ticks."""
 LATER = 100_000
+KILLS = [
+    ("policies read, no mark", "1"),
+    ("policies read, no mark", "1"),
+    ("a mark read", "1"),
+    ("policies told, no figure", "1"),
+    ("policies told, no figure", "7"),
+]
+"""Points of `killed_inside`, and at which of their occurrences."""
 
 
 @pytest.fixture
@@ -124,26 +137,32 @@ def test_a_pipeline_that_is_killed_while_it_reads_policies_releases_the_same_byt
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
     source, changes = topics("power", partitions=PARTITIONS), topics("policies")
-    produce(bootstrap, changes, [*others(300), hiding(0)])
-    produce(bootstrap, source, meters(0, TICKS, Random(3)))
-    random, kills = Random(4), 6
     documents = [pipeline(bootstrap, topics, source, changes) for _ in range(2)]
-    for name, document in zip(("undisturbed", "disturbed"), documents, strict=True):
+    for document in documents:
         document["operator"]["irrelevant"] = "exact"
-        path = written(tmp_path / name, document)
-        for number in range(kills if name == "disturbed" else 0):
-            with running(path) as process:
-                some = min(random.randrange(1, 200) * (number + 1), 301)
-                process.wait_until(partial(have_reached_the_log, bootstrap, document, some))
-                process.kill()
+    here, there = (
+        written(tmp_path / name, document)
+        for name, document in zip(("disturbed", "undisturbed"), documents, strict=True)
+    )
+    produce(bootstrap, changes, [*others(300), hiding(0)])
+    for some in sorted(Random(4).sample(range(1, 301), 3)):
+        with running(here) as process:
+            process.wait_until(partial(have_reached_the_log, bootstrap, documents[0], some))
+            process.kill()
+    produce(bootstrap, source, meters(0, TICKS, Random(3)))
+    for point, occurrence in KILLS:
+        command = [sys.executable, "-m", "tests.faults.killed_inside", point, occurrence]
+        with running(here, command=command) as process:
+            assert process.exit_code() == -signal.SIGKILL, process.stderr
+    for path, document in zip((here, there), documents, strict=True):
         with running(path) as process, counting(bootstrap, document) as released:
             process.wait_until(partial(released, RELEASED))
             assert process.stop() == 0, process.stderr
-    undisturbed, disturbed = (
+    disturbed, undisturbed = (
         read_topic(bootstrap, document["sink"]["topic"]) for document in documents
     )
     assert disturbed == undisturbed
-    assert exact(figures_of(bootstrap, documents[1]), 0) == []
+    assert exact(figures_of(bootstrap, documents[0]), 0) == []
 
 
 def have_reached_the_log(bootstrap: str, document: Document, changes: int) -> bool:
@@ -181,6 +200,31 @@ def test_figures_wait_for_policies_that_cannot_be_read_and_health_says_so(
 def reason(pages: Pages) -> str:
     """Why it is not healthy."""
     return str(orjson.loads(pages.get("/healthz")[1]).get("reason"))
+
+
+def test_figures_go_on_with_all_policies_when_kafka_comes_back(
+    broker: Broker, bootstrap: str, document: Document, tmp_path: Path
+) -> None:
+    source, path, begin, random = (
+        document["source"]["topic"],
+        written(tmp_path, document),
+        12,
+        Random(7),
+    )
+    produce(bootstrap, source, meters(0, begin, random))
+    with running(path) as process:
+        with counting(bootstrap, document) as released:
+            process.wait_until(partial(released, begin - 1))
+        broker.stop()
+        time.sleep(OUTAGE_SECONDS)
+        assert process.process.poll() is None, process.stderr
+        broker.start()
+        produce(bootstrap, document["source"]["policies"], [hiding(begin)])
+        produce(bootstrap, source, meters(begin, TICKS, random))
+        with counting(bootstrap, document) as released:
+            process.wait_until(partial(released, RELEASED))
+        assert process.stop() == 0, process.stderr
+    assert exact(figures_of(bootstrap, document), 0) == list(range(begin))
 
 
 def test_policies_are_known_in_time_by_several_processes(

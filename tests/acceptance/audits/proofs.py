@@ -26,6 +26,7 @@ _BY_KIND = {
     "quantified": "privacy/test_temporal_leakage",
     "unicorn": _INTERVALS,
     "unicorn_is": _INTERVALS,
+    "unicorn_plan": _INTERVALS,
     "unicorn_ps": _INTERVALS,
     "ts_budget_distribution": _INTERVALS,
     "ts_budget_absorption": _INTERVALS,

@@ -120,6 +120,6 @@ def test_an_error_ends_the_command(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert isinstance(result.exception, ConfigurationError)
     assert (
-        "policies.yaml:14: collections.household.policies.shower.theta: must not be below 0"
+        "policies.yaml:14: collections.household.policies.shower.theta: must be 0 or more"
         in str(result.exception)
     )

@@ -196,6 +196,32 @@ def test_force_lists_what_counts_and_what_no_figure_knows_yet(home: Home) -> Non
     assert "offset 1, home/tea: no figure knows of it yet" in said
 
 
+def test_a_collection_that_was_made_is_shown_and_proved(home: Home) -> None:
+    policy = sauna(12, 15)["policy"]
+    made = home.change({"effective": 0, "collection": {"policies": [policy]}}, key=b"hotel")
+    home.figures(range(10), before(home))
+    home.figures(range(10, 20), next_digest(before(home), made, FIRST + 10))
+    assert "hotel/sauna 4 kW" in home.said("force", "--at", "2026-03-02T11:00")
+    said = home.said("proof", "--policy", "hotel/sauna")
+    assert "2026-03-02 12:00 2026-03-02 15:00 protected" in said
+    assert "offset 0, hotel: known to figures from 2026-03-02 10:00 on" in said
+
+
+def test_keys_that_an_owner_moved_are_shown(home: Home, tmp_path: Path, key: Path) -> None:
+    home.figures(range(20), before(home))
+    path = tmp_path / "change.yaml"
+    path.write_text(yaml.safe_dump({"change": "cabin", "effective": 0, "keys": ["meter-7"]}))
+    said = home.said("change", str(path), "--send", "--key", str(key))
+    assert "a key moved to cabin from" in said
+    [record] = home.records()
+    document = home.document
+    signed = change(b"cabin", record, document, owner=True).to_bytes()
+    home.figures(range(20, 22), next_digest(before(home), signed, FIRST + 20))
+    assert "key meter-7: collection cabin from 2026-03-03 00:00 on" in home.said("force")
+    [moved] = orjson.loads(home.run("force", "--json").stdout)["moved_keys"]
+    assert (moved["key"], moved["to"]) == ("meter-7", "cabin")
+
+
 def test_force_at_an_earlier_time_does_not_know_what_came_later(home: Home) -> None:
     told = home.change(sauna(30, 33))
     home.figures(range(10), before(home))

@@ -5,14 +5,17 @@ from pathlib import Path
 
 import orjson
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.commands.cli.fugu import app
+from fugu.dataflows.pipeline.config import reading_digest
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
 from fugu.operators.realtime.real_time_release import RealTimeRelease
+from fugu.operators.upgrades.former_laws import former_law_digest
 from fugu.operators.upgrades.real_time_laws import Former, law_digest_before
 from tests.faults.recorded_states import RECORDED
 from tests.kafka.pipelines import SECRET, SECRET_VARIABLE
@@ -106,3 +109,57 @@ def test_rows_that_were_upgraded_twice_before_they_were_read_keep_what_they_spen
         spent.append([part["largest_spent"] for part in orjson.loads(shown.output)])
     assert spent[0] == spent[1]
     assert min(spent[0]) > 0.0
+
+
+POLICIES = {
+    "version": 1,
+    "grid": {"tick": "PT1S", "zone": "UTC"},
+    "query": {"kind": "sum", "cap": 5},
+    "epsilon": 1.0,
+    "notice": "PT10S",
+    "owners": [{"name": "us", "hmac": True}],
+    "collections": [{"id": "home", "applies_to": {"default": True}, "policies": []}],
+}
+
+
+def under_policies(folder: Path, layout: int) -> Path:
+    """Write that version 0.1.0 left the state of a pipeline under policies."""
+    pipeline = recorded("budget_distribution", folder)
+    document = yaml.safe_load(pipeline.read_text())
+    document["operator"] = {"kind": "unicorn", "policies": "policies.yaml"}
+    document["source"]["value"] = "kw"
+    pipeline.write_text(yaml.safe_dump(document))
+    (folder / "policies.yaml").write_text(yaml.safe_dump(POLICIES))
+    file = PipelineFile.read(pipeline)
+    left = {
+        "implementation": 1,
+        "law": former_law_digest(configure(file).mechanism).hex(),
+        "layout": layout,
+        "reading": reading_digest(file.pipeline),
+    }
+    for path in fingerprints(folder):
+        path.write_bytes(orjson.dumps(orjson.loads(path.read_bytes()) | left))
+    return pipeline
+
+
+@pytest.mark.parametrize("layout", [1, 2])
+def test_a_state_under_policies_goes_on_and_may_get_owners_and_a_notice(
+    layout: int, tmp_path: Path
+) -> None:
+    pipeline = under_policies(tmp_path, layout)
+    ended = CliRunner().invoke(app, ["state", "upgrade", str(pipeline)])
+    assert ended.exception is None
+    mechanism = configure(PipelineFile.read(pipeline)).mechanism
+    for path in fingerprints(tmp_path):
+        now = orjson.loads(path.read_bytes())
+        assert (now["implementation"], now["layout"]) == (2, 2)
+        assert now["law"] == mechanism.law_digest().hex()
+
+
+def test_a_state_under_other_policies_is_refused(tmp_path: Path) -> None:
+    pipeline = under_policies(tmp_path, 2)
+    other = POLICIES | {"query": {"kind": "sum", "cap": 6}}
+    (tmp_path / "policies.yaml").write_text(yaml.safe_dump(other))
+    ended = CliRunner().invoke(app, ["state", "upgrade", str(pipeline)]).exception
+    assert isinstance(ended, StartRefused)
+    assert "Nothing was changed" in str(ended)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import orjson
 
 from examples.household.example import CHANGE, CHANGE_KEY
 from examples.household.meters import FIRST_TICK, PER_DAY
@@ -16,6 +17,7 @@ from fugu.dataflows.base.metrics import (
 from fugu.dataflows.flows.merging import MergeStep
 from fugu.dataflows.flows.policy_noise import PolicyNoise
 from fugu.dataflows.flows.sections import policies_of
+from fugu.dataflows.kinds import PolicyOperator
 from fugu.dataflows.pipeline.mechanisms import configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.policies.change import change
@@ -46,12 +48,17 @@ def shown(metrics: Metrics) -> dict[str, list[float]]:
     return found | {"all": list(metrics.values(POLICY_NOISE).values())}
 
 
-def test_the_newest_figure_says_whose_noise_it_is(tmp_path: Path) -> None:
+def merging(directory: Path) -> tuple[PolicyOperator, MergeStep, Metrics]:
     operator, mechanism, metrics = policies_of(FILE.pipeline), configure(FILE).mechanism, Metrics()
     assert operator is not None
     scope = DrawScope(Secret(bytes(32)), "household", "unicorn", 1, mechanism.law_digest())
     show = PolicyNoise(operator, TOPIC, metrics)
-    step = MergeStep(Merging(mechanism, scope, "id", 1, 1), "log", tmp_path, None, show=show)
+    merge = Merging(mechanism, scope, "id", 1, 1)
+    return operator, MergeStep(merge, "log", directory, None, show=show), metrics
+
+
+def test_the_newest_figure_says_whose_noise_it_is(tmp_path: Path) -> None:
+    operator, step, metrics = merging(tmp_path)
 
     def after(entry: Entry) -> dict[str, list[float]]:
         step.on_batch([[(0, entry)]])
@@ -65,3 +72,25 @@ def test_the_newest_figure_says_whose_noise_it_is(tmp_path: Path) -> None:
     assert after(sums(720, since=190)) == both
     evening = {"household": [3.5, 5, 8.75], "electric-car": [14.5, 24, 174], "all": [174]}
     assert after(sums(1170, since=730)) == evening
+
+
+def test_a_collection_that_is_made_while_it_runs_is_shown_too(tmp_path: Path) -> None:
+    operator, step, metrics = merging(tmp_path)
+    made = {
+        "effective": "2026-01-14T05:00:00+01:00",
+        "collection": {
+            "policies": [
+                {
+                    "id": "grinding",
+                    "interval": {"start": "2026-01-14T12:00", "end": "2026-01-14T13:00"},
+                    "pattern": {"ticks": 1},
+                    "theta": "4 kW",
+                }
+            ]
+        },
+    }
+    record = change(b"workshop", orjson.dumps(made), operator.policies).to_bytes()
+    for entry in (PolicyChange(record, 0), sums(180, since=180), sums(720, since=190)):
+        step.on_batch([[(0, entry)]])
+    assert shown(metrics)["workshop"] == [4, 1, 2]
+    assert shown(metrics)["all"] == [2]

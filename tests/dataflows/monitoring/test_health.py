@@ -6,6 +6,7 @@ import pytest
 
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.base.metrics import LAG, SNAPSHOT_AGE, Metrics
+from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.source import StopFlag
 from fugu.dataflows.monitoring.health import Health
@@ -36,6 +37,15 @@ def health(metrics: Metrics, watch: SourceWatch) -> Health:
 
 def test_working_pipeline_is_healthy(health: Health) -> None:
     assert health.problem() is None
+    assert health.stuck() is None
+
+
+def test_figures_that_wait_for_policies(health: Health) -> None:
+    health.policies = PolicyWait("town.policies")
+    assert health.problem() is None
+    health.policies._oldest = 7, time.monotonic() - 12
+    said = "figures have waited for 12 s for topic town.policies (source.policies), which is"
+    assert str(health.problem()).startswith(said)
     assert health.stuck() is None
 
 

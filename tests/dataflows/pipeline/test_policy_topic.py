@@ -7,7 +7,11 @@ import pytest
 
 from fugu.dataflows.kafka.client import EVERYBODY, Rights, Topic
 from fugu.dataflows.pipeline.policy_changes import signatures_of
-from fugu.dataflows.pipeline.policy_topic import log_remarks, policy_topic_remarks
+from fugu.dataflows.pipeline.policy_topic import (
+    log_remarks,
+    loss_remarks,
+    policy_topic_remarks,
+)
 from fugu.dataflows.policies.signatures import Signatures
 from tests.dataflows.pipeline.test_policy_changes import ALICE, pipeline
 
@@ -55,6 +59,12 @@ def test_compaction_is_worse_where_records_have_owners(
         "a record that nobody has signed removes the one of an owner"
         in remarks(owned, settings=COMPACTED)[1]
     )
+
+
+def test_what_is_gone_already_is_said_with_its_offset(owned: Signatures) -> None:
+    [remark] = loss_remarks(Topic("changes", "id", 1, KEPT), owned, first=5)
+    assert remark.startswith("topic changes (source.policies) begins at offset 5: what was written")
+    assert not [*loss_remarks(Topic("changes", "id", 1, KEPT), owned)]
 
 
 @pytest.mark.parametrize("setting", ["retention.ms", "retention.bytes"])

@@ -55,6 +55,14 @@ def test_a_policy_is_added_replaced_and_removed(document: PolicyDocument) -> Non
     assert sensitivity(document, after(document, added, removed)) == 0
 
 
+def test_a_change_may_list_secret_values(document: PolicyDocument) -> None:
+    without = {name: value for name, value in SAUNA.items() if name != "theta"}
+    pairs = change(KEY, record(policy=without | {"between": [0, "2.2 kW", 6]}), document)
+    assert pairs == change(KEY, record(policy=SAUNA), document)
+    with pytest.raises(UnusableChange, match=r"household/sauna: policy.pairs.0.1: is there twice"):
+        change(KEY, record(policy=without | {"pairs": [[6, 6.0]]}), document)
+
+
 def test_a_record_without_a_value_removes_as_soon_as_may_be(document: PolicyDocument) -> None:
     added = change(KEY, record(policy=SAUNA), document)
     gone = change(KEY, None, document)
@@ -115,7 +123,7 @@ def test_a_change_counts_from_the_first_tick_after_its_time(
         (KEY, record(remove=True, effective="2026-03-01T00:00"), "effective: write the zone too"),
         (KEY, record(remove=True, effective="soon"), "effective: write a day and a time, such"),
         (KEY, record(policy=SAUNA | {"id": "bath"}), "policy.id: is not that of the key; write"),
-        (KEY, record(policy=SAUNA | {"theta": -1}), "household/sauna: policy.theta: must not be b"),
+        (KEY, record(policy=SAUNA | {"theta": -1}), "household/sauna: policy.theta: must be 0 or"),
         (KEY, record(policy=SAUNA | {"theta": "6 W"}), "sauna: policy.theta: is in another unit"),
         (KEY, record(policy=SAUNA | {"thet": 6}), "policy.thet: unknown key; did you mean theta?"),
         (KEY, record(policy=SAUNA | {"pattern": {"ticks": 13}}), "policy.pattern.ticks: the inter"),

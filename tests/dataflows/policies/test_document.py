@@ -199,7 +199,7 @@ SHOWER, HOLIDAY = "collections.household.policies.shower", "collections.househol
         ("{duration: PT10M}", "{}", 13, f"{SHOWER}.pattern: write either duration: PT10M or"),
         ("[1, 3.5]", "[1, 2, 3]", 18, f"{HOLIDAY}.theta: lists 3 numbers for 2 ticks; write 2"),
         ("[1, 3.5]", "[]", 18, f"{HOLIDAY}.theta: lists nothing"),
-        ("[1, 3.5]", "[1, -1]", 18, f"{HOLIDAY}.theta: must not be below 0"),
+        ("[1, 3.5]", "[1, -1]", 18, f"{HOLIDAY}.theta: must be 0 or more"),
         ("[1, 3.5]", ".nan", 18, f"{HOLIDAY}.theta: must be a finite number"),
         ("2.2 kW", ".inf", 14, f"{SHOWER}.theta: must be a finite number"),
         ("2.2 kW", "true", 14, f"{SHOWER}.theta: write a number, such as 2.2, with its unit"),

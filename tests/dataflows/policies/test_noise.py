@@ -1,5 +1,6 @@
 """Two cars among 600 meters make nights useless, and the attribution says so."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from time import process_time
@@ -10,9 +11,15 @@ import pytest
 from examples.household.meters import DAYS, FIRST_TICK, TICKS, Meters
 from fugu.dataflows.policies.course import Course
 from fugu.dataflows.policies.document import PolicyDocument
+from fugu.operators.mechanism import Floats, Inputs, Integers
+from fugu.operators.randomness import DrawScope, tick_position
+from fugu.operators.secret import Secret
+from fugu.operators.swellfish.attribution import attribution
+from fugu.operators.swellfish.timeline import Policies
+from fugu.operators.swellfish.unicorn import Unicorn
 from tests.dataflows.policies.documents import EXAMPLE, read
 
-HOUSEHOLDS = 600
+HOUSEHOLDS, RUNS = 600, 30
 NIGHT = 4 * 6
 """Ticks, from midnight to four."""
 
@@ -35,6 +42,37 @@ def test_two_cars_among_600_meters_make_nights_useless() -> None:
     assert household.saved * one < 0.01 * truth
     assert car.sets_sensitivity == car.sets_affected == car.ticks
     assert household.noise > 4 * household.own
+
+
+def errors_of(policies: Policies, truth: Integers) -> Floats:
+    """What `unicorn` errs at every tick, in the mean of some runs, in units."""
+    unicorn = Unicorn(policies, 1, 2.0, irrelevant="exact")
+    scope = DrawScope(Secret(bytes(32)), "trial", "unicorn", 2, unicorn.law_digest())
+    streams = [b"%d" % run for run in range(RUNS)]
+    state = unicorn.elapse(unicorn.start(RUNS), np.full(RUNS, FIRST_TICK))
+    errors = []
+    for tick, figure in enumerate(truth.tolist()):
+        draws = scope.draws(streams, [tick_position("trial", tick)] * RUNS)
+        state, releases = unicorn.step(state, Inputs(np.full((RUNS, 1), figure)), draws)
+        errors.append(np.abs(releases.values - figure).mean())
+    return np.array(errors)
+
+
+def test_where_protected_figures_err_by_half_their_mean_and_little_without_the_cars() -> None:
+    document = PolicyDocument.read(EXAMPLE)
+    policies, one = document.policies, float(document.section.query.resolution)
+    truth = np.rint(Meters(HOUSEHOLDS).totals() / one).astype(np.int64)
+    without = replace(policies, collections=policies.collections[:1])
+    assert [collection.id for collection in without.collections] == ["household"]
+    errors = []
+    for each in (policies, without):
+        found = attribution(each, FIRST_TICK, FIRST_TICK + TICKS - 1, 2.0)
+        hidden = np.repeat(found.noise, found.widths) > 0
+        errors.append(errors_of(each, truth)[hidden].mean() * one)
+    mean = truth.mean() * one
+    assert mean == pytest.approx(249, abs=1)
+    assert errors[0] > 0.4 * mean
+    assert errors[1] < 0.05 * mean
 
 
 @pytest.mark.parametrize("collections", [1, 10])

@@ -60,6 +60,12 @@ def test_a_change_is_refused_with_what_to_do(field: str) -> None:
     assert advice in str(caught.value)
 
 
+def test_a_topic_that_was_created_again_is_named() -> None:
+    other = FINGERPRINT.model_copy(update={"source_identity": "other-id"})
+    with pytest.raises(StartRefused, match=f"topic {FINGERPRINT.source_topic}: was"):
+        check_same(FINGERPRINT, other)
+
+
 @pytest.mark.parametrize("field", ["secret_check", "law", "reading"])
 def test_digests_are_not_shown(field: str) -> None:
     value, _ = CHANGES[field]

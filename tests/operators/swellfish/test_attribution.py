@@ -7,7 +7,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from fugu.operators.mechanism import Floats
+from fugu.operators.mechanism import Floats, Inputs
+from fugu.operators.randomness import DrawScope, tick_position
+from fugu.operators.secret import Secret
 from fugu.operators.swellfish.attribution import attribution
 from fugu.operators.swellfish.change import Change
 from fugu.operators.swellfish.cost import cost
@@ -178,3 +180,19 @@ def test_unicorns_have_at_most_this_noise_and_twice_as_much_if_they_decide(
             assert scale <= times * expected[tick] * (1 + 1e-9)
             sampled += 1
     assert sampled or not expected.any()
+
+
+@pytest.mark.parametrize(("kind", "times"), [(UnicornPS, 1), (Unicorn, 2)])
+def test_a_first_figure_has_this_noise_in_the_mean(kind: type[UnicornPS], times: int) -> None:
+    """An interval begins with an even share, and there is no decision on a first figure."""
+    home = Collection("home", (once("oven", 40, 59, 3, 1000), once("tea", 40, 59, 2, 200)))
+    policies, rows = Policies(HOURLY, Query("sum", 5000), (home,)), 4000
+    expected, _ = attribution(policies, 40, 59, EPSILON).at(40)
+    assert expected == pytest.approx(1200 * 5 / EPSILON)
+    strategy = kind(policies, 1, EPSILON)
+    scope = DrawScope(Secret(bytes(32)), "trial", kind.kind, 1, strategy.law_digest())
+    streams = [b"%d" % row for row in range(rows)]
+    draws = scope.draws(streams, [tick_position("trial", 40)] * rows)
+    state = strategy.elapse(strategy.start(rows), np.full(rows, 40))
+    _, releases = strategy.step(state, Inputs(np.zeros((rows, 1), dtype=np.int64)), draws)
+    assert np.abs(releases.values).mean() == pytest.approx(times * expected, rel=0.06)

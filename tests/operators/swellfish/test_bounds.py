@@ -1,22 +1,26 @@
 """Changes beyond the limits of a collection are refused with what they would cost."""
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
+from random import Random
 
 import pytest
 
 from fugu.operators.swellfish.bounds import usual
 from fugu.operators.swellfish.calendar import Calendar
-from fugu.operators.swellfish.change import Change, NewCollection
+from fugu.operators.swellfish.change import AnyChange, Change, MovedKeys, NewCollection
+from fugu.operators.swellfish.changes import Standing, encoded
 from fugu.operators.swellfish.limits import Limits, Noise
 from fugu.operators.swellfish.policy import Collection, Policy
-from fugu.operators.swellfish.temporal_sensitivity import Query
-from fugu.operators.swellfish.timeline import (
+from fugu.operators.swellfish.room import (
     LARGEST_CHANGES,
     LARGEST_OF_COLLECTION,
+    MOST_MADE,
     OF_EACH_COLLECTION,
-    Policies,
 )
+from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.timeline import Policies
 from tests.operators.swellfish.zones import GREENWICH, HOUR, HOURLY, once
 
 TEA = once("tea", 10, 12, 2, 5)
@@ -153,5 +157,38 @@ def test_one_collection_does_not_take_the_room_of_others() -> None:
     assert 1_000 < left < LARGEST_OF_COLLECTION
     full = everybody.changed(changes, adds(long_name(left - 500), collections[-1].id), 0)
     assert everybody.changed(full, adds(long_name(OF_EACH_COLLECTION - 500)), 0)
-    with pytest.raises(ValueError, match="home has its 4,096; remove policies"):
+    with pytest.raises(ValueError, match="home may take 4,096 then; remove policies"):
         everybody.changed(full, adds(long_name(OF_EACH_COLLECTION)), 0)
+    made = NewCollection("made", 0, (long_name(1_000),))
+    with pytest.raises(ValueError, match="collection made may take 0 then"):
+        everybody.changed(full, made.to_bytes(), 0)
+
+
+def test_changes_make_a_thousand_collections_and_no_more() -> None:
+    standings = {f"made-{number}": Standing(made=True) for number in range(MOST_MADE)}
+    full = encoded(standings)
+    limited = town(Limits())
+    assert limited.changed(full, adds(once("bath", 20, 22)), 0)
+    with pytest.raises(ValueError, match="more than 1,000 collections would be made by changes"):
+        limited.changed(full, NewCollection("one-more", 0, ()).to_bytes(), 0)
+
+
+def test_how_collections_stand_is_the_same_whether_remembered_or_read() -> None:
+    """Whatever was changed, removed, replaced, made and moved."""
+    random, changes, now = Random(4), b"", 0
+    remembering = town(Limits())
+    for step in range(150):
+        now += random.randrange(3)
+        policy = once(f"p{random.randrange(4)}", now + random.randrange(9), now + 12)
+        told: AnyChange = random.choice(
+            [
+                Change(random.choice(["home", "shop"]), now, policy.id, policy),
+                Change(random.choice(["home", "shop"]), now, policy.id, None),
+                NewCollection(f"made-{random.randrange(9)}", now, (policy,)),
+                MovedKeys(random.choice(["home", "shop"]), now, (f"key-{step}",)),
+            ]
+        )
+        with suppress(ValueError):
+            changes = remembering.changed(changes, told.to_bytes(), now)
+        assert remembering.standings(changes) == town(Limits()).standings(changes)
+    assert len(changes) > 1_000

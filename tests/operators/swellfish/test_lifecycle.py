@@ -1,5 +1,6 @@
 """Policies come and go while a stream runs, and no delta(J) ever rises after J has opened."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 from datetime import date
@@ -9,6 +10,7 @@ import pytest
 
 from fugu.operators.swellfish.calendar import Calendar
 from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.limits import Limits
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.temporal_sensitivity import Query
 from fugu.operators.swellfish.timeline import Policies
@@ -212,6 +214,18 @@ def test_what_is_stated_before_a_holiday_is_hidden_in_it() -> None:
     assert timeline.decision(b"", sauna.to_bytes(), now=24 * 2).waits_for is None
     too_late = changed(timeline, b"", sauna, now=24 * 10 + 1)
     assert mornings(timeline, too_late)[12:15] == [10, 10, 10]
+
+
+def test_what_would_count_twice_within_the_notice_is_told_when_it_may_begin() -> None:
+    timeline = replace(home(SHOWER), notice=24 * 5, limits=Limits(demand=60))
+    lower = replace(SHOWER, thresholds=(40,))
+    with pytest.raises(
+        ValueError, match=r"limits\.noise: .* effective from tick 391 on"
+    ) as refused:
+        changed(timeline, b"", adds(lower, removes="shower"), now=24 * 12)
+    [tick] = re.findall(r"from tick (\d+)", str(refused.value))
+    after = changed(timeline, b"", adds(lower, int(tick), "shower"), now=24 * 12)
+    assert mornings(timeline, after) == [50] * 17 + [40] * 13
 
 
 def test_a_replacement_that_is_never_admitted_removes_after_the_notice() -> None:

@@ -11,12 +11,14 @@ from scipy.optimize import LinearConstraint, minimize
 from fugu.operators.mechanism import Floats, State
 from fugu.operators.swellfish.change import Change
 from fugu.operators.swellfish.household import HOUSEHOLD
+from fugu.operators.swellfish.interval_strategy import Books
 from fugu.operators.swellfish.occurrence import Occurrence
 from fugu.operators.swellfish.plan import Plan
 from fugu.operators.swellfish.unicorn_plan import UnicornPlan
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
+from fugu.operators.wevent.allocation import Offer
 from tests.operators.swellfish.fixed_timeline import FixedTimeline, random_timeline
-from tests.operators.swellfish.plans import OwnPlan, plan_of
+from tests.operators.swellfish.plans import EverythingAtOnce, OwnPlan, plan_of
 from tests.operators.swellfish.running import UNITS, Ran, Strategy, run, simulated
 
 
@@ -112,6 +114,20 @@ def test_what_is_spent_is_taken_into_account() -> None:
     assert sum(1 / charge for charge in found) == pytest.approx(
         sum(1 / charge for charge in rest), rel=0.1
     )
+
+
+class Believing(EverythingAtOnce):
+    """Charge what is planned, whatever there is left."""
+
+    def _offer(self, state: State, opened: Books) -> Offer:
+        offer = super()._offer(state, opened)
+        return replace(offer, publication=np.full_like(offer.publication, self.units))
+
+
+def test_a_plan_that_is_believed_is_stopped_by_the_ledgers() -> None:
+    assert charged(EverythingAtOnce(LONG, 1, 1.0), 20) == [UNITS] + [0] * 19
+    with pytest.raises(ArithmeticError, match="a relevance interval was about to be charged"):
+        after(Believing(LONG, 1, 1.0), 2)
 
 
 def test_without_a_plan_it_does_what_unicorn_ps_does() -> None:

@@ -23,8 +23,9 @@ from fugu.operators.secret import Secret
 
 PARTITIONS, TICKS = 3, 12
 REFUSED = b"refused"
-Released = dict[int, tuple[int, list[bytes]]]
-"""Of every tick: with which entry of the log it was released, and the changes told so far."""
+GROUPS = 2
+Released = dict[int, tuple[int, list[bytes], list[int]]]
+"""Of every tick: with which entry of the log it was released, the changes told so far, and sums."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Listening:
 
 def merging(*, partitions: int = PARTITIONS, waits: bool = True) -> Merging:
     scope = DrawScope(Secret(bytes(32)), "town", "listening", 1, bytes(32))
-    return Merging(Listening(), scope, "topic-id", partitions, 1, waits=waits)
+    return Merging(Listening(), scope, "topic-id", partitions, GROUPS, waits=waits)
 
 
 def again(merge: Merging, state: MergeState) -> MergeState:
@@ -89,7 +90,8 @@ def released(merge: Merging, log: Sequence[Entry], stops: Sequence[int] = ()) ->
         read = read_entry(entry.encoded(), "log")
         for tick, releases in merge(state, read, offset):
             assert tick not in found
-            found[tick] = offset, releases.annotations["told"][0].split()
+            told = releases.annotations["told"][0].split()
+            found[tick] = offset, told, releases.values[0].tolist()
         if offset in stops:
             state = again(merge, state)
     return found
@@ -103,8 +105,12 @@ def expected(log: Sequence[Entry]) -> Released:
         if isinstance(entry, PolicyChange) and entry.offset not in seen:
             seen.add(entry.offset or 0)
             changes.append((place, entry.content))
-    for tick in range(TICKS):
-        complete = max(first_place(log, partition, tick) for partition in range(PARTITIONS))
+    first = [first_tick(log, partition) for partition in range(PARTITIONS)]
+    for tick in range(min(first), TICKS):
+        complete = max(
+            first_place(log, partition, max(tick, first[partition]))
+            for partition in range(PARTITIONS)
+        )
         marks = [
             place
             for place, entry in enumerate(log)
@@ -114,7 +120,9 @@ def expected(log: Sequence[Entry]) -> Released:
             return found
         known = [content for place, content in changes if place < marks[0]]
         told = [*told, *(b"%b@%d" % (content, tick) for content in known[len(told) :])]
-        found[tick] = marks[0], told
+        those = [partition for partition in range(PARTITIONS) if tick >= first[partition]]
+        total = sum(amount(partition, tick) for partition in those)
+        found[tick] = marks[0], told, [total, len(those)]
     return found
 
 
@@ -128,9 +136,19 @@ def first_place(log: Sequence[Entry], partition: int, tick: int) -> int:
     return next(places, len(log))
 
 
+def first_tick(log: Sequence[Entry], partition: int) -> int:
+    ticks = [
+        entry.tick
+        for entry in log
+        if isinstance(entry, PartialSums) and entry.partition == partition
+    ]
+    return min(ticks, default=TICKS)
+
+
 def random_log(random: Random) -> list[Entry]:
     """Partitions that are ahead of each other, marks for any entry before them, and copies."""
-    log, told, changes = list[Entry](), [0] * PARTITIONS, 0
+    log, changes = list[Entry](), 0
+    told = [random.choice([0, 0, 3, 7]) for _ in range(PARTITIONS)]
     for _ in range(random.randrange(20, 120)):
         match random.choice(["sums", "sums", "change", "mark", "copy"]):
             case "sums":
@@ -150,8 +168,11 @@ def random_log(random: Random) -> list[Entry]:
 
 
 def sums(partition: int, tick: int) -> PartialSums:
-    nothing = np.zeros(0, dtype=np.int64)
-    return PartialSums(partition, tick, nothing, nothing)
+    return PartialSums(partition, tick, np.arange(GROUPS), np.array([amount(partition, tick), 1]))
+
+
+def amount(partition: int, tick: int) -> int:
+    return 100 * tick - 7 * partition
 
 
 @pytest.mark.parametrize("seed", range(100))
@@ -176,14 +197,14 @@ def test_without_a_topic_of_policies_nothing_waits() -> None:
 
 def test_changes_before_the_first_tick_are_told_at_it() -> None:
     log: list[Entry] = [PolicyChange(b"early", 0), sums(0, 1_000), PoliciesCovered(1)]
-    assert released(merging(partitions=1), log) == {1_000: (2, [b"early@1000"])}
+    assert released(merging(partitions=1), log) == {1_000: (2, [b"early@1000"], [100_000, 1])}
 
 
 def test_a_change_is_told_once_where_a_late_request_left_a_copy() -> None:
     add, remove = PolicyChange(b"add", 0), PolicyChange(b"remove", 1)
     entries: list[Entry] = [add, remove, add, sums(0, 5), PoliciesCovered(3)]
     told = released(merging(partitions=1), entries)
-    assert told == {5: (4, [b"add@5", b"remove@5"])}
+    assert told == {5: (4, [b"add@5", b"remove@5"], [500, 1])}
 
 
 def test_waiting_for_long_takes_little_state_and_releases_no_tick_early() -> None:
@@ -201,6 +222,17 @@ def test_waiting_for_long_takes_little_state_and_releases_no_tick_early() -> Non
     last = [tick for tick, _ in merge(state, PoliciesCovered(count - 1), 2 * count)]
     assert [*found, *last] == list(range(count))
     assert len(found) > count - 1_000
+
+
+def test_one_sum_is_kept_of_a_tick_that_waits_however_many_partitions_there_are() -> None:
+    merge = merging()
+    state = merge.start()
+    for offset, tick in enumerate(np.repeat(range(50), PARTITIONS).tolist()):
+        assert not list(merge(state, sums(offset % PARTITIONS, tick), offset))
+    kept = len(state.open.take_everything())
+    one = sum(len(sums(0, tick).encoded()) for tick in range(50))
+    assert kept < 1.2 * one
+    assert len(again(merge, state).open.take_everything()) == kept
 
 
 def test_a_snapshot_of_a_version_that_held_nothing_back_is_read() -> None:

@@ -1,0 +1,70 @@
+"""Figures of `unicorn_plan`: plans go through the internal log, whoever is killed in between."""
+
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from fugu.dataflows.stages.log_entries import PLANS_KEY, MechanismPlan, read_entry
+from fugu.operators.budget_units import UNITS_PER_NAT
+from fugu.operators.swellfish.plan import Plan
+from tests.faults.households import (
+    FIRST,
+    PARTITIONS,
+    figures_of,
+    meters,
+    pipeline,
+    policy,
+    write_household,
+)
+from tests.faults.test_policy_barrier import counting
+from tests.kafka.pipelines import Document, running
+from tests.kafka.records import produce, read_topic
+from tests.kafka.topics import TopicFactory
+
+TICKS = 60
+RELEASED = TICKS - 1
+TRAVEL = policy("travel", 0, TICKS - 1, 0.1) | {"pattern": {"ticks": TICKS}}
+POLICIES = [TRAVEL, policy("sauna", 40, 49, 4.0)]
+
+
+@pytest.mark.parametrize("changing", [False, True])
+def test_a_pipeline_that_is_killed_takes_its_plans_from_the_log(
+    bootstrap: str, topics: TopicFactory, tmp_path: Path, changing: bool
+) -> None:
+    """A second plan for the same tick, or one from memory, would release other figures."""
+    source, random = topics("power", partitions=PARTITIONS), Random(1)
+    document = pipeline(bootstrap, topics, source, topics("policies"))
+    document["operator"]["kind"] = "unicorn_plan"
+    if not changing:
+        del document["source"]["policies"]
+    path = write_household(tmp_path, document, POLICIES)
+    parts = [(0, 10), (10, 25), (25, 45), (45, TICKS)]
+    with counting(bootstrap, document) as released:
+        for begin, end in parts:
+            produce(bootstrap, source, meters(begin, end, random))
+            with running(path) as process:
+                process.wait_until(partial(released, end - 1))
+                process.wait_until(lambda: bool(plans(bootstrap, document)))
+                if end < TICKS:
+                    process.kill()
+                else:
+                    assert process.stop() == 0, process.stderr
+    assert len(read_topic(bootstrap, document["sink"]["topic"])[0]) == RELEASED
+    figures = figures_of(bootstrap, document)
+    assert sorted(figures) == list(range(RELEASED))
+    spent = {tick: one["publication_epsilon"] for tick, one in figures.items()}
+    planned = {
+        tick: {plan.charge(FIRST + tick) / UNITS_PER_NAT for plan in plans(bootstrap, document)}
+        for tick in figures
+    }
+    assert all(spent[tick] in planned[tick] for tick in range(25, RELEASED))
+    assert spent[45] > 3 * spent[30], "the sauna was planned for"
+
+
+def plans(bootstrap: str, document: Document) -> list[Plan]:
+    """The plans that the internal log holds."""
+    entries = read_topic(bootstrap, document["sink"]["partials"])[0]
+    read = [read_entry(one.value, "log") for one in entries if one.key == PLANS_KEY]
+    return [Plan.decoded(one.content) for one in read if isinstance(one, MechanismPlan)]
