@@ -135,7 +135,7 @@ class Course:
         self, written: list[Written], figures: list[tuple[int, bytes]]
     ) -> None:
         """Look for one that the pipeline never knew, though it is in the topic."""
-        place = self.random.randrange(len(written))
+        place = self.random.randrange(len(written) + 1)
         omitted = Change("cabin", 0, removes="omitted", adds=None).to_bytes()
         topic = [*written[:place], Written(omitted), *written[place:]]
         try:
