@@ -8,7 +8,9 @@ import pytest
 from fugu.operators.swellfish.bounds import usual
 from fugu.operators.swellfish.calendar import Calendar
 from fugu.operators.swellfish.change import Change, NewCollection
+from fugu.operators.swellfish.cost import stretches
 from fugu.operators.swellfish.limits import Limits, Noise
+from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.temporal_sensitivity import Query
 from fugu.operators.swellfish.timeline import (
@@ -155,3 +157,32 @@ def test_one_collection_does_not_take_the_room_of_others() -> None:
     assert everybody.changed(full, adds(long_name(OF_EACH_COLLECTION - 500)), 0)
     with pytest.raises(ValueError, match="home has its 4,096; remove policies"):
         everybody.changed(full, adds(long_name(OF_EACH_COLLECTION)), 0)
+
+
+def test_no_days_left_out_hide_what_a_policy_costs_later() -> None:
+    """Each policy has a first interval by itself, then none for a year, and then all overlap."""
+
+    def later(number: int) -> Policy:
+        days = [date(1970, 1, 1) + timedelta(days=day) for day in range(420)]
+        days.remove(date(1970, 1, 6 + number))
+        when = Calendar(GREENWICH, tuple(range(7)), 0, 12 * HOUR, except_days=tuple(days))
+        return Policy(f"later-{number}", when, 1, (50,))
+
+    limited, changes = town(Limits(demand=60)), b""
+    changes = limited.changed(changes, adds(later(0), "shop"), 0)
+    with pytest.raises(ValueError, match=r"limits\.noise: would make noise of 100 kW"):
+        limited.changed(changes, adds(later(1), "shop"), 0)
+
+
+def test_days_left_out_beyond_the_last_one_of_a_policy_are_not_looked_at() -> None:
+    christmas = date(2900, 12, 25)
+    when = Calendar(GREENWICH, (0,), 0, HOUR, None, date(1971, 1, 1), (christmas,))
+    limited = town(Limits(demand=60))
+    assert limited.changed(b"", adds(Policy("brief", when, 1, (5,)), "shop"), 0)
+
+
+def test_days_left_out_cost_no_year_more_than_they_are_spread_over() -> None:
+    """Of a calendar without a first day, nothing is looked at before the first day left out."""
+    when = Calendar(GREENWICH, (0,), 0, HOUR, except_days=(date(2026, 5, 1), date(2026, 12, 25)))
+    looked_at = stretches([Admitted(Policy("work", when, 1, (5,)))], 0, HOURLY, days=35)
+    assert sum(last - first for first, last in looked_at) < 24 * 400
