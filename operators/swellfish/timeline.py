@@ -5,7 +5,7 @@ from hashlib import blake2b
 
 from fugu.operators.swellfish.admission import Decision
 from fugu.operators.swellfish.bounds import Bounds, longest
-from fugu.operators.swellfish.change import AnyChange, Change, change_of
+from fugu.operators.swellfish.change import AnyChange, Change, NewCollection, change_of
 from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data, size
 from fugu.operators.swellfish.decision_words import in_words
 from fugu.operators.swellfish.decisions import decided
@@ -219,10 +219,11 @@ def _require_room(change: AnyChange, own: int, in_all: int) -> None:
             f"{change.subject}: changes of collection {change.collection} would take more than "
             f"{LARGEST_OF_COLLECTION:,} bytes; remove policies, or put them into the document"
         )
-    if own > OF_EACH_COLLECTION and in_all > LARGEST_CHANGES:
+    room = 0 if isinstance(change, NewCollection) else OF_EACH_COLLECTION
+    if own > room and in_all > LARGEST_CHANGES:
         raise ValueError(
             f"{change.subject}: all changes would take more than {LARGEST_CHANGES:,} bytes, and "
-            f"collection {change.collection} has its {OF_EACH_COLLECTION:,}; remove policies, or "
+            f"collection {change.collection} has its {room:,}; remove policies, or "
             "put them into the document"
         )
 

@@ -9,6 +9,7 @@ from fugu.operators.swellfish.bounds import usual
 from fugu.operators.swellfish.calendar import Calendar
 from fugu.operators.swellfish.change import Change, NewCollection
 from fugu.operators.swellfish.cost import stretches
+from fugu.operators.swellfish.decisions import MOST_MADE
 from fugu.operators.swellfish.limits import Limits, Noise
 from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.policy import Collection, Policy
@@ -154,7 +155,10 @@ def test_one_collection_does_not_take_the_room_of_others() -> None:
     left = LARGEST_CHANGES - len(changes)
     assert 1_000 < left < LARGEST_OF_COLLECTION
     full = everybody.changed(changes, adds(long_name(left - 500), collections[-1].id), 0)
-    assert everybody.changed(full, adds(long_name(OF_EACH_COLLECTION - 500)), 0)
+    over = everybody.changed(full, adds(long_name(OF_EACH_COLLECTION - 500)), 0)
+    made = NewCollection("barn", 0, (), owner=True)
+    with pytest.raises(ValueError, match=r"^collection barn: all changes would take more than"):
+        everybody.changed(over, made.to_bytes(), 0)
     with pytest.raises(ValueError, match="home has its 4,096; remove policies"):
         everybody.changed(full, adds(long_name(OF_EACH_COLLECTION)), 0)
 
@@ -186,3 +190,18 @@ def test_days_left_out_cost_no_year_more_than_they_are_spread_over() -> None:
     when = Calendar(GREENWICH, (0,), 0, HOUR, except_days=(date(2026, 5, 1), date(2026, 12, 25)))
     looked_at = stretches([Admitted(Policy("work", when, 1, (5,)))], 0, HOURLY, days=35)
     assert sum(last - first for first, last in looked_at) < 24 * 400
+
+
+def test_strangers_make_a_hundred_collections_and_no_more() -> None:
+    """Each one costs time at every tick, however little it asks for; owners are not held up."""
+    everybody, changes = town(Limits()), b""
+
+    def made(number: int, *, owner: bool = False) -> bytes:
+        return NewCollection(f"barn-{number}", 0, (TEA,), owner=owner).to_bytes()
+
+    for number in range(MOST_MADE):
+        changes = everybody.changed(changes, made(number), 0)
+    with pytest.raises(ValueError, match=r"^collection barn-999: strangers have made 100"):
+        everybody.changed(changes, made(999), 0)
+    owned = everybody.changed(changes, made(999, owner=True), 0)
+    assert everybody.changed(owned, adds(once("bath", 20, 22), "barn-999"), 0)
