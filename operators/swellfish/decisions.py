@@ -55,13 +55,11 @@ def _made(
             f"{change.subject}: is there already; add its policies one by one, each with a record "
             "of its own"
         )
-    if (
-        not change.owner
-        and sum(_of_strangers(one) for one in standings.values()) >= MOST_MADE_BY_STRANGERS
-    ):
+    by_strangers = sum(_of_strangers(one) for one in standings.values())
+    if not change.owner and by_strangers >= MOST_MADE_BY_STRANGERS:
         raise ValueError(
-            f"{change.subject}: strangers have made {MOST_MADE_BY_STRANGERS} collections, and no more may be; "
-            "let an owner of the document sign the change, or add policies to one that is there"
+            f"{change.subject}: strangers have made {by_strangers} collections, and no more may "
+            "be; let an owner of the document sign the change, or add policies to one that is there"
         )
     effective = max(change.effective, now)
     admitted = tuple(Admitted(policy, effective) for policy in change.policies)
