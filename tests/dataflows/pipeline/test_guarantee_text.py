@@ -54,7 +54,7 @@ def test_a_bound_on_delays_says_what_it_bounds_and_what_not() -> None:
 def test_a_promise_about_policies_is_one_per_relevance_interval() -> None:
     [promise] = UnicornPS(HOUSEHOLD, bins=1, epsilon=1.5).guarantees()
     words = in_words(promise)
-    assert words.startswith("Swellfish Privacy with epsilon 1.5 nats and delta 8.55e-18 per relev")
+    assert words.startswith("Swellfish Privacy with epsilon 1.5 nats and delta 1.57e-12 per relev")
     assert "c relevance intervals cover is protected with c times epsilon" in words
 
 
