@@ -26,6 +26,7 @@ EVERYBODY = {
     "by the owner, refused",
     "costly",
     "forged",
+    "left out, found",
     "made",
     "malformed",
     "moved",
