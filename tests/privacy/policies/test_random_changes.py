@@ -22,6 +22,7 @@ EVERYBODY = {
     "by the owner, refused",
     "costly",
     "forged",
+    "left out, found",
     "made",
     "malformed",
     "moved",
