@@ -2,11 +2,19 @@
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import TypeVar
 
 from fugu.operators.swellfish.admission import Decision
 from fugu.operators.swellfish.bounds import Bounds, longest
 from fugu.operators.swellfish.change import AnyChange, Change, NewCollection, change_of
-from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data, size
+from fugu.operators.swellfish.changes import (
+    Standings,
+    decoded,
+    encoded,
+    in_order,
+    policy_data,
+    size,
+)
 from fugu.operators.swellfish.decision_words import in_words
 from fugu.operators.swellfish.decisions import decided
 from fugu.operators.swellfish.limits import IN_UNITS, UNDECLARED, Limits, Noise
@@ -21,8 +29,10 @@ LARGEST_CHANGES = 2**22
 LARGEST_OF_COLLECTION = 2**16
 OF_EACH_COLLECTION = 2**12
 """Bytes that a collection may take, however much others take."""
-_SWEEPS = 4
-"""So many changes are remembered with where their sweep is."""
+_MOST_REMEMBERED = 4
+"""So many changes are remembered with what they make, and where their sweep is."""
+
+Known = TypeVar("Known")
 
 
 @dataclass(frozen=True)
@@ -65,6 +75,9 @@ class Policies:
     noise: Noise = field(default=IN_UNITS, compare=False)
     """How noise is written."""
     _sweeps: dict[bytes, Sweep] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _standings: dict[bytes, Standings] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         if self.tick_milliseconds < 1:
@@ -94,7 +107,7 @@ class Policies:
         """Return the largest sensitivity of all collections, and every open interval with the
         largest delta(J) of those that have it; for ticks that know of the changes."""
         if changes not in self._sweeps:
-            self._remember(changes)
+            self._sweep(changes)
         return self._sweeps[changes].at(tick)
 
     def by_collection(self, tick: int, changes: bytes) -> dict[str, Relevance]:
@@ -110,14 +123,14 @@ class Policies:
         """Add a change (`decisions.decided`); `ValueError` names the policy and the field."""
         wanted = change_of(change)
         standings, _ = self._after(changes, wanted, now)
-        after = encoded(
-            {
-                name: standing.forgetful(now, self.tick_milliseconds)
-                for name, standing in standings.items()
-            }
-        )
+        kept = {
+            name: standing.forgetful(now, self.tick_milliseconds)
+            for name, standing in standings.items()
+        }
+        after = encoded(kept)
         if not (isinstance(wanted, Change) and wanted.adds is None):
             _require_room(wanted, size(standings[wanted.collection]), len(after))
+        _remember(self._standings, after, in_order(kept, self.collections))
         return after
 
     def decision(self, changes: bytes, change: bytes, now: int) -> Decision:
@@ -131,7 +144,9 @@ class Policies:
 
     def standings(self, changes: bytes) -> Standings:
         """Return how every collection stands after these changes."""
-        return decoded(changes, self.collections)
+        if changes not in self._standings:
+            _remember(self._standings, changes, decoded(changes, self.collections))
+        return self._standings[changes]
 
     def digest(self) -> bytes:
         """Identify all fields, in 32 bytes; zones by their names, since their clock changes depend
@@ -158,7 +173,7 @@ class Policies:
         query = [self.query.kind, self.query.largest_change, self.query.activities]
         return [self.tick_milliseconds, query, collections]
 
-    def _remember(self, changes: bytes) -> None:
+    def _sweep(self, changes: bytes) -> None:
         """Sweep by these changes, and go on with every collection that is the same as before."""
         newest = next(reversed(self._sweeps.values()), None)
         before = newest.collections if newest else {}
@@ -168,9 +183,7 @@ class Policies:
             if sweep is None or sweep.admitted != standing.admitted:
                 sweep = CollectionSweep(standing.admitted, *about)
             collections[name] = sweep
-        if len(self._sweeps) == _SWEEPS:
-            del self._sweeps[next(iter(self._sweeps))]
-        self._sweeps[changes] = Sweep(collections)
+        _remember(self._sweeps, changes, Sweep(collections))
 
     def _after(self, changes: bytes, change: AnyChange, now: int) -> tuple[Standings, Decision]:
         for policy in change.added:
@@ -200,6 +213,13 @@ class Policies:
         unknown = sorted(set(policy.activities) - set(self.query.activities))
         if self.query.activities and unknown:
             raise ValueError(f"policy {policy.id}: activities: the query has no {unknown[0]}")
+
+
+def _remember(known: dict[bytes, Known], changes: bytes, made: Known) -> None:
+    """Remember what changes make, and forget the oldest of too many."""
+    if changes not in known and len(known) == _MOST_REMEMBERED:
+        del known[next(iter(known))]
+    known[changes] = made
 
 
 def _later(decision: Decision) -> str:
