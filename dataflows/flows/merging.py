@@ -7,6 +7,7 @@ A plan counts from where it stands in the log, which is behind what the merge ha
 it. Nothing waits for one, so a merge that has much to catch up on does so without plans.
 """
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.kafka.sink import Shared
 from fugu.dataflows.kafka.source import part_name
+from fugu.dataflows.policies.longer_intervals import longer_intervals
 from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.records.contributions import Figures
@@ -40,6 +42,8 @@ from fugu.operators.mechanism import (
     Releases,
     State,
 )
+
+log = logging.getLogger(__name__)
 
 Entries = list[tuple[int, Entry]]
 """Entries of the log, and their offsets."""
@@ -214,6 +218,9 @@ class MergeStep(StatefulBatchLogic[Entries, Merged, bytes]):
         assert isinstance(mechanism, ChangeableMechanism)
         clocks.require_settled(self._state.clocks, mechanism.settled(self._state.mechanism))
         self._state.clocks = clocks.transitions
+        [changes] = self._state.mechanism["changes"].tolist()
+        for warning in longer_intervals(clocks.document.policies, changes):
+            log.warning("%s", warning)
 
     def _note(self) -> None:
         if self._wait is not None:

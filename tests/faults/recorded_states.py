@@ -65,7 +65,9 @@ OPERATORS: dict[str, dict[str, Any]] = {
 }
 """Of each kind whose state, or whose law, another version may change."""
 WITH_BUDGET = ("crr", "adaptive_crr", "batched_crr", "cold_start_crr")
-AGGREGATES = ("budget_distribution", "real_time")
+UNDER_POLICIES = "unicorn"
+"""Recorded by `recorded_policies`."""
+AGGREGATES = ("budget_distribution", "real_time", UNDER_POLICIES)
 
 
 def document(bootstrap: str, kind: str) -> Document:
@@ -93,7 +95,8 @@ def document(bootstrap: str, kind: str) -> Document:
 
 def topic_names(kind: str) -> dict[str, str]:
     """Return the topics of a kind, by what they are for."""
-    uses = ("private", "sanitized", "dead", "ledger", "partials")
+    uses = ["private", "sanitized", "dead", "ledger", "partials"]
+    uses += ["policies"] if kind == UNDER_POLICIES else []
     return {use: f"fugu-recorded-{kind.replace('_', '-')}-{use}" for use in uses}
 
 
@@ -126,10 +129,15 @@ def record(bootstrap: str, kind: str, folder: Path) -> None:
             wait_until_quiet(bootstrap, names)
             assert process.stop() == 0, process.stderr
             print(process.stderr)
-        (Path(directory) / "topics.json").write_bytes(dumped(bootstrap, names))
-        with tarfile.open(folder / f"{kind}.tar.gz", "w:gz") as archive:
-            for name in ("pipeline.yaml", "model.json", "state", "topics.json"):
-                archive.add(Path(directory) / name, arcname=name)
+        archive(bootstrap, kind, Path(directory), folder, "model.json")
+
+
+def archive(bootstrap: str, kind: str, directory: Path, folder: Path, beside: str) -> None:
+    """Write files, state and records of a pipeline that was stopped into `folder`."""
+    (directory / "topics.json").write_bytes(dumped(bootstrap, topic_names(kind)))
+    with tarfile.open(folder / f"{kind}.tar.gz", "w:gz") as tar:
+        for name in ("pipeline.yaml", beside, "state", "topics.json"):
+            tar.add(directory / name, arcname=name)
 
 
 def wait_until_quiet(bootstrap: str, names: Mapping[str, str]) -> None:
@@ -221,12 +229,13 @@ def create_topics(bootstrap: str, kind: str) -> None:
     names = topic_names(kind)
     layouts = {}
     for use, name in names.items():
-        single = use == "partials" or (use == "sanitized" and kind in AGGREGATES)
+        single = use in ("partials", "ledger", "policies")
+        single |= use == "sanitized" and kind in AGGREGATES
         configs = {"retention.ms": "-1"}
         if use == "ledger":
             configs["cleanup.policy"] = "compact"
         layouts[name] = {
-            "num_partitions": 1 if single or use == "ledger" else PARTITIONS,
+            "num_partitions": 1 if single else PARTITIONS,
             "replication_factor": 1,
             "configs": configs,
         }
