@@ -61,13 +61,12 @@ def threshold(pairs: Sequence[Pair]) -> Fraction:
 
 
 def flipped(pairs: Sequence[Pair]) -> frozenset[str]:
-    """Return the names that are in one set of a pair and not in the other."""
-    sets = [
-        one ^ other
-        for one, other in pairs
-        if isinstance(one, frozenset) and isinstance(other, frozenset)
-    ]
-    return frozenset().union(*sets)
+    """Return the names in which two sets of the pairs differ, whether they are a pair or not.
+
+    The steps from one to the other go through these names, so that a policy has to be about all.
+    """
+    sets = [value for pair in pairs for value in pair if isinstance(value, frozenset)]
+    return frozenset().union(*sets) - (frozenset.intersection(*sets) if sets else frozenset())
 
 
 def steps(pairs: Sequence[Pair]) -> int:

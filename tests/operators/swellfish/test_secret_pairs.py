@@ -82,7 +82,7 @@ def test_a_pair_of_sets_flips_as_many_bins_as_theta_says() -> None:
         touched = tuple(
             room
             for room in ROOMS
-            if any((room in one) != (room in other) for one, other in pairs)  # type: ignore[operator]
+            if len({room in value for pair in pairs for value in pair}) == 2  # type: ignore[operator]
         )
         assert set(touched) == flipped(pairs)
         query = Query("multi_histogram", 3, ROOMS)
@@ -102,6 +102,17 @@ def test_steps_lead_from_any_value_to_any_other_one() -> None:
             place, walked = min(place + theta, named[-1]), walked + 1
         assert steps(pairs) == walked
         assert steps(between(values)) == 1
+
+
+def test_sets_that_no_pairs_link_are_told_apart_by_the_steps_as_well() -> None:
+    """A policy is about all names in which they differ, also those that no pair changes."""
+    pairs: list[Pair] = [
+        (frozenset({"bath"}), frozenset({"bath", "bed"})),
+        (frozenset({"hall"}), frozenset({"hall", "sauna"})),
+    ]
+    assert flipped(pairs) == {"bath", "bed", "hall", "sauna"}
+    assert threshold(pairs) == 1
+    assert steps(pairs) == 4
 
 
 def test_no_chain_of_pairs_is_shorter_than_the_steps() -> None:

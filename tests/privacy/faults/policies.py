@@ -10,12 +10,20 @@ from fugu.dataflows.kinds.unicorn_ps import UnicornPsOperator
 from fugu.dataflows.stages.log_entries import Entry, PoliciesCovered
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
+from fugu.operators.swellfish import coverage, timeline
+from fugu.operators.swellfish.admission import Decision
+from fugu.operators.swellfish.calendar import Calendar
+from fugu.operators.swellfish.change import AnyChange
+from fugu.operators.swellfish.changes import Standings
+from fugu.operators.swellfish.coverage import _on_all_days
+from fugu.operators.swellfish.decisions import decided
 from fugu.operators.swellfish.interval_strategy import Books
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.wevent.allocation import Booleans, Offer
 from fugu.operators.wevent.tick import Tick
 from tests.dataflows.stages.aggregates import test_covered_ticks
+from tests.operators.swellfish import test_coverage, test_lifecycle
 from tests.privacy.faults.planted import InTest, Planted, Replacing
 from tests.privacy.faults.windows import CLASS, WithoutNoise, in_audit, planted
 
@@ -80,6 +88,18 @@ class AnyMarkCovers(Merging):
         yield from super().__call__(state, entry, offset)
 
 
+def removed_at_once(
+    standings: Standings, change: AnyChange, now: int, notice: int, tick_milliseconds: int
+) -> tuple[Standings, Decision]:
+    """Take away what somebody wants removed, without a notice."""
+    return decided(standings, change, now, 0, tick_milliseconds)
+
+
+def days_left_out_are_not_seen(its: Calendar, own: Calendar) -> bool:
+    """Let a policy that leaves out more days take the place of another one at once."""
+    return _on_all_days(its, replace(own, except_days=()))
+
+
 WAITING = Replacing(
     test_covered_ticks,
     "Merging",
@@ -95,6 +115,26 @@ PLANTED = (
     planted("stale policy", UnicornPS, PoliciesStay, ALWAYS),
     Planted("stale policy", Merging, NobodyWaits, WAITING),
     Planted("stale policy", Merging, AnyMarkCovers, WAITING),
+    Planted(
+        "removal without notice",
+        decided,
+        removed_at_once,
+        Replacing(
+            timeline,
+            "decided",
+            InTest(test_lifecycle.test_what_counts_for_less_begins_after_the_notice),
+        ),
+    ),
+    Planted(
+        "less takes the place of more",
+        _on_all_days,
+        days_left_out_are_not_seen,
+        Replacing(
+            coverage,
+            "_on_all_days",
+            InTest(test_coverage.test_whatever_is_said_to_go_on_is_hidden_on_every_day),
+        ),
+    ),
     planted(
         "decision taken on truth",
         Unicorn,

@@ -24,9 +24,11 @@ from fugu.operators.wevent.allocation import Booleans, Offer
 from fugu.operators.wevent.budget_absorption import BudgetAbsorption
 from fugu.operators.wevent.budget_distribution import BudgetDistribution
 from fugu.operators.wevent.fast import Fast
+from fugu.operators.wevent.pegasus import Pegasus
 from fugu.operators.wevent.uniform import Uniform
+from tests.operators.wevent import test_pegasus
 from tests.privacy.faults.aggregates import EveryRecordCounts, RefusedRecordsAreNotSeen
-from tests.privacy.faults.planted import Detector, InAudit, Planted, Replacing
+from tests.privacy.faults.planted import Detector, InAudit, InTest, Planted, Replacing
 
 FAMILY = "figures in windows"
 RUNS = 1_000
@@ -80,12 +82,13 @@ class WithoutNoise:
     """Draw no noise for decisions."""
 
     draws: Draws
+    decisions: str = "dissimilarity"
 
     def words(
         self, purpose: str, binding: Sequence[bytes], *, coordinates: int = 1, count: int = 1
     ) -> Words:
         words = self.draws.words(purpose, binding, coordinates=coordinates, count=count)
-        return np.full_like(words, 2**64 - 1) if purpose == "dissimilarity" else words
+        return np.full_like(words, 2**64 - 1) if purpose == self.decisions else words
 
 
 class DecidesOnTheTruth(BudgetAbsorption):
@@ -93,6 +96,13 @@ class DecidesOnTheTruth(BudgetAbsorption):
 
     def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
         return super().step(state, inputs, WithoutNoise(draws))
+
+
+class GroupsByTheTruth(Pegasus):
+    """Let a tick join a group where its true figure is like those of the group."""
+
+    def step(self, state: State, inputs: Inputs, draws: Draws) -> tuple[State, Releases]:
+        return super().step(state, inputs, WithoutNoise(draws, "deviation"))
 
 
 class FilterOfRawValues(Fast):
@@ -167,6 +177,19 @@ PLANTED = (
         BudgetAbsorption,
         DecidesOnTheTruth,
         Replacing(BudgetAbsorptionOperator, CLASS, in_audit("budget_absorption")),
+    ),
+    Planted(
+        "decision taken on truth",
+        Pegasus,
+        GroupsByTheTruth,
+        Replacing(
+            test_pegasus,
+            "Pegasus",
+            InTest(
+                test_pegasus.test_groups_and_medians_are_those_of_a_plain_implementation,
+                lambda planted: (2, 3, 1.0),
+            ),
+        ),
     ),
     planted(
         "filter that sees raw values",
