@@ -73,13 +73,21 @@ class PolicyEnd:
     """Ask where the topic of policies ends, whenever the merge waits, on a thread of its own.
 
     A dataflow never waits for the answer, not even when Kafka is away. The end counts what an open
-    transaction has written: it may be a change, and holds up those behind it.
+    transaction has written: it may be a change, and holds up those behind it. `is_same` tells
+    whether the topic is still the one that is read: if it was deleted and created again, its end
+    says nothing about what was read. It is asked after the end, since no topic comes back.
     """
 
     def __init__(
-        self, wait: PolicyWait, metrics: Metrics, stop: StopFlag, connect: Callable[[], Reader]
+        self,
+        wait: PolicyWait,
+        metrics: Metrics,
+        stop: StopFlag,
+        connect: Callable[[], Reader],
+        is_same: Callable[[], bool],
     ) -> None:
         self._wait, self._metrics, self._stop, self._connect = wait, metrics, stop, connect
+        self._is_same = is_same
         self._reader: Reader | None = None
         self._answer: tuple[int, int] | None = None
         """An offset of the log, and where the topic ended after it."""
@@ -118,7 +126,11 @@ class PolicyEnd:
     def _ask(self, offset: int) -> None:
         try:
             self._reader = self._reader or self._connect()
-            self._answer = offset, self._reader.bounds([0])[0].end
+            end = self._reader.bounds([0])[0].end
+            if self._is_same():
+                self._answer = offset, end
+            else:
+                self._wait.reason = "which was deleted and created again: start a new pipeline"
         except Exception:  # whatever it is: the wait is said, and a mark is never made without
             self._wait.reason = "which does not say where it ends"
 
