@@ -8,12 +8,12 @@ Claim. When a tick is released, the mechanism has been told every change that Ka
 the topic of policies, before the entry was written with which the tick was complete.
 
 Proof. The merge has read that entry when it waits for its offset, and the end is asked for after
-that: the change stands before the end. It is counted by the end, and read, also where a transaction
-ends before it. The reader gives out all records before the end, and then `Covering`; dataflow and
-sink keep this order. The sink writes the mark once everything before it is acknowledged, so that no
-change which failed follows its mark; and a change that a replay skips was found in the log. So the
-change stands in the log before the mark, and the merge, which releases behind marks
-(`stages.coverage`), tells it first.
+that: the change stands before the end. An open transaction in front of it delays the mark, and
+hides nothing, since the end counts what is not committed. The reader gives out all records before
+the end, and then `Covering`; dataflow and sink keep this order. The sink writes the mark once
+everything before it is acknowledged, so that no change which failed follows its mark; and a change
+that a replay skips was found in the log. So the change stands in the log before the mark, and the
+merge, which releases behind marks (`stages.coverage`), tells it first.
 
 This is about one mark and the process that wrote it. Another process that was taken for dead, a
 mark that comes late, twice, or never, and an offset that is asked for again after a restart, make a
