@@ -4,9 +4,21 @@
       ▲                                                         │
       └── internal log ◀── mark, behind all changes ◀── has read to there
 
-The offset is that of an entry which the merge has read, so the end is asked for when the entry is
-there. Nothing else of this matters to what is released: a mark says what it covers, and one that
-is lost with its process, or written twice, only delays a tick, or changes nothing.
+Claim. When a tick is released, the mechanism has been told every change that Kafka acknowledged, in
+the topic of policies, before the entry was written with which the tick was complete.
+
+Proof. The merge has read that entry when it waits for its offset, and the end is asked for after
+that: the change stands before the end. An open transaction in front of it delays the mark, and
+hides nothing, since the end counts what is not committed. The reader gives out all records before
+the end, and then `Covering`; dataflow and sink keep this order. The sink writes the mark once
+everything before it is acknowledged, so that no change which failed follows its mark; and a change
+that a replay skips was found in the log. So the change stands in the log before the mark, and the
+merge, which releases behind marks (`stages.coverage`), tells it first.
+
+This is about one mark and the process that wrote it. Another process that was taken for dead, a
+mark that comes late, twice, or never, and an offset that is asked for again after a restart, make a
+tick wait for longer or shorter, and never too short. When a mark is written, a clock has decided;
+a replay does not ask again, because the merge knows of marks from the log alone.
 """
 
 import logging

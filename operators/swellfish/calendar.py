@@ -62,6 +62,15 @@ class Calendar(PlainData):
         most = self.seconds + max(ahead) - min(ahead)
         return most * 1000 // tick_milliseconds + 2
 
+    def exceptional(self, tick_milliseconds: int) -> tuple[int, int] | None:
+        """Return the first and the last tick of the time in which days are left out, if any are."""
+        first, last = self.first_day or date.min, self.last_day or date.max
+        days = [_days(day) for day in self.except_days if first <= day <= last]
+        if not days:
+            return None
+        begin, end = (min(days) - 1) * DAY, (max(days) + 3) * DAY
+        return begin * 1000 // tick_milliseconds, end * 1000 // tick_milliseconds
+
     def intervals(self, tick: int, tick_milliseconds: int) -> Iterator[tuple[int, int]]:
         """Yield all that end at `tick` or later, in order of their days, starts and ends."""
         zone, seconds = self.zone, self.seconds
@@ -129,6 +138,10 @@ class Once(PlainData):
         """Return how many ticks it has."""
         first, last = self._span(tick_milliseconds)
         return last - first + 1
+
+    def exceptional(self, tick_milliseconds: int) -> tuple[int, int] | None:
+        """Return nothing: what is once leaves no day out."""
+        return None
 
     def _span(self, tick_milliseconds: int) -> tuple[int, int]:
         return _ticks(self.zone, _seconds(self.start), _seconds(self.end), tick_milliseconds)

@@ -1,6 +1,6 @@
 """The most that the policies of a collection ask of any tick, from the calendars alone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import mul
 
 import numpy as np
@@ -67,15 +67,17 @@ def _largest_between(levels: Integers, first: Integers, last: Integers) -> Integ
 def stretches(
     admitted: Sequence[Admitted], now: int, tick_milliseconds: int, days: int = DAYS_AHEAD
 ) -> list[Span]:
-    """Return the ticks to look at: the days ahead of `now`, and of every first interval after it.
+    """Return the ticks to look at: the days ahead of `now`, of every first interval after it, and
+    of every time in which days are left out, with that time.
 
-    Calendars repeat themselves, so that what they ask for later they have asked for by then, but
-    for what clock changes do. Stretches are longer by what overlaps them, and do not overlap.
+    Otherwise calendars repeat themselves every week, so that what they ask for later they have
+    asked for by then, but for what clock changes do. Stretches are longer by what overlaps them,
+    and do not overlap.
     """
     ahead = days * DAY * 1000 // tick_milliseconds + 1
     longest = max((one.policy.when.longest(tick_milliseconds) for one in admitted), default=0)
     found: list[Span] = []
-    for start, end in sorted(_first_spans(admitted, now, tick_milliseconds)):
+    for start, end in sorted(set(_irregular(admitted, now, tick_milliseconds))):
         begin, last = max(start, now) - longest, max(max(start, now) + ahead, end) + longest
         if found and begin <= found[-1][1]:
             found[-1] = found[-1][0], max(found[-1][1], last)
@@ -84,14 +86,19 @@ def stretches(
     return found
 
 
-def _first_spans(admitted: Sequence[Admitted], now: int, tick_milliseconds: int) -> set[Span]:
-    spans = set()
+def _irregular(admitted: Sequence[Admitted], now: int, tick_milliseconds: int) -> Iterator[Span]:
+    """Yield the first interval of each policy, the time in which it leaves days out, and the end of
+    that."""
     for one in admitted:
-        for start, end in one.policy.when.intervals(max(now, one.first), tick_milliseconds):
-            if one.first <= start:
-                spans |= {(start, end)} if start < one.until else set()
-                break
-    return spans
+        first = next(one.spans(now, tick_milliseconds), None)
+        if first is None:
+            continue
+        yield first
+        exceptional = one.policy.when.exceptional(tick_milliseconds)
+        if exceptional is not None and exceptional[1] > first[0]:
+            end = min(exceptional[1], one.until)
+            yield max(exceptional[0], first[0]), end
+            yield end, end
 
 
 def cost(

@@ -9,6 +9,9 @@ from fugu.operators.swellfish.changes import Standing, Standings
 from fugu.operators.swellfish.coverage import goes_on
 from fugu.operators.swellfish.occurrences import Admitted
 
+MOST_MADE_BY_STRANGERS = 100
+"""Collections that strangers make, in all: each of them costs time at every tick and change."""
+
 
 def decided(
     standings: Standings, change: AnyChange, now: int, notice: int, tick_milliseconds: int
@@ -55,6 +58,12 @@ def _made(
             f"{change.subject}: is there already; add its policies one by one, each with a record "
             "of its own"
         )
+    by_strangers = sum(_of_strangers(one) for one in standings.values())
+    if not change.owner and by_strangers >= MOST_MADE_BY_STRANGERS:
+        raise ValueError(
+            f"{change.subject}: strangers have made {by_strangers} collections, and no more may "
+            "be; let an owner of the document sign the change, or add policies to one that is there"
+        )
     effective = max(change.effective, now)
     admitted = tuple(Admitted(policy, effective) for policy in change.policies)
     sequence = change.sequence if change.owner else 0
@@ -63,6 +72,10 @@ def _made(
     first = min((span for span in spans if span is not None), default=None)
     decision = Decision(effective, first, waits_for=None, until=None, runs_out=None)
     return {**standings, change.collection: made}, decision
+
+
+def _of_strangers(standing: Standing) -> bool:
+    return standing.made and not standing.owned
 
 
 def _moved(

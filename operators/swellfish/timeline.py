@@ -194,7 +194,10 @@ class Policies:
     ) -> None:
         name = change.collection
         own = next((one.limits for one in self.collections if one.id == name), UNDECLARED)
-        bounds = Bounds(self._limits(own), self.query, self.tick_milliseconds, self.noise)
+        limits = self._limits(own)
+        if after[name].owned and not change.owner:
+            limits = limits.for_strangers()
+        bounds = Bounds(limits, self.query, self.tick_milliseconds, self.noise)
         known = before[name].admitted if name in before else ()
         bounds.require(known, after[name].admitted, change.added, now)
 

@@ -9,9 +9,12 @@ import pytest
 
 from fugu.operators.swellfish.bounds import usual
 from fugu.operators.swellfish.calendar import Calendar
-from fugu.operators.swellfish.change import AnyChange, Change, MovedKeys, NewCollection
+from fugu.operators.swellfish.change import Change, MovedKeys, NewCollection
 from fugu.operators.swellfish.changes import Standing, encoded
+from fugu.operators.swellfish.cost import stretches
+from fugu.operators.swellfish.decisions import MOST_MADE_BY_STRANGERS
 from fugu.operators.swellfish.limits import Limits, Noise
+from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.room import (
     LARGEST_CHANGES,
@@ -105,6 +108,23 @@ def test_a_collection_may_have_limits_of_its_own() -> None:
         limited.changed(b"", adds(bath), 0)
 
 
+def test_strangers_fill_half_of_what_an_owned_collection_may_have() -> None:
+    owned = replace(SHOP, owned=True)
+    limited = town(Limits(demand=80, policies=4), HOME, owned)
+    bath, nap = once("bath", 20, 29, 4, 10), once("nap", 20, 29, 4, 11)
+    assert limited.changed(b"", adds(bath, "shop"), 0)
+    with pytest.raises(ValueError, match="22 kW where the collection may cause 20 kW"):
+        limited.changed(b"", adds(nap, "shop"), 0)
+    by_owner = Change("shop", 0, "nap", nap, owner=True, sequence=1).to_bytes()
+    assert limited.changed(b"", by_owner, 0)
+    changes = b""
+    for number in range(2):
+        changes = limited.changed(changes, adds(once(f"x{number}", 50, 51, 1, 0), "shop"), 0)
+    with pytest.raises(ValueError, match="3 policies would count where 2 are the most"):
+        limited.changed(changes, adds(once("more", 50, 51, 1, 0), "shop"), 0)
+    assert limited.changed(changes, by_owner, 0)
+
+
 def test_policies_that_begin_in_too_many_years_are_refused() -> None:
     def daily(year: int) -> Policy:
         first = date(1971, 1, 1) + timedelta(days=400 * year)
@@ -170,7 +190,7 @@ def test_changes_make_a_thousand_collections_and_no_more() -> None:
     limited = town(Limits())
     assert limited.changed(full, adds(once("bath", 20, 22)), 0)
     with pytest.raises(ValueError, match="more than 1,000 collections would be made by changes"):
-        limited.changed(full, NewCollection("one-more", 0, ()).to_bytes(), 0)
+        limited.changed(full, NewCollection("one-more", 0, (), owner=True).to_bytes(), 0)
 
 
 def test_how_collections_stand_is_the_same_whether_remembered_or_read() -> None:
@@ -180,7 +200,7 @@ def test_how_collections_stand_is_the_same_whether_remembered_or_read() -> None:
     for step in range(150):
         now += random.randrange(3)
         policy = once(f"p{random.randrange(4)}", now + random.randrange(9), now + 12)
-        told: AnyChange = random.choice(
+        told = random.choice(
             [
                 Change(random.choice(["home", "shop"]), now, policy.id, policy),
                 Change(random.choice(["home", "shop"]), now, policy.id, None),
@@ -192,3 +212,66 @@ def test_how_collections_stand_is_the_same_whether_remembered_or_read() -> None:
             changes = remembering.changed(changes, told.to_bytes(), now)
         assert remembering.standings(changes) == town(Limits()).standings(changes)
     assert len(changes) > 1_000
+
+
+def test_strangers_leave_an_owner_the_room_of_the_collection() -> None:
+    """They fill what they may of it, and everything else."""
+    owned, others = replace(SHOP, owned=True), LARGEST_CHANGES // LARGEST_OF_COLLECTION
+    strangers = [Collection(f"stranger-{number}", ()) for number in range(others)]
+    everybody = town(Limits(), owned, *strangers)
+    half = LARGEST_OF_COLLECTION // 2
+    changes = everybody.changed(b"", adds(long_name(half - 500), "shop"), 0)
+    with pytest.raises(ValueError, match="would take more than 32,768 bytes"):
+        everybody.changed(changes, adds(once("y" * 500, 20, 22), "shop"), 0)
+    for collection in strangers[:-1]:
+        content = adds(long_name(LARGEST_OF_COLLECTION - 500), collection.id)
+        changes = everybody.changed(changes, content, 0)
+    left = LARGEST_CHANGES - len(changes)
+    changes = everybody.changed(changes, adds(long_name(left - 500), strangers[-1].id), 0)
+    bath = once("z" * (half - 500), 20, 22)
+    by_owner = Change("shop", 0, bath.id, bath, owner=True, sequence=1)
+    assert everybody.changed(changes, by_owner.to_bytes(), 0)
+
+
+def test_no_days_left_out_hide_what_a_policy_costs_later() -> None:
+    """Each policy has a first interval by itself, then none for a year, and then all overlap."""
+
+    def later(number: int) -> Policy:
+        days = [date(1970, 1, 1) + timedelta(days=day) for day in range(420)]
+        days.remove(date(1970, 1, 6 + number))
+        when = Calendar(GREENWICH, tuple(range(7)), 0, 12 * HOUR, except_days=tuple(days))
+        return Policy(f"later-{number}", when, 1, (50,))
+
+    limited, changes = town(Limits(demand=60)), b""
+    changes = limited.changed(changes, adds(later(0), "shop"), 0)
+    with pytest.raises(ValueError, match=r"limits\.noise: would make noise of 100 kW"):
+        limited.changed(changes, adds(later(1), "shop"), 0)
+
+
+def test_days_left_out_beyond_the_last_one_of_a_policy_are_not_looked_at() -> None:
+    christmas = date(2900, 12, 25)
+    when = Calendar(GREENWICH, (0,), 0, HOUR, None, date(1971, 1, 1), (christmas,))
+    limited = town(Limits(demand=60))
+    assert limited.changed(b"", adds(Policy("brief", when, 1, (5,)), "shop"), 0)
+
+
+def test_days_left_out_cost_no_year_more_than_they_are_spread_over() -> None:
+    """Of a calendar without a first day, nothing is looked at before the first day left out."""
+    when = Calendar(GREENWICH, (0,), 0, HOUR, except_days=(date(2026, 5, 1), date(2026, 12, 25)))
+    looked_at = stretches([Admitted(Policy("work", when, 1, (5,)))], 0, HOURLY, days=35)
+    assert sum(last - first for first, last in looked_at) < 24 * 400
+
+
+def test_strangers_make_a_hundred_collections_and_no_more() -> None:
+    """Each one costs time at every tick, however little it asks for; owners are not held up."""
+    everybody, changes = town(Limits()), b""
+
+    def made(number: int, *, owner: bool = False) -> bytes:
+        return NewCollection(f"barn-{number}", 0, (TEA,), owner=owner).to_bytes()
+
+    for number in range(MOST_MADE_BY_STRANGERS):
+        changes = everybody.changed(changes, made(number), 0)
+    with pytest.raises(ValueError, match=r"^collection barn-999: strangers have made 100"):
+        everybody.changed(changes, made(999), 0)
+    owned = everybody.changed(changes, made(999, owner=True), 0)
+    assert everybody.changed(owned, adds(once("bath", 20, 22), "barn-999"), 0)
