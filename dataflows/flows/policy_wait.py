@@ -85,7 +85,8 @@ class PolicyEnd:
     """Ask where the topic of policies ends, whenever the merge waits, on a thread of its own.
 
     A dataflow never waits for the answer, not even when Kafka is away. The end counts what an open
-    transaction has written: it may be a change, and holds up those behind it.
+    transaction has written: it may be a change, and holds up those behind it. Where the topic ends
+    before what was read, it was cut off or made anew, and what it holds now is not known.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class PolicyEnd:
         self._answer: tuple[int, int] | None = None
         """An offset of the log, and where the topic ended after it."""
         self._covered = -1
+        self._position = 0
         self._said = float("-inf")
 
     def start(self) -> None:
@@ -104,9 +106,11 @@ class PolicyEnd:
 
     def covered_by(self, position: Callable[[], int | None]) -> int | None:
         """Return the offset of the log that is covered now, where reading stands; once for each."""
+        if (at := position()) is not None:
+            self._position = at
         if self._answer is None:
             return None
-        (offset, end), at = self._answer, position()
+        offset, end = self._answer
         if at is None or at < end:
             self._wait.reason = f"of which {end - (at or 0)} offsets are not read"
             return None
@@ -129,8 +133,12 @@ class PolicyEnd:
 
     def _ask(self, offset: int) -> None:
         try:
-            self._reader = self._reader or self._connect()
-            self._answer = offset, self._reader.bounds([0])[0].end
+            self._reader, read = self._reader or self._connect(), self._position
+            end = self._reader.bounds([0])[0].end
+            if end < read:
+                self._wait.reason = f"which ends {read - end} offsets before what was read of it"
+            else:
+                self._answer = offset, end
         except Exception:  # whatever it is: the wait is said, and a mark is never made without
             self._wait.reason = "which does not say where it ends"
 

@@ -73,10 +73,20 @@ def decoded(changes: bytes, collections: tuple[Collection, ...]) -> Standings:
     content = json.loads(changes or b'{"collections": {}, "zones": []}')
     zones = [Zone.from_data(zone) for zone in content["zones"]]
     configured = {collection.id: collection for collection in collections}
-    return {
-        name: _standing(configured.get(name), content["collections"].get(name, {}), zones)
-        for name in [*configured, *sorted(content["collections"].keys() - configured.keys())]
+    changed: Mapping[str, Any] = content["collections"]
+    standings = {
+        name: _standing(configured.get(name), changed.get(name, {}), zones)
+        for name in configured.keys() | changed.keys()
     }
+    return in_order(standings, collections)
+
+
+def in_order(standings: Standings, collections: tuple[Collection, ...]) -> Standings:
+    """Return the configured collections first, as they are configured, and then the others by
+    name."""
+    configured = [collection.id for collection in collections]
+    made = sorted(standings.keys() - set(configured))
+    return {name: standings[name] for name in [*configured, *made]}
 
 
 def policy_data(policy: Policy, zones: list[dict[str, object]]) -> dict[str, Any]:

@@ -8,7 +8,13 @@ from typing import Any
 from fugu.operators.swellfish.admission import Decision
 from fugu.operators.swellfish.bounds import Bounds, longest
 from fugu.operators.swellfish.change import AnyChange, Change, change_of
-from fugu.operators.swellfish.changes import Standings, decoded, encoded, policy_data
+from fugu.operators.swellfish.changes import (
+    Standings,
+    decoded,
+    encoded,
+    in_order,
+    policy_data,
+)
 from fugu.operators.swellfish.decision_words import in_words
 from fugu.operators.swellfish.decisions import decided
 from fugu.operators.swellfish.limits import IN_UNITS, UNDECLARED, Limits, Noise
@@ -121,7 +127,7 @@ class Policies:
             require_room(wanted, needed, len(after))
         if after not in self._standings:
             _forget_oldest(self._standings)
-            self._standings[after] = needed
+            self._standings[after] = in_order(needed, self.collections)
         return after
 
     def decision(self, changes: bytes, change: bytes, now: int) -> Decision:

@@ -135,11 +135,26 @@ def test_a_topic_that_does_not_answer_holds_figures_up_and_is_named(
     assert all(f"for topic {TOPIC} (source.policies)" in said for said in caplog.messages)
     assert pair.topic.asked > 5, "again and again"
     until(lambda: pair.metrics.values(POLICY_WAIT)[TOPIC,] > 0.2)
-    pair.topic.end = 10
+    pair.topic.end = 1_000
     until(lambda: pair.mark() == 7)
     pair.waits()
     assert pair.wait.problem() is None
     until(lambda: pair.metrics.values(POLICY_WAIT)[TOPIC,] == 0)
+
+
+def test_a_topic_that_ends_before_what_was_read_is_not_covered(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody has deleted it and made it anew, and nobody knows what its new records say."""
+    monkeypatch.setattr(policy_wait, "LONG_SECONDS", 0.0)
+    pair.position = 10
+    assert pair.mark() is None
+    pair.topic.end = 3
+    pair.waits((7, 100))
+    until(lambda: "which ends 7 offsets before what was read" in str(pair.wait.problem()))
+    assert pair.mark() is None
+    pair.topic.end = 10
+    until(lambda: pair.mark() == 7)
 
 
 def test_how_far_reading_is_behind_is_said(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -209,3 +209,30 @@ def test_collections_that_come_ask_for_what_is_stated_in_time(seed: int) -> None
         most = (sum(one.occurrence.change_at(now) for one in some) for some in opened)
         assert timeline.relevance(now, changes).sensitivity == max(most, default=0)
     assert len(homes) > 2
+
+
+def test_what_is_remembered_of_changes_is_what_their_bytes_say() -> None:
+    """A restart reads the bytes, and must go on like a process that never stopped."""
+    random, changes, now = Random(3), b"", 0
+    collections = (Collection("home", (SHOWER,), owned=True), Collection("cabin", ()))
+    running = Policies(HOURLY, FREE, collections, notice=30)
+    accepted = 0
+    for number in range(1, 300):
+        now += random.randrange(3)
+        name = random.choice(["home", "cabin", "barn", "attic"])
+        policy = random_policy(random, random.choice("abc"), now)
+        some: list[AnyChange] = [
+            Change(name, now, policy.id, policy),
+            Change(name, now, policy.id, None),
+            NewCollection(name, now, (policy,)),
+            MovedKeys(name, now, (random.choice("xyz"),)),
+        ]
+        change = replace(random.choice(some), owner=random.random() < 0.7, sequence=number)
+        try:
+            changes = running.changed(changes, change.to_bytes(), now)
+        except ValueError:
+            continue
+        accepted += 1
+        restarted = Policies(HOURLY, FREE, collections, notice=30).standings(changes)
+        assert list(running.standings(changes).items()) == list(restarted.items())
+    assert accepted > 100
