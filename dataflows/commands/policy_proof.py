@@ -72,9 +72,10 @@ def _collection(policy: str, history: Told) -> str:
             f"--policy {policy}: write COLLECTION/POLICY; collections are {', '.join(known)}"
         )
     if name not in known[collection]:
+        there = ", ".join(sorted(known[collection]))
         raise ConfigurationError(
-            f"--policy {policy}: neither the document nor the topic of changes has it; those of "
-            f"{collection} are {', '.join(sorted(known[collection]))}"
+            f"--policy {policy}: neither the document nor the topic of changes has it; "
+            + (f"those of {collection} are {there}" if there else f"{collection} has none")
         )
     return collection
 
@@ -123,11 +124,12 @@ def _data(history: Told, stretches: list[Stretch]) -> dict[str, object]:
         else {"offset": wrong.offset, "tick": wrong.tick, "time": document.begin(wrong.tick)},
         "known": [
             {
-                "offset": history.changes[number].offset,
+                "offset": one.offset,
                 "from_tick": tick,
                 "from": moment(tick, document),
+                "became": said,
             }
-            for number, tick in (history.known[-1].applied if history.known else ())
+            for one, tick, said in history.became()
         ],
         "stretches": [
             {
@@ -179,11 +181,12 @@ def _print(console: Console, history: Told, stretches: list[Stretch], policy: st
 
 
 def _print_known(console: Console, history: Told) -> None:
-    for number, tick in history.known[-1].applied if history.known else ():
-        one = history.changes[number]
+    for one, tick, said in history.became():
         assert one.change is not None
         console.print(
             f"offset {one.offset}, {one.change.key}: known to "
-            f"figures from {moment(tick, history.document)} on",
+            f"figures from {moment(tick, history.document)} on: {said}",
+            soft_wrap=True,
             highlight=False,
+            markup=False,
         )

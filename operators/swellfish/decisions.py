@@ -27,7 +27,10 @@ def decided(
         return _made(standings, change, now, tick_milliseconds)
     standing = standings.get(change.collection)
     if standing is None:
-        raise ValueError(f"{change.subject}: collection: {change.collection} is not known")
+        raise ValueError(
+            f"{change.subject}: collection: {change.collection} is not known; make it first, by a "
+            "record that has its id as key"
+        )
     if change.owner and change.sequence <= standing.sequence:
         raise ValueError(
             f"{change.subject}: sequence: must be more than {standing.sequence}, that of the last "

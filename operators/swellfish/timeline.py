@@ -1,6 +1,7 @@
 """The policies of all people over time, with the changes that come while a stream runs."""
 
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from hashlib import blake2b
 from typing import Any
 
@@ -142,10 +143,10 @@ class Policies:
         """Return what `changed` decides on a change."""
         return self._after(changes, change_of(change), now)[1]
 
-    def explained(self, changes: bytes, change: bytes, now: int) -> str:
-        """Tell what `changed` decides on a change, in words."""
+    def explained(self, changes: bytes, change: bytes, now: int, zone: tzinfo = UTC) -> str:
+        """Tell what `changed` decides on a change, in words, by the clock of a zone."""
         decision = self.decision(changes, change, now)
-        return in_words(change_of(change), decision, self.tick_milliseconds)
+        return in_words(change_of(change), decision, self.tick_milliseconds, zone)
 
     def standings(self, changes: bytes) -> Standings:
         """Return how every collection stands after these changes."""

@@ -4,6 +4,7 @@ The topics are on the embedded broker. Figures carry the digests that a pipeline
 those of one that is not honest.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -178,6 +179,22 @@ def test_proof_finds_out_a_pipeline_that_lies_about_when_it_knew(home: Home) -> 
     document = orjson.loads(home.run("proof", "--json").stdout)
     assert not document["explained"]
     assert document["first_unexplained"]["tick"] == FIRST + 10
+
+
+def test_proof_says_what_became_of_each_change(home: Home) -> None:
+    added = home.change(sauna(12, 15))
+    refused = home.change({"effective": 0, "remove": True}, key=b"cabin/cooking")
+    digest = next_digest(next_digest(before(home), added, FIRST), refused, FIRST)
+    home.figures(range(10), digest)
+    said = home.said("proof")
+    assert "home/sauna is added from 2026-03-02T00:00Z on" in said
+    assert "refused: policy cooking: collection cabin is owned" in said
+
+
+def test_force_before_the_first_figure_is_about_now(home: Home) -> None:
+    earliest = time.time() // 3600
+    data = orjson.loads(home.run("force", "--json").stdout)
+    assert earliest <= data["tick"] <= time.time() // 3600
 
 
 def test_proof_of_a_policy_that_nobody_wrote_names_those_there_are(home: Home) -> None:
