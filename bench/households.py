@@ -32,6 +32,8 @@ LARGEST = 14.5
 """Kilowatts, in hundredths of which everything is counted."""
 
 _BATCH = 5_000
+CLOCKS = 3
+"""Households that must have sent a later record before a tick closes."""
 _SEED = 1
 
 
@@ -114,7 +116,7 @@ class Meters:
 
     @cached_property
     def batches(self) -> list[Batch]:
-        """All ticks, and a record of the tick after them, which closes the last one."""
+        """All ticks, and records of the tick after them, which close the last one."""
         return [batch for partition in range(PARTITIONS) for batch in self._batches_of(partition)]
 
     def _batches_of(self, partition: int) -> Iterator[Batch]:
@@ -136,7 +138,8 @@ class Meters:
         for tick in range(START, START + self.ticks):
             for user in range(partition, self.households, PARTITIONS):
                 yield tick, user
-        yield START + self.ticks, partition
+        for user in range(partition, PARTITIONS * CLOCKS, PARTITIONS):
+            yield START + self.ticks, user
 
 
 def _record(tick: int, random: Random) -> bytes:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import mean
 
-from bench.households import PARTITIONS, START, Meters, under_policies
+from bench.households import CLOCKS, PARTITIONS, START, Meters, under_policies
 from bench.policies import STEP, TIMELINE, UNDER_POLICIES, WEEK, Town, measure_rounds
 from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.timeline import Policies
@@ -42,7 +42,7 @@ def measure_timelines(say: Callable[[str], None]) -> list[TimelineCost]:
     towns, timelines = [], []
     for collections in COLLECTIONS:
         say(f"making {collections:,} collections")
-        meters = Meters(max(collections, PARTITIONS), ticks=1)
+        meters = Meters(max(collections, CLOCKS * PARTITIONS), ticks=1)
         operator = under_policies(UNDER_POLICIES, collections, meters.households)
         timelines.append(_described(operator.timeline))
         towns.append(Town(operator, meters))

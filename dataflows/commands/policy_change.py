@@ -94,7 +94,7 @@ def change_policies(
     if by_hmac and signer.secret is None:
         raise ConfigurationError(f"{pipeline.path}: source.policies.hmac names no secret; add it")
     history = history_of(pipeline)
-    before, now = _after_all(history), _next_tick(history)
+    before, now = _after_all(history), history.following
     name, value = _record_of(file, before, history.document, numbered=bool(signer))
     headers = signer.headers(source.topic, history.document, name, value)
     signatures = signatures_of(pipeline) if by_hmac else history.signatures
@@ -102,7 +102,7 @@ def change_policies(
     try:
         owner = signatures.by_owner(name, value, headers)
         asked = change(name, value, history.document, owner=owner).to_bytes()
-        said = history.document.policies.explained(before, asked, now)
+        said = history.document.policies.explained(before, asked, now, history.document.zone)
         after = history.document.policies.changed(before, asked, now)
     except (UnusableChange, ValueError) as error:
         raise ConfigurationError(f"{file}: the pipeline would refuse it: {error}") from None
@@ -113,6 +113,8 @@ def change_policies(
     if send:
         offset = _sent(client_of(pipeline.connection()), source.topic, name, value, headers)
         console.print(f"Written to topic {source.topic}, offset {offset}.", highlight=False)
+    else:
+        console.print(f"Nothing is written; --send writes it to topic {source.topic}.")
 
 
 def _record_of(
@@ -141,20 +143,13 @@ def _sent(client: Client, topic: str, key: bytes, value: bytes, headers: list[He
 
 def _after_all(history: Told) -> bytes:
     """Return the changes that the next figure knows: those that wait, too."""
-    timeline, now = history.document.policies, _next_tick(history)
+    timeline, now = history.document.policies, history.following
     known = history.known_at(now)
     changes = b"" if known is None else known.changes
     for waiting in history.changes[0 if known is None else known.told :]:
         assert waiting.change is not None
         changes = timeline.told(changes, waiting.change.to_bytes(), now)
     return changes
-
-
-def _next_tick(history: Told) -> int:
-    """Return the tick after the last figure; before the first one, that of the clock."""
-    if history.following is not None:
-        return history.following
-    return int(time.time() * 1000) // history.document.policies.tick_milliseconds
 
 
 def _print_cost(

@@ -75,6 +75,7 @@ def _data(path: Path, week: Course, year: Course, found: list[Remark]) -> dict[s
             "noise": float(year.document.section.query.resolution) * year.most_noise[1],
         },
         "first_week": {"noise": noise_data(document, week.attribution)},
+        "notice": duration(document.policies.notice * document.policies.tick_milliseconds),
         "sensitivity_without_policies": float(amount(document.policies.largest_sensitivity, query)),
         "remarks": [asdict(remark) for remark in found],
     }
@@ -95,10 +96,13 @@ def _print(console: Console, path: Path, week: Course, year: Course, found: list
         )
         if section.policies:
             console.print(_table(section, collection, week))
-    tick = duration(document.policies.tick_milliseconds)
+    policies = document.policies
+    tick = duration(policies.tick_milliseconds)
+    notice = duration(policies.notice * policies.tick_milliseconds)
     whole = in_unit(document.policies.largest_sensitivity, query)
     console.print()
     for line in (
+        f"What a change takes away stays for {notice}: that is the notice.",
         f"A tick is {tick}. The first week and year begin on {week.first_day}.",
         f"Largest sensitivity in that year: {in_unit(year.largest_sensitivity, query)}; "
         f"{whole} without policies.",

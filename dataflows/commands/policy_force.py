@@ -15,7 +15,7 @@ from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kinds import PolicyOperator
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.dataflows.policies.in_force import InForce, in_force
+from fugu.dataflows.policies.in_force import InForce, Moved, in_force, moved
 from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.policies.told import Told, WrittenChange, told
 from fugu.dataflows.policies.wording import in_unit, moment
@@ -30,6 +30,7 @@ class Found:
 
     tick: int
     policies: list[InForce]
+    moved: list[Moved]
     waiting: list[WrittenChange]
 
 
@@ -40,7 +41,8 @@ def force(
         typer.Option(
             formats=_FORMATS,
             metavar="TIME",
-            help="By the clock of the grid's zone; else the tick after the last figure.",
+            help="By the clock of the grid's zone; else the tick after the last figure, or now if "
+            "there is none.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -88,12 +90,12 @@ def _tick(at: datetime | None, document: PolicyDocument) -> int | None:
 
 
 def _found(history: Told, at: int | None) -> Found:
-    following = history.following
-    tick = at if at is not None else following if following is not None else 0
+    tick = history.following if at is None else at
     known = history.known_at(tick)
     changes, applied = (b"", 0) if known is None else (known.changes, known.told)
     policies = list(in_force(history.document, changes, tick))
-    return Found(tick, policies, history.changes[applied:])
+    moves = moved(history.document, changes)
+    return Found(tick, policies, moves, history.changes[applied:])
 
 
 def _data(file: PipelineFile, found: Found, document: PolicyDocument) -> dict[str, object]:
@@ -116,6 +118,10 @@ def _data(file: PipelineFile, found: Found, document: PolicyDocument) -> dict[st
                 "next": span(one.following),
             }
             for one in found.policies
+        ],
+        "moved_keys": [
+            {"key": one.key, "to": one.collection, "since": moment(one.since, document)}
+            for one in found.moved
         ],
         "known_by_no_figure": [
             {"offset": one.offset, "policy": _name(one)} for one in found.waiting
@@ -143,6 +149,12 @@ def _print(console: Console, found: Found, history: Told) -> None:
             "" if one.following is None else str(moment(one.following[0], document)),
         )
     console.print(table)
+    for move in found.moved:
+        console.print(
+            f"key {move.key}: collection {move.collection} from {moment(move.since, document)} on",
+            highlight=False,
+            markup=False,
+        )
     for waiting in found.waiting:
         console.print(
             f"offset {waiting.offset}, {_name(waiting)}: no figure knows of it yet; it counts from "
@@ -152,7 +164,10 @@ def _print(console: Console, found: Found, history: Told) -> None:
     for written in history.written:
         if written.change is None:
             console.print(
-                f"offset {written.offset} is no change: {written.refused}", soft_wrap=True
+                f"offset {written.offset} is no change: {written.refused}",
+                soft_wrap=True,
+                highlight=False,
+                markup=False,
             )
 
 

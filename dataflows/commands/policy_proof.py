@@ -60,22 +60,23 @@ def proof(
 
 def _collection(policy: str, history: Told) -> str:
     collection, _, name = policy.partition("/")
-    known = {one.id: one for one in history.document.policies.collections}
+    known = {
+        one.id: {configured.id for configured in one.policies}
+        for one in history.document.policies.collections
+    }
+    for written in history.changes:
+        if written.change is not None:
+            added = {one.id for one in written.change.added}
+            known[written.change.collection] = known.get(written.change.collection, set()) | added
     if not name or collection not in known:
         raise ConfigurationError(
             f"--policy {policy}: write COLLECTION/POLICY; collections are {', '.join(known)}"
         )
-    configured = {one.id for one in known[collection].policies}
-    written = {
-        added.id
-        for one in history.changes
-        if one.change is not None and one.change.collection == collection
-        for added in one.change.added
-    }
-    if name not in configured | written:
+    if name not in known[collection]:
+        there = ", ".join(sorted(known[collection]))
         raise ConfigurationError(
-            f"--policy {policy}: neither the document nor the topic of changes has it; those of "
-            f"{collection} are {', '.join(sorted(configured | written))}"
+            f"--policy {policy}: neither the document nor the topic of changes has it; "
+            + (f"those of {collection} are {there}" if there else f"{collection} has none")
         )
     return collection
 
@@ -104,8 +105,8 @@ def _stretches(history: Told, collection: str | None, policy: str) -> Iterator[S
 def _answer(history: Told, collection: str, name: str, tick: int) -> str:
     known = history.known_at(tick)
     assert known is not None
-    standing = history.document.policies.standings(known.changes)[collection]
-    admitted = [one for one in standing.admitted if one.policy.id == name]
+    there = history.document.policies.admitted(known.changes).get(collection, ())
+    admitted = [one for one in there if one.policy.id == name]
     width = history.document.policies.tick_milliseconds
     if any(True for one in admitted for _ in one.overlapping(tick, tick, width)):
         return "protected"
@@ -124,11 +125,12 @@ def _data(history: Told, stretches: list[Stretch]) -> dict[str, object]:
         else {"offset": wrong.offset, "tick": wrong.tick, "time": document.begin(wrong.tick)},
         "known": [
             {
-                "offset": history.changes[number].offset,
+                "offset": one.offset,
                 "from_tick": tick,
                 "from": moment(tick, document),
+                "became": said,
             }
-            for number, tick in (history.known[-1].applied if history.known else ())
+            for one, tick, said in history.became()
         ],
         "unknown": [
             {"offset": one.offset, "written": _written(one, history)} for one in history.unknown
@@ -183,13 +185,14 @@ def _print(console: Console, history: Told, stretches: list[Stretch], policy: st
 
 
 def _print_known(console: Console, history: Told) -> None:
-    for number, tick in history.known[-1].applied if history.known else ():
-        one = history.changes[number]
+    for one, tick, said in history.became():
         assert one.change is not None
         console.print(
             f"offset {one.offset}, {one.change.key}: known to "
-            f"figures from {moment(tick, history.document)} on",
+            f"figures from {moment(tick, history.document)} on: {said}",
+            soft_wrap=True,
             highlight=False,
+            markup=False,
         )
     for one in history.unknown:
         assert one.change is not None

@@ -77,8 +77,12 @@ class PoliciesPlan(Plan):
     def source(self, topic: str, begin: dict[int, int], reader: Reader) -> KafkaSource:
         """Return the source, which says when it has been read to an end."""
         uncommitted = partial(self.client.reader, topic, committed=False)
-        end = PolicyEnd(self.wait, self.metrics, self.stop, uncommitted)
+        end = PolicyEnd(self.wait, self.metrics, self.stop, uncommitted, self._is_same)
         return PolicySource(topic, begin, reader, self.max_batch, self.stop, self.metrics, end)
+
+    def _is_same(self) -> bool:
+        topic = self.client.topic(self.fingerprint.source_topic)
+        return topic is not None and topic.identity == self.fingerprint.source_identity
 
     def items(self, batches: Stream[Batch]) -> KeyedStream[Changes]:
         """Read changes."""

@@ -4,9 +4,21 @@
       ▲                                                         │
       └── internal log ◀── mark, behind all changes ◀── has read to there
 
-The offset is that of an entry which the merge has read, so the end is asked for when the entry is
-there. Nothing else of this matters to what is released: a mark says what it covers, and one that
-is lost with its process, or written twice, only delays a tick, or changes nothing.
+Claim. When a tick is released, the mechanism has been told every change that Kafka acknowledged, in
+the topic of policies, before the entry was written with which the tick was complete.
+
+Proof. The merge has read that entry when it waits for its offset, and the end is asked for after
+that: the change stands before the end. An open transaction in front of it delays the mark, and
+hides nothing, since the end counts what is not committed. The reader gives out all records before
+the end, and then `Covering`; dataflow and sink keep this order. The sink writes the mark once
+everything before it is acknowledged, so that no change which failed follows its mark; and a change
+that a replay skips was found in the log. So the change stands in the log before the mark, and the
+merge, which releases behind marks (`stages.coverage`), tells it first.
+
+This is about one mark and the process that wrote it. Another process that was taken for dead, a
+mark that comes late, twice, or never, and an offset that is asked for again after a restart, make a
+tick wait for longer or shorter, and never too short. When a mark is written, a clock has decided;
+a replay does not ask again, because the merge knows of marks from the log alone.
 """
 
 import logging
@@ -74,13 +86,21 @@ class PolicyEnd:
 
     A dataflow never waits for the answer, not even when Kafka is away. The end counts what an open
     transaction has written: it may be a change, and holds up those behind it. Where the topic ends
-    before what was read, it was cut off or made anew, and what it holds now is not known.
+    before what was read, it was cut off, and what it holds now is not known. `is_same` tells
+    whether it is still the topic that is read: if it was deleted and created again, its end says
+    nothing about what was read. It is asked after the end, since no topic comes back.
     """
 
     def __init__(
-        self, wait: PolicyWait, metrics: Metrics, stop: StopFlag, connect: Callable[[], Reader]
+        self,
+        wait: PolicyWait,
+        metrics: Metrics,
+        stop: StopFlag,
+        connect: Callable[[], Reader],
+        is_same: Callable[[], bool],
     ) -> None:
         self._wait, self._metrics, self._stop, self._connect = wait, metrics, stop, connect
+        self._is_same = is_same
         self._reader: Reader | None = None
         self._answer: tuple[int, int] | None = None
         """An offset of the log, and where the topic ended after it."""
@@ -123,7 +143,9 @@ class PolicyEnd:
         try:
             self._reader, read = self._reader or self._connect(), self._position
             end = self._reader.bounds([0])[0].end
-            if end < read:
+            if not self._is_same():
+                self._wait.reason = "which was deleted and created again: start a new pipeline"
+            elif end < read:
                 self._wait.reason = f"which ends {read - end} offsets before what was read of it"
             else:
                 self._answer = offset, end

@@ -81,8 +81,11 @@ def _rights(owners: Sequence[str], source: PolicySource, notice: str) -> str:
     if not owners:
         if required:
             return "nobody, because it has no owners and source.policies.signed is required"
-        return f"{writers} can add policies, and remove or weaken them after a notice of {notice}"
-    others = "nobody else changes any" if required else f"{writers} can add more"
+        return (
+            f"{writers} can add policies, within the limits, and remove or weaken them after a "
+            f"notice of {notice}"
+        )
+    others = "nobody else changes any" if required else f"{writers} can add more, within the limits"
     return f"{_named(owners)} can remove or weaken policies, after a notice of {notice}; {others}"
 
 

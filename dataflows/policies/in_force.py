@@ -1,4 +1,4 @@
-"""List the policies that are in force at a tick: configured, added, and about to leave."""
+"""List what is in force at a tick: policies, configured, added or about to leave, and moves."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +28,25 @@ class InForce:
     def name(self) -> str:
         """Return collection and policy, as the key of a change has them."""
         return f"{self.collection}/{self.policy.id}"
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Hold whose key has another collection than the document says, from which tick on."""
+
+    key: str
+    collection: str
+    since: int
+
+
+def moved(document: PolicyDocument, changes: bytes) -> list[Moved]:
+    """Return all moves that count now or later, by their keys and ticks."""
+    found = [
+        Moved(key, name, since)
+        for name, standing in document.policies.standings(changes).items()
+        for key, since in standing.keys.items()
+    ]
+    return sorted(found, key=lambda one: (one.key, one.since))
 
 
 def in_force(document: PolicyDocument, changes: bytes, tick: int) -> Iterator[InForce]:

@@ -1,5 +1,6 @@
 """Read back from Kafka which changes of policies were written, and which ones figures knew."""
 
+import time
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import closing
@@ -98,9 +99,25 @@ class Told:
         return tuple(known), None
 
     @property
-    def following(self) -> int | None:
-        """Return the tick after the last figure, if there is one."""
-        return self.figures[-1].tick + 1 if self.figures else None
+    def following(self) -> int:
+        """Return the tick after the last figure; before the first one, that of the clock."""
+        if self.figures:
+            return self.figures[-1].tick + 1
+        return int(time.time() * 1000) // self.document.policies.tick_milliseconds
+
+    def became(self) -> Iterator[tuple[WrittenChange, int, str]]:
+        """Yield the changes that figures knew, the first tick that did, and what became of each."""
+        timeline, changes = self.document.policies, b""
+        for number, tick in self.known[-1].applied if self.known else ():
+            one = self.changes[number]
+            assert one.change is not None
+            content = one.change.to_bytes()
+            try:
+                said = timeline.explained(changes, content, tick, self.document.zone)
+                changes = timeline.changed(changes, content, tick)
+            except ValueError as error:
+                said = f"refused: {error}"
+            yield one, tick, said
 
 
 def told(

@@ -16,7 +16,8 @@ class PolicyChange:
     """Hold a policy that was added, replaced or removed, in the words of the mechanism.
 
     `offset` is that of its record in the topic of policies; None where an earlier version of Fugu
-    wrote it. Offsets rise, so that a change which stands in the log twice is told once.
+    wrote it. Every process writes changes in order and leaves none out that is not in the log, so
+    that offsets of first copies rise, and a change which stands in the log twice is told once.
     """
 
     content: bytes

@@ -85,12 +85,15 @@ def admit(
         if wished != added.next_span(added.first, tick_milliseconds):
             waits_for = _last(obstacles)
     first = None if added is None else added.next_span(added.first, tick_milliseconds)
-    kept = {id(one): _kept(one, added, first, noticed, tick_milliseconds) for one in gone}
-    after = tuple(kept.get(id(one), one) for one in admitted)
-    until = max((one.until for one in kept.values()), default=None)
-    running = [] if until is None else open_spans(kept.values(), until, tick_milliseconds)
+    after = [
+        _kept(one, added, first, noticed, tick_milliseconds) if one in gone else one
+        for one in admitted
+    ]
+    kept = [one for one, before in zip(after, admitted, strict=True) if before in gone]
+    until = max((one.until for one in kept), default=None)
+    running = [] if until is None else open_spans(kept, until, tick_milliseconds)
     decision = Decision(effective, first, waits_for, until, _last(running))
-    return (after if added is None else (*after, added)), decision
+    return (*after, *([] if added is None else [added])), decision
 
 
 def _require_fitting(change: Change, gone: list[Admitted], effective: int) -> None:

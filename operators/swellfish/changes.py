@@ -42,7 +42,8 @@ class Standing:
             for one in self.admitted
             if one.configured or any(True for _ in one.spans(oldest, tick_milliseconds))
         )
-        return replace(self, admitted=tuple(needed))
+        admitted = tuple(needed)
+        return self if admitted == self.admitted else replace(self, admitted=admitted)
 
 
 Standings = Mapping[str, Standing]

@@ -9,7 +9,7 @@ from fugu.operators.swellfish.changes import Standing, Standings
 from fugu.operators.swellfish.coverage import goes_on
 from fugu.operators.swellfish.occurrences import Admitted
 
-MOST_MADE = 100
+MOST_MADE_BY_STRANGERS = 100
 """Collections that strangers make, in all: each of them costs time at every tick and change."""
 
 
@@ -27,7 +27,10 @@ def decided(
         return _made(standings, change, now, tick_milliseconds)
     standing = standings.get(change.collection)
     if standing is None:
-        raise ValueError(f"{change.subject}: collection: {change.collection} is not known")
+        raise ValueError(
+            f"{change.subject}: collection: {change.collection} is not known; make it first, by a "
+            "record that has its id as key"
+        )
     if change.owner and change.sequence <= standing.sequence:
         raise ValueError(
             f"{change.subject}: sequence: must be more than {standing.sequence}, that of the last "
@@ -61,10 +64,11 @@ def _made(
             f"{change.subject}: is there already; add its policies one by one, each with a record "
             "of its own"
         )
-    if not change.owner and sum(_of_strangers(one) for one in standings.values()) >= MOST_MADE:
+    by_strangers = sum(_of_strangers(one) for one in standings.values())
+    if not change.owner and by_strangers >= MOST_MADE_BY_STRANGERS:
         raise ValueError(
-            f"{change.subject}: strangers have made {MOST_MADE} collections, and no more may be; "
-            "let an owner of the document sign the change, or add policies to one that is there"
+            f"{change.subject}: strangers have made {by_strangers} collections, and no more may "
+            "be; let an owner of the document sign the change, or add policies to one that is there"
         )
     effective = max(change.effective, now)
     admitted = tuple(Admitted(policy, effective) for policy in change.policies)

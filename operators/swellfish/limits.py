@@ -31,6 +31,11 @@ class Limits:
         """Return how many ticks an interval that is added has, at most."""
         return LONGEST_INTERVAL if self.interval is None else self.interval
 
+    def for_strangers(self) -> "Limits":
+        """Return what strangers may fill where there are owners: half, so that these have room."""
+        demand = None if self.demand is None else self.demand // 2
+        return replace(self, demand=demand, policies=self.policies and self.policies // 2)
+
     def completed_by(self, others: "Limits") -> "Limits":
         """Return these limits, and the others where nothing is declared."""
         declared = {name: limit for name, limit in vars(self).items() if limit is not None}

@@ -12,28 +12,32 @@ from fugu.operators.swellfish.relevance import Interval, Relevance, Timeline
 
 TICKS_AHEAD = 4_000
 """A fortnight is 2,016 ticks of ten minutes: it fits, wherever it begins in the first half."""
-LARGEST_STRETCHES = 500
-"""No plan looks further ahead than this."""
+LARGEST_STRETCHES, LARGEST_OPEN = 500, 5_000
+"""No plan looks further ahead: open intervals are added up over stretches."""
+_RUNS = 50
+"""So many different charges of an interval are told apart, of those that are spent."""
 Stretches = Sequence[Stretch[Relevance]]
 
 
 def foreseen(timeline: Timeline, changes: bytes, first: int, ticks: int = TICKS_AHEAD) -> Stretches:
     """Return what is asked of so many ticks, in stretches of which the same is asked; of fewer
-    ticks where these would be more than `LARGEST_STRETCHES`.
+    ticks where these would be too many for a programme.
 
     >>> from fugu.operators.swellfish.household import HOUSEHOLD
     >>> [(one.first, one.last, one.value.sensitivity) for one in foreseen(HOUSEHOLD, b"", 0, 7)]
     [(0, 0, 0), (1, 1, 100), (2, 2, 320), (3, 5, 220), (6, 6, 0)]
     """
     found: list[Stretch[Relevance]] = []
+    still_open = 0
     for tick in range(first, first + ticks):
         relevance = timeline.relevance(tick, changes)
         if found and found[-1].value == relevance:
             found[-1] = Stretch(found[-1].first, tick, relevance)
-        elif len(found) == LARGEST_STRETCHES:
+            continue
+        still_open += len(relevance.intervals)
+        if found and (len(found) == LARGEST_STRETCHES or still_open > LARGEST_OPEN):
             break
-        else:
-            found.append(Stretch(tick, tick, relevance))
+        found.append(Stretch(tick, tick, relevance))
     return found
 
 
@@ -117,7 +121,18 @@ def _limits(groups: Sequence[_Group], ledgers: Ledgers, cap: int) -> list[Limit]
         place = places.get((interval.start, interval.end))
         if place is not None:
             affected = ledgers.affected.item(place)
-            spent = runs[first[place] : first[place + 1]]
+            spent = _few(runs[first[place] : first[place + 1]])
         ticks = [(number, groups[number].ticks) for number in members]
         limits.append(Limit(affected, ticks, spent))
     return limits
+
+
+def _few(runs: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+    """Return no more than `_RUNS` runs, each the mean of neighbours, with as much in all."""
+    size = -(-len(runs) // _RUNS) or 1
+    means = []
+    for first in range(0, len(runs), size):
+        shares, ticks = zip(*runs[first : first + size], strict=True)
+        mean = sum(share * count for share, count in zip(shares, ticks, strict=True)) / sum(ticks)
+        means.append((mean, sum(ticks)))
+    return means

@@ -9,10 +9,11 @@ import numpy as np
 
 from fugu.operators.mechanism import Array, Floats
 
-_LEAST, _MOST = 2.0**-10, 8.0
+_LEAST, _MOST = 2.0**-10, 2.0**10
 """Tangents are at multiples of even shares between these."""
 _FIRST = (0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)
-_ROUNDS = 12
+_ROUNDS, _STEPS = 12, 100_000
+"""No more programmes are solved, and none by more steps of the simplex method."""
 _GAP, _GAP_OF_EACH = 1e-3, 0.1
 """By how much tangents may be below the objective: all together, and each."""
 _NEVER_NOTHING = 1e-4
@@ -42,8 +43,8 @@ def least_noise(weights: Sequence[float], limits: Sequence[Limit]) -> Floats:
     solution is, until it is within a thousandth of what the tangents say, which is a lower bound,
     and each term within a tenth.
 
-    Every variable must be in a limit. Raises `ValueError` without SciPy, and where HiGHS, which
-    solves it, finds no solution. The last digits may differ between machines and versions.
+    Every variable must be in a limit. Zeros are returned where HiGHS, which solves it, finds no
+    solution. The last digits may differ between machines and versions.
 
     >>> shares = least_noise([1.0, 4.0], [Limit(2, [(0, 1), (1, 1)])])
     >>> shares.round(1).tolist()
@@ -61,14 +62,19 @@ def least_noise(weights: Sequence[float], limits: Sequence[Limit]) -> Floats:
     cost /= cost.sum()
     coefficients, bounds = _linear(limits, even)
     tangents = np.tile(np.array(_FIRST)[:, None], len(cost))
+    multiples = np.zeros(len(cost))
     for _ in range(_ROUNDS):
-        multiples, least = _solved(cost, coefficients, bounds, tangents)
+        if (solved := _solved(cost, coefficients, bounds, tangents)) is None:
+            break
+        multiples, least = solved
         lower = np.maximum(_LEAST, tangents.min(axis=0) / 4.0)
         new = np.clip(multiples, lower, _MOST)
         missed = 1.0 / new - (2.0 / tangents - multiples / tangents**2).max(axis=0)
         if cost @ missed <= _GAP * least and np.all(missed * new <= _GAP_OF_EACH):
             break
         tangents = np.vstack([tangents, new])
+    if not multiples.any():
+        return multiples
     return np.asarray(((1.0 - _NEVER_NOTHING) * multiples + _NEVER_NOTHING) * even)
 
 
@@ -107,8 +113,9 @@ def _linear(limits: Sequence[Limit], even: Floats) -> tuple[Any, Floats]:
 
 def _solved(
     cost: Floats, coefficients: Any, bounds: Floats, tangents: Floats
-) -> tuple[Floats, float]:
-    """Return multiples of even shares, and the objective in which 1 / x is its tangents."""
+) -> tuple[Floats, float] | None:
+    """Return multiples of even shares, and the objective in which 1 / x is its tangents; None if
+    none are found in time."""
     from scipy.optimize import linprog
     from scipy.sparse import vstack
 
@@ -126,9 +133,10 @@ def _solved(
         b_ub=np.concatenate([bounds, -2.0 / at]),
         bounds=(0.0, None),
         method="highs-ds",
+        options={"maxiter": _STEPS},
     )
     if solved.status != 0:
-        raise ValueError(f"plan: there is none: {solved.message}")
+        return None
     return np.asarray(solved.x[:size]), float(solved.fun)
 
 

@@ -91,16 +91,19 @@ class CollectionSweep:
             spans.append((start, end))
             alike = pattern.alike(tick - start, end - tick)
             first, last = max(first, tick - alike[0]), min(last, tick + alike[1])
-        known = self._open
-        self._open = {span: known.get(span) or self._interval(*span) for span in spans}
+        self._open = self._intervals(spans)
         sensitivity = self._query.sensitivity(changes, activities)
         return Stretch(first, last, Relevance(sensitivity, tuple(self._open.values())))
 
-    def _interval(self, start: int, end: int) -> Interval:
-        kept = self._kept
-        if not kept.holds(start, end):
-            kept = Kept(self.admitted, start, end, self._tick_milliseconds)
-        return Interval(start, end, kept.affected_in(start, end))
+    def _intervals(self, spans: list[Span]) -> dict[Span, Interval]:
+        """Return these intervals; the occurrences are looked at of those that were not open."""
+        known, kept = self._open, self._kept
+        new = [span for span in spans if span not in known]
+        first, last = min(new, default=(0, 0))[0], max((end for _, end in new), default=0)
+        if new and not kept.holds(first, last):
+            kept = Kept(self.admitted, first, last, self._tick_milliseconds)
+        opened = {span: Interval(*span, kept.affected_in(*span)) for span in new}
+        return {span: known.get(span) or opened[span] for span in spans}
 
     def _pattern(self, place: int, policy: Policy, ticks: int) -> Pattern:
         """Return the pattern of a policy in an interval of so many ticks."""

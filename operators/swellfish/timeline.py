@@ -1,19 +1,19 @@
 """The policies of all people over time, with the changes that come while a stream runs."""
 
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from hashlib import blake2b
-from typing import TypeVar
+from typing import Any
 
 from fugu.operators.swellfish.admission import Decision
 from fugu.operators.swellfish.bounds import Bounds, longest
-from fugu.operators.swellfish.change import AnyChange, Change, NewCollection, change_of
+from fugu.operators.swellfish.change import AnyChange, Change, change_of
 from fugu.operators.swellfish.changes import (
     Standings,
     decoded,
     encoded,
     in_order,
     policy_data,
-    size,
 )
 from fugu.operators.swellfish.decision_words import in_words
 from fugu.operators.swellfish.decisions import decided, numbered
@@ -22,17 +22,12 @@ from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.plain_data import plain_json
 from fugu.operators.swellfish.policy import Collection, Policy
 from fugu.operators.swellfish.relevance import Relevance
+from fugu.operators.swellfish.room import require_room
 from fugu.operators.swellfish.sweep import CollectionSweep, Sweep
 from fugu.operators.swellfish.temporal_sensitivity import Query
 
-LARGEST_CHANGES = 2**22
-LARGEST_OF_COLLECTION = 2**16
-OF_EACH_COLLECTION = 2**12
-"""Bytes that a collection may take, however much others take."""
-_MOST_REMEMBERED = 4
-"""So many changes are remembered with what they make, and where their sweep is."""
-
-Known = TypeVar("Known")
+_REMEMBERED = 4
+"""So many changes are remembered, with how collections stand, and where their sweep is."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +102,7 @@ class Policies:
         """Return the largest sensitivity of all collections, and every open interval with the
         largest delta(J) of those that have it; for ticks that know of the changes."""
         if changes not in self._sweeps:
-            self._sweep(changes)
+            self._remember(changes)
         return self._sweeps[changes].at(tick)
 
     def by_collection(self, tick: int, changes: bytes) -> dict[str, Relevance]:
@@ -123,14 +118,16 @@ class Policies:
         """Add a change (`decisions.decided`); `ValueError` names the policy and the field."""
         wanted = change_of(change)
         standings, _ = self._after(changes, wanted, now)
-        kept = {
+        needed = {
             name: standing.forgetful(now, self.tick_milliseconds)
             for name, standing in standings.items()
         }
-        after = encoded(kept)
+        after = encoded(needed)
         if not (isinstance(wanted, Change) and wanted.adds is None):
-            _require_room(wanted, size(standings[wanted.collection]), len(after))
-        _remember(self._standings, after, in_order(kept, self.collections))
+            require_room(wanted, needed, len(after))
+        if after not in self._standings:
+            _forget_oldest(self._standings)
+            self._standings[after] = in_order(needed, self.collections)
         return after
 
     def told(self, changes: bytes, change: bytes, now: int) -> bytes:
@@ -146,15 +143,16 @@ class Policies:
         """Return what `changed` decides on a change."""
         return self._after(changes, change_of(change), now)[1]
 
-    def explained(self, changes: bytes, change: bytes, now: int) -> str:
-        """Tell what `changed` decides on a change, in words."""
+    def explained(self, changes: bytes, change: bytes, now: int, zone: tzinfo = UTC) -> str:
+        """Tell what `changed` decides on a change, in words, by the clock of a zone."""
         decision = self.decision(changes, change, now)
-        return in_words(change_of(change), decision, self.tick_milliseconds)
+        return in_words(change_of(change), decision, self.tick_milliseconds, zone)
 
     def standings(self, changes: bytes) -> Standings:
         """Return how every collection stands after these changes."""
         if changes not in self._standings:
-            _remember(self._standings, changes, decoded(changes, self.collections))
+            _forget_oldest(self._standings)
+            self._standings[changes] = decoded(changes, self.collections)
         return self._standings[changes]
 
     def digest(self) -> bytes:
@@ -182,7 +180,7 @@ class Policies:
         query = [self.query.kind, self.query.largest_change, self.query.activities]
         return [self.tick_milliseconds, query, collections]
 
-    def _sweep(self, changes: bytes) -> None:
+    def _remember(self, changes: bytes) -> None:
         """Sweep by these changes, and go on with every collection that is the same as before."""
         newest = next(reversed(self._sweeps.values()), None)
         before = newest.collections if newest else {}
@@ -192,7 +190,8 @@ class Policies:
             if sweep is None or sweep.admitted != standing.admitted:
                 sweep = CollectionSweep(standing.admitted, *about)
             collections[name] = sweep
-        _remember(self._sweeps, changes, Sweep(collections))
+        _forget_oldest(self._sweeps)
+        self._sweeps[changes] = Sweep(collections)
 
     def _after(self, changes: bytes, change: AnyChange, now: int) -> tuple[Standings, Decision]:
         for policy in change.added:
@@ -210,7 +209,10 @@ class Policies:
     ) -> None:
         name = change.collection
         own = next((one.limits for one in self.collections if one.id == name), UNDECLARED)
-        bounds = Bounds(self._limits(own), self.query, self.tick_milliseconds, self.noise)
+        limits = self._limits(own)
+        if after[name].owned and not change.owner:
+            limits = limits.for_strangers()
+        bounds = Bounds(limits, self.query, self.tick_milliseconds, self.noise)
         known = before[name].admitted if name in before else ()
         bounds.require(known, after[name].admitted, change.added, now)
 
@@ -224,13 +226,6 @@ class Policies:
             raise ValueError(f"policy {policy.id}: activities: the query has no {unknown[0]}")
 
 
-def _remember(known: dict[bytes, Known], changes: bytes, made: Known) -> None:
-    """Remember what changes make, and forget the oldest of too many."""
-    if changes not in known and len(known) == _MOST_REMEMBERED:
-        del known[next(iter(known))]
-    known[changes] = made
-
-
 def _later(decision: Decision) -> str:
     """Return the advice for a policy that would count beside the one that it replaces."""
     if decision.first is None or decision.until is None or decision.until <= decision.first[0]:
@@ -241,20 +236,9 @@ def _later(decision: Decision) -> str:
     )
 
 
-def _require_room(change: AnyChange, own: int, in_all: int) -> None:
-    """Raise `ValueError` where a collection would take too much, or take it from others."""
-    if own > LARGEST_OF_COLLECTION:
-        raise ValueError(
-            f"{change.subject}: changes of collection {change.collection} would take more than "
-            f"{LARGEST_OF_COLLECTION:,} bytes; remove policies, or put them into the document"
-        )
-    room = 0 if isinstance(change, NewCollection) else OF_EACH_COLLECTION
-    if own > room and in_all > LARGEST_CHANGES:
-        raise ValueError(
-            f"{change.subject}: all changes would take more than {LARGEST_CHANGES:,} bytes, and "
-            f"collection {change.collection} has its {room:,}; remove policies, or "
-            "put them into the document"
-        )
+def _forget_oldest(remembered: dict[bytes, Any]) -> None:
+    if len(remembered) == _REMEMBERED:
+        del remembered[next(iter(remembered))]
 
 
 def _digest(content: list[object]) -> bytes:

@@ -1,6 +1,6 @@
 """The household study of section 7 of the Swellfish specification: all households and zones.
 
-Takes some 8 minutes of processor time, which all processors share. Writes
+Takes some 15 minutes of processor time, which all processors share. Writes
 `results/swellfish_case_study.txt` and the pictures of `docs/policies.md`: commit them.
 The specification prints numbers of another generator of the same statistics: what must agree are
 orders of magnitude.
@@ -172,4 +172,4 @@ def _columns(cells: Iterable[str]) -> str:
 
 
 def _table(title: str, rows: Mapping[str, str]) -> str:
-    return "\n".join([title, *(f"{name:<26}{row}".rstrip() for name, row in rows.items())])
+    return "\n".join([title, *(f"{name:<28}{row}".rstrip() for name, row in rows.items())])

@@ -175,25 +175,26 @@ def test_figures_wait_for_policies_that_cannot_be_read_and_health_says_so(
 ) -> None:
     changes, port = document["source"]["policies"], free_ports(1)
     pages, path = Pages(port), written(tmp_path, document | {"metrics": {"port": port}})
-    with (
-        transactional_producer(bootstrap) as writer,
-        running(path) as process,
-        counting(bootstrap, document) as released,
-    ):
-        process.wait_until(pages.is_healthy)
-        writer.begin_transaction()
-        hidden = hiding(0).record
-        writer.send(changes, hidden.value, hidden.key, partition=0).get(timeout=30)
-        produce(bootstrap, document["source"]["topic"], meters(0, TICKS, Random(5)))
-        process.wait_until(lambda: changes in reason(pages))
-        assert released(1) is False
-        assert pages.sums("fugu_policy_wait_seconds")[changes] > 1
-        process.wait_until(lambda: f"for topic {changes} (source.policies)" in process.stderr)
-        writer.commit_transaction()
-        process.wait_until(partial(released, RELEASED))
-        process.wait_until(pages.is_healthy)
-        process.wait_until(lambda: pages.sums("fugu_policy_wait_seconds") == {changes: 0})
-        assert process.stop() == 0, process.stderr
+    with transactional_producer(bootstrap) as writer, counting(bootstrap, document) as released:
+        with running(path) as process:
+            process.wait_until(pages.is_healthy)
+            writer.begin_transaction()
+            hidden = hiding(0).record
+            writer.send(changes, hidden.value, hidden.key, partition=0).get(timeout=30)
+            produce(bootstrap, document["source"]["topic"], meters(0, TICKS, Random(5)))
+            process.wait_until(lambda: changes in reason(pages))
+            assert pages.sums("fugu_policy_wait_seconds")[changes] > 1
+            process.wait_until(lambda: f"for topic {changes} (source.policies)" in process.stderr)
+            assert process.stop() == 0, process.stderr
+        with running(path) as process:  # which has read all, and still waits
+            process.wait_until(pages.is_healthy)
+            process.wait_until(lambda: pages.sums("fugu_policy_wait_seconds").get(changes, 0) > 1)
+            assert released(1) is False
+            writer.commit_transaction()
+            process.wait_until(partial(released, RELEASED))
+            process.wait_until(pages.is_healthy)
+            process.wait_until(pages.reach("fugu_policy_wait_seconds", {changes: 0}))
+            assert process.stop() == 0, process.stderr
     assert exact(figures_of(bootstrap, document), 0) == []
 
 

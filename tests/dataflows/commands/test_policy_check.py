@@ -41,7 +41,8 @@ def test_people_read_collections_policies_and_what_they_come_to() -> None:
         "               from 2026-01-05, except 2 days",
     ]
     assert "electric-car, for 2 keys" in lines
-    assert lines[-6:] == [
+    assert lines[-7:] == [
+        "What a change takes away stays for 7 days: that is the notice.",
         "A tick is 10 minutes. The first week and year begin on 2026-01-05.",
         "Largest sensitivity in that year: 14.5 kW; 14.5 kW without policies.",
         "Largest delta in that year: 136 of an interval's 1,008 ticks can differ.",
@@ -120,6 +121,6 @@ def test_an_error_ends_the_command(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert isinstance(result.exception, ConfigurationError)
     assert (
-        "policies.yaml:14: collections.household.policies.shower.theta: must not be below 0"
+        "policies.yaml:14: collections.household.policies.shower.theta: must be 0 or more"
         in str(result.exception)
     )

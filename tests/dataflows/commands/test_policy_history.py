@@ -4,6 +4,7 @@ The topics are on the embedded broker. Figures carry the digests that a pipeline
 those of one that is not honest.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -199,6 +200,22 @@ def test_proof_finds_out_a_pipeline_that_lies_about_when_it_knew(home: Home) -> 
     assert document["first_unexplained"]["tick"] == FIRST + 10
 
 
+def test_proof_says_what_became_of_each_change(home: Home) -> None:
+    added = home.change(sauna(12, 15))
+    refused = home.change({"effective": 0, "remove": True}, key=b"cabin/cooking")
+    digest = next_digest(next_digest(before(home), added, FIRST), refused, FIRST)
+    home.figures(range(10), digest)
+    said = home.said("proof")
+    assert "home/sauna is added from 2026-03-02T00:00Z on" in said
+    assert "refused: policy cooking: collection cabin is owned" in said
+
+
+def test_force_before_the_first_figure_is_about_now(home: Home) -> None:
+    earliest = time.time() // 3600
+    data = orjson.loads(home.run("force", "--json").stdout)
+    assert earliest <= data["tick"] <= time.time() // 3600
+
+
 def test_proof_of_a_policy_that_nobody_wrote_names_those_there_are(home: Home) -> None:
     with pytest.raises(ConfigurationError, match="those of home are tea"):
         raise home.run("proof", "--policy", "home/sauna").exception or AssertionError
@@ -213,6 +230,32 @@ def test_force_lists_what_counts_and_what_no_figure_knows_yet(home: Home) -> Non
     assert "home/tea 2 kW the document 2026-03-03 06:00" in said
     assert "home/sauna 4 kW 2026-03-02 00:00 2026-03-03 06:00" in said
     assert "offset 1, home/tea: no figure knows of it yet" in said
+
+
+def test_a_collection_that_was_made_is_shown_and_proved(home: Home) -> None:
+    policy = sauna(12, 15)["policy"]
+    made = home.change({"effective": 0, "collection": {"policies": [policy]}}, key=b"hotel")
+    home.figures(range(10), before(home))
+    home.figures(range(10, 20), next_digest(before(home), made, FIRST + 10))
+    assert "hotel/sauna 4 kW" in home.said("force", "--at", "2026-03-02T11:00")
+    said = home.said("proof", "--policy", "hotel/sauna")
+    assert "2026-03-02 12:00 2026-03-02 15:00 protected" in said
+    assert "offset 0, hotel: known to figures from 2026-03-02 10:00 on" in said
+
+
+def test_keys_that_an_owner_moved_are_shown(home: Home, tmp_path: Path, key: Path) -> None:
+    home.figures(range(20), before(home))
+    path = tmp_path / "change.yaml"
+    path.write_text(yaml.safe_dump({"change": "cabin", "effective": 0, "keys": ["meter-7"]}))
+    said = home.said("change", str(path), "--send", "--key", str(key))
+    assert "a key moved to cabin from" in said
+    [record] = home.records()
+    document = home.document
+    signed = change(b"cabin", record, document, owner=True).to_bytes()
+    home.figures(range(20, 22), next_digest(before(home), signed, FIRST + 20))
+    assert "key meter-7: collection cabin from 2026-03-03 00:00 on" in home.said("force")
+    [moved] = orjson.loads(home.run("force", "--json").stdout)["moved_keys"]
+    assert (moved["key"], moved["to"]) == ("meter-7", "cabin")
 
 
 def test_force_at_an_earlier_time_does_not_know_what_came_later(home: Home) -> None:

@@ -18,6 +18,7 @@ from fugu.operators.sip.paper_conditional_randomized_response import (
     PaperConditionalRandomizedResponse,
 )
 from fugu.operators.swellfish.household import HOUSEHOLD
+from fugu.operators.swellfish.limits import Limits
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.temporal.threshold import ThresholdPerturbation
 from tests.dataflows.stages.columns import CRR
@@ -52,9 +53,10 @@ def test_a_bound_on_delays_says_what_it_bounds_and_what_not() -> None:
 
 
 def test_a_promise_about_policies_is_one_per_relevance_interval() -> None:
-    [promise] = UnicornPS(HOUSEHOLD, bins=1, epsilon=1.5).guarantees()
+    household = replace(HOUSEHOLD, limits=Limits(interval=4))
+    [promise] = UnicornPS(household, bins=1, epsilon=1.5).guarantees()
     words = in_words(promise)
-    assert words.startswith("Swellfish Privacy with epsilon 1.5 nats and delta 8.55e-18 per relev")
+    assert words.startswith("Swellfish Privacy with epsilon 1.5 nats and delta 1.57e-12 per relev")
     assert "c relevance intervals cover is protected with c times epsilon" in words
 
 

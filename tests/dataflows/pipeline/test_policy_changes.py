@@ -45,8 +45,8 @@ def test_without_a_topic_nobody_can_change_anything(tmp_path: Path) -> None:
 def test_without_owners_everybody_can_who_may_write(tmp_path: Path) -> None:
     [said] = says(tmp_path)
     assert said == (
-        "household, shop: whoever can write to topic changes can add policies, and remove or "
-        "weaken them after a notice of 260 minutes"
+        "household, shop: whoever can write to topic changes can add policies, within the limits, "
+        "and remove or weaken them after a notice of 260 minutes"
     )
 
 
@@ -54,7 +54,7 @@ def test_owners_are_named_with_what_is_left_to_others(tmp_path: Path) -> None:
     everybody, owned = says(tmp_path, shop=ALICE)
     assert everybody.startswith("household: whoever can write to topic changes can add policies")
     assert owned.startswith("shop: alice (ed25519) can remove or weaken policies, after a notice")
-    assert owned.endswith("whoever can write to topic changes can add more")
+    assert owned.endswith("whoever can write to topic changes can add more, within the limits")
 
 
 def test_many_owners_are_counted(tmp_path: Path) -> None:

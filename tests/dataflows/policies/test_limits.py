@@ -77,7 +77,7 @@ def test_where_none_are_declared_a_day_of_whole_contributions_may_be_added(tmp_p
     ("limits", "said"),
     [
         ("limits: {noise: 60 W}\n", "limits.noise: is in another unit than the query; write it in"),
-        ("limits: {noise: -1}\n", "limits.noise: must not be below 0"),
+        ("limits: {noise: -1}\n", "limits.noise: must be 0 or more"),
         ("limits: {interval: soon}\n", "limits.interval: "),
         ("limits: {policies: -1}\n", "limits.policies: "),
         ("limits: {nose: 1}\n", "limits.nose: unknown key; did you mean noise?"),

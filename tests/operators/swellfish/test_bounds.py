@@ -1,25 +1,29 @@
 """Changes beyond the limits of a collection are refused with what they would cost."""
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
+from random import Random
 
 import pytest
 
 from fugu.operators.swellfish.bounds import usual
 from fugu.operators.swellfish.calendar import Calendar
-from fugu.operators.swellfish.change import Change, NewCollection
+from fugu.operators.swellfish.change import Change, MovedKeys, NewCollection
+from fugu.operators.swellfish.changes import Standing, encoded
 from fugu.operators.swellfish.cost import stretches
-from fugu.operators.swellfish.decisions import MOST_MADE
+from fugu.operators.swellfish.decisions import MOST_MADE_BY_STRANGERS
 from fugu.operators.swellfish.limits import Limits, Noise
 from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.policy import Collection, Policy
-from fugu.operators.swellfish.temporal_sensitivity import Query
-from fugu.operators.swellfish.timeline import (
+from fugu.operators.swellfish.room import (
     LARGEST_CHANGES,
     LARGEST_OF_COLLECTION,
+    MOST_MADE,
     OF_EACH_COLLECTION,
-    Policies,
 )
+from fugu.operators.swellfish.temporal_sensitivity import Query
+from fugu.operators.swellfish.timeline import Policies
 from tests.operators.swellfish.zones import GREENWICH, HOUR, HOURLY, once
 
 TEA = once("tea", 10, 12, 2, 5)
@@ -104,6 +108,23 @@ def test_a_collection_may_have_limits_of_its_own() -> None:
         limited.changed(b"", adds(bath), 0)
 
 
+def test_strangers_fill_half_of_what_an_owned_collection_may_have() -> None:
+    owned = replace(SHOP, owned=True)
+    limited = town(Limits(demand=80, policies=4), HOME, owned)
+    bath, nap = once("bath", 20, 29, 4, 10), once("nap", 20, 29, 4, 11)
+    assert limited.changed(b"", adds(bath, "shop"), 0)
+    with pytest.raises(ValueError, match="22 kW where the collection may cause 20 kW"):
+        limited.changed(b"", adds(nap, "shop"), 0)
+    by_owner = Change("shop", 0, "nap", nap, owner=True, sequence=1).to_bytes()
+    assert limited.changed(b"", by_owner, 0)
+    changes = b""
+    for number in range(2):
+        changes = limited.changed(changes, adds(once(f"x{number}", 50, 51, 1, 0), "shop"), 0)
+    with pytest.raises(ValueError, match="3 policies would count where 2 are the most"):
+        limited.changed(changes, adds(once("more", 50, 51, 1, 0), "shop"), 0)
+    assert limited.changed(changes, by_owner, 0)
+
+
 def test_policies_that_begin_in_too_many_years_are_refused() -> None:
     def daily(year: int) -> Policy:
         first = date(1971, 1, 1) + timedelta(days=400 * year)
@@ -155,12 +176,61 @@ def test_one_collection_does_not_take_the_room_of_others() -> None:
     left = LARGEST_CHANGES - len(changes)
     assert 1_000 < left < LARGEST_OF_COLLECTION
     full = everybody.changed(changes, adds(long_name(left - 500), collections[-1].id), 0)
-    over = everybody.changed(full, adds(long_name(OF_EACH_COLLECTION - 500)), 0)
-    made = NewCollection("barn", 0, (), owner=True)
-    with pytest.raises(ValueError, match=r"^collection barn: all changes would take more than"):
-        everybody.changed(over, made.to_bytes(), 0)
-    with pytest.raises(ValueError, match="home has its 4,096; remove policies"):
+    assert everybody.changed(full, adds(long_name(OF_EACH_COLLECTION - 500)), 0)
+    with pytest.raises(ValueError, match="home may take 4,096 then; remove policies"):
         everybody.changed(full, adds(long_name(OF_EACH_COLLECTION)), 0)
+    made = NewCollection("made", 0, (long_name(1_000),))
+    with pytest.raises(ValueError, match="collection made may take 0 then"):
+        everybody.changed(full, made.to_bytes(), 0)
+
+
+def test_changes_make_a_thousand_collections_and_no_more() -> None:
+    standings = {f"made-{number}": Standing(made=True) for number in range(MOST_MADE)}
+    full = encoded(standings)
+    limited = town(Limits())
+    assert limited.changed(full, adds(once("bath", 20, 22)), 0)
+    with pytest.raises(ValueError, match="more than 1,000 collections would be made by changes"):
+        limited.changed(full, NewCollection("one-more", 0, (), owner=True).to_bytes(), 0)
+
+
+def test_how_collections_stand_is_the_same_whether_remembered_or_read() -> None:
+    """Whatever was changed, removed, replaced, made and moved."""
+    random, changes, now = Random(4), b"", 0
+    remembering = town(Limits())
+    for step in range(150):
+        now += random.randrange(3)
+        policy = once(f"p{random.randrange(4)}", now + random.randrange(9), now + 12)
+        told = random.choice(
+            [
+                Change(random.choice(["home", "shop"]), now, policy.id, policy),
+                Change(random.choice(["home", "shop"]), now, policy.id, None),
+                NewCollection(f"made-{random.randrange(9)}", now, (policy,)),
+                MovedKeys(random.choice(["home", "shop"]), now, (f"key-{step}",)),
+            ]
+        )
+        with suppress(ValueError):
+            changes = remembering.changed(changes, told.to_bytes(), now)
+        assert remembering.standings(changes) == town(Limits()).standings(changes)
+    assert len(changes) > 1_000
+
+
+def test_strangers_leave_an_owner_the_room_of_the_collection() -> None:
+    """They fill what they may of it, and everything else."""
+    owned, others = replace(SHOP, owned=True), LARGEST_CHANGES // LARGEST_OF_COLLECTION
+    strangers = [Collection(f"stranger-{number}", ()) for number in range(others)]
+    everybody = town(Limits(), owned, *strangers)
+    half = LARGEST_OF_COLLECTION // 2
+    changes = everybody.changed(b"", adds(long_name(half - 500), "shop"), 0)
+    with pytest.raises(ValueError, match="would take more than 32,768 bytes"):
+        everybody.changed(changes, adds(once("y" * 500, 20, 22), "shop"), 0)
+    for collection in strangers[:-1]:
+        content = adds(long_name(LARGEST_OF_COLLECTION - 500), collection.id)
+        changes = everybody.changed(changes, content, 0)
+    left = LARGEST_CHANGES - len(changes)
+    changes = everybody.changed(changes, adds(long_name(left - 500), strangers[-1].id), 0)
+    bath = once("z" * (half - 500), 20, 22)
+    by_owner = Change("shop", 0, bath.id, bath, owner=True, sequence=1)
+    assert everybody.changed(changes, by_owner.to_bytes(), 0)
 
 
 def test_no_days_left_out_hide_what_a_policy_costs_later() -> None:
@@ -199,7 +269,7 @@ def test_strangers_make_a_hundred_collections_and_no_more() -> None:
     def made(number: int, *, owner: bool = False) -> bytes:
         return NewCollection(f"barn-{number}", 0, (TEA,), owner=owner).to_bytes()
 
-    for number in range(MOST_MADE):
+    for number in range(MOST_MADE_BY_STRANGERS):
         changes = everybody.changed(changes, made(number), 0)
     with pytest.raises(ValueError, match=r"^collection barn-999: strangers have made 100"):
         everybody.changed(changes, made(999), 0)

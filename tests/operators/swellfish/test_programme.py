@@ -51,3 +51,9 @@ def test_where_scipy_is_missing_it_says_what_to_install(monkeypatch: pytest.Monk
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ValueError, match=r"^kind: unicorn_plan needs SciPy; install fugu-streams"):
         require_solver()
+
+
+def test_where_no_solution_is_found_there_are_no_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan then says nothing, and ticks are charged as without one."""
+    monkeypatch.setattr("fugu.operators.swellfish.programme._STEPS", 1)
+    assert least_noise([1.0, 4.0], [Limit(2, [(0, 1), (1, 1)])]).tolist() == [0.0, 0.0]

@@ -1,18 +1,22 @@
-"""Plant faults in figures under policies, which `fugu audit` must notice."""
+"""Plant faults in figures under policies, which `fugu audit` or a test must notice."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from fugu.dataflows.kinds.unicorn import UnicornOperator
 from fugu.dataflows.kinds.unicorn_ps import UnicornPsOperator
+from fugu.dataflows.stages.log_entries import Entry, PoliciesCovered
+from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.operators.mechanism import Draws, Inputs, Integers, Releases, State
 from fugu.operators.swellfish.interval_strategy import Books
 from fugu.operators.swellfish.unicorn import Unicorn
 from fugu.operators.swellfish.unicorn_ps import UnicornPS
 from fugu.operators.wevent.allocation import Booleans, Offer
 from fugu.operators.wevent.tick import Tick
-from tests.privacy.faults.planted import Replacing
+from tests.dataflows.stages.aggregates import test_covered_ticks
+from tests.privacy.faults.planted import InTest, Planted, Replacing
 from tests.privacy.faults.windows import CLASS, WithoutNoise, in_audit, planted
 
 FAMILY = "figures under policies"
@@ -55,11 +59,42 @@ class DecidesOnTheTruth(Unicorn):
         return super().step(state, inputs, WithoutNoise(draws))
 
 
+class NobodyWaits(Merging):
+    """Release a tick as soon as it is complete, whatever is known of policies."""
+
+    def __call__(
+        self, state: MergeState, entry: Entry, offset: int = 0
+    ) -> Iterator[tuple[int, Releases]]:
+        merge = Merging(self.mechanism, self.scope, self.source, self.partitions, self.groups)
+        yield from merge(state, entry, offset)
+
+
+class AnyMarkCovers(Merging):
+    """Take a mark for all ticks that were complete when it was written."""
+
+    def __call__(
+        self, state: MergeState, entry: Entry, offset: int = 0
+    ) -> Iterator[tuple[int, Releases]]:
+        if isinstance(entry, PoliciesCovered):
+            entry = PoliciesCovered(offset)
+        yield from super().__call__(state, entry, offset)
+
+
+WAITING = Replacing(
+    test_covered_ticks,
+    "Merging",
+    InTest(
+        test_covered_ticks.test_ticks_and_what_they_know_are_as_the_whole_log_says,
+        lambda merge: (1,),
+    ),
+)
 ALWAYS = Replacing(UnicornPsOperator, CLASS, in_audit("unicorn_ps"))
 PLANTED = (
     planted("halved noise", UnicornPS, HalvedNoise, ALWAYS),
     planted("ignored window", UnicornPS, NothingIsCharged, ALWAYS),
     planted("stale policy", UnicornPS, PoliciesStay, ALWAYS),
+    Planted("stale policy", Merging, NobodyWaits, WAITING),
+    Planted("stale policy", Merging, AnyMarkCovers, WAITING),
     planted(
         "decision taken on truth",
         Unicorn,

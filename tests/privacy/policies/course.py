@@ -13,7 +13,8 @@ import pytest
 
 from fugu.dataflows.policies.change import UnusableChange
 from fugu.operators.secret import Secret
-from fugu.operators.swellfish.history import Written, explained
+from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.history import Unexplained, Written, explained
 from tests.privacy.policies.authors import Letter, Owner, costly, malformed, tampered
 from tests.privacy.policies.household import (
     OPERATORS,
@@ -127,6 +128,22 @@ class Course:
         figures = [(tick, bytes.fromhex(one.policies)) for tick, one in self.figures.items()]
         *_, known = explained(self.pipeline.operator.timeline, written, figures)
         assert dict(known.applied) == self.told
+        if self.random.random() < 0.2:
+            self._prove_that_a_change_was_left_out(written, figures)
+
+    def _prove_that_a_change_was_left_out(
+        self, written: list[Written], figures: list[tuple[int, bytes]]
+    ) -> None:
+        """Look for one that the pipeline never knew, though it is in the topic."""
+        place = self.random.randrange(len(written) + 1)
+        omitted = Change("cabin", 0, removes="omitted", adds=None).to_bytes()
+        topic = [*written[:place], Written(omitted), *written[place:]]
+        try:
+            *_, known = explained(self.pipeline.operator.timeline, topic, figures)
+        except Unexplained:
+            self.seen["left out, found"] += 1
+        else:
+            assert known.told <= place >= len(self.told)
 
     def _change(self) -> None:
         """Send a change, which the next tick that is released is the first to know of."""

@@ -14,6 +14,7 @@ from fugu.dataflows.kinds.families.policies import PolicyOperator
 from fugu.dataflows.kinds.tinar_uniform import TinarUniformOperator
 from fugu.dataflows.kinds.unicorn import UnicornOperator
 from fugu.dataflows.kinds.unicorn_is import UnicornIsOperator
+from fugu.dataflows.kinds.unicorn_plan import UnicornPlanOperator
 from fugu.dataflows.kinds.unicorn_ps import UnicornPsOperator
 from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.stages.log_entries import Entry, PoliciesCovered, PolicyChange, read_entry
@@ -33,6 +34,7 @@ OPERATORS: Mapping[str, type[PolicyOperator]] = {
     "tinar_uniform": TinarUniformOperator,
     "unicorn": UnicornOperator,
     "unicorn_is": UnicornIsOperator,
+    "unicorn_plan": UnicornPlanOperator,
     "unicorn_ps": UnicornPsOperator,
 }
 
@@ -138,12 +140,15 @@ class Pipeline:
         self.log.append(PoliciesCovered(offset).encoded())
 
     def released(self) -> Iterator[tuple[int, Figure]]:
-        """Merge all entries that are new, and yield ticks and their figures."""
+        """Merge all entries that are new, and yield ticks and their figures; a plan for the next
+        ticks comes behind them."""
         while self.merged < len(self.log):
             entry: Entry = read_entry(self.log[self.merged], "log")
             self.merged += 1
             for tick, releases in self.merge(self.state, entry, self.merged - 1):
                 yield tick, Figure.of(releases)
+        if (plan := self.merge.plan(self.state)) is not None:
+            self.log.append(plan.encoded())
 
     def save(self) -> None:
         """Keep the state as a snapshot does."""

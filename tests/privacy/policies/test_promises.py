@@ -17,6 +17,7 @@ from fugu.dataflows.policies.change import UnusableChange
 from fugu.operators.mechanism import Inputs
 from fugu.operators.swellfish.strategy import Status
 from tests.operators.swellfish.running import simulated
+from tests.privacy.policies.authors import Letter, Owner
 from tests.privacy.policies.household import Figure, Pipeline, pipeline, record, written
 from tests.privacy.policies.wishes import Daily, Grid, Single, Wish
 
@@ -144,6 +145,23 @@ def test_no_collection_takes_the_room_of_another_one(tmp_path: Path) -> None:
     household.change(b"cabin/bath", record(bath, 0))
     found |= run(household, range(begin + 1, begin + DAY))
     assert [found[begin + hour].sensitivity for hour in (12, 13)] == [10, 10]
+
+
+def test_strangers_leave_room_for_what_an_owner_adds(tmp_path: Path) -> None:
+    """They add a hundred policies that hide nothing, and so cost nothing."""
+    alice = Owner("alice", bytes(range(32)))
+    document = written(JUNE, {"home": [SHOWER], "cabin": []})
+    document["collections"][0]["owners"] = [alice.section()]
+    household, begin = pipeline(tmp_path, document), tick(moment(6, 1))
+    found = run(household, [begin])
+    for number in range(120):
+        nothing = Wish(f"x{number}", Single(moment(7, 1), moment(7, 1, 2)), (0,))
+        household.change(f"home/{nothing.id}".encode(), record(nothing, 0))
+    sauna = Wish("sauna", Single(moment(6, 2, 20), moment(6, 2, 22)), (5,))
+    letter = alice.sign(Letter(b"home/sauna", record(sauna, 0, sequence=1)))
+    household.change(letter.key, letter.value, letter.headers)
+    found |= run(household, range(begin + 1, begin + 2 * DAY))
+    assert [found[tick(moment(6, 2, hour))].sensitivity for hour in (20, 21)] == [5, 5]
 
 
 def test_a_tick_costs_little_however_much_was_charged(tmp_path: Path) -> None:

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 from _pytest.outcomes import Failed
 
+from fugu.operators.swellfish import unicorn_plan
 from fugu.operators.swellfish.history import Unexplained
+from fugu.operators.swellfish.ledger import Ledgers
+from fugu.operators.swellfish.planning import Stretches
+from tests.privacy.policies import course
 from tests.privacy.policies.course import Course
 from tests.privacy.policies.faults import FAULTS
 
@@ -22,6 +26,7 @@ EVERYBODY = {
     "by the owner, refused",
     "costly",
     "forged",
+    "left out, found",
     "made",
     "malformed",
     "moved",
@@ -41,13 +46,26 @@ def test_whoever_changes_what_nothing_is_lost_that_was_promised(seed: int, tmp_p
     Course(seed, tmp_path).run()
 
 
+@pytest.mark.slow
+def test_plans_that_want_everything_at_once_break_no_promise(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def everything(stretches: Stretches, ledgers: Ledgers, cap: int) -> list[int]:
+        return [2 * cap] * len(stretches)
+
+    monkeypatch.setattr(unicorn_plan, "planned_charges", everything)
+    monkeypatch.setattr(course, "KINDS", ["unicorn_plan"])
+    for seed in range(4):
+        Course(seed, tmp_path).run()
+
+
 @pytest.mark.acceptance
 def test_ten_thousand_changes_by_everybody(tmp_path: Path) -> None:
     seen, judged, seeds = Counter[str](), Counter[str](), count(RUNS)
     while seen.total() - seen["restart"] < 10_000:
-        course = Course(next(seeds), tmp_path)
-        course.run()
-        seen, judged = seen + course.seen, judged + course.judge.seen
+        one = Course(next(seeds), tmp_path)
+        one.run()
+        seen, judged = seen + one.seen, judged + one.judge.seen
     print(f"\n{dict(sorted(seen.items()))}\n{dict(sorted(judged.items()))}")
     assert seen.keys() >= EVERYBODY
     assert seen["unclear"] < 0.01 * seen.total()
