@@ -1,7 +1,7 @@
 """Try a change of policies out, and send it."""
 
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -148,8 +148,7 @@ def _after_all(history: Told) -> bytes:
     changes = b"" if known is None else known.changes
     for waiting in history.changes[0 if known is None else known.told :]:
         assert waiting.change is not None
-        with suppress(ValueError):
-            changes = timeline.changed(changes, waiting.change.to_bytes(), now)
+        changes = timeline.told(changes, waiting.change.to_bytes(), now)
     return changes
 
 

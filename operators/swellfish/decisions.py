@@ -19,9 +19,9 @@ def decided(
     """Return how collections stand after a change, and what was decided.
 
     The number of a change by an owner must be larger than that of the last one, so that no change
-    counts twice. Where there are owners, a stranger can add policies and collections, and replace a
-    policy by one that covers it; nothing else. Raises `ValueError` naming what the change is about,
-    and the field.
+    counts twice, or after it was refused. Where there are owners, a stranger can add policies and
+    collections, and replace a policy by one that covers it; nothing else. Raises `ValueError`
+    naming what the change is about, and the field.
     """
     if isinstance(change, NewCollection):
         return _made(standings, change, now, tick_milliseconds)
@@ -43,10 +43,16 @@ def decided(
         if standing.owned and not change.owner:
             _require_no_less(standing.admitted, after, change, tick_milliseconds)
         moved = {**standings, change.collection: replace(standing, admitted=after)}
-    if change.owner:
-        target = moved[change.collection]
-        moved[change.collection] = replace(target, sequence=change.sequence)
-    return moved, decision
+    return numbered(moved, change), decision
+
+
+def numbered(standings: Standings, change: AnyChange) -> Standings:
+    """Return how collections stand when a change has been told, be it refused or not: whoever has
+    its record, which an owner has signed, cannot use it later."""
+    standing = standings.get(change.collection)
+    if not change.owner or standing is None or change.sequence <= standing.sequence:
+        return standings
+    return {**standings, change.collection: replace(standing, sequence=change.sequence)}
 
 
 def _made(

@@ -16,7 +16,7 @@ from fugu.operators.swellfish.changes import (
     policy_data,
 )
 from fugu.operators.swellfish.decision_words import in_words
-from fugu.operators.swellfish.decisions import decided
+from fugu.operators.swellfish.decisions import decided, numbered
 from fugu.operators.swellfish.limits import IN_UNITS, UNDECLARED, Limits, Noise
 from fugu.operators.swellfish.occurrences import Admitted
 from fugu.operators.swellfish.plain_data import plain_json
@@ -129,6 +129,15 @@ class Policies:
             _forget_oldest(self._standings)
             self._standings[after] = in_order(needed, self.collections)
         return after
+
+    def told(self, changes: bytes, change: bytes, now: int) -> bytes:
+        """Add a change, or only the number of an owner's one that is refused: it never counts."""
+        try:
+            return self.changed(changes, change, now)
+        except ValueError:
+            before = self.standings(changes)
+            after = numbered(before, change_of(change))
+            return changes if after is before else encoded(after)
 
     def decision(self, changes: bytes, change: bytes, now: int) -> Decision:
         """Return what `changed` decides on a change."""
