@@ -114,9 +114,9 @@ class Told:
             content = one.change.to_bytes()
             try:
                 said = timeline.explained(changes, content, tick, self.document.zone)
-                changes = timeline.changed(changes, content, tick)
             except ValueError as error:
                 said = f"refused: {error}"
+            changes = timeline.told(changes, content, tick)
             yield one, tick, said
 
 

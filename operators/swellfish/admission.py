@@ -1,4 +1,4 @@
-"""What becomes of a change of policies: which occurrences are admitted, and which ones stay."""
+"""Decide which occurrences a change of policies admits, and which ones stay."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

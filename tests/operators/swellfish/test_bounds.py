@@ -184,6 +184,11 @@ def test_one_collection_does_not_take_the_room_of_others() -> None:
         everybody.changed(full, made.to_bytes(), 0)
 
 
+def test_a_change_without_room_is_never_said_to_count() -> None:
+    with pytest.raises(ValueError, match="changes of collection home would take"):
+        town(Limits()).explained(b"", adds(long_name(LARGEST_OF_COLLECTION)), 0)
+
+
 def test_changes_make_a_thousand_collections_and_no_more() -> None:
     standings = {f"made-{number}": Standing(made=True) for number in range(MOST_MADE)}
     full = encoded(standings)
