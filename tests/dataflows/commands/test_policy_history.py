@@ -159,7 +159,7 @@ def test_proof_says_when_a_policy_was_in_force(home: Home) -> None:
     assert "2026-03-02 00:00 2026-03-02 10:00 not in force" in said
     assert "2026-03-02 12:00 2026-03-02 15:00 protected" in said
     assert "offset 0, home/sauna: known to figures from 2026-03-02 10:00 on" in said
-    assert "All 20 figures were made with the document" in said
+    assert "All 20 figures were made with the document and the changes of the topic." in said
 
 
 def test_proof_finds_out_a_pipeline_that_ignores_a_change(home: Home) -> None:
@@ -170,6 +170,25 @@ def test_proof_finds_out_a_pipeline_that_ignores_a_change(home: Home) -> None:
     said = home.said("proof", "--policy", "home/sauna", code=1)
     assert "2026-03-02 10:00 2026-03-02 20:00 unexplained" in said
     assert "The figure at offset 10, 2026-03-02 10:00, was made with other policies" in said
+
+
+def test_proof_names_the_last_changes_that_no_figure_knows(home: Home) -> None:
+    """A pipeline that has never read the topic looks like one that the change came too late for."""
+    home.change(sauna(12, 15))
+    home.figures(range(20), before(home))
+    said = home.said("proof")
+    assert "offset 0, home/sauna: written 1970-01-01 00:00, and known to no figure" in said
+    assert "and the changes of the topic, but for the last 1 change. Figures go to 2026-03" in said
+    assert "All 20 figures were made with the document and the changes of the topic." not in said
+    [unknown] = orjson.loads(home.run("proof", "--json").stdout)["unknown"]
+    assert unknown["offset"] == 0
+
+
+def test_proof_finds_out_a_pipeline_that_leaves_digests_out_for_a_while(home: Home) -> None:
+    home.figures(range(10), before(home))
+    home.figures(range(10, 12), b"")
+    home.figures(range(12, 20), before(home))
+    assert "The figure at offset 10, 2026-03-02 10:00" in home.said("proof", code=1)
 
 
 def test_proof_finds_out_a_pipeline_that_lies_about_when_it_knew(home: Home) -> None:
