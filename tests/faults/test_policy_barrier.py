@@ -104,11 +104,8 @@ def test_what_arrives_while_a_pipeline_is_stopped_counts_from_its_next_tick_on(
 ) -> None:
     if transactions:
         document["kafka"] |= {"client": "librdkafka", "transactions": True}
-    source, path, random = (
-        document["source"]["topic"],
-        write_later_household(tmp_path, document),
-        Random(2),
-    )
+    path = write_later_household(tmp_path, document)
+    source, random = document["source"]["topic"], Random(2)
     begin = 12
     produce(bootstrap, source, meters(0, begin, random))
     with counting(bootstrap, document) as released:
@@ -170,10 +167,8 @@ def test_figures_wait_for_policies_that_cannot_be_read_and_health_says_so(
     bootstrap: str, document: Document, tmp_path: Path
 ) -> None:
     changes, port = document["source"]["policies"], free_ports(1)
-    pages, path = (
-        Pages(port),
-        write_later_household(tmp_path, document | {"metrics": {"port": port}}),
-    )
+    path = write_later_household(tmp_path, document | {"metrics": {"port": port}})
+    pages = Pages(port)
     with transactional_producer(bootstrap) as writer, counting(bootstrap, document) as released:
         with running(path) as process:
             process.wait_until(pages.is_healthy)
