@@ -56,8 +56,24 @@ class Change(PlainData):
         return () if self.adds is None else (self.adds,)
 
 
+class AboutCollection:
+    """Name what is about a whole collection."""
+
+    collection: str
+
+    @property
+    def key(self) -> str:
+        """Return the key of its record."""
+        return self.collection
+
+    @property
+    def subject(self) -> str:
+        """Return what it is about, for messages."""
+        return f"collection {self.collection}"
+
+
 @dataclass(frozen=True)
-class NewCollection(PlainData):
+class NewCollection(AboutCollection, PlainData):
     """Make a collection of these policies, which count from tick `effective` on.
 
     If an owner of all collections has signed it, it is owned. Raises `ValueError` naming the field.
@@ -74,23 +90,13 @@ class NewCollection(PlainData):
         Collection(self.collection, self.policies)
 
     @property
-    def key(self) -> str:
-        """Return the key of its record."""
-        return self.collection
-
-    @property
-    def subject(self) -> str:
-        """Return what it is about, for messages."""
-        return f"collection {self.collection}"
-
-    @property
     def added(self) -> tuple[Policy, ...]:
         """Return all policies that it adds."""
         return self.policies
 
 
 @dataclass(frozen=True)
-class MovedKeys(PlainData):
+class MovedKeys(AboutCollection, PlainData):
     """Give the people with these keys another collection, from tick `effective` on.
 
     Raises `ValueError` naming the field.
@@ -106,16 +112,6 @@ class MovedKeys(PlainData):
     def __post_init__(self) -> None:
         if not self.keys or len(set(self.keys)) < len(self.keys):
             raise ValueError("keys: must be at least one, and each once")
-
-    @property
-    def key(self) -> str:
-        """Return the key of its record."""
-        return self.collection
-
-    @property
-    def subject(self) -> str:
-        """Return what it is about, for messages."""
-        return f"collection {self.collection}"
 
     @property
     def added(self) -> tuple[Policy, ...]:

@@ -136,6 +136,11 @@ class Policies:
         decision = self.decision(changes, change, now)
         return in_words(change_of(change), decision, self.tick_milliseconds, zone)
 
+    def limits_of(self, collection: str) -> Limits:
+        """Return what a change may make of a collection, be it configured or not."""
+        own = (one.limits for one in self.collections if one.id == collection)
+        return self._limits(next(own, UNDECLARED))
+
     def standings(self, changes: bytes) -> Standings:
         """Return how every collection stands after these changes."""
         if changes not in self._standings:
@@ -211,8 +216,7 @@ class Policies:
         self, before: Standings, after: Standings, change: AnyChange, now: int
     ) -> None:
         name = change.collection
-        own = next((one.limits for one in self.collections if one.id == name), UNDECLARED)
-        limits = self._limits(own)
+        limits = self.limits_of(name)
         if after[name].owned and not change.owner:
             limits = limits.for_strangers()
         bounds = Bounds(limits, self.query, self.tick_milliseconds, self.noise)
