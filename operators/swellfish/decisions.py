@@ -96,8 +96,8 @@ def _moved(
     """Move keys at the end of the notice; an earlier move that has not happened then never does."""
     if not change.owner and any(standing.owned for standing in standings.values()):
         raise ValueError(
-            f"{change.subject}: keys: are moved by owners only; let an owner of the collection "
-            "sign the change"
+            f"{change.subject}: keys: are moved by owners of the whole document only; let one of "
+            "them sign the change"
         )
     since = noticed(change, now, notice)
     after = {

@@ -124,10 +124,18 @@ def key(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def home(tmp_path: Path, key: Path) -> Iterator[Home]:
-    alice = {"name": "alice", "ed25519": public_key_of(read_private_key(key))}
-    owned = {"id": "cabin", "applies_to": {"keys": ["c"]}, "owners": [alice], "policies": [COOKING]}
-    document = {**DOCUMENT, "collections": [*DOCUMENT["collections"], owned]}
+def owns_all() -> bool:
+    """Return whether alice owns the whole document, and not the cabin alone."""
+    return False
+
+
+@pytest.fixture
+def home(tmp_path: Path, key: Path, owns_all: bool) -> Iterator[Home]:
+    alice = {"owners": [{"name": "alice", "ed25519": public_key_of(read_private_key(key))}]}
+    cabin = {"id": "cabin", "applies_to": {"keys": ["c"]}, "policies": [COOKING]}
+    cabin |= {} if owns_all else alice
+    document = {**DOCUMENT, "collections": [*DOCUMENT["collections"], cabin]}
+    document |= alice if owns_all else {}
     (tmp_path / "policies.yaml").write_text(yaml.safe_dump(document))
     with EmbeddedBroker() as bootstrap:
         pipeline = {
@@ -244,6 +252,16 @@ def test_a_collection_that_was_made_is_shown_and_proved(home: Home) -> None:
     assert "offset 0, hotel: known to figures from 2026-03-02 10:00 on" in said
 
 
+def test_keys_are_not_moved_by_an_owner_of_one_collection(
+    home: Home, tmp_path: Path, key: Path
+) -> None:
+    path = tmp_path / "change.yaml"
+    path.write_text(yaml.safe_dump({"change": "cabin", "effective": 0, "keys": ["meter-7"]}))
+    with pytest.raises(ConfigurationError, match="by owners of the whole document only"):
+        raise home.run("change", str(path), "--key", str(key)).exception or AssertionError
+
+
+@pytest.mark.parametrize("owns_all", [True])
 def test_keys_that_an_owner_moved_are_shown(
     home: Home, tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
