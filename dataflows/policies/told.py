@@ -145,7 +145,8 @@ def _written(client: Client, signatures: Signatures) -> Iterator[WrittenChange]:
     for offset, timestamp, key, value, headers in _records(client, signatures.topic):
         try:
             owner, certain = _by_owner(signatures, key, value, headers)
-            found = change(key, value, signatures.document, owner=owner)
+            document = signatures.document
+            found = change(key, value, document, owner=owner, timestamp=timestamp)
         except UnusableChange as error:
             yield WrittenChange(offset, timestamp, None, str(error))
         else:

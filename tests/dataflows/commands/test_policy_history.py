@@ -19,6 +19,7 @@ from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands import policy_change
 from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
@@ -243,15 +244,18 @@ def test_a_collection_that_was_made_is_shown_and_proved(home: Home) -> None:
     assert "offset 0, hotel: known to figures from 2026-03-02 10:00 on" in said
 
 
-def test_keys_that_an_owner_moved_are_shown(home: Home, tmp_path: Path, key: Path) -> None:
+def test_keys_that_an_owner_moved_are_shown(
+    home: Home, tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = (FIRST + 20) * HOUR_MS
+    monkeypatch.setattr(policy_change, "_now", lambda: written)
     home.figures(range(20), before(home))
     path = tmp_path / "change.yaml"
     path.write_text(yaml.safe_dump({"change": "cabin", "effective": 0, "keys": ["meter-7"]}))
     said = home.said("change", str(path), "--send", "--key", str(key))
     assert "a key moved to cabin from" in said
     [record] = home.records()
-    document = home.document
-    signed = change(b"cabin", record, document, owner=True).to_bytes()
+    signed = change(b"cabin", record, home.document, owner=True, timestamp=written).to_bytes()
     home.figures(range(20, 22), next_digest(before(home), signed, FIRST + 20))
     assert "key meter-7: collection cabin from 2026-03-03 00:00 on" in home.said("force")
     [moved] = orjson.loads(home.run("force", "--json").stdout)["moved_keys"]
