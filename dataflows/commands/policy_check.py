@@ -55,6 +55,7 @@ def _data(path: Path, week: Course, year: Course, found: list[Remark]) -> dict[s
                 "default": section.applies_to.default or False,
                 "keys": len(section.applies_to.keys or []),
                 "owners": [owner.name for owner in document.owners_of(section.id)],
+                "limits": _limits_data(document, section.id),
                 "policies": [
                     {
                         "id": policy.id,
@@ -79,6 +80,17 @@ def _data(path: Path, week: Course, year: Course, found: list[Remark]) -> dict[s
         "notice": duration(document.policies.notice * document.policies.tick_milliseconds),
         "sensitivity_without_policies": float(amount(document.policies.largest_sensitivity, query)),
         "remarks": [asdict(remark) for remark in found],
+    }
+
+
+def _limits_data(document: PolicyDocument, collection: str) -> dict[str, object]:
+    """Return what changes may make of a collection; noise in the unit of the query."""
+    limits, one = document.policies.limits_of(collection), document.policies.noise.of_one
+    return {
+        "noise": (limits.demand or 0) * one,
+        "added": None if limits.added is None else limits.added * one,
+        "interval_ticks": limits.longest,
+        "policies": limits.policies,
     }
 
 

@@ -66,6 +66,8 @@ def test_limits_are_said_of_the_collections_that_have_them(tmp_path: Path) -> No
     said = checked(path).stdout
     assert "Changes may bring household to noise of 250 kW, 100 policies" in said
     assert "one change may add noise of 50 kW" in said
+    limits = document(path)["collections"][0]["limits"]
+    assert limits == {"noise": 250.0, "added": 50.0, "interval_ticks": 152, "policies": 100}
 
 
 def test_owners_are_named(tmp_path: Path) -> None:
