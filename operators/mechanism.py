@@ -254,8 +254,8 @@ class PlanningMechanism(TimedMechanism, Protocol):
         """Return a plan for the next positions, where all rows are alike; None: they have one."""
 
     def after_plan(self, state: State, plan: bytes) -> State:
-        """Return every row with the plan. `state` is not modified. Raises `ValueError` where it is
-        none."""
+        """Return every row with the plan, unless it comes too late. `state` is not modified. Raises
+        `ValueError` where it is none."""
 
 
 @runtime_checkable

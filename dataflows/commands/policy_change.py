@@ -1,7 +1,7 @@
 """Try a change of policies out, and send it."""
 
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -94,15 +94,15 @@ def change_policies(
     if by_hmac and signer.secret is None:
         raise ConfigurationError(f"{pipeline.path}: source.policies.hmac names no secret; add it")
     history = history_of(pipeline)
-    before, now = _after_all(history), _next_tick(history)
+    before, now = _after_all(history), history.following
     name, value = _record_of(file, before, history.document, numbered=bool(signer))
     headers = signer.headers(source.topic, history.document, name, value)
     signatures = signatures_of(pipeline) if by_hmac else history.signatures
     assert signatures is not None
     try:
         owner = signatures.by_owner(name, value, headers)
-        asked = change(name, value, history.document, owner=owner).to_bytes()
-        said = history.document.policies.explained(before, asked, now)
+        asked = change(name, value, history.document, owner=owner, timestamp=_now()).to_bytes()
+        said = history.document.policies.explained(before, asked, now, history.document.zone)
         after = history.document.policies.changed(before, asked, now)
     except (UnusableChange, ValueError) as error:
         raise ConfigurationError(f"{file}: the pipeline would refuse it: {error}") from None
@@ -113,6 +113,8 @@ def change_policies(
     if send:
         offset = _sent(client_of(pipeline.connection()), source.topic, name, value, headers)
         console.print(f"Written to topic {source.topic}, offset {offset}.", highlight=False)
+    else:
+        console.print(f"Nothing is written; --send writes it to topic {source.topic}.")
 
 
 def _record_of(
@@ -131,7 +133,7 @@ def _record_of(
 def _sent(client: Client, topic: str, key: bytes, value: bytes, headers: list[Header]) -> int:
     """Write a record to the topic of changes, and return its offset."""
     with closing(client.writer()) as writer:
-        writer.write(topic, Outgoing(0, [key], [value], [headers], [int(time.time() * 1000)]))
+        writer.write(topic, Outgoing(0, [key], [value], [headers], [_now()]))
         writer.flush()
         end = writer.acknowledged_end(topic, 0)
     if end is None:
@@ -141,21 +143,13 @@ def _sent(client: Client, topic: str, key: bytes, value: bytes, headers: list[He
 
 def _after_all(history: Told) -> bytes:
     """Return the changes that the next figure knows: those that wait, too."""
-    timeline, now = history.document.policies, _next_tick(history)
+    timeline, now = history.document.policies, history.following
     known = history.known_at(now)
     changes = b"" if known is None else known.changes
     for waiting in history.changes[0 if known is None else known.told :]:
         assert waiting.change is not None
-        with suppress(ValueError):
-            changes = timeline.changed(changes, waiting.change.to_bytes(), now)
+        changes = timeline.told(changes, waiting.change.to_bytes(), now)
     return changes
-
-
-def _next_tick(history: Told) -> int:
-    """Return the tick after the last figure; before the first one, that of the clock."""
-    if history.following is not None:
-        return history.following
-    return int(time.time() * 1000) // history.document.policies.tick_milliseconds
 
 
 def _print_cost(
@@ -178,3 +172,8 @@ def _print_cost(
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _now() -> int:
+    """Return the time of the clock, in milliseconds since 1970."""
+    return int(time.time() * 1000)

@@ -41,7 +41,8 @@ def force(
         typer.Option(
             formats=_FORMATS,
             metavar="TIME",
-            help="By the clock of the grid's zone; else the tick after the last figure.",
+            help="By the clock of the grid's zone; else the tick after the last figure, or now if "
+            "there is none.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -89,8 +90,7 @@ def _tick(at: datetime | None, document: PolicyDocument) -> int | None:
 
 
 def _found(history: Told, at: int | None) -> Found:
-    following = history.following
-    tick = at if at is not None else following if following is not None else 0
+    tick = history.following if at is None else at
     known = history.known_at(tick)
     changes, applied = (b"", 0) if known is None else (known.changes, known.told)
     policies = list(in_force(history.document, changes, tick))
@@ -164,7 +164,10 @@ def _print(console: Console, found: Found, history: Told) -> None:
     for written in history.written:
         if written.change is None:
             console.print(
-                f"offset {written.offset} is no change: {written.refused}", soft_wrap=True
+                f"offset {written.offset} is no change: {written.refused}",
+                soft_wrap=True,
+                highlight=False,
+                markup=False,
             )
 
 

@@ -3,8 +3,9 @@
     internal log ──▶ read ──▶ merge ──▶ releases ──▶ sink
                                    └──▶ plans ──▶ internal log     (of mechanisms that make plans)
 
-A plan counts from where it stands in the log, which is behind what the merge had read when it made
-it. Nothing waits for one, so a merge that has much to catch up on does so without plans.
+A plan stands in the log behind what the merge had read when it made it. It is used if none of its
+ticks is released before; nothing waits for one, so a merge that has much to catch up on does so
+without plans.
 """
 
 import logging
@@ -52,7 +53,7 @@ Show = Callable[[State], None]
 TickReleases = Sequence[tuple[int, Releases]]
 """Ticks, and what is released for each."""
 _BETWEEN_PLANS = 10
-"""Ticks: policies that change all the time do not make a plan each."""
+"""Ticks, and twice as many each time when plans come late or policies change all the time."""
 
 
 @dataclass(frozen=True)
@@ -154,14 +155,17 @@ class Plans:
     merge: Merging
     last: MechanismPlan | None = field(default=None, init=False)
     _tick: int = field(default=0, init=False)
+    _pause: int = field(default=_BETWEEN_PLANS, init=False)
 
     def next(self, state: MergeState) -> MechanismPlan | None:
         """Return a plan if one is needed, none was made for it, and the last is not too new."""
         tick = state.progress.following
-        if tick is None or (self.last is not None and tick - self._tick < _BETWEEN_PLANS):
+        if tick is None or (self.last is not None and tick - self._tick < self._pause):
             return None
         plan = self.merge.plan(state, self.last)
         if plan is not None:
+            often = self.last is not None and tick - self._tick < 2 * self._pause
+            self._pause = 2 * self._pause if often else _BETWEEN_PLANS
             self.last, self._tick = plan, tick
         return plan
 

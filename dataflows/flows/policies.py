@@ -36,9 +36,9 @@ from fugu.dataflows.stages.log_entries import (
 
 log = logging.getLogger(__name__)
 
-ReadChange = Callable[[bytes | None, bytes | None, list[Header]], bytes]
-"""Turns key, value and headers of a record into a change that the mechanism understands; raises
-`UnusableChange`."""
+ReadChange = Callable[[bytes | None, bytes | None, list[Header], int], bytes]
+"""Turns key, value, headers and timestamp of a record into a change that the mechanism understands;
+raises `UnusableChange`."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,12 @@ class PoliciesPlan(Plan):
     def source(self, topic: str, begin: dict[int, int], reader: Reader) -> KafkaSource:
         """Return the source, which says when it has been read to an end."""
         uncommitted = partial(self.client.reader, topic, committed=False)
-        end = PolicyEnd(self.wait, self.metrics, self.stop, uncommitted)
+        end = PolicyEnd(self.wait, self.metrics, self.stop, uncommitted, self._is_same)
         return PolicySource(topic, begin, reader, self.max_batch, self.stop, self.metrics, end)
+
+    def _is_same(self) -> bool:
+        topic = self.client.topic(self.fingerprint.source_topic)
+        return topic is not None and topic.identity == self.fingerprint.source_identity
 
     def items(self, batches: Stream[Batch]) -> KeyedStream[Changes]:
         """Read changes."""
@@ -125,7 +129,7 @@ class PoliciesPlan(Plan):
         changes, topic = Changes(batch.partition), self.fingerprint.source_topic
         for offset, when, key, value, headers in batch.records():
             try:
-                change = PolicyChange(self.read_change(key, value, headers), offset)
+                change = PolicyChange(self.read_change(key, value, headers, when), offset)
             except UnusableChange as error:
                 changes.dead.add(offset, when, Reason.BAD_POLICY, error.place)
                 self.metrics.add(DEAD_LETTERS, 1, topic, batch.partition, Reason.BAD_POLICY)

@@ -86,13 +86,21 @@ class PolicyEnd:
 
     A dataflow never waits for the answer, not even when Kafka is away. The end counts what an open
     transaction has written: it may be a change, and holds up those behind it. Where the topic ends
-    before what was read, it was cut off or made anew, and what it holds now is not known.
+    before what was read, it was cut off, and what it holds now is not known. `is_same` tells
+    whether it is still the topic that is read: if it was deleted and created again, its end says
+    nothing about what was read. It is asked after the end, since no topic comes back.
     """
 
     def __init__(
-        self, wait: PolicyWait, metrics: Metrics, stop: StopFlag, connect: Callable[[], Reader]
+        self,
+        wait: PolicyWait,
+        metrics: Metrics,
+        stop: StopFlag,
+        connect: Callable[[], Reader],
+        is_same: Callable[[], bool],
     ) -> None:
         self._wait, self._metrics, self._stop, self._connect = wait, metrics, stop, connect
+        self._is_same = is_same
         self._reader: Reader | None = None
         self._answer: tuple[int, int] | None = None
         """An offset of the log, and where the topic ended after it."""
@@ -135,7 +143,9 @@ class PolicyEnd:
         try:
             self._reader, read = self._reader or self._connect(), self._position
             end = self._reader.bounds([0])[0].end
-            if end < read:
+            if not self._is_same():
+                self._wait.reason = "which was deleted and created again: start a new pipeline"
+            elif end < read:
                 self._wait.reason = f"which ends {read - end} offsets before what was read of it"
             else:
                 self._answer = offset, end

@@ -113,8 +113,8 @@ def policies_problem(topic: Topic | None, name: str) -> str | None:
     if topic is None or topic.partitions != 1:
         what = "does not exist" if topic is None else f"has {topic.partitions} partitions"
         return (
-            f"topic {name} (source.policies) {what}. Create it with 1 partition, because changes "
-            "are read in order, cleanup.policy=delete and retention.ms=-1."
+            f"topic {name} (source.policies) {what}. Create it with 1 partition, in which "
+            "changes have their order, and with cleanup.policy=delete and retention.ms=-1."
         )
     return None
 

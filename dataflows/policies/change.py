@@ -19,17 +19,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import orjson
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError
 
 from fugu.dataflows.base.errors import FuguError, UnusableField
 from fugu.dataflows.base.problems import problems
 from fugu.dataflows.base.section import Section
 from fugu.dataflows.policies import building
 from fugu.dataflows.policies.document import PolicyDocument
-from fugu.dataflows.policies.fields import TickOrMoment
+from fugu.dataflows.policies.fields import TickOrInstant
 from fugu.dataflows.policies.sections import Name, PolicySection
 from fugu.dataflows.policies.zones import LAST_SECOND
 from fugu.operators.swellfish.change import AnyChange, Change, MovedKeys, NewCollection
@@ -55,18 +55,12 @@ class NewCollectionSection(Section):
 class ChangeSection(Section):
     """Hold the value of a record."""
 
-    effective: TickOrMoment
+    effective: TickOrInstant
     policy: PolicySection | None = None
     remove: Literal[True] | None = None
     collection: NewCollectionSection | None = None
     keys: Annotated[list[Name], Field(min_length=1, fail_fast=True)] | None = None
     sequence: Annotated[int, Field(ge=1, lt=2**53)] | None = None
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if isinstance(self.effective, datetime) and self.effective.tzinfo is None:
-            raise ValueError('effective: write the zone too, such as "2026-03-01T00:00:00+01:00"')
-        return self
 
     def require_one_of(self, first: str, second: str, advice: str) -> None:
         """Raise `UnusableField` unless just one of these two is there, and no other one."""
@@ -84,12 +78,21 @@ _MOST_PROBLEMS = 5
 
 
 def change(
-    key: bytes | None, value: bytes | None, document: PolicyDocument, *, owner: bool = False
+    key: bytes | None,
+    value: bytes | None,
+    document: PolicyDocument,
+    *,
+    owner: bool = False,
+    timestamp: int = 0,
 ) -> AnyChange:
-    """Read the change of a record, signed by an owner or not; `UnusableChange` if there is none."""
+    """Read the change of a record, signed by an owner or not; `UnusableChange` if there is none.
+
+    `timestamp` is that of the record, in milliseconds since 1970.
+    """
     collection, policy = _named(key)
+    sent = max(0, timestamp // document.section.grid.milliseconds)
     if value is None and policy is not None:
-        return Change(collection, _AS_SOON_AS_POSSIBLE, removes=policy, adds=None, owner=owner)
+        return Change(collection, _AS_SOON_AS_POSSIBLE, policy, adds=None, owner=owner, sent=sent)
     if value is None:
         raise UnusableChange(
             f"{collection}: value: is none, and collections stay; remove the policies one by one"
@@ -110,7 +113,7 @@ def change(
             told = Change(collection, effective, policy, _adds(section, policy, document))
     except UnusableField as error:
         raise UnusableChange(f"{name}: {error}") from None
-    return replace(told, owner=owner, sequence=section.sequence or 0)
+    return replace(told, owner=owner, sequence=section.sequence or 0, sent=sent)
 
 
 def _section(name: str, value: bytes) -> ChangeSection:

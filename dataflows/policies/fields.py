@@ -43,14 +43,33 @@ def _time_of_day(given: object) -> time:
 
 
 def _moment(given: object) -> datetime:
+    return _moment_or(
+        given,
+        "write a day and a time, such as 2024-05-01T18:30, by the clock of the grid's zone, or "
+        "2024-05-01T16:30Z",
+    )
+
+
+def _tick_or_instant(given: object) -> int | datetime:
+    if type(given) is int:
+        return given
+    advice = (
+        'write a day, a time and its zone, such as "2026-03-01T00:00:00+01:00", or the number of a '
+        "tick"
+    )
+    instant = _moment_or(given, advice)
+    if instant.tzinfo is None:
+        raise ValueError(advice)
+    return instant
+
+
+def _moment_or(given: object, advice: str) -> datetime:
+    """Return a day and a time; `ValueError` with the advice if it is none."""
     try:
         text = _text(given) if len(_text(given)) > len("2024-05-01") else ""
         moment = given if isinstance(given, datetime) else datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(
-            "write a day and a time, such as 2024-05-01T18:30, by the clock of the grid's zone, or "
-            "2024-05-01T16:30Z"
-        ) from None
+        raise ValueError(advice) from None
     offset = moment.utcoffset() or timedelta(0)
     if moment.microsecond or offset.microseconds:
         raise ValueError("write whole seconds")
@@ -60,10 +79,6 @@ def _moment(given: object) -> datetime:
 
 def _text(given: object) -> str:
     return given if isinstance(given, str) else ""
-
-
-def _tick_or_moment(given: object) -> int | datetime:
-    return given if type(given) is int else _moment(given)
 
 
 def amount(given: object) -> Threshold:
@@ -99,7 +114,7 @@ def _thresholds(given: object) -> Threshold | list[Threshold]:
 Day = Annotated[date, BeforeValidator(_day)]
 TimeOfDay = Annotated[time, BeforeValidator(_time_of_day)]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
-TickOrMoment = Annotated[int | datetime, BeforeValidator(_tick_or_moment)]
+TickOrInstant = Annotated[int | datetime, BeforeValidator(_tick_or_instant)]
 Amount = Annotated[Threshold, BeforeValidator(_threshold)]
 Thresholds = Annotated[Threshold | list[Threshold], BeforeValidator(_thresholds)]
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]

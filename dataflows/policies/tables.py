@@ -28,7 +28,7 @@ def print_course(console: Console, course: Course, name: str) -> None:
         f"{whole} (Δ_Q)",
         "- δ: how many ticks of an interval that is open can differ; the most",
         "- noise: the expected one of a figure, Δ_t δ / epsilon: ticks that can differ share "
-        f"epsilon, {document.section.epsilon:g}, evenly; {OF_STRATEGIES}",
+        f"epsilon ({document.section.epsilon:g}) evenly; {OF_STRATEGIES}",
     ):
         console.print(line, highlight=False)
     table = Table(

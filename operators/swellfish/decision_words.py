@@ -1,7 +1,7 @@
 """Decisions on changes of policies, in words for those who run the pipeline."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from fugu.operators.swellfish.admission import Decision
 from fugu.operators.swellfish.change import AnyChange, MovedKeys, NewCollection
@@ -9,8 +9,10 @@ from fugu.operators.swellfish.change import AnyChange, MovedKeys, NewCollection
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def in_words(change: AnyChange, decision: Decision, tick_milliseconds: int) -> str:
-    """Tell in one line what was decided on a change of policies.
+def in_words(
+    change: AnyChange, decision: Decision, tick_milliseconds: int, zone: tzinfo = UTC
+) -> str:
+    """Tell in one line what was decided on a change of policies, by the clock of a zone.
 
     >>> from fugu.operators.swellfish.admission import Decision
     >>> from fugu.operators.swellfish.change import Change
@@ -20,18 +22,21 @@ def in_words(change: AnyChange, decision: Decision, tick_milliseconds: int) -> s
     'family/sauna is removed from 1970-01-01T03:00Z on; what has begun is protected until \
 1970-01-01T05:00Z'
     """
-    return "; ".join(_parts(change, decision, tick_milliseconds))
+    return "; ".join(_parts(change, decision, tick_milliseconds, zone))
 
 
-def _parts(change: AnyChange, decision: Decision, tick_milliseconds: int) -> Iterator[str]:
+def _parts(
+    change: AnyChange, decision: Decision, tick_milliseconds: int, zone: tzinfo
+) -> Iterator[str]:
     def time(tick: int) -> str:
         if tick <= 0:
             return "the first tick"
         try:
-            at = _BEGINNING + timedelta(milliseconds=tick * tick_milliseconds)
+            at = (_BEGINNING + timedelta(milliseconds=tick * tick_milliseconds)).astimezone(zone)
         except OverflowError:
             return f"tick {tick}"
-        return at.strftime("%Y-%m-%dT%H:%MZ" if at.second == 0 else "%Y-%m-%dT%H:%M:%SZ")
+        written = at.isoformat(timespec="seconds" if at.second else "minutes")
+        return written.replace("+00:00", "Z")
 
     since = time(decision.effective)
     if isinstance(change, MovedKeys):
@@ -48,14 +53,13 @@ def _parts(change: AnyChange, decision: Decision, tick_milliseconds: int) -> Ite
             yield f"{name} is added from {since} on"
     if adds:
         if decision.first is None:
-            yield "nothing is protected by it: it has no interval that may begin"
+            yield "nothing is protected by it: it has no interval left that can count"
         elif decision.effective > 0:
             yield f"its first interval begins at {time(decision.first[0])}"
         if decision.waits_for is not None:
-            yield (
-                "earlier ones are postponed, because they overlap an interval that is open until "
-                f"{time(decision.waits_for[1] + 1)}"
-            )
+            why = "overlap an interval that is open until " + time(decision.waits_for[1] + 1)
+            never = decision.first is None
+            yield f"those that it has {why}" if never else f"earlier ones do not count: they {why}"
     if decision.until is not None:
         gone = "the one that it replaces" if adds else name
         yield f"{gone} is removed from {time(decision.until)} on"

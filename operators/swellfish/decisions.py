@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from fugu.operators.swellfish.admission import Decision, admit
-from fugu.operators.swellfish.change import AnyChange, Change, MovedKeys, NewCollection
+from fugu.operators.swellfish.change import (
+    AnyChange,
+    Change,
+    MovedKeys,
+    NewCollection,
+    noticed,
+)
 from fugu.operators.swellfish.changes import Standing, Standings
 from fugu.operators.swellfish.coverage import goes_on
 from fugu.operators.swellfish.occurrences import Admitted
@@ -19,15 +25,18 @@ def decided(
     """Return how collections stand after a change, and what was decided.
 
     The number of a change by an owner must be larger than that of the last one, so that no change
-    counts twice. Where there are owners, a stranger can add policies and collections, and replace a
-    policy by one that covers it; nothing else. Raises `ValueError` naming what the change is about,
-    and the field.
+    counts twice, or after it was refused. Where there are owners, a stranger can add policies and
+    collections, and replace a policy by one that covers it; nothing else. Raises `ValueError`
+    naming what the change is about, and the field.
     """
     if isinstance(change, NewCollection):
         return _made(standings, change, now, tick_milliseconds)
     standing = standings.get(change.collection)
     if standing is None:
-        raise ValueError(f"{change.subject}: collection: {change.collection} is not known")
+        raise ValueError(
+            f"{change.subject}: collection: {change.collection} is not known; make it first, by a "
+            "record that has its id as key"
+        )
     if change.owner and change.sequence <= standing.sequence:
         raise ValueError(
             f"{change.subject}: sequence: must be more than {standing.sequence}, that of the last "
@@ -40,10 +49,16 @@ def decided(
         if standing.owned and not change.owner:
             _require_no_less(standing.admitted, after, change, tick_milliseconds)
         moved = {**standings, change.collection: replace(standing, admitted=after)}
-    if change.owner:
-        target = moved[change.collection]
-        moved[change.collection] = replace(target, sequence=change.sequence)
-    return moved, decision
+    return numbered(moved, change), decision
+
+
+def numbered(standings: Standings, change: AnyChange) -> Standings:
+    """Return how collections stand when a change has been told, be it refused or not: whoever has
+    its record, which an owner has signed, cannot use it later."""
+    standing = standings.get(change.collection)
+    if not change.owner or standing is None or change.sequence <= standing.sequence:
+        return standings
+    return {**standings, change.collection: replace(standing, sequence=change.sequence)}
 
 
 def _made(
@@ -81,10 +96,10 @@ def _moved(
     """Move keys at the end of the notice; an earlier move that has not happened then never does."""
     if not change.owner and any(standing.owned for standing in standings.values()):
         raise ValueError(
-            f"{change.subject}: keys: are moved by owners only; let an owner of the collection "
-            "sign the change"
+            f"{change.subject}: keys: are moved by owners of the whole document only; let one of "
+            "them sign the change"
         )
-    since = max(change.effective, now + notice)
+    since = noticed(change, now, notice)
     after = {
         name: replace(standing, keys=_kept(standing.keys, standings, change.keys, now, since))
         for name, standing in standings.items()

@@ -95,15 +95,7 @@ def _either(timeline: Policies, written: Written, before: Known, number: int) ->
         passed,
         digest=next_digest(before.digest, written.change, before.tick),
         applied=(*before.applied, (number, before.tick)),
-        changes=_changed(timeline, before.changes, written.change, before.tick),
+        changes=timeline.told(before.changes, written.change, before.tick),
     )
     if not written.certain:
         yield passed
-
-
-def _changed(timeline: Policies, changes: bytes, change: bytes, now: int) -> bytes:
-    """Return the changes after one more; the same ones where it is refused."""
-    try:
-        return timeline.changed(changes, change, now)
-    except ValueError:
-        return changes

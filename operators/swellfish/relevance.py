@@ -72,8 +72,9 @@ class Timeline(Protocol):
         """
         ...
 
-    def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
-        """Add a change, of which the ticks before `now` know nothing."""
+    def told(self, changes: bytes, change: bytes, now: int) -> bytes:
+        """Add a change, of which the ticks before `now` know nothing; one that is refused adds
+        nothing that is asked for."""
         ...
 
     def explained(self, changes: bytes, change: bytes, now: int) -> str:

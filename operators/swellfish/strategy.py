@@ -148,9 +148,13 @@ class PolicyStrategy(ABC, Generic[Opened]):
     def after_change(self, state: State, change: bytes) -> State:
         """Change the policies of all rows; the ticks so far know nothing of it.
 
-        The digest of policies names a change that is refused as well.
+        The digest of policies names a change that is refused as well, and its number counts.
         """
-        changed, digest, ticks = cache(self._changed), cache(next_digest), state["tick"].tolist()
+        changed, digest, ticks = (
+            cache(self.timeline.told),
+            cache(next_digest),
+            state["tick"].tolist(),
+        )
         rows = zip(state["changes"].tolist(), ticks, strict=True)
         told = zip(state["policies"].tolist(), ticks, strict=True)
         return {
@@ -158,12 +162,6 @@ class PolicyStrategy(ABC, Generic[Opened]):
             "changes": objects([changed(before, change, now) for before, now in rows]),
             "policies": objects([digest(before, change, now) for before, now in told]),
         }
-
-    def _changed(self, before: bytes, change: bytes, now: int) -> bytes:
-        try:
-            return self.timeline.changed(before, change, now)
-        except ValueError:
-            return before
 
     def explained(self, state: State, change: bytes) -> str:
         """Tell what becomes of a change, where all rows have the same policies and ticks."""

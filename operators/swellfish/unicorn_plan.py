@@ -72,9 +72,11 @@ class UnicornPlan(UnicornPS):
         return plan.until(tick + (sum(lengths) + 1) // 2).encoded()
 
     def after_plan(self, state: State, plan: bytes) -> State:
-        """Return every row with this plan; `ValueError` if it is none."""
-        Plan.decoded(plan)
-        return {**state, "plan": objects([plan] * len(state["plan"]))}
+        """Return every row with this plan, unless ticks of it are over, which have spent something
+        else than it says; `ValueError` if it is none."""
+        first = Plan.decoded(plan).first
+        rows = zip(state["tick"].tolist(), state["plan"].tolist(), strict=True)
+        return {**state, "plan": objects([plan if tick <= first else now for tick, now in rows])}
 
     def _offer(self, state: State, opened: Books) -> Offer:
         offer = super()._offer(state, opened)

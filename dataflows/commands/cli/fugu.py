@@ -47,7 +47,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
 )
 
 
@@ -68,8 +68,8 @@ def fugu(
 ) -> None:
     """Private Kafka topics in, sanitized topics out.
 
-    Start with [bold]fugu demo[/bold]; then write a pipeline file, [bold]fugu validate[/bold] it,
-    read what it promises with [bold]fugu explain[/bold], and [bold]fugu run[/bold] it.
+    Start with `fugu demo`; then write a pipeline file, `fugu validate` it,
+    read what it promises with `fugu explain`, and `fugu run` it.
     """
 
 
@@ -113,7 +113,7 @@ def run(
     Anything else (kill -9, power loss) is safe too: start it again and it continues, publishing
     nothing twice. The secret is read from where the pipeline file says.
 
-    One process uses one processor. With [bold]--processes N[/bold] shard i runs in process i mod N.
+    One process uses one processor. With `--processes N` shard i runs in process i mod N.
     A process that dies is started again, after half a second at first and 30 s at most, while the
     others run on; metrics and health are those of all. Another N may be chosen at any start, but
     state.shards is fixed when a pipeline is created: choose it as large as N may ever become.
@@ -195,7 +195,7 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
         {"learn": model_learn.learn, "show": model_show.show},
     ),
     "policy": (
-        "Check and look at policies: what to hide, and when.",
+        "Check, show, change and prove policies: what to hide, and when.",
         {
             "check": policy_check.check,
             "show": policy_show.show,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from random import Random
 
@@ -16,11 +17,15 @@ from fugu.operators.mechanism import Releases
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
 from fugu.operators.swellfish import unicorn_plan
+from fugu.operators.swellfish.calendar import Once
 from fugu.operators.swellfish.change import Change
 from fugu.operators.swellfish.household import HOUSEHOLD
 from fugu.operators.swellfish.ledger import Ledgers
+from fugu.operators.swellfish.plan import Plan
 from fugu.operators.swellfish.planning import Stretches, planned_charges
+from fugu.operators.swellfish.policy import Policy
 from fugu.operators.swellfish.unicorn_plan import UnicornPlan
+from fugu.operators.swellfish.zone import Zone
 
 TICKS = 30
 Digest = dict[int, tuple[bytes, ...]]
@@ -153,16 +158,18 @@ def test_a_plan_is_told_from_where_it_stands_in_the_log(tmp_path: Path) -> None:
     assert told == [False] * 3 + [True] + [False] * 5, "one plan is enough"
 
 
-def test_no_more_plans_are_made_than_one_in_ten_ticks(tmp_path: Path) -> None:
-    """However often policies change."""
+def test_policies_that_change_all_the_time_make_fewer_and_fewer_plans(tmp_path: Path) -> None:
+    """For ticks 1, 11 and 31, and then for 71."""
     log: list[bytes] = []
     life = Life(log, tmp_path)
-    for tick in range(TICKS):
-        for removes, adds in (("vacuum", None), (None, HOUSEHOLD.collections[0].policies[2])):
-            change = Change("home", effective=0, removes=removes, adds=adds)
-            log.append(PolicyChange(change.to_bytes()).encoded())
+    later = Once(Zone("UTC", ((0, 0),)), datetime(1970, 1, 20), datetime(1970, 1, 21))
+    for tick in range(70):
+        added = Policy(f"guest {tick}", later, 1, (1,))
+        change = Change("home", effective=0, removes=None, adds=added)
+        log.append(PolicyChange(change.to_bytes()).encoded())
         log.append(figures(tick))
         while life.read < len(log):
             life.advance(1)
     plans = [one for one in entries(log) if isinstance(one, MechanismPlan)]
-    assert 2 <= len(plans) <= 1 + TICKS // 10
+    firsts = [Plan.decoded(one.content).first for one in plans]
+    assert firsts == [1, 11, 31]

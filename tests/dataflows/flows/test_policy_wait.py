@@ -55,7 +55,10 @@ class Pair:
         self.topic, self.stop, self.metrics = Topic(), StopFlag(), Metrics()
         self.wait = PolicyWait(TOPIC)
         self.position: int | None = 0
-        self._end = PolicyEnd(self.wait, self.metrics, self.stop, lambda: self.topic)
+        self.is_same = True
+        self._end = PolicyEnd(
+            self.wait, self.metrics, self.stop, lambda: self.topic, lambda: self.is_same
+        )
         self._end.start()
 
     def waits(self, *entries: tuple[int, int]) -> None:
@@ -99,6 +102,14 @@ def test_a_mark_is_made_once_all_is_read_that_was_there_when_the_merge_began_to_
     assert pair.mark() is None
     time.sleep(0.05)
     assert pair.topic.asked == 1
+
+
+def test_no_mark_is_made_by_the_end_of_a_topic_that_was_created_again(pair: Pair) -> None:
+    pair.is_same, pair.topic.end, pair.position = False, 4, 10
+    pair.waits((7, 100))
+    until(lambda: pair.topic.asked > 1)
+    assert pair.mark() is None
+    assert "was deleted and created again" in pair.wait.reason
 
 
 def test_each_entry_has_an_end_that_was_asked_for_after_it(pair: Pair) -> None:

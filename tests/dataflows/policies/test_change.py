@@ -120,8 +120,16 @@ def test_a_change_counts_from_the_first_tick_after_its_time(
         (KEY, record(), 'household/sauna: value: write either "policy": {...} or "remove": true'),
         (KEY, record(policy=SAUNA, remove=True), 'write either "policy": {...} or "remove": true'),
         (KEY, record(remove=False), "household/sauna: remove: input should be True"),
-        (KEY, record(remove=True, effective="2026-03-01T00:00"), "effective: write the zone too"),
-        (KEY, record(remove=True, effective="soon"), "effective: write a day and a time, such"),
+        (
+            KEY,
+            record(remove=True, effective="2026-03-01T00:00"),
+            "effective: write a day, a time and its zone",
+        ),
+        (
+            KEY,
+            record(remove=True, effective="soon"),
+            "effective: write a day, a time and its zone, such",
+        ),
         (KEY, record(policy=SAUNA | {"id": "bath"}), "policy.id: is not that of the key; write"),
         (KEY, record(policy=SAUNA | {"theta": -1}), "household/sauna: policy.theta: must be 0 or"),
         (KEY, record(policy=SAUNA | {"theta": "6 W"}), "sauna: policy.theta: is in another unit"),
@@ -167,6 +175,13 @@ def test_a_change_says_who_made_it_and_as_which(document: PolicyDocument) -> Non
     assert change_of(signed.to_bytes()) == signed
     stranger = change(KEY, record(policy=SAUNA), document)
     assert (stranger.owner, stranger.sequence) == (False, 0)
+
+
+def test_a_change_says_when_it_was_written(document: PolicyDocument) -> None:
+    width = document.policies.tick_milliseconds
+    for value in (None, record(remove=True), record(policy=SAUNA)):
+        assert change(KEY, value, document, timestamp=7 * width + 1).sent == 7
+        assert change(KEY, value, document, timestamp=-1).sent == 0
 
 
 def test_a_change_of_version_1_is_one_of_a_stranger(document: PolicyDocument) -> None:

@@ -58,7 +58,7 @@ def taken(record: Record, document: PolicyDocument) -> float:
 def test_every_malformed_record_is_refused_with_a_reason_and_none_is_slow(
     document: PolicyDocument,
 ) -> None:
-    """The slowest are compared with the largest record that is read, which has no fault."""
+    """The slowest are compared with a typical one."""
     random, times = Random(21), list[tuple[float, Record]]()
     refused = taken_ones = 0
     while refused < REFUSED:

@@ -32,11 +32,11 @@ class FixedTimeline:
         intervals = [Interval(*span, delta) for span, delta in sorted(affected.items())]
         return Relevance(sensitivity, tuple(intervals))
 
-    def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
+    def told(self, changes: bytes, change: bytes, now: int) -> bytes:
         raise ValueError("change: this timeline is fixed")
 
     def explained(self, changes: bytes, change: bytes, now: int) -> str:
-        return self.changed(changes, change, now).decode()
+        return self.told(changes, change, now).decode()
 
     def digest(self) -> bytes:
         return blake2b(repr(self).encode(), digest_size=32).digest()

@@ -22,15 +22,15 @@ NOW = 24 * 12 + 7
         (
             adds(replace(SHOWER, thresholds=(60,)), removes="shower"),
             "home/shower is added from 1970-01-13T07:00Z on; its first interval begins at "
-            "1970-01-25T06:00Z; earlier ones are postponed, because they overlap an interval that "
-            "is open until 1970-01-25T00:00Z; the one that it replaces is removed from "
-            "1970-01-25T06:00Z on",
+            "1970-01-25T06:00Z; earlier ones do not count: they overlap an interval that is open "
+            "until 1970-01-25T00:00Z; the one that it replaces is removed from 1970-01-25T06:00Z "
+            "on",
         ),
         (
             adds(once("sauna", NOW, NOW + 1)),
             "home/sauna is added from 1970-01-13T07:00Z on; nothing is protected by it: it has no "
-            "interval that may begin; earlier ones are postponed, because they overlap an "
-            "interval that is open until 1970-01-25T00:00Z",
+            "interval left that can count; those that it has overlap an interval that is open "
+            "until 1970-01-25T00:00Z",
         ),
         (
             NewCollection("hotel", NOW + 17, (SHOWER,), owner=True, sequence=1),

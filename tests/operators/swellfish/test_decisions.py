@@ -87,6 +87,20 @@ def test_a_change_by_an_owner_counts_once() -> None:
     assert mornings(OWNED, changes) == [50] * 30
 
 
+def test_a_change_by_an_owner_that_was_refused_does_not_count_later() -> None:
+    """Whoever has the record writes it again when there is something that it removes."""
+    gone = replace(REMOVAL, removes="sauna", owner=True, sequence=7).to_bytes()
+    with pytest.raises(ValueError, match="has no policy with this id"):
+        OWNED.changed(b"", gone, NOW)
+    refused = OWNED.told(b"", gone, NOW)
+    back = told(OWNED, [put(once("sauna", NOW + 400, NOW + 410))], before=refused)
+    with pytest.raises(ValueError, match=r"^policy sauna: sequence: must be more than 7"):
+        OWNED.changed(back, gone, NOW)
+    assert OWNED.told(back, gone, NOW) == back
+    stranger = replace(REMOVAL, sequence=9).to_bytes()
+    assert OWNED.told(back, stranger, NOW) == back
+
+
 def test_the_first_change_by_an_owner_needs_a_number() -> None:
     with pytest.raises(ValueError, match=r"sequence: must be more than 0"):
         told(OWNED, [replace(REMOVAL, owner=True)])
@@ -169,7 +183,9 @@ def test_the_last_move_of_a_key_counts_and_what_is_over_is_forgotten() -> None:
 
 def test_strangers_do_not_move_keys_where_anything_is_owned() -> None:
     move = MovedKeys("cabin", 0, ("meter-7",))
-    with pytest.raises(ValueError, match=r"^collection cabin: keys: are moved by owners only"):
+    with pytest.raises(
+        ValueError, match=r"^collection cabin: keys: are moved by owners of the whole document"
+    ):
         told(OWNED, [move])
     assert told(OWNED, [replace(move, owner=True, sequence=1)])
 
@@ -221,13 +237,14 @@ def test_what_is_remembered_of_changes_is_what_their_bytes_say() -> None:
         now += random.randrange(3)
         name = random.choice(["home", "cabin", "barn", "attic"])
         policy = random_policy(random, random.choice("abc"), now)
+        of_owner = random.random() < 0.7, number
         some: list[AnyChange] = [
-            Change(name, now, policy.id, policy),
-            Change(name, now, policy.id, None),
-            NewCollection(name, now, (policy,)),
-            MovedKeys(name, now, (random.choice("xyz"),)),
+            Change(name, now, policy.id, policy, *of_owner),
+            Change(name, now, policy.id, None, *of_owner),
+            NewCollection(name, now, (policy,), *of_owner),
+            MovedKeys(name, now, (random.choice("xyz"),), *of_owner),
         ]
-        change = replace(random.choice(some), owner=random.random() < 0.7, sequence=number)
+        change = random.choice(some)
         try:
             changes = running.changed(changes, change.to_bytes(), now)
         except ValueError:

@@ -141,8 +141,20 @@ def test_without_a_plan_it_does_what_unicorn_ps_does() -> None:
 def test_a_plan_for_other_ticks_or_with_nothing_in_it_changes_nothing() -> None:
     strategy = UnicornPlan(LONG, 1, 1.0)
     without = charged(strategy, 20)
-    for plan in (plan_of([0] * 20), plan_of([5], first=20), plan_of([5] * 9, first=-9)):
+    for plan in (plan_of([0] * 20), plan_of([5], first=20), plan_of([5] * 30, first=-1)):
         assert charged(strategy, 20, strategy.after_plan(strategy.start(1), plan)) == without
+
+
+def test_a_plan_that_comes_late_is_not_used() -> None:
+    """The ticks before have spent another budget: nothing would be left for the last ones."""
+    strategy, without = UnicornPlan(LONG, 1, 1.0), charged(UnicornPS(LONG, 1, 1.0), 20)
+    plan = strategy.plan(strategy.start(1))
+    assert plan is not None
+    late = strategy.after_plan(after(strategy, 3).state, plan)
+    assert charged(strategy, 17, late) == without[3:]
+    again = strategy.plan(late)
+    assert again is not None
+    assert min(charged(strategy, 17, strategy.after_plan(late, again))) > 0
 
 
 def test_a_change_of_policies_ends_a_plan() -> None:

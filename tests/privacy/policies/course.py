@@ -166,7 +166,7 @@ class Course:
             case 0:
                 self._send_unusable("malformed", malformed(letter, random))
             case 7 if wish is not None:
-                self._send_costly(costly(letter, random), owner)
+                self._send_costly(name, costly(letter, random), owner)
             case 1 if owner is not None:
                 self._send_unusable("forged", tampered(letter, owner, self.other, random))
             case 2 if other is not None and other is not owner:
@@ -203,6 +203,8 @@ class Course:
             life.make(wishes, max(effective, now))
             self.judge.lives[name] = life
             self.seen["made"] += 1
+        elif owner:
+            self.judge.lives[name].sequence = self.sequence
 
     def _move(self) -> None:
         """Give people another collection, when the notice is over."""
@@ -237,13 +239,19 @@ class Course:
             self.pipeline.change(letter.key, letter.value, letter.headers)
         self.seen[author] += 1
 
-    def _send_costly(self, letter: Letter, owner: Owner | None) -> None:
-        """Send what nobody may ask for, not even an owner; it changes nothing."""
+    def _send_costly(self, name: str, letter: Letter, owner: Owner | None) -> None:
+        """Send what nobody may ask for, not even an owner; it changes nothing but the number."""
         self.seen["costly"] += 1
-        if owner is not None and self.random.random() < 0.5:
-            letter = owner.sign(letter)
+        assert letter.value is not None
+        signs = owner is not None and self.random.random() < 0.5
+        if owner is not None and signs:
+            self.sequence += 1
+            content = orjson.loads(letter.value) | {"sequence": self.sequence}
+            letter = owner.sign(replace(letter, value=orjson.dumps(content)))
         with suppress(UnusableChange):
             self.pipeline.change(letter.key, letter.value, letter.headers)
+            if signs:
+                self.judge.lives[name].sequence = self.sequence
         self._merge()
 
     def _send(self, author: str, name: str, wanted: Wanted, letter: Letter) -> None:

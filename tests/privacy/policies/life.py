@@ -92,12 +92,19 @@ class Life:
         return [one for version in self.versions for one in version.counting()]
 
     def tell(self, wanted: Wanted, now: int) -> Fate:
-        """Decide on a change that is known from tick `now` on.
+        """Decide on a change that is known from tick `now` on; its number counts if it is refused,
+        too.
 
         Raises `Unclear`, having done nothing, where one may decide one way or the other.
         """
         if wanted.owner and (wanted.sequence is None or wanted.sequence <= self.sequence):
             return Fate.REFUSED
+        fate = self._decide(wanted, now)
+        if wanted.owner and wanted.sequence is not None:
+            self.sequence = wanted.sequence
+        return fate
+
+    def _decide(self, wanted: Wanted, now: int) -> Fate:
         there = [one for one in self.versions if one.wish.id == wanted.id]
         noticed = max(wanted.effective, now + self.notice)
         if wanted.wish is None:
@@ -183,8 +190,6 @@ class Life:
             self.losses += [Loss(now, wanted, one, instead) for one in gone]
         if adds is not None:
             self.versions.append(adds)
-        if wanted.owner and wanted.sequence is not None:
-            self.sequence = wanted.sequence
         return Fate.ADMITTED
 
 
