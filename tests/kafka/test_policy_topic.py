@@ -35,6 +35,8 @@ from tests.kafka.topics import TopicFactory
 OWNERS = "owners: [{name: alice, ed25519: iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w=}]\n"
 CLUSTER = "kafka-cluster"
 METERS, OPERATORS = "User:meters", "User:operators"
+STAMPED = {"message.timestamp.type": "LogAppendTime"}
+"""Kafka says when a change was written, and nobody else."""
 
 
 class Looking:
@@ -100,7 +102,7 @@ def ruled(bootstrap: str, *rules: ACL) -> Iterator[None]:
 def test_a_topic_that_few_may_write_to_is_fine(
     looking: Looking, bootstrap: str, topics: TopicFactory
 ) -> None:
-    topic = topics("policies")
+    topic = topics("policies", configs=STAMPED)
     rules = (rule(METERS, ACLOperation.WRITE, topic), rule(EVERYBODY, ACLOperation.READ, topic))
     with ruled(bootstrap, *rules):
         assert looking.warnings(kafka_section(bootstrap), topic) == []
@@ -121,7 +123,7 @@ def test_everybody_who_may_write_is_found_whatever_a_rule_says_it_with(
     bootstrap: str,
     topics: TopicFactory,
 ) -> None:
-    topic = topics("policies")
+    topic = topics("policies", configs=STAMPED)
     everybody = rule(
         EVERYBODY, ACLOperation.WRITE, named.format(topic=topic), ResourceType.TOPIC, pattern
     )
@@ -136,7 +138,7 @@ def test_everybody_who_may_write_is_found_whatever_a_rule_says_it_with(
 def test_who_may_delete_records_is_named(
     looking: Looking, bootstrap: str, topics: TopicFactory
 ) -> None:
-    topic = topics("policies")
+    topic = topics("policies", configs=STAMPED)
     with ruled(bootstrap, rule(OPERATORS, ACLOperation.DELETE, topic)):
         [warning] = looking.warnings(kafka_section(bootstrap), topic)
     assert warning.startswith(f"{OPERATORS} may delete records of {topic}")
@@ -145,7 +147,7 @@ def test_who_may_delete_records_is_named(
 def test_the_topic_of_partial_sums_is_as_good_as_a_signature(
     looking: Looking, bootstrap: str, topics: TopicFactory
 ) -> None:
-    topic = topics("policies")
+    topic = topics("policies", configs=STAMPED)
     rules = (
         rule(METERS, ACLOperation.WRITE, topic),
         rule(EVERYBODY, ACLOperation.WRITE, "heart-zones.partials"),
@@ -158,7 +160,7 @@ def test_the_topic_of_partial_sums_is_as_good_as_a_signature(
 def test_a_topic_without_rules_is_open_or_closed_and_nobody_says_which(
     looking: Looking, bootstrap: str, topics: TopicFactory
 ) -> None:
-    topic = topics("policies")
+    topic = topics("policies", configs=STAMPED)
     [warning] = looking.warnings(kafka_section(bootstrap), topic)
     assert warning.startswith(f"no ACL is about {topic}")
 
@@ -166,7 +168,7 @@ def test_a_topic_without_rules_is_open_or_closed_and_nobody_says_which(
 def test_a_user_who_is_not_told_the_rules_cannot_check(
     looking: Looking, bootstrap: str, topics: TopicFactory, secured: SecuredListeners
 ) -> None:
-    topic = topics("policies")
+    topic = topics("policies", configs=STAMPED)
     hidden = rule("User:other", ACLOperation.DESCRIBE, CLUSTER, ResourceType.CLUSTER)
     with ruled(bootstrap, hidden):
         [warning] = looking.warnings(secured.sasl("SASL_SSL", "SCRAM-SHA-512"), topic)
@@ -177,7 +179,7 @@ def test_what_deletes_changes_is_named(
     looking: Looking, bootstrap: str, topics: TopicFactory
 ) -> None:
     settings = {"cleanup.policy": "compact,delete", "retention.ms": "86400000"}
-    topic = topics("policies", configs=settings)
+    topic = topics("policies", configs=settings | STAMPED)
     with ruled(bootstrap, rule(METERS, ACLOperation.WRITE, topic)):
         said = looking.warnings(kafka_section(bootstrap), topic)
     assert [warning.split(": ")[0] for warning in said] == [
@@ -198,7 +200,7 @@ class Garbled(str):
 def test_headers_of_changes_are_read_whatever_they_hold(
     library: Library, bootstrap: str, topics: TopicFactory
 ) -> None:
-    topic = topics("policies")
+    topic = topics("policies", configs=STAMPED)
     written: list[list[tuple[str, Any]]] = [
         [(HEADER, b"ed25519 alice AAAA"), (HEADER, b"\xff\x00")],
         [(HEADER, None)],
@@ -215,7 +217,7 @@ def test_a_header_whose_name_is_no_text_does_not_stop_librdkafka(
     bootstrap: str, topics: TopicFactory
 ) -> None:
     """kafka-python cannot read such a record, of any topic: the pipeline says so and stops."""
-    topic = topics("policies")
+    topic = topics("policies", configs=STAMPED)
     with closing(KafkaProducer(bootstrap_servers=bootstrap)) as producer:
         for name in (Garbled("name"), "name"):
             producer.send(topic, b"{}", b"home/shower", [(name, b"7")]).get(timeout=30)
