@@ -104,6 +104,8 @@ class Fugu(Contestant):
 
 
 _FAST = {"client": "librdkafka"}
+_JVM_WARM_UP = 8.0
+"""Seconds after the first output in which the JVM compiles what runs often."""
 _LOOP = "no recovery, no release ids, unkeyed noise, no ledger, no dead letters"
 
 
@@ -229,6 +231,35 @@ JOB: tuple[Contestant, ...] = (
         mode="dict",
         caveat="state survives nothing; no release ids, unkeyed noise. Better: as above",
         warm_up=3,
+    ),
+    Peer(
+        "kafka streams",
+        "Kafka Streams (Java), store and changelog, at least once",
+        "kafka_streams",
+        mode="at-least-once",
+        caveat="after a crash records are released again with fresh noise; no release ids. "
+        "Better: joins, windows, interactive queries, standbys, rebalancing",
+        warm_up=_JVM_WARM_UP,
+        same_partition=False,
+    ),
+    Peer(
+        "kafka streams exactly once",
+        "Kafka Streams (Java), store and changelog, exactly once",
+        "kafka_streams",
+        mode="exactly-once",
+        caveat="records become visible once per commit (1 s); aborted releases stay readable for "
+        "uncommitted reads, and are drawn again; no release ids. Better: as above",
+        warm_up=_JVM_WARM_UP,
+        same_partition=False,
+    ),
+    Peer(
+        "flink",
+        "Flink (Java), RocksDB and checkpoints",
+        "flink",
+        caveat="after a crash records are released again with fresh noise; no release ids. "
+        "Better: exactly-once sinks, event time, windows, joins, SQL, clusters",
+        warm_up=_JVM_WARM_UP,
+        same_partition=False,
     ),
     Peer(
         "pyflink process",
