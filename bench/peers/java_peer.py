@@ -2,25 +2,26 @@
 
 import os
 import sys
+from argparse import Namespace
 from pathlib import Path
 
-from peer_command import arguments
+_SETTINGS = (
+    # "HotSpot Virtual Machine Garbage Collection Tuning Guide", "Selecting a Collector": the
+    # parallel collector where "peak application performance is the first priority".
+    "-XX:+UseParallelGC",
+    # The same, "Factors Affecting Garbage Collection Performance": equal sizes for predictability.
+    "-Xms1g",
+    "-Xmx1g",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+)
 
-# "HotSpot Virtual Machine Garbage Collection Tuning Guide", "Selecting a Collector": the parallel
-# collector where "peak application performance is the first priority".
-_TUNING = ("-Xms1g", "-Xmx1g", "-XX:+UseParallelGC")
-_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 
-
-def become(main_class: str, *options: str, modes: tuple[str, ...]) -> None:
+def become(asked: Namespace, main_class: str, *options: str) -> None:
     """Replace this process, so that signals and measurements meet the JVM itself."""
-    asked = arguments(*modes)
     home, made = os.environ.get("JAVA_HOME"), Path(sys.prefix)
     java = f"{home}/bin/java" if home else "java"
     # RocksDB unpacks its library there, and keeps its files there.
     temporary = f"-Djava.io.tmpdir={os.environ.get('TMPDIR', '/tmp')}"
-    classpath = f"{made / 'classes'}:{made / 'jars'}/*"
+    classpath = ("-cp", f"{made / 'classes'}:{made / 'jars'}/*")
     told = [word for name, value in vars(asked).items() for word in (f"--{name}", str(value))]
-    os.execvp(
-        java, [java, *_TUNING, _QUIET, *options, temporary, "-cp", classpath, main_class, *told]
-    )
+    os.execvp(java, [java, *_SETTINGS, *options, temporary, *classpath, main_class, *told])

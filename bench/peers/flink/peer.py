@@ -7,6 +7,7 @@ Better here: exactly-once sinks, event time, windows, joins, SQL, state beyond m
 """
 
 from java_peer import become
+from peer_command import arguments
 
 # What Flink's own distribution gives to Java 17 (conf/config.yaml, "env.java.opts.all").
 _OPENED = [
@@ -15,4 +16,4 @@ _OPENED = [
 ]
 
 if __name__ == "__main__":
-    become("peers.FlinkPeer", *_OPENED, modes=())
+    become(arguments(), "peers.FlinkPeer", *_OPENED)

@@ -11,6 +11,7 @@ Better here: joins, windows, interactive queries, standby replicas, rebalancing 
 """
 
 from java_peer import become
+from peer_command import arguments
 
 if __name__ == "__main__":
-    become("peers.KafkaStreamsPeer", modes=("at-least-once", "exactly-once"))
+    become(arguments("at-least-once", "exactly-once"), "peers.KafkaStreamsPeer")
