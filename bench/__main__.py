@@ -81,7 +81,7 @@ def peers(
 ) -> None:
     """Fugu beside what people would use instead, doing the same job on the same records.
 
-    About 25 minutes, and some more when the peers' environments are made.
+    About half an hour, and some more when the peers' environments are made.
     """
     choice = Choice(rounds, seconds, records, tuple(only or ()))
     if quick:

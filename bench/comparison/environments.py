@@ -52,10 +52,10 @@ def versions(name: str, python: Path) -> dict[str, str]:
     wanted = (PEERS / name / "requirements.txt").read_text().split()
     names = [word.split("==")[0].split("[")[0].lower() for word in wanted if "==" in word]
     names = names or list(_OF_FUGU)
-    return {name: found[name] for name in names if name in found} | _of_maven(name)
+    return {name: found[name] for name in names if name in found} | versions_of_maven(name)
 
 
-def _of_maven(name: str) -> dict[str, str]:
+def versions_of_maven(name: str) -> dict[str, str]:
     """Versions of the Java libraries that pom.xml names, which is what Maven fetched."""
     pom = PEERS / name / "pom.xml"
     if not pom.exists():
