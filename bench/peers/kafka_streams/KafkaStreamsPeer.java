@@ -73,6 +73,8 @@ public final class KafkaStreamsPeer {
                 asked.mode().equals("exactly-once")
                         ? StreamsConfig.EXACTLY_ONCE_V2
                         : StreamsConfig.AT_LEAST_ONCE);
+        // One stream thread, the default, as Fugu has one dataflow and Flink one slot here: broker
+        // and peer share the processors. Compare CPU seconds.
         // As often as Fugu, with both guarantees (defaults: 30 s and 0.1 s). "Configuring a Streams
         // Application": frequent commits cost throughput.
         settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 1_000);
