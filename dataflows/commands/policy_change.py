@@ -101,7 +101,7 @@ def change_policies(
     assert signatures is not None
     try:
         owner = signatures.by_owner(name, value, headers)
-        asked = change(name, value, history.document, owner=owner).to_bytes()
+        asked = change(name, value, history.document, owner=owner, timestamp=_now()).to_bytes()
         said = history.document.policies.explained(before, asked, now, history.document.zone)
         after = history.document.policies.changed(before, asked, now)
     except (UnusableChange, ValueError) as error:
@@ -133,7 +133,7 @@ def _record_of(
 def _sent(client: Client, topic: str, key: bytes, value: bytes, headers: list[Header]) -> int:
     """Write a record to the topic of changes, and return its offset."""
     with closing(client.writer()) as writer:
-        writer.write(topic, Outgoing(0, [key], [value], [headers], [int(time.time() * 1000)]))
+        writer.write(topic, Outgoing(0, [key], [value], [headers], [_now()]))
         writer.flush()
         end = writer.acknowledged_end(topic, 0)
     if end is None:
@@ -172,3 +172,8 @@ def _print_cost(
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _now() -> int:
+    """Return the time of the clock, in milliseconds since 1970."""
+    return int(time.time() * 1000)

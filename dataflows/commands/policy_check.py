@@ -18,6 +18,7 @@ from fugu.dataflows.policies.remarks import Remark, remarks
 from fugu.dataflows.policies.sections import CollectionSection
 from fugu.dataflows.policies.wording import about, amount, counted, duration, in_unit, when, whose
 from fugu.operators.swellfish.attribution import Attribution
+from fugu.operators.swellfish.limits import Limits
 from fugu.operators.swellfish.policy import Collection
 
 _WEEK, _YEAR = 7, 366
@@ -54,6 +55,7 @@ def _data(path: Path, week: Course, year: Course, found: list[Remark]) -> dict[s
                 "default": section.applies_to.default or False,
                 "keys": len(section.applies_to.keys or []),
                 "owners": [owner.name for owner in document.owners_of(section.id)],
+                "limits": _limits_data(document, section.id),
                 "policies": [
                     {
                         "id": policy.id,
@@ -78,6 +80,17 @@ def _data(path: Path, week: Course, year: Course, found: list[Remark]) -> dict[s
         "notice": duration(document.policies.notice * document.policies.tick_milliseconds),
         "sensitivity_without_policies": float(amount(document.policies.largest_sensitivity, query)),
         "remarks": [asdict(remark) for remark in found],
+    }
+
+
+def _limits_data(document: PolicyDocument, collection: str) -> dict[str, object]:
+    """Return what changes may make of a collection; noise in the unit of the query."""
+    limits, one = document.policies.limits_of(collection), document.policies.noise.of_one
+    return {
+        "noise": (limits.demand or 0) * one,
+        "added": None if limits.added is None else limits.added * one,
+        "interval_ticks": limits.longest,
+        "policies": limits.policies,
     }
 
 
@@ -108,9 +121,27 @@ def _print(console: Console, path: Path, week: Course, year: Course, found: list
         f"{whole} without policies.",
         _affected(year),
         *_noise(week, year),
+        *_limits(document),
         *(f"[yellow]remark[/yellow] {remark.about}: {remark.says}" for remark in found),
     ):
         console.print(line, highlight=False, soft_wrap=True)
+
+
+def _limits(document: PolicyDocument) -> Iterator[str]:
+    """Say what changes may make of collections, which mostly have the same limits."""
+    policies, query = document.policies, document.section.query
+    alike: dict[Limits, list[str]] = {}
+    for collection in policies.collections:
+        alike.setdefault(policies.limits_of(collection.id), []).append(collection.id)
+    for limits, names in alike.items():
+        collections = "each collection" if len(alike) == 1 else ", ".join(names)
+        most = limits.demand or 0
+        added = most if limits.added is None else limits.added
+        noise, more = (about(one / document.section.epsilon, query) for one in (most, added))
+        yield (
+            f"Changes may bring {collections} to noise of {noise}, {limits.policies} policies and "
+            f"intervals of {limits.longest:,} ticks; one change may add noise of {more}."
+        )
 
 
 def _table(section: CollectionSection, collection: Collection, week: Course) -> Table:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -12,7 +13,7 @@ from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.commands.arguments import AsJson, PipelineArgument
 from fugu.dataflows.commands.output import folding_table, print_json
 from fugu.dataflows.commands.policy_force import history_of
-from fugu.dataflows.policies.told import Told
+from fugu.dataflows.policies.told import Told, WrittenChange
 from fugu.dataflows.policies.wording import counted, moment
 
 _ANSWERS = {
@@ -131,6 +132,9 @@ def _data(history: Told, stretches: list[Stretch]) -> dict[str, object]:
             }
             for one, tick, said in history.became()
         ],
+        "unknown": [
+            {"offset": one.offset, "written": _written(one, history)} for one in history.unknown
+        ],
         "stretches": [
             {
                 "first_tick": one.first,
@@ -167,7 +171,7 @@ def _print(console: Console, history: Told, stretches: list[Stretch], policy: st
     if wrong is None:
         console.print(
             f"\nAll {counted(len(history.figures), 'figure')} were made with the document and the "
-            "changes of the topic.",
+            f"changes of the topic{_but_for(history)}.",
             highlight=False,
         )
     else:
@@ -190,3 +194,28 @@ def _print_known(console: Console, history: Told) -> None:
             highlight=False,
             markup=False,
         )
+    for one in history.unknown:
+        assert one.change is not None
+        console.print(
+            f"offset {one.offset}, {one.change.key}: written {_written(one, history)}, and known "
+            "to no figure",
+            highlight=False,
+        )
+
+
+def _but_for(history: Told) -> str:
+    """Say which changes may have been left out: a pipeline that knows none of them looks like one
+    that they came too late for."""
+    if not history.unknown:
+        return ""
+    last = moment(history.figures[-1].tick + 1, history.document)
+    return (
+        f", but for the last {counted(len(history.unknown), 'change')}. Figures go to {last}: "
+        "what was written before is left out, or delayed"
+    )
+
+
+def _written(change: WrittenChange, history: Told) -> str:
+    """Return when a record was written, by the clock of its writer or of Kafka."""
+    written = datetime.fromtimestamp(change.timestamp / 1000, history.document.zone)
+    return f"{written:%Y-%m-%d %H:%M}"

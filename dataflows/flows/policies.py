@@ -36,9 +36,9 @@ from fugu.dataflows.stages.log_entries import (
 
 log = logging.getLogger(__name__)
 
-ReadChange = Callable[[bytes | None, bytes | None, list[Header]], bytes]
-"""Turns key, value and headers of a record into a change that the mechanism understands; raises
-`UnusableChange`."""
+ReadChange = Callable[[bytes | None, bytes | None, list[Header], int], bytes]
+"""Turns key, value, headers and timestamp of a record into a change that the mechanism understands;
+raises `UnusableChange`."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class PoliciesPlan(Plan):
         changes, topic = Changes(batch.partition), self.fingerprint.source_topic
         for offset, when, key, value, headers in batch.records():
             try:
-                change = PolicyChange(self.read_change(key, value, headers), offset)
+                change = PolicyChange(self.read_change(key, value, headers, when), offset)
             except UnusableChange as error:
                 changes.dead.add(offset, when, Reason.BAD_POLICY, error.place)
                 self.metrics.add(DEAD_LETTERS, 1, topic, batch.partition, Reason.BAD_POLICY)

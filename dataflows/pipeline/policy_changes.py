@@ -85,7 +85,11 @@ def _rights(owners: Sequence[str], source: PolicySource, notice: str) -> str:
             f"{writers} can add policies, within the limits, and remove or weaken them after a "
             f"notice of {notice}"
         )
-    others = "nobody else changes any" if required else f"{writers} can add more, within the limits"
+    others = (
+        "nobody else changes any"
+        if required
+        else f"{writers} can add more, within half of the limits"
+    )
     return f"{_named(owners)} can remove or weaken policies, after a notice of {notice}; {others}"
 
 

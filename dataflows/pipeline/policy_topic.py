@@ -30,6 +30,12 @@ def loss_remarks(topic: Topic, signatures: Signatures, first: int = 0) -> Iterat
             "before is gone, and policies that it added are not known. Write those changes again"
         )
     settings = topic.settings or {}
+    if settings.get("message.timestamp.type", "LogAppendTime") != "LogAppendTime":
+        yield (
+            f"{topic.name} has message.timestamp.type=CreateTime: who writes a change says when, "
+            "and a removal that is dated back needs no notice for figures that are late. Set it to "
+            "LogAppendTime"
+        )
     if "compact" in settings.get("cleanup.policy", ""):
         yield (
             f"{topic.name} is compacted: of each policy the last record only is sure to be read, "

@@ -78,12 +78,21 @@ _MOST_PROBLEMS = 5
 
 
 def change(
-    key: bytes | None, value: bytes | None, document: PolicyDocument, *, owner: bool = False
+    key: bytes | None,
+    value: bytes | None,
+    document: PolicyDocument,
+    *,
+    owner: bool = False,
+    timestamp: int = 0,
 ) -> AnyChange:
-    """Read the change of a record, signed by an owner or not; `UnusableChange` if there is none."""
+    """Read the change of a record, signed by an owner or not; `UnusableChange` if there is none.
+
+    `timestamp` is that of the record, in milliseconds since 1970.
+    """
     collection, policy = _named(key)
+    sent = max(0, timestamp // document.section.grid.milliseconds)
     if value is None and policy is not None:
-        return Change(collection, _AS_SOON_AS_POSSIBLE, removes=policy, adds=None, owner=owner)
+        return Change(collection, _AS_SOON_AS_POSSIBLE, policy, adds=None, owner=owner, sent=sent)
     if value is None:
         raise UnusableChange(
             f"{collection}: value: is none, and collections stay; remove the policies one by one"
@@ -104,7 +113,7 @@ def change(
             told = Change(collection, effective, policy, _adds(section, policy, document))
     except UnusableField as error:
         raise UnusableChange(f"{name}: {error}") from None
-    return replace(told, owner=owner, sequence=section.sequence or 0)
+    return replace(told, owner=owner, sequence=section.sequence or 0, sent=sent)
 
 
 def _section(name: str, value: bytes) -> ChangeSection:

@@ -76,7 +76,12 @@ class Signatures:
         return any(owner.hmac for owner in self._owners(key or b""))
 
     def _owners(self, key: bytes) -> Sequence[OwnerSection]:
-        return self.document.owners_of(key.partition(b"/")[0].decode(errors="replace"))
+        """Return whose signature counts. Whoever makes a collection, or moves people to one and
+        so away from another one, must own all of them."""
+        collection, of_policy, _ = key.partition(b"/")
+        if not of_policy:
+            return self.document.section.owners or []
+        return self.document.owners_of(collection.decode(errors="replace"))
 
     def _by_owner(self, key: bytes, value: bytes | None, headers: Sequence[Header]) -> bool:
         written = [content for name, content in headers if name == HEADER]

@@ -51,7 +51,7 @@ class Told:
     figures: tuple[Figure, ...]
     signatures: Signatures | None = None
     without_digest: int = 0
-    """So many figures are of a version of Fugu that wrote none."""
+    """So many figures, before all others, are of a version of Fugu that wrote none."""
 
     @property
     def changes(self) -> list[WrittenChange]:
@@ -68,6 +68,14 @@ class Told:
         """Return the first figure that was made with other policies than the topics say, if any."""
         tick = self._explained[1]
         return next((one for one in self.figures if one.tick == tick), None)
+
+    @property
+    def unknown(self) -> list[WrittenChange]:
+        """Return the changes that no figure knows, the last ones of the topic; none where a figure
+        is unexplained, since it may know of them."""
+        if self.unexplained is not None:
+            return []
+        return self.changes[self.known[-1].told if self.known else 0 :]
 
     def known_at(self, tick: int) -> Known | None:
         """Return what a figure of this tick knows; None before the first one."""
@@ -106,9 +114,9 @@ class Told:
             content = one.change.to_bytes()
             try:
                 said = timeline.explained(changes, content, tick, self.document.zone)
-                changes = timeline.changed(changes, content, tick)
             except ValueError as error:
                 said = f"refused: {error}"
+            changes = timeline.told(changes, content, tick)
             yield one, tick, said
 
 
@@ -122,7 +130,7 @@ def told(
     written = [] if changes is None else list(_written(client, changes))
     found, without = list[Figure](), 0
     for figure in _figures(client, document, figures):
-        if not figure.digest:
+        if not figure.digest and not found:
             without += 1
         elif not found or figure.tick > found[-1].tick:
             found.append(figure)
@@ -137,7 +145,8 @@ def _written(client: Client, signatures: Signatures) -> Iterator[WrittenChange]:
     for offset, timestamp, key, value, headers in _records(client, signatures.topic):
         try:
             owner, certain = _by_owner(signatures, key, value, headers)
-            found = change(key, value, signatures.document, owner=owner)
+            document = signatures.document
+            found = change(key, value, document, owner=owner, timestamp=timestamp)
         except UnusableChange as error:
             yield WrittenChange(offset, timestamp, None, str(error))
         else:

@@ -1,10 +1,10 @@
-"""What becomes of a change of policies: which occurrences are admitted, and which ones stay."""
+"""Decide which occurrences a change of policies admits, and which ones stay."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from fugu.operators.swellfish.change import Change
+from fugu.operators.swellfish.change import Change, noticed
 from fugu.operators.swellfish.coverage import Coverage
 from fugu.operators.swellfish.occurrences import Admitted, Span, first_free, open_spans
 
@@ -43,11 +43,11 @@ def admit(
     all that started before and is not over. What begins between `now` and E is no obstacle: it
     knows of the change when it opens.
 
-    A removed policy is admitted `until` the end of the notice, the later of E and `now` + `notice`;
-    what has begun before runs to its end. What is replaced stays until the first occurrence of the
-    new policy, and after that to the end of the notice, unless all that begins until then is
-    covered by occurrences of the new one (`Coverage`). A replacement that is never admitted
-    removes. What was to end earlier anyway ends earlier.
+    A removed policy is admitted `until` the end of the notice (`noticed`), E or later; what has
+    begun before runs to its end. What is replaced stays until the first occurrence of the new
+    policy, and after that to the end of the notice, unless all that begins until then is covered by
+    occurrences of the new one (`Coverage`). A replacement that is never admitted removes. What was
+    to end earlier anyway ends earlier.
 
     Claim 1. No occurrence that was not admitted when J opened is ever admitted and overlaps J. For
     let a change at `now` admit an occurrence with start >= first >= E >= now, and let J = [s, e] be
@@ -74,7 +74,7 @@ def admit(
 
     Source: Swellfish specification, section 2 (life cycle).
     """
-    effective, noticed = max(change.effective, now), max(change.effective, now + notice)
+    effective, notice_ends = max(change.effective, now), noticed(change, now, notice)
     gone = [one for one in admitted if one.counts_as(change.policy_id, effective)]
     _require_fitting(change, gone, effective)
     added, waits_for = None, None
@@ -86,7 +86,7 @@ def admit(
             waits_for = _last(obstacles)
     first = None if added is None else added.next_span(added.first, tick_milliseconds)
     after = [
-        _kept(one, added, first, noticed, tick_milliseconds) if one in gone else one
+        _kept(one, added, first, notice_ends, tick_milliseconds) if one in gone else one
         for one in admitted
     ]
     kept = [one for one, before in zip(after, admitted, strict=True) if before in gone]
@@ -111,13 +111,17 @@ def _require_fitting(change: Change, gone: list[Admitted], effective: int) -> No
 
 
 def _kept(
-    old: Admitted, new: Admitted | None, first: Span | None, noticed: int, tick_milliseconds: int
+    old: Admitted,
+    new: Admitted | None,
+    first: Span | None,
+    notice_ends: int,
+    tick_milliseconds: int,
 ) -> Admitted:
     """Return the old policy as far as it stays, given the first occurrence of the new one."""
     if new is None or first is None:
-        return replace(old, until=min(old.until, noticed))
+        return replace(old, until=min(old.until, notice_ends))
     covered_from, coverage = first[0], Coverage(old.policy, new, tick_milliseconds)
-    for start, end in old.spans_in(first[0], noticed - 1, tick_milliseconds):
+    for start, end in old.spans_in(first[0], notice_ends - 1, tick_milliseconds):
         if not coverage.includes(start, end):
             covered_from = max(covered_from, start + 1)
     return replace(old, until=min(old.until, covered_from))

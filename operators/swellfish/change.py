@@ -13,7 +13,8 @@ class Change(PlainData):
 
     It is in effect from tick `effective` on; with both, the policy that it adds replaces the one
     with the same id. `owner`: an owner of the collection has signed it, as number `sequence` of the
-    own changes. Raises `ValueError` where it has neither policy, or two ids.
+    own changes. `sent`: the tick at which it was written. Raises `ValueError` where it has neither
+    policy, or two ids.
 
     >>> gone = Change("home", 7, removes="sauna", adds=None)
     >>> change_of(gone.to_bytes()) == gone
@@ -26,6 +27,7 @@ class Change(PlainData):
     adds: Policy | None
     owner: bool = False
     sequence: int = 0
+    sent: int = 0
 
     def __post_init__(self) -> None:
         if self.removes is None and self.adds is None:
@@ -54,8 +56,24 @@ class Change(PlainData):
         return () if self.adds is None else (self.adds,)
 
 
+class AboutCollection:
+    """Name what is about a whole collection."""
+
+    collection: str
+
+    @property
+    def key(self) -> str:
+        """Return the key of its record."""
+        return self.collection
+
+    @property
+    def subject(self) -> str:
+        """Return what it is about, for messages."""
+        return f"collection {self.collection}"
+
+
 @dataclass(frozen=True)
-class NewCollection(PlainData):
+class NewCollection(AboutCollection, PlainData):
     """Make a collection of these policies, which count from tick `effective` on.
 
     If an owner of all collections has signed it, it is owned. Raises `ValueError` naming the field.
@@ -66,19 +84,10 @@ class NewCollection(PlainData):
     policies: tuple[Policy, ...]
     owner: bool = False
     sequence: int = 0
+    sent: int = 0
 
     def __post_init__(self) -> None:
         Collection(self.collection, self.policies)
-
-    @property
-    def key(self) -> str:
-        """Return the key of its record."""
-        return self.collection
-
-    @property
-    def subject(self) -> str:
-        """Return what it is about, for messages."""
-        return f"collection {self.collection}"
 
     @property
     def added(self) -> tuple[Policy, ...]:
@@ -87,7 +96,7 @@ class NewCollection(PlainData):
 
 
 @dataclass(frozen=True)
-class MovedKeys(PlainData):
+class MovedKeys(AboutCollection, PlainData):
     """Give the people with these keys another collection, from tick `effective` on.
 
     Raises `ValueError` naming the field.
@@ -98,20 +107,11 @@ class MovedKeys(PlainData):
     keys: tuple[str, ...]
     owner: bool = False
     sequence: int = 0
+    sent: int = 0
 
     def __post_init__(self) -> None:
         if not self.keys or len(set(self.keys)) < len(self.keys):
             raise ValueError("keys: must be at least one, and each once")
-
-    @property
-    def key(self) -> str:
-        """Return the key of its record."""
-        return self.collection
-
-    @property
-    def subject(self) -> str:
-        """Return what it is about, for messages."""
-        return f"collection {self.collection}"
 
     @property
     def added(self) -> tuple[Policy, ...]:
@@ -120,6 +120,15 @@ class MovedKeys(PlainData):
 
 
 AnyChange = Change | NewCollection | MovedKeys
+
+
+def noticed(change: AnyChange, now: int, notice: int) -> int:
+    """Return the tick from which on a change may take protection away.
+
+    The notice begins when the change is known, and when it was sent, whichever is later. After a
+    long silence the next tick is an old one, and nobody can object to what was sent since.
+    """
+    return max(change.effective, max(now, change.sent) + notice)
 
 
 def change_of(content: bytes) -> AnyChange:
@@ -133,7 +142,7 @@ def change_of(content: bytes) -> AnyChange:
         raise ValueError("change: must be JSON") from None
     if not isinstance(data, dict):
         raise ValueError("change: must be an object")
-    data = {"owner": False, "sequence": 0} | data
+    data = {"owner": False, "sequence": 0, "sent": 0} | data
     if "policies" in data:
         return NewCollection.from_data(data)
     return MovedKeys.from_data(data) if "keys" in data else Change.from_data(data)

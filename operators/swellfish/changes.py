@@ -1,4 +1,4 @@
-"""How collections stand after all changes of policies so far, as bytes in the state of a stream."""
+"""Hold how collections stand after all changes so far, as bytes in the state of a stream."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The most that the policies of a collection ask of any tick, from the calendars alone."""
+"""Bound what the policies of a collection ask of any tick, from the calendars alone."""
 
 from collections.abc import Iterator, Sequence
 from operator import mul

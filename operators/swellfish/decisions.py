@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from fugu.operators.swellfish.admission import Decision, admit
-from fugu.operators.swellfish.change import AnyChange, Change, MovedKeys, NewCollection
+from fugu.operators.swellfish.change import (
+    AnyChange,
+    Change,
+    MovedKeys,
+    NewCollection,
+    noticed,
+)
 from fugu.operators.swellfish.changes import Standing, Standings
 from fugu.operators.swellfish.coverage import goes_on
 from fugu.operators.swellfish.occurrences import Admitted
@@ -90,10 +96,10 @@ def _moved(
     """Move keys at the end of the notice; an earlier move that has not happened then never does."""
     if not change.owner and any(standing.owned for standing in standings.values()):
         raise ValueError(
-            f"{change.subject}: keys: are moved by owners only; let an owner of the collection "
-            "sign the change"
+            f"{change.subject}: keys: are moved by owners of the whole document only; let one of "
+            "them sign the change"
         )
-    since = max(change.effective, now + notice)
+    since = noticed(change, now, notice)
     after = {
         name: replace(standing, keys=_kept(standing.keys, standings, change.keys, now, since))
         for name, standing in standings.items()

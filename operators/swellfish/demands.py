@@ -1,4 +1,4 @@
-"""What one collection asks of ticks, with all of its policies and without each one of them."""
+"""Compute what one collection asks of ticks, with all of its policies and without each one."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How many bytes changes of policies may take in the state of a stream."""
+"""Limit how many bytes changes of policies take in the state of a stream."""
 
 from fugu.operators.swellfish.change import AnyChange
 from fugu.operators.swellfish.changes import Standings, size

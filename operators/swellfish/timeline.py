@@ -116,19 +116,7 @@ class Policies:
 
     def changed(self, changes: bytes, change: bytes, now: int) -> bytes:
         """Add a change (`decisions.decided`); `ValueError` names the policy and the field."""
-        wanted = change_of(change)
-        standings, _ = self._after(changes, wanted, now)
-        needed = {
-            name: standing.forgetful(now, self.tick_milliseconds)
-            for name, standing in standings.items()
-        }
-        after = encoded(needed)
-        if not (isinstance(wanted, Change) and wanted.adds is None):
-            require_room(wanted, needed, len(after))
-        if after not in self._standings:
-            _forget_oldest(self._standings)
-            self._standings[after] = in_order(needed, self.collections)
-        return after
+        return self._changed(changes, change, now)[0]
 
     def told(self, changes: bytes, change: bytes, now: int) -> bytes:
         """Add a change, or only the number of an owner's one that is refused: it never counts."""
@@ -141,12 +129,17 @@ class Policies:
 
     def decision(self, changes: bytes, change: bytes, now: int) -> Decision:
         """Return what `changed` decides on a change."""
-        return self._after(changes, change_of(change), now)[1]
+        return self._changed(changes, change, now)[1]
 
     def explained(self, changes: bytes, change: bytes, now: int, zone: tzinfo = UTC) -> str:
         """Tell what `changed` decides on a change, in words, by the clock of a zone."""
         decision = self.decision(changes, change, now)
         return in_words(change_of(change), decision, self.tick_milliseconds, zone)
+
+    def limits_of(self, collection: str) -> Limits:
+        """Return what a change may make of a collection, be it configured or not."""
+        own = (one.limits for one in self.collections if one.id == collection)
+        return self._limits(next(own, UNDECLARED))
 
     def standings(self, changes: bytes) -> Standings:
         """Return how every collection stands after these changes."""
@@ -193,6 +186,21 @@ class Policies:
         _forget_oldest(self._sweeps)
         self._sweeps[changes] = Sweep(collections)
 
+    def _changed(self, changes: bytes, change: bytes, now: int) -> tuple[bytes, Decision]:
+        wanted = change_of(change)
+        standings, decision = self._after(changes, wanted, now)
+        needed = {
+            name: standing.forgetful(now, self.tick_milliseconds)
+            for name, standing in standings.items()
+        }
+        after = encoded(needed)
+        if not (isinstance(wanted, Change) and wanted.adds is None):
+            require_room(wanted, needed, len(after))
+        if after not in self._standings:
+            _forget_oldest(self._standings)
+            self._standings[after] = in_order(needed, self.collections)
+        return after, decision
+
     def _after(self, changes: bytes, change: AnyChange, now: int) -> tuple[Standings, Decision]:
         for policy in change.added:
             self._require_known(policy)
@@ -208,8 +216,7 @@ class Policies:
         self, before: Standings, after: Standings, change: AnyChange, now: int
     ) -> None:
         name = change.collection
-        own = next((one.limits for one in self.collections if one.id == name), UNDECLARED)
-        limits = self._limits(own)
+        limits = self.limits_of(name)
         if after[name].owned and not change.owner:
             limits = limits.for_strangers()
         bounds = Bounds(limits, self.query, self.tick_milliseconds, self.noise)

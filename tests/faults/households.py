@@ -19,6 +19,10 @@ SECOND = 1_000
 FIRST = NOW // SECOND
 """Ticks are seconds, counted from 1970; those of tests count from this one."""
 
+WEEKS = 6 * 7 * 24 * 60 * 60
+"""Six weeks of ticks."""
+LATER = 100_000
+
 Figure = dict[str, Any]
 
 
@@ -51,6 +55,18 @@ def write_household(directory: Path, document: Document, policies: Sequence[Docu
     }
     (directory / "policies.yaml").write_text(yaml.safe_dump(written))
     return path
+
+
+def exact_pipeline(bootstrap: str, topics: TopicFactory) -> Document:
+    """A pipeline with topics of its own, which publishes true figures where nothing is hidden."""
+    made = pipeline(bootstrap, topics, topics("power", partitions=PARTITIONS), topics("policies"))
+    made["operator"]["irrelevant"] = "exact"
+    return made
+
+
+def write_later_household(directory: Path, document: Document) -> Path:
+    """Write the pipeline file, and a document that hides something long after, and nothing now."""
+    return write_household(directory, document, [policy("tea", LATER, LATER + 5, 1.0)])
 
 
 def policy(name: str, start: int, end: int, theta: float) -> Document:

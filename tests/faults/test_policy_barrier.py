@@ -20,13 +20,15 @@ import pytest
 from kafka import KafkaConsumer
 
 from tests.faults.households import (
+    LATER,
     PARTITIONS,
+    WEEKS,
     addition,
+    exact_pipeline,
     figures_of,
     meters,
     pipeline,
-    policy,
-    write_household,
+    write_later_household,
 )
 from tests.kafka.broker import Broker
 from tests.kafka.pages import Pages
@@ -40,9 +42,6 @@ TICKS = 50
 OUTAGE_SECONDS = 5
 RELEASED = TICKS - 1
 """The last tick stays open."""
-WEEKS = 6 * 7 * 24 * 60 * 60
-"""Six weeks of ticks."""
-LATER = 100_000
 KILLS = [
     ("policies read, no mark", "1"),
     ("policies read, no mark", "1"),
@@ -55,14 +54,7 @@ KILLS = [
 
 @pytest.fixture
 def document(bootstrap: str, topics: TopicFactory) -> Document:
-    source = topics("power", partitions=PARTITIONS)
-    made = pipeline(bootstrap, topics, source, topics("policies"))
-    made["operator"]["irrelevant"] = "exact"
-    return made
-
-
-def written(tmp_path: Path, document: Document) -> Path:
-    return write_household(tmp_path, document, [policy("tea", LATER, LATER + 5, 1.0)])
+    return exact_pipeline(bootstrap, topics)
 
 
 def others(count: int) -> Iterator[Placed]:
@@ -95,7 +87,7 @@ def test_no_tick_of_a_backlog_is_released_before_all_policies_are_read(
     produce(bootstrap, document["source"]["policies"], [*others(1_000), hiding(0)])
     produce(bootstrap, document["source"]["topic"], meters(0, TICKS, Random(1)))
     with (
-        running(written(tmp_path, document)) as process,
+        running(write_later_household(tmp_path, document)) as process,
         counting(bootstrap, document) as released,
     ):
         process.wait_until(partial(released, RELEASED))
@@ -112,7 +104,8 @@ def test_what_arrives_while_a_pipeline_is_stopped_counts_from_its_next_tick_on(
 ) -> None:
     if transactions:
         document["kafka"] |= {"client": "librdkafka", "transactions": True}
-    source, path, random = document["source"]["topic"], written(tmp_path, document), Random(2)
+    path = write_later_household(tmp_path, document)
+    source, random = document["source"]["topic"], Random(2)
     begin = 12
     produce(bootstrap, source, meters(0, begin, random))
     with counting(bootstrap, document) as released:
@@ -141,7 +134,7 @@ def test_a_pipeline_that_is_killed_while_it_reads_policies_releases_the_same_byt
     for document in documents:
         document["operator"]["irrelevant"] = "exact"
     here, there = (
-        written(tmp_path / name, document)
+        write_later_household(tmp_path / name, document)
         for name, document in zip(("disturbed", "undisturbed"), documents, strict=True)
     )
     produce(bootstrap, changes, [*others(300), hiding(0)])
@@ -174,7 +167,8 @@ def test_figures_wait_for_policies_that_cannot_be_read_and_health_says_so(
     bootstrap: str, document: Document, tmp_path: Path
 ) -> None:
     changes, port = document["source"]["policies"], free_ports(1)
-    pages, path = Pages(port), written(tmp_path, document | {"metrics": {"port": port}})
+    path = write_later_household(tmp_path, document | {"metrics": {"port": port}})
+    pages = Pages(port)
     with transactional_producer(bootstrap) as writer, counting(bootstrap, document) as released:
         with running(path) as process:
             process.wait_until(pages.is_healthy)
@@ -208,7 +202,7 @@ def test_figures_go_on_with_all_policies_when_kafka_comes_back(
 ) -> None:
     source, path, begin, random = (
         document["source"]["topic"],
-        written(tmp_path, document),
+        write_later_household(tmp_path, document),
         12,
         Random(7),
     )
@@ -231,7 +225,7 @@ def test_figures_go_on_with_all_policies_when_kafka_comes_back(
 def test_policies_are_known_in_time_by_several_processes(
     bootstrap: str, document: Document, tmp_path: Path
 ) -> None:
-    path = written(tmp_path, document)
+    path = write_later_household(tmp_path, document)
     produce(bootstrap, document["source"]["policies"], [hiding(0)])
     produce(bootstrap, document["source"]["topic"], meters(0, TICKS, Random(6)))
     with running(path, "--processes", "2") as process, counting(bootstrap, document) as released:

@@ -17,13 +17,15 @@ import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
 from tests.faults.households import (
+    LATER,
     PARTITIONS,
+    WEEKS,
     addition,
+    exact_pipeline,
     figures_of,
     meters,
     pipeline,
-    policy,
-    write_household,
+    write_later_household,
 )
 from tests.kafka.pipelines import Document, fugu, refusal, running
 from tests.kafka.records import Placed, end_offsets, produce, read_topic
@@ -33,21 +35,11 @@ from tests.kafka.transactions import transactional_producer
 TICKS = 30
 RELEASED = TICKS - 1
 """The last tick stays open."""
-WEEKS = 6 * 7 * 24 * 60 * 60
-"""Six weeks of ticks."""
-LATER = 100_000
 
 
 @pytest.fixture
 def document(bootstrap: str, topics: TopicFactory) -> Document:
-    source = topics("power", partitions=PARTITIONS)
-    made = pipeline(bootstrap, topics, source, topics("policies"))
-    made["operator"]["irrelevant"] = "exact"
-    return made
-
-
-def written(tmp_path: Path, document: Document) -> Path:
-    return write_household(tmp_path, document, [policy("tea", LATER, LATER + 5, 1.0)])
+    return exact_pipeline(bootstrap, topics)
 
 
 def others(count: int, begin: int = 0) -> list[Placed]:
@@ -100,7 +92,7 @@ def test_two_writers_at_once_and_kills_anywhere_leave_the_same_figures(
     source, changes = topics("power", partitions=PARTITIONS), topics("policies")
     documents = [pipeline(bootstrap, topics, source, changes) for _ in range(2)]
     paths = [
-        written(tmp_path / name, document)
+        write_later_household(tmp_path / name, document)
         for name, document in zip(("undisturbed", "disturbed"), documents, strict=True)
     ]
     lists = [
@@ -149,7 +141,7 @@ def test_a_topic_that_was_deleted_and_created_again_is_refused(
     bootstrap: str, document: Document, tmp_path: Path, records: int
 ) -> None:
     """Its first records would be skipped: offsets of the new topic say nothing about the old."""
-    path, changes = written(tmp_path, document), document["source"]["policies"]
+    path, changes = write_later_household(tmp_path, document), document["source"]["policies"]
     produce(bootstrap, changes, others(10))
     produce(bootstrap, document["source"]["topic"], meters(0, 10, Random(1)))
     run_until(path, bootstrap, document, 9)
@@ -167,7 +159,7 @@ def test_a_topic_that_is_deleted_and_created_again_while_a_pipeline_runs_makes_n
     bootstrap: str, document: Document, tmp_path: Path, records: int
 ) -> None:
     """The pipeline, which sees nothing in between, may end, or wait for somebody to look."""
-    path, changes = written(tmp_path, document), document["source"]["policies"]
+    path, changes = write_later_household(tmp_path, document), document["source"]["policies"]
     source, sink = document["source"]["topic"], document["sink"]["topic"]
     produce(bootstrap, changes, others(10))
     produce(bootstrap, source, meters(0, 10, Random(1)))
@@ -188,7 +180,7 @@ def test_a_topic_that_is_deleted_and_created_again_while_a_pipeline_runs_makes_n
 def test_a_new_pipeline_says_that_changes_are_gone_by_retention(
     bootstrap: str, document: Document, tmp_path: Path
 ) -> None:
-    path, changes = written(tmp_path, document), document["source"]["policies"]
+    path, changes = write_later_household(tmp_path, document), document["source"]["policies"]
     produce(bootstrap, changes, [hiding(0), *others(10)])
     with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
         admin.delete_records({TopicPartition(changes, 0): 5})
@@ -204,14 +196,14 @@ def test_validate_warns_of_a_topic_that_loses_changes(
     source = topics("power", partitions=PARTITIONS)
     changes = topics("policies", configs=settings)
     document = pipeline(bootstrap, topics, source, changes)
-    said = fugu("validate", "--kafka", written(tmp_path, document))
+    said = fugu("validate", "--kafka", write_later_household(tmp_path, document))
     assert next(iter(settings.values())) in said
 
 
 def test_changes_of_a_transaction_that_is_aborted_do_not_count(
     bootstrap: str, document: Document, tmp_path: Path
 ) -> None:
-    path, changes = written(tmp_path, document), document["source"]["policies"]
+    path, changes = write_later_household(tmp_path, document), document["source"]["policies"]
     with transactional_producer(bootstrap) as writer:
         for placed, commits in [
             (hiding(0, 4, "never"), False),
@@ -231,7 +223,7 @@ def test_a_topic_with_two_partitions_is_refused(
     bootstrap: str, topics: TopicFactory, tmp_path: Path
 ) -> None:
     source, changes = topics("power", partitions=PARTITIONS), topics("policies", partitions=2)
-    said = refusal(written(tmp_path, pipeline(bootstrap, topics, source, changes)))
+    said = refusal(write_later_household(tmp_path, pipeline(bootstrap, topics, source, changes)))
     assert f"topic {changes} (source.policies) has 2 partitions" in said
 
 
@@ -239,7 +231,7 @@ def test_partitions_that_a_topic_gets_while_a_pipeline_runs_do_not_go_unnoticed(
     bootstrap: str, document: Document, tmp_path: Path
 ) -> None:
     """Changes there would never be read."""
-    path, changes = written(tmp_path, document), document["source"]["policies"]
+    path, changes = write_later_household(tmp_path, document), document["source"]["policies"]
     source = document["source"]["topic"]
     produce(bootstrap, source, meters(0, 10, Random(1)))
     run_until(path, bootstrap, document, 9)

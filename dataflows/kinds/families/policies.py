@@ -162,10 +162,11 @@ class PolicyOperator(AggregateOperator):
         key: bytes | None,
         value: bytes | None,
         headers: Sequence[Header],
+        timestamp: int,
     ) -> bytes:
         """Return a record of the policy topic for the mechanism; `UnusableChange` if it is none."""
         owner = signatures.by_owner(key, value, headers)
-        return change(key, value, self.policies, owner=owner).to_bytes()
+        return change(key, value, self.policies, owner=owner, timestamp=timestamp).to_bytes()
 
     def in_ticks(self) -> Ticks:
         grid, grace = self.policies.section.grid, self.ticks.grace_milliseconds

@@ -41,7 +41,7 @@ def test_people_read_collections_policies_and_what_they_come_to() -> None:
         "               from 2026-01-05, except 2 days",
     ]
     assert "electric-car, for 2 keys" in lines
-    assert lines[-7:] == [
+    assert lines[-8:] == [
         "What a change takes away stays for 7 days: that is the notice.",
         "A tick is 10 minutes. The first week and year begin on 2026-01-05.",
         "Largest sensitivity in that year: 14.5 kW; 14.5 kW without policies.",
@@ -50,7 +50,24 @@ def test_people_read_collections_policies_and_what_they_come_to() -> None:
         "Largest expected noise of a figure in that year: 986 kW, first on 2026-07-19 19:00; mean "
         "of the first week: 37.9 kW.",
         "Without electric-car that mean would be 1.11 kW; see fugu policy show.",
+        "Changes may bring each collection to noise of 1,972 kW, 100 policies and intervals of "
+        "1,008 ticks; one change may add noise of 1,972 kW.",
     ]
+
+
+def test_limits_are_said_of_the_collections_that_have_them(tmp_path: Path) -> None:
+    path = tmp_path / "policies.yaml"
+    path.write_text(
+        with_change(
+            "    applies_to: {default: true}\n",
+            "    applies_to: {default: true}\n    limits: {noise: 250 kW, added: 50 kW}\n",
+        )
+    )
+    said = checked(path).stdout
+    assert "Changes may bring household to noise of 250 kW, 100 policies" in said
+    assert "one change may add noise of 50 kW" in said
+    limits = document(path)["collections"][0]["limits"]
+    assert limits == {"noise": 250.0, "added": 50.0, "interval_ticks": 152, "policies": 100}
 
 
 def test_owners_are_named(tmp_path: Path) -> None:

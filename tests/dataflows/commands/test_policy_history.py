@@ -19,6 +19,7 @@ from typer.testing import CliRunner, Result
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.commands import policy_change
 from fugu.dataflows.commands.cli.fugu import app
 from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
@@ -123,10 +124,18 @@ def key(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def home(tmp_path: Path, key: Path) -> Iterator[Home]:
-    alice = {"name": "alice", "ed25519": public_key_of(read_private_key(key))}
-    owned = {"id": "cabin", "applies_to": {"keys": ["c"]}, "owners": [alice], "policies": [COOKING]}
-    document = {**DOCUMENT, "collections": [*DOCUMENT["collections"], owned]}
+def owns_all() -> bool:
+    """Return whether alice owns the whole document, and not the cabin alone."""
+    return False
+
+
+@pytest.fixture
+def home(tmp_path: Path, key: Path, owns_all: bool) -> Iterator[Home]:
+    alice = {"owners": [{"name": "alice", "ed25519": public_key_of(read_private_key(key))}]}
+    cabin = {"id": "cabin", "applies_to": {"keys": ["c"]}, "policies": [COOKING]}
+    cabin |= {} if owns_all else alice
+    document = {**DOCUMENT, "collections": [*DOCUMENT["collections"], cabin]}
+    document |= alice if owns_all else {}
     (tmp_path / "policies.yaml").write_text(yaml.safe_dump(document))
     with EmbeddedBroker() as bootstrap:
         pipeline = {
@@ -159,7 +168,7 @@ def test_proof_says_when_a_policy_was_in_force(home: Home) -> None:
     assert "2026-03-02 00:00 2026-03-02 10:00 not in force" in said
     assert "2026-03-02 12:00 2026-03-02 15:00 protected" in said
     assert "offset 0, home/sauna: known to figures from 2026-03-02 10:00 on" in said
-    assert "All 20 figures were made with the document" in said
+    assert "All 20 figures were made with the document and the changes of the topic." in said
 
 
 def test_proof_finds_out_a_pipeline_that_ignores_a_change(home: Home) -> None:
@@ -170,6 +179,25 @@ def test_proof_finds_out_a_pipeline_that_ignores_a_change(home: Home) -> None:
     said = home.said("proof", "--policy", "home/sauna", code=1)
     assert "2026-03-02 10:00 2026-03-02 20:00 unexplained" in said
     assert "The figure at offset 10, 2026-03-02 10:00, was made with other policies" in said
+
+
+def test_proof_names_the_last_changes_that_no_figure_knows(home: Home) -> None:
+    """A pipeline that has never read the topic looks like one that the change came too late for."""
+    home.change(sauna(12, 15))
+    home.figures(range(20), before(home))
+    said = home.said("proof")
+    assert "offset 0, home/sauna: written 1970-01-01 00:00, and known to no figure" in said
+    assert "and the changes of the topic, but for the last 1 change. Figures go to 2026-03" in said
+    assert "All 20 figures were made with the document and the changes of the topic." not in said
+    [unknown] = orjson.loads(home.run("proof", "--json").stdout)["unknown"]
+    assert unknown["offset"] == 0
+
+
+def test_proof_finds_out_a_pipeline_that_leaves_digests_out_for_a_while(home: Home) -> None:
+    home.figures(range(10), before(home))
+    home.figures(range(10, 12), b"")
+    home.figures(range(12, 20), before(home))
+    assert "The figure at offset 10, 2026-03-02 10:00" in home.said("proof", code=1)
 
 
 def test_proof_finds_out_a_pipeline_that_lies_about_when_it_knew(home: Home) -> None:
@@ -224,15 +252,28 @@ def test_a_collection_that_was_made_is_shown_and_proved(home: Home) -> None:
     assert "offset 0, hotel: known to figures from 2026-03-02 10:00 on" in said
 
 
-def test_keys_that_an_owner_moved_are_shown(home: Home, tmp_path: Path, key: Path) -> None:
+def test_keys_are_not_moved_by_an_owner_of_one_collection(
+    home: Home, tmp_path: Path, key: Path
+) -> None:
+    path = tmp_path / "change.yaml"
+    path.write_text(yaml.safe_dump({"change": "cabin", "effective": 0, "keys": ["meter-7"]}))
+    with pytest.raises(ConfigurationError, match="by owners of the whole document only"):
+        raise home.run("change", str(path), "--key", str(key)).exception or AssertionError
+
+
+@pytest.mark.parametrize("owns_all", [True])
+def test_keys_that_an_owner_moved_are_shown(
+    home: Home, tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = (FIRST + 20) * HOUR_MS
+    monkeypatch.setattr(policy_change, "_now", lambda: written)
     home.figures(range(20), before(home))
     path = tmp_path / "change.yaml"
     path.write_text(yaml.safe_dump({"change": "cabin", "effective": 0, "keys": ["meter-7"]}))
     said = home.said("change", str(path), "--send", "--key", str(key))
     assert "a key moved to cabin from" in said
     [record] = home.records()
-    document = home.document
-    signed = change(b"cabin", record, document, owner=True).to_bytes()
+    signed = change(b"cabin", record, home.document, owner=True, timestamp=written).to_bytes()
     home.figures(range(20, 22), next_digest(before(home), signed, FIRST + 20))
     assert "key meter-7: collection cabin from 2026-03-03 00:00 on" in home.said("force")
     [moved] = orjson.loads(home.run("force", "--json").stdout)["moved_keys"]

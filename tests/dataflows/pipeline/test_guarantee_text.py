@@ -56,7 +56,7 @@ def test_a_promise_about_policies_is_one_per_relevance_interval() -> None:
     household = replace(HOUSEHOLD, limits=Limits(interval=4))
     [promise] = UnicornPS(household, bins=1, epsilon=1.5).guarantees()
     words = in_words(promise)
-    assert words.startswith("Swellfish Privacy with epsilon 1.5 nats and delta 1.57e-12 per relev")
+    assert words.startswith("Swellfish Privacy with epsilon 1.5 nats and delta 8.55e-18 per relev")
     assert "c relevance intervals cover is protected with c times epsilon" in words
 
 

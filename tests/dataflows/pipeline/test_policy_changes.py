@@ -54,7 +54,9 @@ def test_owners_are_named_with_what_is_left_to_others(tmp_path: Path) -> None:
     everybody, owned = says(tmp_path, shop=ALICE)
     assert everybody.startswith("household: whoever can write to topic changes can add policies")
     assert owned.startswith("shop: alice (ed25519) can remove or weaken policies, after a notice")
-    assert owned.endswith("whoever can write to topic changes can add more, within the limits")
+    assert owned.endswith(
+        "whoever can write to topic changes can add more, within half of the limits"
+    )
 
 
 def test_many_owners_are_counted(tmp_path: Path) -> None:

@@ -15,7 +15,12 @@ from fugu.dataflows.pipeline.policy_topic import (
 from fugu.dataflows.policies.signatures import Signatures
 from tests.dataflows.pipeline.test_policy_changes import ALICE, pipeline
 
-KEPT = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+KEPT = {
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",
+    "retention.bytes": "-1",
+    "message.timestamp.type": "LogAppendTime",
+}
 COMPACTED = {"cleanup.policy": "compact"}
 NARROW = Rights({"WRITE": frozenset({"User:meters"}), "READ": frozenset({EVERYBODY})})
 
@@ -59,6 +64,11 @@ def test_compaction_is_worse_where_records_have_owners(
         "a record that nobody has signed removes the one of an owner"
         in remarks(owned, settings=COMPACTED)[1]
     )
+
+
+def test_whoever_dates_removals_back_is_warned_of(owned: Signatures) -> None:
+    [remark] = remarks(owned, settings={"message.timestamp.type": "CreateTime"})
+    assert "Set it to LogAppendTime" in remark
 
 
 def test_what_is_gone_already_is_said_with_its_offset(owned: Signatures) -> None:

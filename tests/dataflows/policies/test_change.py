@@ -177,6 +177,13 @@ def test_a_change_says_who_made_it_and_as_which(document: PolicyDocument) -> Non
     assert (stranger.owner, stranger.sequence) == (False, 0)
 
 
+def test_a_change_says_when_it_was_written(document: PolicyDocument) -> None:
+    width = document.policies.tick_milliseconds
+    for value in (None, record(remove=True), record(policy=SAUNA)):
+        assert change(KEY, value, document, timestamp=7 * width + 1).sent == 7
+        assert change(KEY, value, document, timestamp=-1).sent == 0
+
+
 def test_a_change_of_version_1_is_one_of_a_stranger(document: PolicyDocument) -> None:
     added = change(KEY, record(policy=SAUNA), document)
     before = {k: v for k, v in added.to_data().items() if k not in {"owner", "sequence"}}

@@ -184,6 +184,11 @@ def test_one_collection_does_not_take_the_room_of_others() -> None:
         everybody.changed(full, made.to_bytes(), 0)
 
 
+def test_a_change_without_room_is_never_said_to_count() -> None:
+    with pytest.raises(ValueError, match="changes of collection home would take"):
+        town(Limits()).explained(b"", adds(long_name(LARGEST_OF_COLLECTION)), 0)
+
+
 def test_changes_make_a_thousand_collections_and_no_more() -> None:
     standings = {f"made-{number}": Standing(made=True) for number in range(MOST_MADE)}
     full = encoded(standings)
@@ -275,3 +280,18 @@ def test_strangers_make_a_hundred_collections_and_no_more() -> None:
         everybody.changed(changes, made(999), 0)
     owned = everybody.changed(changes, made(999, owner=True), 0)
     assert everybody.changed(owned, adds(once("bath", 20, 22), "barn-999"), 0)
+
+
+def test_limits_do_not_hold_for_what_two_collections_ask_for_together() -> None:
+    """One has high thresholds, the other one long patterns; a figure has the noise of both.
+
+    That is a limit of limits, which the docs state. What holds is a whole contribution at every
+    tick of the longest interval.
+    """
+    limited = town(Limits(demand=1_000, interval=500))
+    high = limited.changed(b"", adds(once("sauna", 100, 109, 1, 1_000), "shop"), 0)
+    both = limited.changed(high, adds(once("trip", 30, 529, 500, 1)), 0)
+    asked = limited.relevance(105, both)
+    together = asked.sensitivity * max(one.affected for one in asked.intervals)
+    assert together == 500 * 1_000
+    assert together <= limited.longest * limited.largest_sensitivity

@@ -183,7 +183,9 @@ def test_the_last_move_of_a_key_counts_and_what_is_over_is_forgotten() -> None:
 
 def test_strangers_do_not_move_keys_where_anything_is_owned() -> None:
     move = MovedKeys("cabin", 0, ("meter-7",))
-    with pytest.raises(ValueError, match=r"^collection cabin: keys: are moved by owners only"):
+    with pytest.raises(
+        ValueError, match=r"^collection cabin: keys: are moved by owners of the whole document"
+    ):
         told(OWNED, [move])
     assert told(OWNED, [replace(move, owner=True, sequence=1)])
 

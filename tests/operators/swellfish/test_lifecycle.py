@@ -192,6 +192,15 @@ def test_what_counts_for_less_begins_after_the_notice() -> None:
         assert mornings(timeline, gone) == [50] * (12 + most) + [0] * (18 - most)
 
 
+def test_notice_of_a_change_in_a_backlog_begins_when_it_was_written() -> None:
+    """Sent on day 20, a minute before figures from day 5 on are made."""
+    timeline, day = replace(home(SHOWER), notice=24 * 3), 24
+    gone = Change("home", 0, "shower", None, sent=20 * day)
+    after = changed(timeline, b"", gone, now=5 * day)
+    mornings = [one for one in range(5, 30) if spans(timeline, one * day + 7, after)]
+    assert mornings == list(range(5, 23))
+
+
 def test_more_that_is_hidden_needs_no_notice() -> None:
     wider = Calendar(GREENWICH, tuple(range(7)), 5 * HOUR, 10 * HOUR)
     for more in (replace(SHOWER, thresholds=(55,)), replace(SHOWER, when=wider, length=2)):

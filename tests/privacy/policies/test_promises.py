@@ -165,8 +165,13 @@ def test_strangers_leave_room_for_what_an_owner_adds(tmp_path: Path) -> None:
 
 
 def test_a_tick_costs_little_however_much_was_charged(tmp_path: Path) -> None:
-    """In an interval with 100,000 different charges."""
-    charges, ticks, start = 100_000, 200_000, 6 * tick(moment(1, 1))
+    """With 100,000 different charges it takes 5 times as long as with 100, and once took 2,000."""
+    assert seconds_of_a_tick(tmp_path, 100_000) < 50 * seconds_of_a_tick(tmp_path, 100)
+
+
+def seconds_of_a_tick(directory: Path, charges: int) -> float:
+    """Return the least of some rounds, in an interval with so many different charges."""
+    ticks, start = 200_000, 6 * tick(moment(1, 1))
     end = moment(1, 1) + timedelta(minutes=10 * ticks)
     stay = {
         "id": "stay",
@@ -174,7 +179,7 @@ def test_a_tick_costs_little_however_much_was_charged(tmp_path: Path) -> None:
         "pattern": {"ticks": ticks},
         "theta": 1,
     }
-    strategy = ten_minutes(tmp_path, stay).strategy
+    strategy = ten_minutes(directory, stay).strategy
     state = strategy.elapse(strategy.start(1), np.array([start + charges + 1]))
     runs = [number for charge in range(1, charges + 1) for number in (charge, 1)]
     ledger = [start, start + ticks - 1, ticks, charges, *runs]
@@ -184,7 +189,7 @@ def test_a_tick_costs_little_however_much_was_charged(tmp_path: Path) -> None:
         begun = process_time()
         state, _ = strategy.step(state, Inputs(np.array([[7]])), simulated(1))
         spent.append(process_time() - begun)
-    assert min(spent) < 0.02
+    return min(spent)
 
 
 def ten_minutes(directory: Path, *more: dict[str, Any]) -> Pipeline:
