@@ -37,7 +37,7 @@ from tests.kafka.broker import Broker, BrokerError
 from tests.kafka.topics import TopicFactory
 
 _PEERS = Choice(rounds=5, seconds=2.5, records=2_400_000)
-_QUICK = Choice(rounds=1, seconds=1.0, records=300_000)
+_QUICK = Choice(rounds=1, seconds=1.0, records=300_000, quick=True)
 _SCALING = 3
 _PATH = (200_000, 2_000, 3)
 _PROCESSES = (200_000, 2_000, 3)
@@ -81,7 +81,7 @@ def peers(
 ) -> None:
     """Fugu beside what people would use instead, doing the same job on the same records.
 
-    About 25 minutes, and some more when the peers' environments are made.
+    About half an hour, and some more when the peers' environments are made.
     """
     choice = Choice(rounds, seconds, records, tuple(only or ()))
     if quick:

@@ -30,15 +30,15 @@ class Choice:
     seconds: float
     records: int
     only: tuple[str, ...] = ()
+    quick: bool = False
+    """Without warm-up: the figures say nothing."""
 
     @property
     def command(self) -> str:
         """To measure the same again."""
         only = "".join(f' --only "{name}"' for name in self.only)
-        return (
-            f".venv/bin/python -m bench peers --rounds {self.rounds} --seconds {self.seconds:g} "
-            f"--records {self.records}{only}"
-        )
+        size = f"--rounds {self.rounds} --seconds {self.seconds:g} --records {self.records}"
+        return f".venv/bin/python -m bench peers {'--quick' if self.quick else size}{only}"
 
     def contestants(self) -> list[Contestant]:
         """All, or those that are named."""
@@ -70,6 +70,7 @@ def measure_peers(
         USERS,
         PARTITIONS,
         choice.seconds,
+        warms_up=not choice.quick,
     )
     results = measure_all(bench, contestants, settings, say)
     if any(one.speeds for one in results.results):

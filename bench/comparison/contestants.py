@@ -104,6 +104,8 @@ class Fugu(Contestant):
 
 
 _FAST = {"client": "librdkafka"}
+_JVM_WARM_UP = 8.0
+"""Seconds after the first output in which the JVM compiles what runs often."""
 _LOOP = "no recovery, no release ids, unkeyed noise, no ledger, no dead letters"
 
 
@@ -229,6 +231,39 @@ JOB: tuple[Contestant, ...] = (
         mode="dict",
         caveat="state survives nothing; no release ids, unkeyed noise. Better: as above",
         warm_up=3,
+    ),
+    Peer(
+        "kafka streams",
+        "Kafka Streams (Java), at least once",
+        "kafka_streams",
+        mode="at-least-once",
+        caveat="store in RocksDB and changelog; after a crash records are released again with "
+        "fresh noise; no release ids. Better: joins, windows, interactive queries, standbys, "
+        "rebalancing",
+        warm_up=_JVM_WARM_UP,
+        same_partition=False,
+    ),
+    Peer(
+        "kafka streams exactly once",
+        "Kafka Streams (Java), exactly once",
+        "kafka_streams",
+        mode="exactly-once",
+        caveat="records become visible once per commit (1 s), but are appended before: their "
+        "latency is not that of a reader, and not shown. What a crash aborts is drawn again, and "
+        "uncommitted readers see both; no release ids. Better: as above",
+        warm_up=_JVM_WARM_UP,
+        same_partition=False,
+        with_latency=False,
+    ),
+    Peer(
+        "flink",
+        "Flink (Java), RocksDB",
+        "flink",
+        caveat="a checkpoint each second; after a crash records are released again with fresh "
+        "noise; no release ids. Better: exactly-once sinks, event time, windows, joins, SQL, "
+        "clusters",
+        warm_up=_JVM_WARM_UP,
+        same_partition=False,
     ),
     Peer(
         "pyflink process",

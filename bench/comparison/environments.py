@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from xml.etree import ElementTree
 
 import orjson
 
@@ -41,7 +42,7 @@ def environment(name: str, say: Callable[[str], None]) -> Path:
 
 
 def versions(name: str, python: Path) -> dict[str, str]:
-    """Of what its requirements pin; of Fugu, what it stands on."""
+    """Of what its requirements and its pom.xml pin; of Fugu, what it stands on."""
     listed = subprocess.run(
         [python, "-m", "pip", "--disable-pip-version-check", "list", "--format", "json"],
         capture_output=True,
@@ -51,15 +52,30 @@ def versions(name: str, python: Path) -> dict[str, str]:
     wanted = (PEERS / name / "requirements.txt").read_text().split()
     names = [word.split("==")[0].split("[")[0].lower() for word in wanted if "==" in word]
     names = names or list(_OF_FUGU)
-    return {name: found[name] for name in names if name in found}
+    return {name: found[name] for name in names if name in found} | versions_of_maven(name)
+
+
+def versions_of_maven(name: str) -> dict[str, str]:
+    """Versions of the Java libraries that pom.xml names, which is what Maven fetched."""
+    pom = PEERS / name / "pom.xml"
+    if not pom.exists():
+        return {}
+    maven = "{http://maven.apache.org/POM/4.0.0}"
+    return {
+        one.findtext(f"{maven}artifactId", ""): one.findtext(f"{maven}version", "")
+        for one in ElementTree.parse(pom).iter(f"{maven}dependency")
+    }
 
 
 def _digest(recipe: Path) -> str:
     """Changes when the environment must be made anew."""
     content = sys.version.encode()
-    for name in ("requirements.txt", "prepare", "pom.xml"):
-        if (recipe / name).exists():
-            content += (recipe / name).read_bytes()
+    parts = [recipe / name for name in ("requirements.txt", "prepare", "pom.xml")]
+    if java := sorted(recipe.glob("*.java")):
+        parts += [*java, *sorted((PEERS / "java").iterdir())]
+    for part in parts:
+        if part.exists():
+            content += part.read_bytes()
     if recipe.name.startswith("fugu"):
         content += (ROOT / "pyproject.toml").read_bytes()
     return sha256(content).hexdigest()

@@ -55,6 +55,7 @@ class Bench:
     users: int
     partitions: int
     seconds: float
+    warms_up: bool = True
 
     def speed(
         self, contestant: Contestant, python: Path, source: Source, *, check: bool
@@ -69,7 +70,7 @@ class Bench:
             outputs = speed(
                 watched,
                 published,
-                warm_up=contestant.warm_up,
+                warm_up=contestant.warm_up if self.warms_up else 0.0,
                 seconds=self.seconds,
                 source_records=source.records / contestant.records_per_output,
             )

@@ -62,6 +62,7 @@ def _speeds(title: str, results: list[Result], fugu: Result | None) -> Grid:
             "Fugu / this",
             "CPU s per million",
             "range",
+            "Fugu / this, per CPU s",
             "peak MiB",
             "p50 ms",
             "p99 ms",
@@ -73,7 +74,7 @@ def _speeds(title: str, results: list[Result], fugu: Result | None) -> Grid:
 def _row(one: Result, fugu: Result | None) -> list[str]:
     title = one.contestant.title
     if not one.speeds:
-        return [title, "—", *[""] * 7]
+        return [title, "—", *[""] * 8]
     slowest, fastest = one.ends("records_per_second")
     least, most = one.ends("cpu_seconds_per_million")
     waits = [f"{one.latency.p50:,.0f}", f"{one.latency.p99:,.0f}"] if one.latency else ["", ""]
@@ -81,19 +82,30 @@ def _row(one: Result, fugu: Result | None) -> list[str]:
         f"{title} (failed later)" if one.failed else title,
         *figures(0, one.middle("records_per_second")),
         f"{slowest:,.0f} to {fastest:,.0f}",
-        _ratio(one, fugu),
+        _shown(_ratio(one, fugu)),
         *figures(1, one.middle("cpu_seconds_per_million")),
         f"{least:,.1f} to {most:,.1f}",
+        _shown(_ratio_per_cpu_second(one, fugu)),
         *figures(0, one.middle("peak_mebibytes")),
         *waits,
     ]
 
 
-def _ratio(one: Result, fugu: Result | None) -> str:
-    if fugu is None:
-        return ""
-    ratio = fugu.middle("records_per_second") / one.middle("records_per_second")
-    return f"{ratio:.2f}"
+def _ratio(one: Result, fugu: Result | None) -> float | None:
+    if fugu is None or not one.speeds:
+        return None
+    return fugu.middle("records_per_second") / one.middle("records_per_second")
+
+
+def _ratio_per_cpu_second(one: Result, fugu: Result | None) -> float | None:
+    """Return the records that Fugu makes in the CPU time of one record of this contestant."""
+    if fugu is None or not one.speeds:
+        return None
+    return one.middle("cpu_seconds_per_million") / fugu.middle("cpu_seconds_per_million")
+
+
+def _shown(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.2f}"
 
 
 def _conditions(results: list[Result]) -> Grid:
@@ -126,13 +138,11 @@ def _document(one: Result, fugu: Result | None) -> dict[str, object]:
         for figure in ("records_per_second", "cpu_seconds_per_million", "peak_mebibytes")
         if one.speeds
     }
-    ratio = None
-    if one.speeds and fugu is not None:
-        ratio = fugu.middle("records_per_second") / one.middle("records_per_second")
     return {
         "title": one.contestant.title,
         "medians": medians,
-        "fugu_ratio": ratio,
+        "fugu_ratio": _ratio(one, fugu),
+        "fugu_ratio_per_cpu_second": _ratio_per_cpu_second(one, fugu),
         "rounds": [asdict(speed) for speed in one.speeds],
         "latency_milliseconds": one.latency and asdict(one.latency),
         "checked": one.checked and asdict(one.checked),
