@@ -139,9 +139,14 @@ def _batch(partition: int, messages: list[Message], with_headers: bool) -> Batch
 
 
 def _readable_headers(message: Message) -> list[Header]:
-    """Return headers; none where a name is no text, so that no producer stops the pipeline."""
+    """Return headers; none where a name is no text, so that no producer stops the pipeline.
+
+    The library then returns headers and an exception at once. `map` notices that; a plain call does
+    not any more once the interpreter has specialised it.
+    """
     try:
-        return list(_headers(message) or ())
+        [headers] = map(_headers, [message])
+        return list(headers or ())
     except (SystemError, UnicodeDecodeError):
         return []
 

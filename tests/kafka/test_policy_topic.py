@@ -216,13 +216,17 @@ def test_headers_of_changes_are_read_whatever_they_hold(
 def test_a_header_whose_name_is_no_text_does_not_stop_librdkafka(
     bootstrap: str, topics: TopicFactory
 ) -> None:
-    """kafka-python cannot read such a record, of any topic: the pipeline says so and stops."""
-    topic = topics("policies", configs=STAMPED)
+    """As many as it takes until the interpreter has specialised the call that reads headers.
+
+    kafka-python cannot read such a record, of any topic: the pipeline says so and stops.
+    """
+    topic, many = topics("policies", configs=STAMPED), 60
     with closing(KafkaProducer(bootstrap_servers=bootstrap)) as producer:
-        for name in (Garbled("name"), "name"):
-            producer.send(topic, b"{}", b"home/shower", [(name, b"7")]).get(timeout=30)
+        for name in [*[Garbled("name")] * many, "name"]:
+            producer.send(topic, b"{}", b"home/shower", [(name, b"7")])
+        producer.flush(30)
     fast = connected(bootstrap, "librdkafka")
-    assert read_headers(fast, topic, 2) == [[], [("name", b"7")]]
+    assert read_headers(fast, topic, many + 1) == [*[[]] * many, [("name", b"7")]]
     with pytest.raises(KafkaUnavailable, match=f"topic {topic} cannot be read"):
         read_headers(connected(bootstrap, "kafka-python"), topic, 2)
 
