@@ -42,7 +42,7 @@ def environment(name: str, say: Callable[[str], None]) -> Path:
 
 
 def versions(name: str, python: Path) -> dict[str, str]:
-    """Of what its requirements and its pom.xml pin; of Fugu, what it stands on."""
+    """Return versions of what its requirements and its pom.xml pin; of Fugu, what it stands on."""
     listed = subprocess.run(
         [python, "-m", "pip", "--disable-pip-version-check", "list", "--format", "json"],
         capture_output=True,

@@ -19,7 +19,7 @@ from fugu.dataflows.kafka.client import Client
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.pipeline.policy_changes import signatures_of
 from fugu.dataflows.pipeline.secrets import read_policy_secret
-from fugu.dataflows.policies.change import ChangeSection, UnusableChange, change
+from fugu.dataflows.policies.change import ChangeSection, UnusableChange
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.private_keys import owner_with, read_private_key
 from fugu.dataflows.policies.signatures import signed, signed_with_secret
@@ -31,7 +31,6 @@ from fugu.operators.swellfish.attribution import attribution
 from fugu.operators.swellfish.zone import DAY
 
 _DAYS = 28
-_WHAT = ("mean", "most")
 
 
 class ChangeFileSection(ChangeSection):
@@ -100,8 +99,7 @@ def change_policies(
     signatures = signatures_of(pipeline) if by_hmac else history.signatures
     assert signatures is not None
     try:
-        owner = signatures.by_owner(name, value, headers)
-        asked = change(name, value, history.document, owner=owner, timestamp=_now()).to_bytes()
+        asked = signatures.read(name, value, headers, _now()).to_bytes()
         said = history.document.policies.explained(before, asked, now, history.document.zone)
         after = history.document.policies.changed(before, asked, now)
     except (UnusableChange, ValueError) as error:
@@ -165,7 +163,8 @@ def _print_cost(
     epsilon = document.section.epsilon
     found = [attribution(document.policies, start, end, epsilon, one) for one in changes]
     query = document.section.query
-    means, most = ([in_unit(round(getattr(one, what)), query) for one in found] for what in _WHAT)
+    means = [in_unit(round(one.mean), query) for one in found]
+    most = [in_unit(round(one.most), query) for one in found]
     console.print(
         f"Expected noise of a figure, {_DAYS} days from {moment(start, document)} on: mean "
         f"{means[0]} without the change and {means[1]} with it; at most {most[0]} and {most[1]}.",

@@ -74,7 +74,7 @@ class MergingPlan(Plan):
     wait: PolicyWait | None = None
     """Says what the merge waits for, where policies change while the pipeline runs."""
     clocks: Clocks | None = None
-    """Those that policies go by."""
+    """Tell when the clocks change that policies go by."""
     noise: Callable[[Metrics], Show] | None = None
     """Makes what shows the noise that policies ask for."""
 

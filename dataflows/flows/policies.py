@@ -9,7 +9,6 @@ letter and a line in the log of the process: policies are public, so it may say 
 
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar
@@ -18,7 +17,7 @@ import bytewax.operators as op
 from bytewax.dataflow import Stream
 from bytewax.operators import KeyedStream
 
-from fugu.dataflows.base.batches import Batch, DeadLetters, Header, Outgoing, Reason
+from fugu.dataflows.base.batches import Batch, DeadLetters, Outgoing, Reason
 from fugu.dataflows.base.metrics import DEAD_LETTERS
 from fugu.dataflows.flows.plan import Output, Plan
 from fugu.dataflows.flows.policy_source import Covering, PolicySource
@@ -27,6 +26,7 @@ from fugu.dataflows.kafka.client import Reader
 from fugu.dataflows.kafka.sink import Shared
 from fugu.dataflows.kafka.source import KafkaSource, part_name
 from fugu.dataflows.policies.change import UnusableChange
+from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.stages.log_entries import (
     COVERED_KEY,
     POLICIES_KEY,
@@ -35,10 +35,6 @@ from fugu.dataflows.stages.log_entries import (
 )
 
 log = logging.getLogger(__name__)
-
-ReadChange = Callable[[bytes | None, bytes | None, list[Header], int], bytes]
-"""Turns key, value, headers and timestamp of a record into a change that the mechanism understands;
-raises `UnusableChange`."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ class Changes:
 class PoliciesPlan(Plan):
     """Hold the plan; its sink is the internal log."""
 
-    read_change: ReadChange
+    signatures: Signatures
     wait: PolicyWait
 
     shares_sink: ClassVar[bool] = True
@@ -129,7 +125,7 @@ class PoliciesPlan(Plan):
         changes, topic = Changes(batch.partition), self.fingerprint.source_topic
         for offset, when, key, value, headers in batch.records():
             try:
-                change = PolicyChange(self.read_change(key, value, headers, when), offset)
+                change = self.signatures.read(key, value, headers, when)
             except UnusableChange as error:
                 changes.dead.add(offset, when, Reason.BAD_POLICY, error.place)
                 self.metrics.add(DEAD_LETTERS, 1, topic, batch.partition, Reason.BAD_POLICY)
@@ -144,5 +140,5 @@ class PoliciesPlan(Plan):
                 continue
             changes.offsets.append(offset)
             changes.timestamps.append(when)
-            changes.changes.append(change)
+            changes.changes.append(PolicyChange(change.to_bytes(), offset))
         return changes

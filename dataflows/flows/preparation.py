@@ -19,7 +19,6 @@ from fugu.dataflows.flows.policy_noise import PolicyNoise
 from fugu.dataflows.flows.policy_wait import PolicyWait
 from fugu.dataflows.flows.sections import (
     aggregate_of,
-    changing_policies_of,
     layout_of,
     policies_of,
     publishes_the_truth,
@@ -181,8 +180,7 @@ class Preparation:
         )
 
     def _policies(self, summing: Topics, wait: PolicyWait) -> Plan:
-        operator, signatures = changing_policies_of(self.pipeline), signatures_of(self.file)
-        assert operator is not None
+        signatures = signatures_of(self.file)
         assert signatures is not None
         policies = find_policies(self.client, self.pipeline, signatures.topic)
         directory = policies_directory(self.file)
@@ -192,8 +190,7 @@ class Preparation:
         for remark in loss_remarks(policies, signatures, first):
             log.warning("%s", remark)
         topics = Topics(policies, summing.sink, summing.dead_letters)
-        read_change = partial(operator.read_change, signatures)
-        return self._plan(PoliciesPlan, directory, topics, read_change=read_change, wait=wait)
+        return self._plan(PoliciesPlan, directory, topics, signatures=signatures, wait=wait)
 
     def _plan(
         self,

@@ -25,11 +25,6 @@ def policies_of(pipeline: Pipeline) -> PolicyOperator | None:
     return pipeline.operator if isinstance(pipeline.operator, PolicyOperator) else None
 
 
-def changing_policies_of(pipeline: Pipeline) -> PolicyOperator | None:
-    """Return the section of policies that change while the pipeline runs."""
-    return policies_of(pipeline) if pipeline.source.policies else None
-
-
 def publishes_the_truth(pipeline: Pipeline) -> bool:
     """Return whether true figures are published where no policy is relevant."""
     operator = policies_of(pipeline)

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 
 from fugu.dataflows.base.batches import Header
 from fugu.dataflows.base.errors import ConfigurationError
-from fugu.dataflows.policies.change import UnusableChange
+from fugu.dataflows.policies.change import UnusableChange, change
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.owners import OwnerSection, of_base64
 from fugu.operators.secret import Secret
+from fugu.operators.swellfish.change import AnyChange
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -51,6 +52,16 @@ class Signatures:
     def __post_init__(self) -> None:
         if any(owner.ed25519 is not None for owner in self.document.owners.values()):
             require_cryptography()
+
+    def read(
+        self, key: bytes | None, value: bytes | None, headers: Sequence[Header], timestamp: int
+    ) -> AnyChange:
+        """Read the change of a record, which says whether an owner has signed it.
+
+        `UnusableChange` if there is none, or its signature is refused.
+        """
+        owner = self.by_owner(key, value, headers)
+        return change(key, value, self.document, owner=owner, timestamp=timestamp)
 
     def by_owner(self, key: bytes | None, value: bytes | None, headers: Sequence[Header]) -> bool:
         """Return whether an owner of the collection has signed a record.

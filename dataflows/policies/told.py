@@ -144,23 +144,16 @@ def _written(client: Client, signatures: Signatures) -> Iterator[WrittenChange]:
         )
     for offset, timestamp, key, value, headers in _records(client, signatures.topic):
         try:
-            owner, certain = _by_owner(signatures, key, value, headers)
-            document = signatures.document
-            found = change(key, value, document, owner=owner, timestamp=timestamp)
+            if_genuine = signatures.by_owner_if_genuine(key, headers)
+            if if_genuine is None:
+                found = signatures.read(key, value, headers, timestamp)
+            else:
+                document = signatures.document
+                found = change(key, value, document, owner=if_genuine, timestamp=timestamp)
         except UnusableChange as error:
             yield WrittenChange(offset, timestamp, None, str(error))
         else:
-            yield WrittenChange(offset, timestamp, found, certain=certain)
-
-
-def _by_owner(
-    signatures: Signatures, key: bytes | None, value: bytes | None, headers: list[Header]
-) -> tuple[bool, bool]:
-    """Return whether an owner has signed a record, and whether that is certain."""
-    if_genuine = signatures.by_owner_if_genuine(key, headers)
-    if if_genuine is None:
-        return signatures.by_owner(key, value, headers), True
-    return if_genuine, False
+            yield WrittenChange(offset, timestamp, found, certain=if_genuine is None)
 
 
 def _figures(client: Client, document: PolicyDocument, name: str) -> Iterator[Figure]:

@@ -1,5 +1,5 @@
-"""What is protected when, and what noise that takes: the policies of the document, and one that was
-added while it ran."""
+"""List what is protected when, and what noise that takes: by the policies of the document, and one
+that was added while it ran."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,8 @@ class Protected:
 
 
 def expected_noise(document: PolicyDocument, key: bytes, value: bytes, now: int) -> Attribution:
-    """Of each tick, and whose it is, with what the record adds when `now` is the next tick."""
+    """Return the noise of each tick, and whose it is, with what the record adds when `now` is the
+    next tick."""
     policies, added = document.policies, change(key, value, document).to_bytes()
     days = FIRST_TICK, FIRST_TICK + TICKS - 1
     after = policies.changed(b"", added, now)

@@ -35,7 +35,7 @@ GEOMETRIC_SCALE = 2.0**40
 """The ratio of the numbers that make noise is e^(-1 / 2^40), see `operators.noise.unit_laplace`."""
 
 Release = Callable[[Integers, Integers], Integers]
-"""What is released of one series `(ticks,)`, given geometric numbers `(ticks, draws, 2)`."""
+"""Turns one series `(ticks,)` and geometric numbers `(ticks, draws, 2)` into what is released."""
 
 
 def draws_of_a_tick(mechanism: Mechanism) -> int:

@@ -51,7 +51,7 @@ class Attribution:
     starts: Integers
     """The first tick of each stretch."""
     widths: Integers
-    """How many ticks each stretch has."""
+    """The number of ticks of each stretch."""
     noise: Floats
     """The noise of the ticks of each stretch."""
     collections: Mapping[str, CollectionShare]

@@ -14,7 +14,7 @@ MOST_POLICIES = 100
 _DAY = DAY * 1000
 """Milliseconds."""
 _MOST_DAYS = 500_000
-"""Of all policies together that are looked at."""
+"""Limit the days that are looked at, of all policies together."""
 _DAYS_OF_CONFIGURED = 35
 
 

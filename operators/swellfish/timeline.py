@@ -64,7 +64,7 @@ class Policies:
     notice: int = 0
     """For so many ticks what is removed, or replaced by less, is protected as before."""
     limits: Limits = UNDECLARED
-    """What changes may make of a collection that declares no limits of its own."""
+    """Limit what changes may make of a collection that declares no limits of its own."""
     otherwise: Limits = field(default=UNDECLARED, compare=False)
     """Limits where nothing is declared, which follow from the other fields (`bounds.usual`)."""
     noise: Noise = field(default=IN_UNITS, compare=False)

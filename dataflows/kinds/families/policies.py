@@ -6,17 +6,14 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo, model_validator
 
-from fugu.dataflows.base.batches import Header
 from fugu.dataflows.base.errors import ConfigurationError
 from fugu.dataflows.base.section import Epsilon, Section
 from fugu.dataflows.base.ticks import Ticks
 from fugu.dataflows.kinds.families.aggregates import AggregateOperator
 from fugu.dataflows.kinds.families.section import Files
 from fugu.dataflows.kinds.families.ticks import Lateness
-from fugu.dataflows.policies.change import change
 from fugu.dataflows.policies.document import PolicyDocument
 from fugu.dataflows.policies.sections import QuerySection
-from fugu.dataflows.policies.signatures import Signatures
 from fugu.dataflows.records.alphabet import Alphabet
 from fugu.dataflows.records.codec import Values
 from fugu.dataflows.records.contributions import Contributions, Figures, SetContributions, YesOrNo
@@ -155,18 +152,6 @@ class PolicyOperator(AggregateOperator):
         if query.kind == "sum":
             return "the sum" + ("" if query.unit is None else f" in {query.unit}")
         return "how many users"
-
-    def read_change(
-        self,
-        signatures: Signatures,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Sequence[Header],
-        timestamp: int,
-    ) -> bytes:
-        """Return a record of the policy topic for the mechanism; `UnusableChange` if it is none."""
-        owner = signatures.by_owner(key, value, headers)
-        return change(key, value, self.policies, owner=owner, timestamp=timestamp).to_bytes()
 
     def in_ticks(self) -> Ticks:
         grid, grace = self.policies.section.grid, self.ticks.grace_milliseconds

@@ -119,7 +119,7 @@ class Pipeline:
         self, key: bytes | None, value: bytes | None, headers: Sequence[Header] = ()
     ) -> None:
         """Take a record of the policy topic; `UnusableChange` if it is none."""
-        change = self.operator.read_change(self.signatures, key, value, headers, timestamp=0)
+        change = self.signatures.read(key, value, headers, timestamp=0).to_bytes()
         self.log.append(PolicyChange(change, len(self.changes)).encoded())
         self.changes.append(change)
 
