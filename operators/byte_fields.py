@@ -6,7 +6,7 @@ Each is u32le(length) ‖ bytes. Integers are 8-byte big-endian two's complement
 import struct
 from hashlib import blake2b
 
-from fugu.operators.equal_parts import EqualParts
+from fugu.operators.byte_column import ByteColumn, Bytes, table_of_integers
 from fugu.operators.mechanism import Integers
 
 Field = bytes | str | int
@@ -32,9 +32,14 @@ def encode_field(value: Field) -> bytes:
     return len(content).to_bytes(4, "little") + content
 
 
-def encode_each(numbers: Integers, before: bytes = b"") -> EqualParts:
+def encode_each(numbers: Integers, before: bytes = b"") -> ByteColumn:
     """Encode a number as a field behind `before`, for each of the numbers."""
-    return EqualParts.of_integers(before + _INTEGER_LENGTH, numbers)
+    return ByteColumn.of_table(table_of_fields(numbers, before))
+
+
+def table_of_fields(numbers: Integers, before: bytes = b"") -> Bytes:
+    """Return the same as the rows of a table."""
+    return table_of_integers(numbers, before + _INTEGER_LENGTH)
 
 
 def digest_of(*fields: Field) -> bytes:

@@ -7,12 +7,10 @@ Source: RFC 7693.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fugu.operators.byte_column import Bytes
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.mechanism import Words
-
-Bytes = NDArray[np.uint8]
 
 BLOCK_BYTES = 128
 BLOCK_WORDS = 16

@@ -1,24 +1,21 @@
 """The words of many draws in one call; see `operators.randomness` for how they are laid out."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fugu.operators.byte_column import ByteColumn, Bytes, bytes_of
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.compiled_blake2b import (
     BLOCK_BYTES,
     BLOCK_WORDS,
     DIGEST_WORDS,
-    Bytes,
     absorb,
     absorb_from,
     finish,
     fresh_state,
 )
-from fugu.operators.equal_parts import EqualParts
 from fugu.operators.mechanism import Integers, Words
 
 HISTORY_BYTES = 8
@@ -44,24 +41,6 @@ class Absorbed:
         return cls(state, blocks * BLOCK_BYTES, bytes_of(content[blocks * BLOCK_BYTES :]))
 
 
-@dataclass(frozen=True)
-class Joined:
-    """Hold many strings of bytes as one, and where each of them ends."""
-
-    content: Bytes
-    ends: Integers
-    longest: int
-
-    @classmethod
-    def of(cls, parts: Sequence[bytes]) -> "Joined":
-        """Join strings in their order."""
-        if isinstance(parts, EqualParts):
-            rows, length = parts.table.shape
-            return cls(parts.table.ravel(), np.arange(1, rows + 1) * length, length)
-        lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
-        return cls(bytes_of(b"".join(parts)), lengths.cumsum(), int(lengths.max(initial=0)))
-
-
 class DrawColumns(NamedTuple):
     """Hold the columns that the draws of many rows are made of, and room for one draw.
 
@@ -73,19 +52,34 @@ class DrawColumns(NamedTuple):
     before: int
     begin: int
     keys: Bytes
-    key_ends: Integers
+    key_begins: Integers
+    key_lengths: Integers
     positions: Bytes
-    position_ends: Integers
+    position_begins: Integers
+    position_lengths: Integers
     message: Words
     word: Words
 
     @classmethod
-    def of(cls, prefix: Absorbed, keys: Joined, positions: Joined, *longest: int) -> "DrawColumns":
+    def of(
+        cls, prefix: Absorbed, keys: ByteColumn, positions: ByteColumn, *longest: int
+    ) -> "DrawColumns":
         """Make columns for rows of keys and positions, and room for more parts of these lengths."""
         message = _message(prefix, keys.longest, positions.longest, *longest)
         word = np.empty(DIGEST_WORDS, dtype=np.uint64)
-        rows = keys.content, keys.ends, positions.content, positions.ends
-        return cls(prefix.state, prefix.before, len(prefix.rest), *rows, message, word)
+        return cls(
+            prefix.state,
+            prefix.before,
+            len(prefix.rest),
+            keys.content,
+            keys.begins,
+            keys.lengths,
+            positions.content,
+            positions.begins,
+            positions.lengths,
+            message,
+            word,
+        )
 
     def __repr__(self) -> str:
         return "DrawColumns(hidden)"
@@ -93,33 +87,30 @@ class DrawColumns(NamedTuple):
 
 def draw_words(
     prefix: Absorbed,
-    keys: Joined,
-    positions: Joined,
+    keys: ByteColumn,
+    positions: ByteColumn,
     purpose: bytes,
-    bindings: Joined,
+    bindings: ByteColumn,
     coordinates: int,
     blocks: int,
 ) -> Words:
     """Return words `(rows, coordinates, 8 blocks)`; `purpose` is an encoded field."""
-    words = np.empty((len(keys.ends), coordinates, DIGEST_WORDS * blocks), dtype=np.uint64)
+    words = np.empty((len(keys), coordinates, DIGEST_WORDS * blocks), dtype=np.uint64)
     columns = DrawColumns.of(prefix, keys, positions, len(purpose), bindings.longest)
     common = np.empty(DIGEST_WORDS, dtype=np.uint64)
-    _draw_words(columns, bytes_of(purpose), bindings.content, bindings.ends, common, words)
+    bound = bindings.content, bindings.begins, bindings.lengths
+    _draw_words(columns, bytes_of(purpose), *bound, common, words)
     return words
 
 
-def draw_digests(prefix: Absorbed, contents: Joined) -> Words:
+def draw_digests(prefix: Absorbed, contents: ByteColumn) -> Words:
     """Return digests `(contents, 8)`, of each content as one encoded field."""
-    digests = np.empty((len(contents.ends), DIGEST_WORDS), dtype=np.uint64)
+    digests = np.empty((len(contents), DIGEST_WORDS), dtype=np.uint64)
     message = _message(prefix, contents.longest)
     before, begin = prefix.before, len(prefix.rest)
-    _draw_digests(prefix.state, before, begin, contents.content, contents.ends, message, digests)
+    columns = contents.content, contents.begins, contents.lengths
+    _draw_digests(prefix.state, before, begin, *columns, message, digests)
     return digests
-
-
-def bytes_of(content: bytes) -> NDArray[np.uint8]:
-    """Return bytes as compiled code takes them."""
-    return np.frombuffer(content, dtype=np.uint8)
 
 
 def _message(prefix: Absorbed, *longest: int) -> Words:
@@ -149,11 +140,13 @@ def put_bytes(text: Bytes, at: int, content: Bytes, begin: int, end: int) -> int
 
 
 @part
-def put_field(text: Bytes, at: int, content: Bytes, ends: Integers, number: int) -> int:
+def put_field(
+    text: Bytes, at: int, content: Bytes, begins: Integers, lengths: Integers, number: int
+) -> int:
     """Write one of several strings with its length; return where it ends."""
-    begin = ends[number - 1] if number > 0 else 0
-    at = put_size(text, at, ends[number] - begin)
-    return put_bytes(text, at, content, begin, ends[number])
+    begin, length = begins[number], lengths[number]
+    at = put_size(text, at, length)
+    return put_bytes(text, at, content, begin, begin + length)
 
 
 @part
@@ -169,8 +162,9 @@ def put_coordinate(text: Bytes, at: int, coordinate: int) -> int:
 def _put_place(columns: DrawColumns, row: int, purpose: Bytes, coordinate: int) -> int:
     """Write everything that comes before the binding of a draw; return where it ends."""
     text = columns.message.view(np.uint8)
-    at = put_field(text, columns.begin, columns.keys, columns.key_ends, row)
-    at = put_field(text, at, columns.positions, columns.position_ends, row)
+    at = put_field(text, columns.begin, columns.keys, columns.key_begins, columns.key_lengths, row)
+    positions = columns.positions, columns.position_begins, columns.position_lengths
+    at = put_field(text, at, *positions, row)
     at = put_bytes(text, at, purpose, 0, len(purpose))
     return put_coordinate(text, at, coordinate)
 
@@ -205,7 +199,8 @@ def _draw_words(
     columns: DrawColumns,
     purpose: Bytes,
     bindings: Bytes,
-    binding_ends: Integers,
+    binding_begins: Integers,
+    binding_lengths: Integers,
     common: Words,
     words: Words,
 ) -> None:
@@ -215,7 +210,7 @@ def _draw_words(
     for row in range(rows):
         for coordinate in range(coordinates):
             at = _put_place(columns, row, purpose, coordinate)
-            at = put_field(text, at, bindings, binding_ends, row)
+            at = put_field(text, at, bindings, binding_begins, binding_lengths, row)
             for word in range(DIGEST_WORDS):
                 common[word] = columns.absorbed[word]
             done = absorb_from(common, message, 0, at, before)
@@ -234,13 +229,14 @@ def _draw_digests(
     before: int,
     begin: int,
     contents: Bytes,
-    ends: Integers,
+    begins: Integers,
+    lengths: Integers,
     message: Words,
     digests: Words,
 ) -> None:
     text = message.view(np.uint8)
-    for number in range(len(ends)):
-        at = put_field(text, begin, contents, ends, number)
+    for number in range(len(begins)):
+        at = put_field(text, begin, contents, begins, lengths, number)
         for word in range(DIGEST_WORDS):
             digests[number, word] = state[word]
         finish(digests[number], text, message, 0, at, before)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.operators import compiled
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.byte_fields import Field, encode_field, encode_fields
 from fugu.operators.secret import Secret
 
@@ -44,9 +45,9 @@ class KeyedPrefix:
     def digests_of(self, contents: Sequence[bytes]) -> bytes:
         """Return the digest of the prefix and one more field, 64 bytes each."""
         if len(contents) >= WORTH_COMPILING and compiled.available():
-            from fugu.operators.compiled_keyed_words import Joined, draw_digests
+            from fugu.operators.compiled_keyed_words import draw_digests
 
-            return draw_digests(self.compiled, Joined.of(contents)).tobytes()
+            return draw_digests(self.compiled, ByteColumn.of(contents)).tobytes()
         digests = []
         for content in contents:
             hasher = self.hasher.copy()

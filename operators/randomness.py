@@ -4,13 +4,13 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fugu.operators import compiled
+from fugu.operators.byte_column import ByteColumn, table_of_integers
 from fugu.operators.byte_fields import Field, encode_each, encode_field, encode_fields
-from fugu.operators.equal_parts import EqualParts, column_of
+from fugu.operators.integer_column import column_of
 from fugu.operators.keyed_prefix import RELEASE_ID_BYTES as RELEASE_ID_BYTES
 from fugu.operators.keyed_prefix import RELEASE_IDS_PER_BLOCK as RELEASE_IDS_PER_BLOCK
 from fugu.operators.keyed_prefix import WORTH_COMPILING as WORTH_COMPILING
@@ -18,9 +18,6 @@ from fugu.operators.keyed_prefix import KeyedPrefix as KeyedPrefix
 from fugu.operators.keyed_prefix import names_in
 from fugu.operators.mechanism import Draws, Integers, Words
 from fugu.operators.secret import Secret
-
-if TYPE_CHECKING:
-    from fugu.operators.compiled_keyed_words import Joined
 
 WORDS_PER_BLOCK = 8
 
@@ -91,7 +88,7 @@ class DrawScope:
         places = column_of(offsets)
         blocks = places // RELEASE_IDS_PER_BLOCK
         is_new = np.diff(blocks, prepend=blocks[:1] - 1) != 0
-        digests = prefix.digests_of(EqualParts.of_integers(b"", blocks[is_new]))
+        digests = prefix.digests_of(ByteColumn.of_table(table_of_integers(blocks[is_new])))
         first = (np.cumsum(is_new) - 1) * RELEASE_IDS_PER_BLOCK
         ids: list[bytes] = names_in(digests)[first + places % RELEASE_IDS_PER_BLOCK].tolist()
         return ids
@@ -146,7 +143,7 @@ class KeyedDraws:
     def __post_init__(self) -> None:
         if len(self.stream_keys) != len(self.positions):
             raise ValueError("draws need one position for each stream key")
-        if not all(self.stream_keys):
+        if not ByteColumn.of(self.stream_keys).lengths.all():
             raise ValueError("a stream key must not be empty")
 
     def words(
@@ -163,20 +160,18 @@ class KeyedDraws:
         return words[:, :, :count].astype(np.uint64)
 
     @cached_property
-    def joined(self) -> "tuple[Joined, Joined]":
+    def columns(self) -> tuple[ByteColumn, ByteColumn]:
         """Return keys and positions for `fugu.operators.compiled`."""
-        from fugu.operators.compiled_keyed_words import Joined
-
-        return Joined.of(self.stream_keys), Joined.of(self.positions)
+        return ByteColumn.of(self.stream_keys), ByteColumn.of(self.positions)
 
     def _compiled_words(
         self, purpose: str, binding: Sequence[bytes], coordinates: int, blocks: int
     ) -> Words:
-        from fugu.operators.compiled_keyed_words import Joined, draw_words
+        from fugu.operators.compiled_keyed_words import draw_words
 
-        purpose_field, bindings = encode_field(purpose), Joined.of(binding)
-        prefix, columns = self.prefix.compiled, self.joined
-        return draw_words(prefix, *columns, purpose_field, bindings, coordinates, blocks)
+        purpose_field, bindings = encode_field(purpose), ByteColumn.of(binding)
+        prefix = self.prefix.compiled
+        return draw_words(prefix, *self.columns, purpose_field, bindings, coordinates, blocks)
 
     def _hashed_words(
         self, purpose: str, binding: Sequence[bytes], coordinates: int, blocks: int
@@ -256,7 +251,7 @@ def integers_below(words: Words, limits: Integers) -> Integers:
     return ((high * limit + (low * limit >> half)) >> half).astype(np.int64)
 
 
-def record_positions(topic: str, partition: int, offsets: Sequence[int]) -> EqualParts:
+def record_positions(topic: str, partition: int, offsets: Sequence[int]) -> ByteColumn:
     """Return the positions of releases that are triggered by source records."""
     return encode_each(column_of(offsets), encode_fields(topic, partition))
 

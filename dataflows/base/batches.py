@@ -1,12 +1,15 @@
 """Hold what flows: columns of the records that one fetch returned for one partition.
 
-All lists of one object have the same length; index i is one record.
+All columns of one object have the same length; index i is one record. A column is a list, or an
+array that presents itself as a sequence (`ByteColumn`, `OptionalByteColumn`, `IntegerColumn`,
+`HeaderColumns`): compiled code reads that without an object for each record. Both give the same.
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from fugu.dataflows.base.columns import selected
 from fugu.operators.mechanism import Array, Releases
 
 Header = tuple[str, bytes]
@@ -40,10 +43,10 @@ class Batch:
 
     partition: int
     offsets: Sequence[int]
-    timestamps: list[int]
-    keys: list[bytes | None]
-    values: list[bytes | None]
-    headers: list[list[Header]]
+    timestamps: Sequence[int]
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    headers: Sequence[list[Header]]
 
     def records(self) -> Iterator[tuple[int, int, bytes | None, bytes | None, list[Header]]]:
         """Yield offset, timestamp, key, value and headers of each record."""
@@ -102,10 +105,10 @@ class Decoded:
 
     partition: int
     offsets: Sequence[int]
-    timestamps: list[int]
-    keys: list[bytes]
+    timestamps: Sequence[int]
+    keys: Sequence[bytes]
     values: Array
-    events: list[int] | None
+    events: Sequence[int] | None
     dead: DeadLetters
     refused: RefusedRecords = field(default_factory=RefusedRecords)
 
@@ -114,10 +117,10 @@ class Decoded:
 class Spending:
     """Hold streams that have just spent another tenth of their budget; a function of releases."""
 
-    offsets: list[int] = field(default_factory=list)
-    timestamps: list[int] = field(default_factory=list)
-    keys: list[bytes] = field(default_factory=list)
-    levels: list[int] = field(default_factory=list)
+    offsets: Sequence[int] = ()
+    timestamps: Sequence[int] = ()
+    keys: Sequence[bytes] = ()
+    levels: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -131,8 +134,8 @@ class Sanitized:
 
     partition: int
     offsets: Sequence[int]
-    timestamps: list[int]
-    keys: list[bytes]
+    timestamps: Sequence[int]
+    keys: Sequence[bytes]
     releases: Releases
     dead: DeadLetters
     spending: Spending = field(default_factory=Spending)
@@ -149,10 +152,10 @@ class Outgoing:
     """
 
     partition: int
-    keys: list[bytes | None]
-    values: list[bytes]
-    headers: list[list[Header]]
-    timestamps: list[int]
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes]
+    headers: Sequence[list[Header]]
+    timestamps: Sequence[int]
     positions: Sequence[int] = ()
     behind_all: bool = field(default=False, kw_only=True)
 
@@ -160,9 +163,9 @@ class Outgoing:
         """Return the records at these places."""
         return Outgoing(
             self.partition,
-            [self.keys[i] for i in places],
-            [self.values[i] for i in places],
-            [self.headers[i] for i in places],
-            [self.timestamps[i] for i in places],
-            [self.positions[i] for i in places] if self.positions else (),
+            selected(self.keys, places),
+            selected(self.values, places),
+            selected(self.headers, places),
+            selected(self.timestamps, places),
+            selected(self.positions, places) if self.positions else (),
         )

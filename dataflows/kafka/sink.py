@@ -221,7 +221,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             elif release_id not in later_ids:
                 raise self._mismatch(one.offset, "and is no release of this pipeline as it is now")
 
-    def _explain_by_time(self, timestamps: list[int]) -> None:
+    def _explain_by_time(self, timestamps: Sequence[int]) -> None:
         """Explain published releases by their ticks, which are replayed whole and in order.
 
         A release that did not come back with its tick will not come back any more.

@@ -64,15 +64,17 @@ class InMemory:
         at_once: int = AT_ONCE,
     ) -> Outgoing:
         """Return what is published of records, of which so many are read at once."""
-        published = Outgoing(self.partition, [], [], [], [])
+        outgoing = []
         for start in range(0, len(keys), at_once):
             some = slice(start, start + at_once)
-            found = self._published(keys[some], values[some], timestamps[some])
-            published.keys.extend(found.keys)
-            published.values.extend(found.values)
-            published.headers.extend(found.headers)
-            published.timestamps.extend(found.timestamps)
-        return published
+            outgoing.append(self._published(keys[some], values[some], timestamps[some]))
+        return Outgoing(
+            self.partition,
+            [key for one in outgoing for key in one.keys],
+            [value for one in outgoing for value in one.values],
+            [headers for one in outgoing for headers in one.headers],
+            [timestamp for one in outgoing for timestamp in one.timestamps],
+        )
 
     def _published(
         self, keys: Sequence[bytes], values: Sequence[bytes], timestamps: Sequence[int]

@@ -141,12 +141,12 @@ class Publisher:
             partition=sanitized.partition,
         )
 
-    def _keys(self, keys: list[bytes]) -> list[bytes | None]:
+    def _keys(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
         if self.key_policy == "none":
             return [None] * len(keys)
         if self.key_policy == "original":
-            return list(keys)
-        return [*self.pseudonyms.of_each(keys)]
+            return keys
+        return self.pseudonyms.of_each(keys)
 
     def _headers(self, ids: list[bytes]) -> list[list[Header]]:
         guarantee = (GUARANTEE_HEADER, self.guarantee_id)

@@ -140,7 +140,7 @@ class Codec:
         return True
 
     def _read_each(
-        self, batch: Batch, arrivals: list[int], first: int, end: int, read: _Read
+        self, batch: Batch, arrivals: Sequence[int], first: int, end: int, read: _Read
     ) -> None:
         """Read or refuse every record by itself."""
         for index in range(first, end):
@@ -163,7 +163,7 @@ class Codec:
             read.times += times
             read.events += events
 
-    def _note_time(self, batch: Batch, arrivals: list[int], index: int, read: _Read) -> None:
+    def _note_time(self, batch: Batch, arrivals: Sequence[int], index: int, read: _Read) -> None:
         """Note time and key of a refused record, if they can be read."""
         key, content = batch.keys[index], batch.values[index]
         if not key or len(key) > LARGEST_KEY_BYTES:
@@ -205,7 +205,7 @@ class Codec:
         return Refused(Reason.NOT_JSON)
 
 
-def _arrivals(timestamps: list[int]) -> list[int]:
+def _arrivals(timestamps: Sequence[int]) -> Sequence[int]:
     """Return when records were written; a producer may say that it was before 1970."""
     if min(timestamps, default=0) >= 0:
         return timestamps

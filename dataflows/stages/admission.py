@@ -5,7 +5,7 @@ new key is computed again. And a table must not grow without bound, although no 
 its budget still counts: beyond `max_keys` a new key is refused, and everybody known goes on.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fugu.dataflows.base.batches import Reason
@@ -23,7 +23,7 @@ class Admission:
     max_keys: int
     covers: Callable[[bytes], bool] = lambda key: True
 
-    def refusals(self, table: RowTable, partition: int, keys: list[bytes]) -> dict[int, Reason]:
+    def refusals(self, table: RowTable, partition: int, keys: Sequence[bytes]) -> dict[int, Reason]:
         """Return index and reason of every record that is not admitted, in order."""
         refused: dict[int, Reason] = {}
         room = self.max_keys - len(table)

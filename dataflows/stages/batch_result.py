@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fugu.dataflows.base.batches import Decoded, Reason, Sanitized, Spending
+from fugu.dataflows.base.columns import selected
 from fugu.dataflows.base.errors import BudgetExhausted
 from fugu.operators.columns import joined, taken
 from fugu.operators.mechanism import Integers, Kind, Releases
@@ -45,15 +46,14 @@ def picked(decoded: Decoded, index: Integers) -> Decoded:
     """Return some of the records, in the order of these indices; the same if it is all of them."""
     if len(index) == len(decoded.offsets):
         return decoded
-    at = index.tolist()
     events = decoded.events
     return replace(
         decoded,
-        offsets=[decoded.offsets[i] for i in at],
-        timestamps=[decoded.timestamps[i] for i in at],
-        keys=[decoded.keys[i] for i in at],
+        offsets=selected(decoded.offsets, index),
+        timestamps=selected(decoded.timestamps, index),
+        keys=selected(decoded.keys, index),
         values=decoded.values[index],
-        events=None if events is None else [events[i] for i in at],
+        events=None if events is None else selected(events, index),
     )
 
 

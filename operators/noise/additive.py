@@ -8,7 +8,7 @@ from math import inf, nextafter, prod
 from typing import ClassVar
 
 from fugu.operators.budget_units import exact_exp
-from fugu.operators.byte_fields import encode_each, encode_fields
+from fugu.operators.byte_fields import encode_fields, table_of_fields
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import Array, Draws, Floats, Integers, Words
 from fugu.operators.noise.grid import Grid
@@ -99,7 +99,7 @@ class AdditiveNoise(ABC):
 
 def _digests(vectors: Integers, bound_to: bytes) -> list[bytes]:
     """Return the `binding_digest` of the integers of each vector and of `bound_to`."""
-    fields = encode_each(vectors.ravel()).table
+    fields = table_of_fields(vectors.ravel())
     size = vectors.shape[1] * fields.shape[1]
     content, rest = fields.tobytes(), encode_fields(bound_to)
     return [

@@ -7,7 +7,7 @@ from math import nextafter
 
 import numpy as np
 
-from fugu.operators.byte_fields import encode_each, encode_field, encode_fields
+from fugu.operators.byte_fields import encode_field, encode_fields, table_of_fields
 from fugu.operators.mechanism import Draws, Floats, Integers
 from fugu.operators.noise import discrete_gaussian as sampler
 from fugu.operators.noise.discrete_gaussian import PRECISION
@@ -68,8 +68,8 @@ class Measurement:
         """Return the digests of index and noise, as of `add_noise`, for each row."""
         table = np.concatenate(
             [
-                encode_each(index.ravel()).table.reshape(len(index), -1),
-                encode_each(steps, _OUTER + encode_field(self.sensitivity)).table,
+                table_of_fields(index.ravel()).reshape(len(index), -1),
+                table_of_fields(steps, _OUTER + encode_field(self.sensitivity)),
             ],
             axis=1,
         )

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fugu.operators.byte_column import Bytes, bytes_of
 from fugu.operators.byte_fields import encode_fields
 from fugu.operators.columns import copied
 from fugu.operators.compiled.compiling import entry_point, part
-from fugu.operators.compiled_blake2b import Bytes
 from fugu.operators.compiled_charges import bit_length, charge_up_to, extended, spent_after
-from fugu.operators.compiled_keyed_words import HISTORY_BYTES, DrawColumns, bound_word, bytes_of
+from fugu.operators.compiled_keyed_words import HISTORY_BYTES, DrawColumns, bound_word
 from fugu.operators.mechanism import Floats, Integers, Kind, Releases, Run, State
 from fugu.operators.randomness import KeyedDraws
 from fugu.operators.responses.randomized_response import Odds
@@ -88,7 +88,7 @@ class CompiledAdaptiveStep(NamedTuple):
         streams, positions = Streams.of(state, limit), Positions.of(rows, symbols)
         purpose = max(len(self.decision), len(self.release))
         longest = purpose, len(self.symbols) // n, HISTORY_BYTES
-        columns = DrawColumns.of(draws.prefix.compiled, *draws.joined, *longest)
+        columns = DrawColumns.of(draws.prefix.compiled, *draws.columns, *longest)
         require_sound(
             _run(self, streams, state["previous"], positions, columns, limit, Space.of(n))
         )

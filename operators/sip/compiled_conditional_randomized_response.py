@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
+from fugu.operators.byte_column import Bytes, bytes_of
 from fugu.operators.byte_fields import encode_fields
 from fugu.operators.columns import copied
 from fugu.operators.compiled.compiling import entry_point
-from fugu.operators.compiled_blake2b import Bytes
 from fugu.operators.compiled_charges import bit_length, charge_up_to, extended, spent_after
-from fugu.operators.compiled_keyed_words import HISTORY_BYTES, DrawColumns, bound_word, bytes_of
+from fugu.operators.compiled_keyed_words import HISTORY_BYTES, DrawColumns, bound_word
 from fugu.operators.mechanism import Floats, Integers, Releases, Run, State
 from fugu.operators.randomness import KeyedDraws
 from fugu.operators.sip.chain import Chain
@@ -59,7 +59,7 @@ class CompiledStep(NamedTuple):
         state, n = copied(state), state["belief"].shape[1]
         streams, positions = Streams.of(state, limit_of(total)), Positions.of(rows, symbols)
         longest = len(self.purpose), len(self.digests) // n, HISTORY_BYTES
-        columns = DrawColumns.of(draws.prefix.compiled, *draws.joined, *longest)
+        columns = DrawColumns.of(draws.prefix.compiled, *draws.columns, *longest)
         limit = limit_of(total)
         require_sound(
             _run(self, streams, state["releases"], positions, columns, limit, Space.of(n))

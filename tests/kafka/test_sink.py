@@ -141,7 +141,9 @@ def test_a_release_that_differs_stops_the_replay(sink: Sink) -> None:
     sink.part().write_batch([releases(0, 6)])
     _settle(sink, 6)
     changed = releases(0, 8)
-    changed.values[4] = b'{"zone":"vigorous","confidence":0.1234}'
+    values = [*changed.values]
+    values[4] = b'{"zone":"vigorous","confidence":0.1234}'
+    changed = replace(changed, values=values)
     with pytest.raises(ReleaseMismatch, match=r"release_mismatch: .*partition 2, offset 4 was"):
         sink.part().write_batch([changed])
     assert sink.names() == names(0, 6)

@@ -5,7 +5,8 @@ from hashlib import blake2b
 import numpy as np
 import pytest
 
-from fugu.operators.compiled_keyed_words import Absorbed, Joined, draw_words
+from fugu.operators.byte_column import ByteColumn
+from fugu.operators.compiled_keyed_words import Absorbed, draw_words
 from fugu.operators.randomness import WORTH_COMPILING, DrawScope, record_positions
 from fugu.operators.secret import Secret
 from tests.operators.word_layout import sized
@@ -24,10 +25,10 @@ def test_words_of_random_messages_are_those_of_hashlib() -> None:
         )
         drawn = draw_words(
             Absorbed.of(secret, prefix),
-            Joined.of(keys),
-            Joined.of(positions),
+            ByteColumn.of(keys),
+            ByteColumn.of(positions),
             purpose,
-            Joined.of(bindings),
+            ByteColumn.of(bindings),
             coordinates=2,
             blocks=2,
         )
@@ -46,7 +47,7 @@ def test_words_of_random_messages_are_those_of_hashlib() -> None:
 def test_a_prefix_of_any_length_is_absorbed(length: int) -> None:
     prefix, key = bytes(range(200)) * 3, bytes(range(32))
     absorbed = Absorbed.of(key, prefix[:length])
-    nothing = Joined.of([b""])
+    nothing = ByteColumn.of([b""])
     drawn = draw_words(absorbed, nothing, nothing, b"", nothing, 1, 1)
     data = prefix[:length] + bytes(8) + sized(bytes(8)) + bytes(4) + bytes(4)
     assert drawn.tobytes() == blake2b(data, key=key).digest()

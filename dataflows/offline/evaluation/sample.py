@@ -150,7 +150,7 @@ def _key(line: bytes, field: str) -> bytes | Reason:
     return str(key).encode()
 
 
-def _streams(keys: list[bytes]) -> Integers:
+def _streams(keys: Sequence[bytes]) -> Integers:
     """Number streams in order of first appearance, as rows of a table are."""
     known: dict[bytes, int] = {}
     return np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)

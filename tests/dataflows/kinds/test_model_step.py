@@ -1,5 +1,6 @@
 """`operator.step`: from the pipeline file and the times of records to what is published."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -154,7 +155,7 @@ def sanitized(
     lift = PerRecord(made.mechanism, SCOPE, SOURCE, EVERYBODY)
     values = [orjson.dumps({"zone": "light", "at": 60 * minute}) for minute in minutes]
     batch = batch_of([(b"alice", value) for value in values])
-    batch.timestamps[:] = [MINUTE * minute for minute in arrived]
+    batch = replace(batch, timestamps=[MINUTE * minute for minute in arrived])
     table = RowTable(lift.start)
     return lift(made.codec.decode(batch), table), table
 

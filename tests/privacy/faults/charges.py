@@ -11,7 +11,7 @@ from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators import budget
 from fugu.operators.budget_ledger import BudgetLedger
-from fugu.operators.equal_parts import EqualParts
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Integers, Releases, State
 from fugu.operators.randomness import record_positions
 from fugu.operators.responses.generalized_randomized_response import GeneralizedRandomizedResponse
@@ -69,7 +69,7 @@ class EveryWindowIsEmpty(BudgetLedger):
         return room if self.window is None else np.full_like(room, self.total)
 
 
-def positions_of_any_partition(topic: str, partition: int, offsets: Sequence[int]) -> EqualParts:
+def positions_of_any_partition(topic: str, partition: int, offsets: Sequence[int]) -> ByteColumn:
     """Leave the partition out of the position that a record is drawn for."""
     return record_positions(topic, 0, offsets)
 

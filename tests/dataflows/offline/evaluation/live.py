@@ -79,4 +79,4 @@ def live(file: PipelineFile, secret: Secret) -> tuple[list[int], list[bytes], li
     pseudonyms = Pseudonyms(secret.derive("pseudonyms"), section.sink.topic)
     publisher = Publisher(configured.codec, scope, topic, topic, b"id", "pseudonym", pseudonyms)
     outgoing = publisher.releases(sanitized)
-    return list(outgoing.positions), outgoing.values, sanitized.dead.reasons
+    return list(outgoing.positions), list(outgoing.values), sanitized.dead.reasons

@@ -1,0 +1,94 @@
+"""Many strings of bytes in one array, without an object for each."""
+
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.operators.mechanism import Integers
+
+Bytes = NDArray[np.uint8]
+
+LARGEST_FIRST = np.dtype(">i8")
+"""Write integers into fields like this."""
+
+
+class ByteColumn(Sequence[bytes]):
+    """Present many strings, which lie anywhere in one array, as a sequence.
+
+    String i is `content[begins[i] : begins[i] + lengths[i]]`. Strings may overlap, and content that
+    belongs to none of them does no harm. Nothing is copied where a column is made of another one.
+
+    >>> column = ByteColumn.of([b"anna", b"", b"ben"])
+    >>> column[2], list(column.taken(np.array([2, 0, 2])))
+    (b'ben', [b'ben', b'anna', b'ben'])
+    """
+
+    __slots__ = ("begins", "content", "lengths")
+
+    def __init__(self, content: Bytes, begins: Integers, lengths: Integers) -> None:
+        self.content = content.view()
+        self.content.flags.writeable = False
+        self.begins = np.ascontiguousarray(begins)
+        self.lengths = np.ascontiguousarray(lengths)
+
+    @classmethod
+    def of(cls, parts: Sequence[bytes]) -> "ByteColumn":
+        """Join strings in their order; a column stays what it is."""
+        if isinstance(parts, ByteColumn):
+            return parts
+        lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+        return cls(bytes_of(b"".join(parts)), lengths.cumsum() - lengths, lengths)
+
+    @classmethod
+    def of_table(cls, table: Bytes) -> "ByteColumn":
+        """Take each row of a table as a string; all have one length."""
+        rows, length = table.shape
+        return cls(table.ravel(), np.arange(rows) * length, np.full(rows, length))
+
+    @property
+    def longest(self) -> int:
+        """Return the length of the longest string, 0 where there is none."""
+        return int(self.lengths.max(initial=0))
+
+    def taken(self, index: Integers) -> "ByteColumn":
+        """Return the strings at these places, in this order."""
+        return ByteColumn(self.content, self.begins[index], self.lengths[index])
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    def __iter__(self) -> Iterator[bytes]:
+        content, begins = self.content.tobytes(), self.begins.tolist()
+        ends = (self.begins + self.lengths).tolist()
+        return (content[begin:end] for begin, end in zip(begins, ends, strict=True))
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "ByteColumn": ...
+
+    def __getitem__(self, index: int | slice) -> "bytes | ByteColumn":
+        if isinstance(index, slice):
+            return ByteColumn(self.content, self.begins[index], self.lengths[index])
+        begin = self.begins[index]
+        return self.content[begin : begin + self.lengths[index]].tobytes()
+
+
+def bytes_of(content: bytes) -> Bytes:
+    """Return bytes as an array, not copied."""
+    return np.frombuffer(content, dtype=np.uint8)
+
+
+def table_of_integers(numbers: Integers, before: bytes = b"") -> Bytes:
+    """Return a prefix and eight bytes, the highest first, for each number: one row each.
+
+    >>> table_of_integers(np.array([1, 258]), b"at").shape
+    (2, 10)
+    """
+    table = np.empty((len(numbers), len(before) + LARGEST_FIRST.itemsize), dtype=np.uint8)
+    table[:, : len(before)] = bytes_of(before)
+    table[:, len(before) :] = numbers.astype(LARGEST_FIRST)[:, None].view(np.uint8)
+    return table
