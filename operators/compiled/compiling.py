@@ -86,7 +86,7 @@ def _folders(configured: str) -> tuple[Path, ...]:
 
 def _version() -> str:
     content = blake2b(digest_size=8)
-    compiled = sorted([*_HERE.glob("[!_]*.py"), *_OPERATORS.rglob("compiled_*.py")])
+    compiled = sorted([*_HERE.glob("[!_]*.py"), *_OPERATORS.parent.rglob("compiled_*.py")])
     for path in [*compiled, *_CONSTANTS]:
         content.update(path.read_bytes())
     return content.hexdigest()
