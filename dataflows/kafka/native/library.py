@@ -46,6 +46,7 @@ _FUNCTIONS: dict[str, tuple[Type, tuple[Type, ...]]] = {
     "rd_kafka_queue_get_main": (c_void_p, (c_void_p,)),
     "rd_kafka_queue_get_consumer": (c_void_p, (c_void_p,)),
     "rd_kafka_queue_poll": (c_void_p, (c_void_p, c_int)),
+    "rd_kafka_queue_yield": (None, (c_void_p,)),
     "rd_kafka_queue_length": (c_size_t, (c_void_p,)),
     "rd_kafka_queue_destroy": (None, (c_void_p,)),
     "rd_kafka_poll": (c_int, (c_void_p, c_int)),
