@@ -53,7 +53,7 @@ _OPTIONS: dict[str, Any] = {
 def entry_point(function: Function) -> Function:
     """Compile a function that Python calls, at its first call, or read it from the cache."""
     elsewhere = config.CACHE_DIR
-    for folder in _folders(elsewhere):
+    for folder in folders():
         config.CACHE_DIR = str(folder)
         try:
             return _compiled(function, cache=True)
@@ -77,6 +77,11 @@ def inlined(function: Function) -> Function:
 def _compiled(function: Function, **options: Any) -> Function:
     compiled: Function = njit(function, **_OPTIONS, **options)
     return compiled
+
+
+def folders() -> tuple[Path, ...]:
+    """Return where code of this version is kept: in the first one that can be written to."""
+    return _folders(config.CACHE_DIR)
 
 
 @cache
