@@ -26,6 +26,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 config: Any = _config
 _HERE = Path(__file__).parent
 _OPERATORS = _HERE.parent
+_FOLDERS = (_OPERATORS, _OPERATORS.parent / "dataflows")
+"""Where compiled functions are; not from one folder above, since these may be links."""
 _CONSTANTS = [
     _OPERATORS / name
     for name in (
@@ -99,7 +101,7 @@ def _folders(configured: str) -> tuple[Path, ...]:
 
 def _version() -> str:
     content = blake2b(digest_size=8)
-    compiled = sorted([*_HERE.glob("[!_]*.py"), *_OPERATORS.parent.rglob("compiled_*.py")])
-    for path in [*compiled, *_CONSTANTS]:
+    compiled = [path for folder in _FOLDERS for path in folder.rglob("compiled_*.py")]
+    for path in [*sorted([*_HERE.glob("[!_]*.py"), *compiled]), *_CONSTANTS]:
         content.update(path.read_bytes())
     return content.hexdigest()
