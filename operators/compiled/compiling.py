@@ -36,6 +36,8 @@ _CONSTANTS = [
     )
 ]
 """Where else what is compiled in is written down."""
+_OUTSIDE = [_OPERATORS.parent / "dataflows" / name for name in ("records/scanned",)]
+"""Folders of compiled code that is no operator."""
 
 
 _OPTIONS: dict[str, Any] = {
@@ -87,6 +89,7 @@ def _folders(configured: str) -> tuple[Path, ...]:
 def _version() -> str:
     content = blake2b(digest_size=8)
     compiled = sorted([*_HERE.glob("[!_]*.py"), *_OPERATORS.rglob("compiled_*.py")])
+    compiled += [path for folder in _OUTSIDE for path in sorted(folder.glob("*.py"))]
     for path in [*compiled, *_CONSTANTS]:
         content.update(path.read_bytes())
     return content.hexdigest()
