@@ -36,8 +36,9 @@ _CONSTANTS = [
     )
 ]
 """Where else what is compiled in is written down."""
-_OUTSIDE = [_OPERATORS.parent / "dataflows" / name for name in ("kafka/native",)]
-"""Folders of compiled code that is no operator."""
+_DATAFLOWS = _OPERATORS.parent / "dataflows"
+_FOLDERS = [_HERE, _DATAFLOWS / "kafka" / "native"]
+"""Where every file is about compiled code; elsewhere, those that are named so."""
 
 
 _OPTIONS: dict[str, Any] = {
@@ -52,7 +53,7 @@ _OPTIONS: dict[str, Any] = {
 def entry_point(function: Function) -> Function:
     """Compile a function that Python calls, at its first call, or read it from the cache."""
     elsewhere = config.CACHE_DIR
-    for folder in _folders(elsewhere):
+    for folder in folders():
         config.CACHE_DIR = str(folder)
         try:
             return _compiled(function, cache=True)
@@ -78,6 +79,11 @@ def _compiled(function: Function, **options: Any) -> Function:
     return compiled
 
 
+def folders() -> tuple[Path, ...]:
+    """Return where code of this version is kept: in the first one that can be written to."""
+    return _folders(config.CACHE_DIR)
+
+
 @cache
 def _folders(configured: str) -> tuple[Path, ...]:
     name = f"fugu-{_version()}"
@@ -88,8 +94,14 @@ def _folders(configured: str) -> tuple[Path, ...]:
 
 def _version() -> str:
     content = blake2b(digest_size=8)
-    compiled = sorted([*_HERE.glob("[!_]*.py"), *_OPERATORS.rglob("compiled_*.py")])
-    compiled += [path for folder in _OUTSIDE for path in sorted(folder.glob("*.py"))]
-    for path in [*compiled, *_CONSTANTS]:
+    for path in sources():
         content.update(path.read_bytes())
     return content.hexdigest()
+
+
+def sources() -> list[Path]:
+    """Return all files that compiled code is made of."""
+    # Each folder by itself: it may be a link, which a search does not follow.
+    named = [path for top in (_OPERATORS, _DATAFLOWS) for path in top.rglob("compiled_*.py")]
+    inside = [path for folder in _FOLDERS for path in folder.glob("[!_]*.py")]
+    return [*sorted({*named, *inside}), *_CONSTANTS]
