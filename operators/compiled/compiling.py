@@ -15,8 +15,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from numba import config as _config
 from numba import njit
+
+from fugu.operators.mechanism import Array, Integers
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -37,7 +40,7 @@ _CONSTANTS = [
 ]
 """Where else what is compiled in is written down."""
 _DATAFLOWS = _OPERATORS.parent / "dataflows"
-_FOLDERS = [_HERE, _DATAFLOWS / "kafka" / "native"]
+_FOLDERS = [_HERE, _DATAFLOWS / "kafka" / "native", _DATAFLOWS / "records" / "scanned"]
 """Where every file is about compiled code; elsewhere, those that are named so."""
 
 
@@ -72,6 +75,16 @@ def part(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """Compile a function in place of its calls: faster, and too slow to compile for a long one."""
     return _compiled(function, inline="always")
+
+
+def read_only(numbers: Array) -> Integers:
+    """Return numbers in one form, whatever their type and whether they can be written to.
+
+    Code is compiled for a form of its arguments, and again for each other one.
+    """
+    numbers = np.ascontiguousarray(numbers, dtype=np.int64).view()
+    numbers.flags.writeable = False
+    return numbers
 
 
 def _compiled(function: Function, **options: Any) -> Function:
