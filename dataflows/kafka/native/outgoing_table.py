@@ -99,8 +99,9 @@ def _put(words: Integers, column: int, width: int, strings: Content) -> Bytes:
         return content
     content = np.ascontiguousarray(strings.content)
     begins, lengths = _read_only(strings.begins), _read_only(strings.lengths)
-    at = content.ctypes.data
-    if not _put_columns(words, column, width, at, len(content), begins, lengths):
+    place, may_be_none = content.ctypes.data, isinstance(strings, OptionalByteColumn)
+    where = words, column, width, place, len(content)
+    if not _put_columns(*where, begins, lengths, may_be_none):
         raise ValueError("a string of what goes out does not lie in its column")
     return content
 
@@ -121,6 +122,7 @@ def _put_columns(
     size: int,
     begins: Integers,
     lengths: Integers,
+    may_be_none: bool,
 ) -> bool:
     count = len(words) * width
     if len(begins) != count or len(lengths) != count or column + 2 * width > words.shape[1]:
@@ -128,7 +130,7 @@ def _put_columns(
     for number in range(count):
         begin, length = begins[number], lengths[number]
         row, at = number // width, column + 2 * (number % width)
-        if length == NONE:
+        if may_be_none and length == NONE:
             words[row, at] = words[row, at + 1] = 0
         elif 0 <= begin <= size and 0 <= length <= size - begin:
             words[row, at], words[row, at + 1] = address + begin, length
