@@ -10,7 +10,6 @@ from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.mock_cluster import MockCluster
 from fugu.dataflows.kafka.native.transactions import NativeTransactionalWriter
 from fugu.dataflows.kafka.native.writer import NativeWriter
-from tests.kafka.clients import connected
 
 TOPIC = "topic"
 PARTITIONS = 4
@@ -36,12 +35,12 @@ class FaultyCluster(MockCluster):
         self._broker("up")
 
     def writer(self, **settings: object) -> NativeWriter:
-        aside = connected(self.bootstrap, "kafka-python").writer
-        return NativeWriter(self._settings(settings), LoginTroubles(self.bootstrap), aside)
+        troubles = LoginTroubles(self.bootstrap)
+        return NativeWriter(self._settings(settings), troubles, self.writer)
 
     def owner(self, identity: str) -> NativeTransactionalWriter:
-        troubles, aside = LoginTroubles(self.bootstrap), connected(self.bootstrap).writer
-        return NativeTransactionalWriter(self._settings({}), troubles, identity, aside)
+        troubles = LoginTroubles(self.bootstrap)
+        return NativeTransactionalWriter(self._settings({}), troubles, identity, self.writer)
 
     def _settings(self, others: Settings) -> Settings:
         return {**settings_of(Connection(self.bootstrap)), **WRITING, **others}
