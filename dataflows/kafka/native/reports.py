@@ -141,11 +141,11 @@ def _take_reports(queue: int, state: Integers) -> int:
         event = _poll(np.uint64(queue), np.int32(_WAIT_MILLISECONDS))
         if event == 0:
             continue
-        kind, error = _event_type(event), np.int32(0)
+        kind, error = _event_type(event), 0
         if kind == EVENT_DELIVERY_REPORTS:
             _note(event, state)
         elif kind == EVENT_ERROR:
-            error = _event_error(event)
+            error = int(_event_error(event))
         _event_destroy(event)
         if error != 0:
             return error
@@ -169,7 +169,7 @@ def _note(event: int, state: Integers) -> None:
 
 
 @part
-def move_end(place: int, end: int) -> None:
+def move_end(place: np.uint64, end: int) -> None:
     """Move an end forward: reports can arrive in another order than their records were written."""
     if end > word_at(place):
         set_word_at(place, end)

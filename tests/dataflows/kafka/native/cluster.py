@@ -38,9 +38,9 @@ class FaultyCluster(MockCluster):
         troubles = LoginTroubles(self.bootstrap)
         return NativeWriter(self._settings(settings), troubles, self.writer)
 
-    def owner(self, identity: str) -> NativeTransactionalWriter:
+    def owner(self, identity: str, **settings: object) -> NativeTransactionalWriter:
         troubles = LoginTroubles(self.bootstrap)
-        return NativeTransactionalWriter(self._settings({}), troubles, identity, self.writer)
+        return NativeTransactionalWriter(self._settings(settings), troubles, identity, self.writer)
 
     def _settings(self, others: Settings) -> Settings:
         return {**settings_of(Connection(self.bootstrap)), **WRITING, **others}

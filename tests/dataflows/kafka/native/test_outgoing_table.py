@@ -65,7 +65,7 @@ def test_columns_are_laid_out_as_lists_are(
     rows: list[tuple[bytes | None, bytes, bytes, int]], constant: bytes
 ) -> None:
     keys, values, ids, timestamps = map(list, zip(*rows, strict=True))
-    contents = {"id": ByteColumn.of(ids), "by": constant}
+    contents: dict[str, ByteColumn | bytes] = {"id": ByteColumn.of(ids), "by": constant}
     columns = Outgoing(
         0,
         OptionalByteColumn.of(keys),

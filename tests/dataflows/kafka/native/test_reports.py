@@ -29,7 +29,7 @@ def test_a_report_that_comes_late_does_not_move_the_end_back(cluster: FaultyClus
     with closing(cluster.writer()) as writer:
         place = writer._reports.place_of_end(TOPIC, 0)
         for end in (5, 10, 7):
-            reports.move_end(np.uint64(place), end)  # type: ignore[arg-type]
+            reports.move_end(np.uint64(place), end)
         assert writer.acknowledged_end(TOPIC, 0) == 10
 
 

@@ -48,7 +48,7 @@ def test_an_identity_that_may_not_be_used_says_what_to_grant(cluster: FaultyClus
         cluster.owner(IDENTITY)
 
 
-def test_a_refused_record_ends_its_transaction_and_not_the_next_one(
+def test_a_refused_record_keeps_its_transaction_from_being_committed(
     cluster: FaultyCluster,
 ) -> None:
     with closing(cluster.owner(IDENTITY)) as owner:
@@ -56,9 +56,15 @@ def test_a_refused_record_ends_its_transaction_and_not_the_next_one(
         owner.write(TOPIC, outgoing(b"0"))
         with pytest.raises(DeliveryFailed, match="INVALID_RECORD"):
             owner.flush()
+
+
+def test_what_is_abandoned_before_it_was_sent_is_no_failure(cluster: FaultyCluster) -> None:
+    with closing(cluster.owner(IDENTITY, **{"linger.ms": 60_000})) as owner:
+        owner.write(TOPIC, outgoing(b"0"))
         owner.abandon()
         owner.write(TOPIC, outgoing(b"1"))
         owner.flush()
+        assert owner.acknowledged_end(TOPIC, 0) == 1
 
 
 class CountingLibrary:
