@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from fugu.dataflows.kafka.connection import Connection, Credentials
 from fugu.dataflows.kafka.native.client import NativeClient
 from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
-from tests.dataflows.kafka.native.clusters import Topics, until
+from tests.dataflows.kafka.native.filled_topics import Topics, until
 
 CANARY = "secret-canary"
 
