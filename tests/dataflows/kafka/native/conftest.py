@@ -1,10 +1,11 @@
-"""One mock cluster for all tests of librdkafka's functions."""
+"""Mock clusters: one for all tests that only send and read, one for each that orders faults."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from fugu.dataflows.kafka.native.mock_cluster import MockCluster
+from tests.dataflows.kafka.native.cluster import PARTITIONS, TOPIC, FaultyCluster
 from tests.dataflows.kafka.native.clusters import Topics
 
 
@@ -12,3 +13,10 @@ from tests.dataflows.kafka.native.clusters import Topics
 def topics() -> Iterator[Topics]:
     with MockCluster() as cluster:
         yield Topics(cluster)
+
+
+@pytest.fixture
+def cluster() -> Iterator[FaultyCluster]:
+    with FaultyCluster() as cluster:
+        cluster.create_topic(TOPIC, PARTITIONS)
+        yield cluster
