@@ -57,12 +57,10 @@ class CompiledKeyIndex:
     def add(self, keys: Sequence[bytes]) -> Integers:
         """Return the row of each key; new keys get the next rows."""
         column = ByteColumn.of(keys)
-        self._make_room(len(column), int(column.lengths.sum()))
-        rows, before = np.empty(len(column), dtype=np.int64), self._count
-        own = self._slots, self._held, self._places, before, self._used
-        wanted = column.content, column.begins, column.lengths, self._tags(column)
-        self._count = int(add_keys(*own, *wanted, rows))
-        self._used += int(self._places[before : self._count, 1].sum())
+        rows = self.find(column)
+        new = np.flatnonzero(rows < 0)
+        if len(new):
+            rows[new] = self._add(column.taken(new))
         return rows
 
     def rename(self, rows: Integers, keys: Sequence[bytes]) -> None:
@@ -89,6 +87,15 @@ class CompiledKeyIndex:
         tags = np.empty(len(column), dtype=np.uint64)
         hash_keys(self._secret, column.content, column.begins, column.lengths, tags)
         return tags
+
+    def _add(self, column: ByteColumn) -> Integers:
+        self._make_room(len(column), int(column.lengths.sum()))
+        rows, before = np.empty(len(column), dtype=np.int64), self._count
+        own = self._slots, self._held, self._places, before, self._used
+        wanted = column.content, column.begins, column.lengths, self._tags(column)
+        self._count = int(add_keys(*own, *wanted, rows))
+        self._used += int(self._places[before : self._count, 1].sum())
+        return rows
 
     def _make_room(self, keys: int, content: int) -> None:
         """Have room for so many keys more and so many bytes."""
