@@ -52,6 +52,27 @@ class ByteColumn(Sequence[bytes]):
         """Return the length of the longest string, 0 where there is none."""
         return int(self.lengths.max(initial=0))
 
+    def followed_by(self, others: "ByteColumn") -> "ByteColumn":
+        """Return the strings of both columns."""
+        return ByteColumn(
+            np.concatenate([self.content, others.content]),
+            np.concatenate([self.begins, others.begins + len(self.content)]),
+            np.concatenate([self.lengths, others.lengths]),
+        )
+
+    def places_of(self, string: bytes) -> Integers:
+        """Return the places of a string, in order.
+
+        >>> ByteColumn.of([b"anna", b"ben", b"anna"]).places_of(b"anna").tolist()
+        [0, 2]
+        """
+        places = np.flatnonzero(self.lengths == len(string))
+        for back, byte in enumerate(reversed(string), start=1):
+            if not len(places):
+                break
+            places = places[self.content[self.begins[places] + (len(string) - back)] == byte]
+        return places
+
     def taken(self, index: Integers) -> "ByteColumn":
         """Return the strings at these places, in this order."""
         return ByteColumn(self.content, self.begins[index], self.lengths[index])
