@@ -60,6 +60,11 @@ class RowTable:
     def __len__(self) -> int:
         return len(self._keys) + len(self._spent)
 
+    def __contains__(self, key: bytes) -> bool:
+        if self._keys.row_of(key) >= 0:
+            return True
+        return bool(len(self._spent)) and int(self._spent.find([key])[0]) >= 0
+
     @property
     def compacted(self) -> int:
         """Return how many of the streams are kept as digests only."""
