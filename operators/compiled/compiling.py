@@ -26,8 +26,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 config: Any = _config
 _HERE = Path(__file__).parent
 _OPERATORS = _HERE.parent
-_FOLDERS = (_OPERATORS, _OPERATORS.parent / "dataflows")
-"""Where compiled functions are; not from one folder above, since these may be links."""
 _CONSTANTS = [
     _OPERATORS / name
     for name in (
@@ -41,6 +39,9 @@ _CONSTANTS = [
     )
 ]
 """Where else what is compiled in is written down."""
+_DATAFLOWS = _OPERATORS.parent / "dataflows"
+_FOLDERS = [_HERE, _DATAFLOWS / "kafka" / "native"]
+"""Where every file is about compiled code; elsewhere, those that are named so."""
 
 
 _OPTIONS: dict[str, Any] = {
@@ -101,7 +102,14 @@ def _folders(configured: str) -> tuple[Path, ...]:
 
 def _version() -> str:
     content = blake2b(digest_size=8)
-    compiled = [path for folder in _FOLDERS for path in folder.rglob("compiled_*.py")]
-    for path in [*sorted([*_HERE.glob("[!_]*.py"), *compiled]), *_CONSTANTS]:
+    for path in sources():
         content.update(path.read_bytes())
     return content.hexdigest()
+
+
+def sources() -> list[Path]:
+    """Return all files that compiled code is made of."""
+    # Each folder by itself: it may be a link, which a search does not follow.
+    named = [path for top in (_OPERATORS, _DATAFLOWS) for path in top.rglob("compiled_*.py")]
+    inside = [path for folder in _FOLDERS for path in folder.glob("[!_]*.py")]
+    return [*sorted({*named, *inside}), *_CONSTANTS]
