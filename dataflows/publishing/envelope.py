@@ -51,7 +51,7 @@ class Publisher:
         payload."""
         return Outgoing(
             partition=partition,
-            keys=_nothing(len(dead.offsets)),
+            keys=[None] * len(dead.offsets),
             values=self._dead_letter_values(partition, dead),
             headers=self._headers(self.dead_letter_ids(partition, dead.offsets)),
             timestamps=dead.timestamps,

@@ -46,7 +46,7 @@ def test_a_key_is_published_as_the_policy_says(policy: KeyPolicy, pattern: bytes
 
 
 def test_without_keys_nothing_tells_users_apart() -> None:
-    assert publisher("none").releases(sanitized(MESSAGES)).keys == [None, None]
+    assert list(publisher("none").releases(sanitized(MESSAGES)).keys) == [None, None]
 
 
 def test_pseudonyms_differ_between_users_sinks_and_secrets() -> None:
