@@ -22,7 +22,7 @@ from fugu.operators import compiled
 from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Releases
 
-_LARGEST = 2**61
+LARGEST = 2**61
 """Larger numbers are read as this one: the mechanism clamps to the declared range anyway."""
 _HALF = Fraction(1, 2)
 _LARGE, _CLEAR = 2**42, 0.499
@@ -59,7 +59,7 @@ class Numbers:
 
     def __init__(self, field: str, *, units_per_one: int) -> None:
         self.field = field
-        self._units_per_one = units_per_one
+        self.units_per_one = units_per_one
         self._start = b"{%b:" % orjson.dumps(field)
         self._decimals = decimals_of(units_per_one)
         self._form = b"%b%%.%df%%b" % (self._start.replace(b"%", b"%%"), self._decimals)
@@ -68,23 +68,23 @@ class Numbers:
         """Return the number in units, rounded to the nearest."""
         value = required(record, self.field)
         if type(value) is int:
-            return min(max(value * self._units_per_one, -_LARGEST), _LARGEST)
+            return min(max(value * self.units_per_one, -LARGEST), LARGEST)
         if type(value) is not float:
             raise Refused(Reason.WRONG_TYPE, self.field)
-        units = value * self._units_per_one
+        units = value * self.units_per_one
         if not isfinite(units):
             raise Refused(Reason.NOT_FINITE, self.field)
         nearest = floor(units + 0.5)
-        if abs(units - nearest) > _CLEAR or _LARGE < abs(units) < _LARGEST:
-            nearest = floor(Fraction(str(value)) * self._units_per_one + _HALF)
-        return min(max(nearest, -_LARGEST), _LARGEST)
+        if abs(units - nearest) > _CLEAR or _LARGE < abs(units) < LARGEST:
+            nearest = floor(Fraction(str(value)) * self.units_per_one + _HALF)
+        return min(max(nearest, -LARGEST), LARGEST)
 
     def read_column(self, records: Sequence[Record]) -> list[int]:
         """Read many records: at once where doubles cannot be wrong, else one by one."""
         column = [record.get(self.field) for record in records]
         if set(map(type, column)) <= {int, float}:
             with np.errstate(over="ignore"):
-                units = np.array(column, dtype=np.float64) * self._units_per_one
+                units = np.array(column, dtype=np.float64) * self.units_per_one
             if (abs(units) < _LARGE).all():
                 nearest = np.floor(units + 0.5)
                 numbers: list[int] = nearest.astype(np.int64).tolist()

@@ -40,7 +40,7 @@ _CONSTANTS = [
 ]
 """Where else what is compiled in is written down."""
 _DATAFLOWS = _OPERATORS.parent / "dataflows"
-_FOLDERS = [_HERE, _DATAFLOWS / "kafka" / "native"]
+_FOLDERS = [_HERE, _DATAFLOWS / "kafka" / "native", _DATAFLOWS / "records" / "scanned"]
 """Where every file is about compiled code; elsewhere, those that are named so."""
 
 

@@ -4,12 +4,7 @@ confluent-kafka's own calls write some of the records, so that reading is compar
 else; what is then known to read well reads what compiled code writes.
 """
 
-import time
-from contextlib import closing
-
-from confluent_kafka import Producer
-
-from fugu.dataflows.base.batches import Batch, Header, Outgoing
+from fugu.dataflows.base.batches import Header
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.native.client import NativeClient
 from fugu.dataflows.kafka.native.mock_cluster import MockCluster
