@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from numba import config as _config
 from numba import njit
+from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -69,6 +70,12 @@ def part(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """Compile a function in place of its calls: faster, and too slow to compile for a long one."""
     return _compiled(function, inline="always")
+
+
+def in_llvm(function: Function) -> Function:
+    """Take a function that writes LLVM's instructions as one that compiled functions can call."""
+    callable_there: Function = intrinsic(function)
+    return callable_there
 
 
 def _compiled(function: Function, **options: Any) -> Function:
