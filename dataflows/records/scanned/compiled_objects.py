@@ -48,16 +48,14 @@ def _is_word(
 ) -> bool:
     if end - at < length:
         return False
-    for place in range(length):
-        if content[at + place] != _WORDS[word + place]:
-            return False
-    return True
+    place = np.uint64(0)
+    while place < length and content[at + place] == _WORDS[word + place]:
+        place += ONE
+    return place == length
 
 
 @part
-def after_scalar(
-    content: Bytes, begin: np.uint64, end: np.uint64
-) -> tuple[np.uint64, np.uint8]:
+def after_scalar(content: Bytes, begin: np.uint64, end: np.uint64) -> tuple[np.uint64, np.uint8]:
     """Return where a string, number or word ends that begins here, and its kind."""
     first = content[begin]
     if first == QUOTE:
@@ -150,7 +148,7 @@ def _is_object(
         if at >= end:
             return False
         value, first = at, content[at]
-        just_opened = first == _OPEN_OBJECT or first == _OPEN_LIST
+        just_opened = first in (_OPEN_OBJECT, _OPEN_LIST)
         if just_opened:
             if depth == _DEEPEST:
                 return False

@@ -25,6 +25,7 @@ _MOST_BITS = 62
 _FINEST_UNIT = 2**53
 """Doubles hold all whole numbers up to here."""
 
+
 class Reader(Protocol):
     """Read the values of a domain from some fields."""
 

@@ -53,6 +53,4 @@ class Spans:
     def of(self, name: str) -> Span:
         """Return where a field is."""
         row = self._fields[name]
-        return Span(
-            self._content, self._kinds[row], self._begins[row], self._ends[row], self.sure
-        )
+        return Span(self._content, self._kinds[row], self._begins[row], self._ends[row], self.sure)
