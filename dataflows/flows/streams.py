@@ -50,7 +50,6 @@ class StreamsPlan(PartitionsPlan[Sanitized]):
         most = self.stage.admission.max_keys
         for partition in self.fingerprint.own_partitions:
             self.metrics.put(STREAMS_LIMIT, most, self.fingerprint.source_topic, partition)
-        self.codec.warm_up()
         self.stage.warm_up(self._made_up())
         return super().build()
 

@@ -23,6 +23,6 @@ def client_of(connection: Connection, generation: int = 0) -> Client:
         )
     if connection.client == "kafka-python" or not installed:
         return KafkaPythonClient(connection, generation)
-    from fugu.dataflows.kafka.librdkafka import LibrdkafkaClient
+    from fugu.dataflows.kafka.native.client import NativeClient
 
-    return LibrdkafkaClient(connection, generation)
+    return NativeClient(connection, generation)

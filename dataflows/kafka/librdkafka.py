@@ -15,8 +15,8 @@ from fugu.dataflows.kafka.librdkafka_settings import (
     WRITING,
     settings_of,
 )
-from fugu.dataflows.kafka.librdkafka_transactions import TransactionalWriter
-from fugu.dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
+from fugu.dataflows.kafka.native.transactions import NativeTransactionalWriter
+from fugu.dataflows.kafka.native.writer import NativeWriter
 
 
 class LibrdkafkaClient(Client):
@@ -53,13 +53,13 @@ class LibrdkafkaClient(Client):
         settings = {**self._settings, **READING, **({} if committed else UNCOMMITTED)}
         return LibrdkafkaReader(topic, Consumer(settings), headers)
 
-    def writer(self, owner: str | None = None) -> LibrdkafkaWriter:
+    def writer(self, owner: str | None = None) -> NativeWriter:
         settings = {**self._settings, **WRITING, "batch.size": self._largest_batch}
         aside = self._administrator.writer
 
-        def own(topic: str, partition: int) -> TransactionalWriter:
+        def own(topic: str, partition: int) -> NativeTransactionalWriter:
             identity = f"fugu.{owner}.{topic}.{partition}"
-            return TransactionalWriter(settings, identity, aside)
+            return NativeTransactionalWriter(settings, identity, aside)
 
         owns = self._transactions and owner is not None
-        return LibrdkafkaWriter(settings, aside, own if owns else None)
+        return NativeWriter(settings, aside, own if owns else None)

@@ -64,7 +64,7 @@ class Values(Protocol):
 class Domain(Values, Protocol):
     """Read and write the values of a mechanism as JSON, one release for one record or tick."""
 
-    def write(self, releases: Releases) -> list[bytes]:
+    def write(self, releases: Releases) -> Sequence[bytes]:
         """Write one JSON object per release."""
         ...
 
@@ -204,7 +204,7 @@ class Codec:
             read.timed.timestamps.append(time)
             read.timed.keys.append(key)
 
-    def encode(self, releases: Releases) -> list[bytes]:
+    def encode(self, releases: Releases) -> Sequence[bytes]:
         """Write one JSON object per release, where values are released as they are read."""
         assert isinstance(self.domain, Domain)
         return self.domain.write(releases)

@@ -9,7 +9,17 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.records.json_fields import Record, Refused, ends, required
+from fugu.dataflows.records.json_fields import (
+    ENDS,
+    WORTH_COMPILING,
+    Record,
+    Refused,
+    ends,
+    kinds_of,
+    required,
+)
+from fugu.operators import compiled
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Releases
 
 LARGEST = 2**61
@@ -17,6 +27,10 @@ LARGEST = 2**61
 _HALF = Fraction(1, 2)
 _LARGE, _CLEAR = 2**42, 0.499
 """Doubles below `_LARGE` cannot be wrong about which unit is nearest, if it is nearer than this."""
+
+_ENDS = ByteColumn.of(ENDS)
+_MOST_DECIMALS = 12
+"""What has more is written by a loop."""
 
 
 def decimals_of(units_per_one: int) -> int:
@@ -46,8 +60,9 @@ class Numbers:
     def __init__(self, field: str, *, units_per_one: int) -> None:
         self.field = field
         self.units_per_one = units_per_one
-        name = orjson.dumps(field).replace(b"%", b"%%")
-        self._form = b"{%b:%%.%df%%b" % (name, decimals_of(units_per_one))
+        self._start = b"{%b:" % orjson.dumps(field)
+        self._decimals = decimals_of(units_per_one)
+        self._form = b"%b%%.%df%%b" % (self._start.replace(b"%", b"%%"), self._decimals)
 
     def read(self, record: Record) -> int:
         """Return the number in units, rounded to the nearest."""
@@ -78,7 +93,25 @@ class Numbers:
                 return numbers
         return list(map(self.read, records))
 
-    def write(self, releases: Releases) -> list[bytes]:
+    def write(self, releases: Releases) -> Sequence[bytes]:
         """Write one JSON object per release."""
+        is_many = len(releases.values) >= WORTH_COMPILING
+        if is_many and self._decimals <= _MOST_DECIMALS and compiled.available():
+            return self._columns(releases)
         values = releases.values.tolist()
         return [self._form % one for one in zip(values, ends(releases), strict=True)]
+
+    def _columns(self, releases: Releases) -> ByteColumn:
+        from fugu.dataflows.records.compiled_numbers import UNWRITTEN, write_numbers
+
+        values, kinds = releases.values.astype(np.float64, copy=False), kinds_of(releases)
+        column = write_numbers(self._start, values, self._decimals, _ENDS, kinds)
+        rest = np.flatnonzero(column.lengths == UNWRITTEN)
+        if len(rest) > 0:
+            some = zip(values[rest].tolist(), kinds[rest].tolist(), strict=True)
+            written = ByteColumn.of([self._form % (value, ENDS[kind]) for value, kind in some])
+            column.begins[rest] = len(column.content) + written.begins
+            column.lengths[rest] = written.lengths
+            content = np.concatenate([column.content, written.content])
+            column = ByteColumn(content, column.begins, column.lengths)
+        return column

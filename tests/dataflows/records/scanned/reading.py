@@ -70,6 +70,8 @@ CODECS = [
     ]
 ]
 
+SCANNING = [codec for codec in CODECS if codec.scanner is not None]
+
 
 def batch_of(seed: int, count: int) -> Batch:
     """Records of every shape, as lists."""

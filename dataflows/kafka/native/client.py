@@ -1,0 +1,59 @@
+"""Talk to Kafka through librdkafka, called from compiled code: the fast client."""
+
+from collections.abc import Mapping
+
+from confluent_kafka import __version__ as library_version
+
+from fugu.dataflows.kafka.client import Client, Rights, Topic
+from fugu.dataflows.kafka.connection import Connection
+from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
+from fugu.dataflows.kafka.librdkafka_settings import READING, UNCOMMITTED, WRITING, settings_of
+from fugu.dataflows.kafka.native.library import version
+from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
+from fugu.dataflows.kafka.native.reader import NativeReader
+from fugu.dataflows.kafka.native.transactions import NativeTransactionalWriter
+from fugu.dataflows.kafka.native.writer import NativeWriter
+
+
+class NativeClient(Client):
+    """Talk to Kafka through the librdkafka that confluent-kafka carries.
+
+    kafka-python looks at topics, and says why Kafka does not let us in.
+    """
+
+    def __init__(self, connection: Connection, generation: int = 0) -> None:
+        self.name = f"librdkafka {version()} (confluent-kafka {library_version})"
+        self._settings = settings_of(connection)
+        self._troubles = LoginTroubles(connection.bootstrap)
+        self._administrator = KafkaPythonClient(connection, generation)
+        self._transactions = connection.transactions
+        self._largest_batch = int(WRITING["batch.size"])
+
+    def topic(self, name: str) -> Topic | None:
+        """Describe a topic; batches of writers to come are no larger than it takes."""
+        topic = self._administrator.topic(name)
+        if topic is not None and topic.settings is not None:
+            takes = int(topic.settings.get("max.message.bytes", self._largest_batch))
+            self._largest_batch = min(self._largest_batch, takes)
+        return topic
+
+    def rights(self, topic: str) -> Rights | None:
+        return self._administrator.rights(topic)
+
+    def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
+        self._administrator.create_topic(name, partitions, settings)
+
+    def reader(self, topic: str, *, headers: bool = False, committed: bool = True) -> NativeReader:
+        settings = {**self._settings, **READING, **({} if committed else UNCOMMITTED)}
+        return NativeReader(topic, settings, self._troubles, headers=headers)
+
+    def writer(self, owner: str | None = None) -> NativeWriter:
+        settings = {**self._settings, **WRITING, "batch.size": self._largest_batch}
+        troubles, aside = self._troubles, self._administrator.writer
+
+        def own(topic: str, partition: int) -> NativeTransactionalWriter:
+            identity = f"fugu.{owner}.{topic}.{partition}"
+            return NativeTransactionalWriter(settings, troubles, identity, aside)
+
+        owns = self._transactions and owner is not None
+        return NativeWriter(settings, troubles, aside, own if owns else None)
