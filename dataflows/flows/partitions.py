@@ -61,5 +61,6 @@ class PartitionsPlan(Plan, Generic[Made]):
             self.metrics,
             pointer,
             self.finishing,
+            self.writes,
             partial(self.former, self.fingerprint),
         )
