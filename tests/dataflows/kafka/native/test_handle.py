@@ -4,8 +4,8 @@ import pytest
 
 from fugu.dataflows.base.errors import KafkaUnavailable
 from fugu.dataflows.kafka.connection import Connection
-from fugu.dataflows.kafka.librdkafka_settings import READING, settings_of
 from fugu.dataflows.kafka.native.handle import consumer_of, producer_of
+from fugu.dataflows.kafka.native.settings import READING, settings_of
 
 CANARY = "secret-canary"
 SETTINGS = settings_of(Connection("localhost:9092"))
