@@ -74,14 +74,13 @@ class Messages:
         messages = self._messages[:limit]
         if not take(self._queue, messages, self._partitions, self._events, self._counts):
             raise OSError("librdkafka did not look into its queue")
-        records = int(self._counts[RECORDS])
-        events = self._events[: self._counts[EVENTS]].tolist()
         try:
+            records, events = int(self._counts[RECORDS]), int(self._counts[EVENTS])
             batches = list(self._batches(records, with_headers)) if records else []
+            return batches, [Event(*event) for event in self._events[:events].tolist()]
         finally:
             if self.held:
                 free(messages, self._counts)
-        return batches, [Event(*event) for event in events]
 
     def _batches(self, records: int, with_headers: bool) -> Iterator[Batch]:
         messages, partitions = self._messages[:records], self._partitions[:records]

@@ -130,6 +130,8 @@ def copy(
         known[VALUE_LENGTH, row] = value_length
         if key_length > len(keys) - key_end or value_length > len(values) - value_end:
             return False
+        if min(key_length, value_length) < NONE:
+            return False
         if key_length > 0:
             key = np.uint64(_field(message, MESSAGE_KEY))
             copied(keys.ctypes.data + np.uint64(key_end), key, np.uint64(key_length))
