@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numba import config as _config
 from numba import njit
+from numba.extending import intrinsic
 
 from fugu.operators.mechanism import Array, Integers
 
@@ -85,6 +86,12 @@ def read_only(numbers: Array) -> Integers:
     numbers = np.ascontiguousarray(numbers, dtype=np.int64).view()
     numbers.flags.writeable = False
     return numbers
+
+
+def in_llvm(function: Function) -> Function:
+    """Take a function that writes LLVM's instructions as one that compiled functions can call."""
+    callable_there: Function = intrinsic(function)
+    return callable_there
 
 
 def _compiled(function: Function, **options: Any) -> Function:

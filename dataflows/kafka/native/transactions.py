@@ -9,9 +9,9 @@ from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import DeliveryFailed
 from fugu.dataflows.kafka.client import Writer
 from fugu.dataflows.kafka.failures import Silence, not_acknowledged
-from fugu.dataflows.kafka.librdkafka_settings import TRANSACTIONS, Settings
 from fugu.dataflows.kafka.native.library import library, name_of
 from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
+from fugu.dataflows.kafka.native.settings import TRANSACTIONS, Settings
 from fugu.dataflows.kafka.native.writer import NativeWriter
 
 _STEP_MILLISECONDS = 5_000

@@ -12,13 +12,13 @@ from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import DeliveryFailed
 from fugu.dataflows.kafka.client import Writer
 from fugu.dataflows.kafka.failures import Silence, not_acknowledged, not_written
-from fugu.dataflows.kafka.librdkafka_settings import Settings
 from fugu.dataflows.kafka.native.handle import producer_of
 from fugu.dataflows.kafka.native.library import ERROR_SIZE, library, name_of
 from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.outgoing_table import OutgoingTable, tables_of
 from fugu.dataflows.kafka.native.producing import Destination, produce
 from fugu.dataflows.kafka.native.reports import Reports
+from fugu.dataflows.kafka.native.settings import Settings
 from fugu.dataflows.kafka.native.structures import PURGE_IN_FLIGHT, PURGE_QUEUE
 from fugu.operators.integer_column import column_of
 
