@@ -1,5 +1,7 @@
 """Digest keys by BLAKE2b to 16 bytes, and find digests among sorted ones, compiled."""
 
+from typing import Any
+
 import numpy as np
 
 from fugu.operators.byte_column import ByteColumn, Bytes
@@ -65,7 +67,7 @@ def _find(ordered: Integers, digests: Integers, places: Integers) -> None:
     for place in range(len(places)):
         first = _swapped(np.uint64(digests[_WORDS * place]))
         second = _swapped(np.uint64(digests[_WORDS * place + 1]))
-        guess = np.int64((first >> _HALF) * np.uint64(count) >> _HALF)
+        guess: Any = np.int64((first >> _HALF) * np.uint64(count) >> _HALF)
         low, high, step = guess, guess, _FIRST_STEP
         while low > 0 and not _is_before(ordered, low - 1, first, second):
             low, step = max(low - step, 0), 2 * step
@@ -88,8 +90,8 @@ def _is_before(ordered: Integers, place: int, first: np.uint64, second: np.uint6
     at = np.uint64(_WORDS * place)
     here = _swapped(np.uint64(ordered[at]))
     if here != first:
-        return here < first
-    return _swapped(np.uint64(ordered[at + np.uint64(1)])) < second
+        return bool(here < first)
+    return bool(_swapped(np.uint64(ordered[at + np.uint64(1)])) < second)
 
 
 @part
@@ -97,7 +99,7 @@ def _is_at(ordered: Integers, place: int, first: np.uint64, second: np.uint64) -
     at = np.uint64(_WORDS * place)
     if _swapped(np.uint64(ordered[at])) != first:
         return False
-    return _swapped(np.uint64(ordered[at + np.uint64(1)])) == second
+    return bool(_swapped(np.uint64(ordered[at + np.uint64(1)])) == second)
 
 
 @part

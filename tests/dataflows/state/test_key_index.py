@@ -167,8 +167,15 @@ def test_nothing_is_read_or_written_outside_of_arrays(tmp_path: Path) -> None:
     script = """
 import numpy as np
 from tests.dataflows.state.test_key_index import fuzz
+from fugu.dataflows.kafka.partitioner import partitions_of
 from fugu.dataflows.state.compiled_key_table import hash_keys
+from fugu.dataflows.state.spent_rows import SpentRows
 fuzz(seed=7, rounds=60)
+keys = [b"k" * length for length in range(1, 200)]
+spent = SpentRows({}).joined(keys, {})
+assert sorted(spent.find(keys).tolist()) == list(range(199))
+assert (spent.find([b"a", b"b" * 300]) < 0).all()
+partitions_of([b"", *keys], 7, "murmur2")
 one, tags = np.array([1]), np.zeros(1, dtype=np.uint64)
 content = np.frombuffer(b"anna", dtype=np.uint8)
 try:
