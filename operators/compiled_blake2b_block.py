@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils as _cgutils
 
 from fugu.operators.compiled.compiling import in_llvm
 from fugu.operators.mechanism import Words
@@ -52,16 +52,17 @@ _DIAGONALS = (0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14)
 _COUNT, _LAST = 12, 14
 """The words of the work that say how many bytes there were, and which block is the last one."""
 
+cgutils: Any = _cgutils
 _WORD: Any = ir.IntType(64)
 _VECTOR: Any = ir.VectorType(_WORD, LANES)
 _PLACES: Any = ir.VectorType(ir.IntType(32), LANES)
 _TABLE: Any = ir.ArrayType(_WORD, BLOCK_WORDS * len(_ORDERS))
 
 
-def fresh_state(key_bytes: int) -> Words:
-    """Return the state before the first block, for a key of so many bytes."""
+def fresh_state(key_bytes: int, digest_bytes: int = DIGEST_WORDS * 8) -> Words:
+    """Return the state before the first block, for a key and a digest of so many bytes."""
     state = np.array(_IV, dtype=np.uint64)
-    state[0] ^= np.uint64(0x01010000 ^ key_bytes << 8 ^ 8 * DIGEST_WORDS)
+    state[0] ^= np.uint64(0x01010000 ^ key_bytes << 8 ^ digest_bytes)
     return state
 
 
