@@ -66,5 +66,6 @@ class PartitionsPlan(Plan, Generic[Made]):
             self.metrics,
             pointer,
             self.finishing,
+            self.writes,
             partial(self.former, self.fingerprint),
         )
