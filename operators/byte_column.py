@@ -77,6 +77,19 @@ class ByteColumn(Sequence[bytes]):
         """Return the strings at these places, in this order."""
         return ByteColumn(self.content, self.begins[index], self.lengths[index])
 
+    def joined(self) -> bytes:
+        """Return all strings one after the other.
+
+        >>> ByteColumn.of([b"anna", b"ben"]).taken(np.array([1, 0, 1])).joined()
+        b'benannaben'
+        """
+        if not len(self):
+            return b""
+        ends, first = self.begins + self.lengths, int(self.begins[0])
+        if np.array_equal(self.begins[1:], ends[:-1]):
+            return self.content[first : int(ends[-1])].tobytes()
+        return b"".join(self)
+
     def __len__(self) -> int:
         return len(self.begins)
 

@@ -15,6 +15,7 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.errors import StartRefused
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Array, State
 
 BLOCK_FORMAT = 2
@@ -22,6 +23,7 @@ _MAGIC = b"FUGUROWS"
 _DIGEST_BYTES = 32
 _PAYLOADS = "changed payloads"
 _LENGTHS, _NONE = "<i4", -1
+_STRING_LENGTHS = "<u4"
 _NOTHING = np.array(None, dtype=object)
 
 
@@ -78,6 +80,11 @@ def column_bytes(columns: State, before: State | None = None) -> list[bytes]:
     ]
 
 
+def string_bytes(strings: ByteColumn) -> list[bytes]:
+    """Return the lengths of strings, and all of them one after the other."""
+    return [strings.lengths.astype(_STRING_LENGTHS).tobytes(), strings.joined()]
+
+
 def _payload_bytes(column: Array, before: Array) -> bytes:
     differ = np.not_equal(column, before)
     payloads = column[differ].tolist()
@@ -98,6 +105,12 @@ class Body:
         items = np.frombuffer(self._content, dtype=dtype, count=count, offset=self._at)
         self._at += items.nbytes
         return items
+
+    def take_strings(self, count: int) -> ByteColumn:
+        """Return the next strings, as `string_bytes` wrote them, not copied."""
+        lengths = self.take(count, _STRING_LENGTHS).astype(np.int64)
+        content = self.take(int(lengths.sum()), "u1")
+        return ByteColumn(content, np.cumsum(lengths) - lengths, lengths)
 
     def take_each(self, lengths: list[int]) -> list[bytes]:
         """Return the next byte strings of the given lengths."""

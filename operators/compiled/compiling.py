@@ -23,6 +23,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 config: Any = _config
 _HERE = Path(__file__).parent
 _OPERATORS = _HERE.parent
+_PACKAGES = _OPERATORS, _OPERATORS.parent / "dataflows"
+"""Where compiled files are, beside this folder."""
 _CONSTANTS = [
     _OPERATORS / name
     for name in (
@@ -88,7 +90,8 @@ def _folders(configured: str) -> tuple[Path, ...]:
 
 def _version() -> str:
     content = blake2b(digest_size=8)
-    compiled = sorted([*_HERE.glob("[!_]*.py"), *_OPERATORS.parent.rglob("compiled_*.py")])
+    packages = [path for package in _PACKAGES for path in package.rglob("compiled_*.py")]
+    compiled = sorted([*_HERE.glob("[!_]*.py"), *packages])
     compiled += [path for folder in _OUTSIDE for path in sorted(folder.glob("*.py"))]
     for path in [*compiled, *_CONSTANTS]:
         content.update(path.read_bytes())
