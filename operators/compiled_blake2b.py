@@ -1,4 +1,4 @@
-"""BLAKE2b with 64-byte digests, from a state that has absorbed a key and a prefix before.
+"""BLAKE2b with digests of at most 64 bytes, from a state that may have absorbed a key before.
 
 Written for numba: all integers are 64 bits without sign, and a message is at once bytes, which are
 written, and little-endian words, which are read.
@@ -33,10 +33,10 @@ _Sixteen = tuple[np.uint64, ...]
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-def fresh_state(key_bytes: int) -> Words:
-    """Return the state before the first block, for a key of so many bytes."""
+def fresh_state(key_bytes: int, digest_bytes: int = 8 * DIGEST_WORDS) -> Words:
+    """Return the state before the first block, for a key and a digest of so many bytes."""
     state = _IV.copy()
-    state[0] ^= np.uint64(0x01010000 ^ key_bytes << 8 ^ 8 * DIGEST_WORDS)
+    state[0] ^= np.uint64(0x01010000 ^ key_bytes << 8 ^ digest_bytes)
     return state
 
 

@@ -15,16 +15,17 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from numba import config as _config
 from numba import njit
+
+from fugu.operators.mechanism import Array, Integers
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 config: Any = _config
 _HERE = Path(__file__).parent
 _OPERATORS = _HERE.parent
-_PACKAGES = _OPERATORS, _OPERATORS.parent / "dataflows"
-"""Where compiled files are, beside this folder."""
 _CONSTANTS = [
     _OPERATORS / name
     for name in (
@@ -38,8 +39,9 @@ _CONSTANTS = [
     )
 ]
 """Where else what is compiled in is written down."""
-_OUTSIDE = [_OPERATORS.parent / "dataflows" / name for name in ("kafka/native",)]
-"""Folders of compiled code that is no operator."""
+_DATAFLOWS = _OPERATORS.parent / "dataflows"
+_FOLDERS = [_HERE, _DATAFLOWS / "kafka" / "native", _DATAFLOWS / "records" / "scanned"]
+"""Where every file is about compiled code; elsewhere, those that are named so."""
 
 
 _OPTIONS: dict[str, Any] = {
@@ -75,6 +77,16 @@ def inlined(function: Function) -> Function:
     return _compiled(function, inline="always")
 
 
+def read_only(numbers: Array) -> Integers:
+    """Return numbers in one form, whatever their type and whether they can be written to.
+
+    Code is compiled for a form of its arguments, and again for each other one.
+    """
+    numbers = np.ascontiguousarray(numbers, dtype=np.int64).view()
+    numbers.flags.writeable = False
+    return numbers
+
+
 def _compiled(function: Function, **options: Any) -> Function:
     compiled: Function = njit(function, **_OPTIONS, **options)
     return compiled
@@ -90,9 +102,14 @@ def _folders(configured: str) -> tuple[Path, ...]:
 
 def _version() -> str:
     content = blake2b(digest_size=8)
-    packages = [path for package in _PACKAGES for path in package.rglob("compiled_*.py")]
-    compiled = sorted([*_HERE.glob("[!_]*.py"), *packages])
-    compiled += [path for folder in _OUTSIDE for path in sorted(folder.glob("*.py"))]
-    for path in [*compiled, *_CONSTANTS]:
+    for path in sources():
         content.update(path.read_bytes())
     return content.hexdigest()
+
+
+def sources() -> list[Path]:
+    """Return all files that compiled code is made of."""
+    # Each folder by itself: it may be a link, which a search does not follow.
+    named = [path for top in (_OPERATORS, _DATAFLOWS) for path in top.rglob("compiled_*.py")]
+    inside = [path for folder in _FOLDERS for path in folder.glob("[!_]*.py")]
+    return [*sorted({*named, *inside}), *_CONSTANTS]

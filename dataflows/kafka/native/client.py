@@ -8,11 +8,11 @@ from fugu.dataflows.kafka.client import Client, Rights, Topic
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
 from fugu.dataflows.kafka.librdkafka_settings import READING, UNCOMMITTED, WRITING, settings_of
-from fugu.dataflows.kafka.librdkafka_transactions import TransactionalWriter
-from fugu.dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
 from fugu.dataflows.kafka.native.library import version
 from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.reader import NativeReader
+from fugu.dataflows.kafka.native.transactions import NativeTransactionalWriter
+from fugu.dataflows.kafka.native.writer import NativeWriter
 
 
 class NativeClient(Client):
@@ -47,13 +47,13 @@ class NativeClient(Client):
         settings = {**self._settings, **READING, **({} if committed else UNCOMMITTED)}
         return NativeReader(topic, settings, self._troubles, headers=headers)
 
-    def writer(self, owner: str | None = None) -> LibrdkafkaWriter:
+    def writer(self, owner: str | None = None) -> NativeWriter:
         settings = {**self._settings, **WRITING, "batch.size": self._largest_batch}
-        aside = self._administrator.writer
+        troubles, aside = self._troubles, self._administrator.writer
 
-        def own(topic: str, partition: int) -> TransactionalWriter:
+        def own(topic: str, partition: int) -> NativeTransactionalWriter:
             identity = f"fugu.{owner}.{topic}.{partition}"
-            return TransactionalWriter(settings, identity, aside)
+            return NativeTransactionalWriter(settings, troubles, identity, aside)
 
         owns = self._transactions and owner is not None
-        return LibrdkafkaWriter(settings, aside, own if owns else None)
+        return NativeWriter(settings, troubles, aside, own if owns else None)

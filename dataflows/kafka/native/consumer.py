@@ -1,6 +1,7 @@
 """Hold a consumer of librdkafka: which partitions it reads, and what it says besides."""
 
 import ctypes
+import os
 from collections.abc import Mapping
 from weakref import finalize
 
@@ -22,7 +23,7 @@ class Consumer:
         self.records = int(library().rd_kafka_queue_get_consumer(self._handle))
         self.errors = int(library().rd_kafka_queue_get_main(self._handle))
         queues = self.records, self.errors
-        self.close = finalize(self, _end, self._handle, queues)
+        self.close = finalize(self, _end, self._handle, queues, os.getpid())
         self.close.atexit = False  # nothing is lost, and a process ends without waiting
 
     def assign(self, topic: str, offsets: Mapping[int, int]) -> int:
@@ -46,7 +47,9 @@ class Consumer:
         return int(error) if error else Bounds(start.value, end.value)
 
 
-def _end(handle: int, queues: tuple[int, ...]) -> None:
+def _end(handle: int, queues: tuple[int, ...], process: int) -> None:
+    if os.getpid() != process:
+        return  # after a fork, librdkafka's threads are not there
     calls = library()
     calls.rd_kafka_consumer_close(handle)
     for queue in queues:

@@ -9,6 +9,7 @@ from fugu.dataflows.base.batches import Header
 from fugu.dataflows.base.columns import NONE, OptionalByteColumn
 from fugu.dataflows.kafka.native.library import compiled
 from fugu.dataflows.kafka.native.memory import byte_at, copied
+from fugu.dataflows.kafka.native.structures import WORD
 from fugu.operators.byte_column import Bytes
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.mechanism import Integers
@@ -28,7 +29,7 @@ _HEADERS, _NAME_BYTES, _VALUE_BYTES = range(3)
 
 def read_headers(messages: Addresses, order: Integers) -> list[list[Header]]:
     """Return the headers of these messages; none where a name is no text."""
-    answers = np.zeros(_ANSWERS, dtype=np.uint64)
+    answers = np.zeros(_ANSWERS, dtype=np.int64)
     counts = np.zeros(len(order), dtype=np.int64)
     totals = np.zeros(3, dtype=np.int64)
     _measure(messages, order, answers, counts, totals)
@@ -55,39 +56,38 @@ def _column(content: Bytes, lengths: Integers) -> OptionalByteColumn:
 
 
 @part
-def _text_length(address: int) -> int:
-    length = 0
-    while byte_at(address + np.uint64(length)) != 0:
+def _name_length(answers: Integers) -> int:
+    """Measure the name that is among the answers; librdkafka ends it with a zero."""
+    name, length = np.uint64(answers[_NAME]), 0
+    while byte_at(name + np.uint64(length)) != 0:
         length += 1
     return length
 
 
 @part
-def _found(message: int, answers: Addresses) -> int:
+def _found(message: int, answers: Integers) -> int:
     """Return how many headers a message has; their list is among the answers."""
-    if _headers_of(message, answers.ctypes.data + np.uint64(8 * _LIST)) != 0:
+    if _headers_of(message, answers.ctypes.data + np.uint64(WORD * _LIST)) != 0:
         return 0
-    return np.int64(_header_count(answers[_LIST]))
+    return int(_header_count(np.uint64(answers[_LIST])))
 
 
 @part
-def _look_at(number: int, answers: Addresses) -> bool:
+def _look_at(number: int, answers: Integers) -> bool:
     at = answers.ctypes.data
-    return (
-        _header_at(
-            answers[_LIST],
-            np.uint64(number),
-            at + np.uint64(8 * _NAME),
-            at + np.uint64(8 * _VALUE),
-            at + np.uint64(8 * _VALUE_LENGTH),
-        )
-        == 0
+    error: int = _header_at(
+        np.uint64(answers[_LIST]),
+        number,
+        at + np.uint64(WORD * _NAME),
+        at + np.uint64(WORD * _VALUE),
+        at + np.uint64(WORD * _VALUE_LENGTH),
     )
+    return error == 0
 
 
 @entry_point
 def _measure(
-    messages: Addresses, order: Integers, answers: Addresses, counts: Integers, totals: Integers
+    messages: Addresses, order: Integers, answers: Integers, counts: Integers, totals: Integers
 ) -> None:
     for row in range(min(len(order), len(counts))):
         for number in range(_found(messages[order[row]], answers)):
@@ -95,16 +95,16 @@ def _measure(
                 break
             counts[row] += 1
             totals[_HEADERS] += 1
-            totals[_NAME_BYTES] += _text_length(answers[_NAME])
+            totals[_NAME_BYTES] += _name_length(answers)
             if answers[_VALUE] != 0:
-                totals[_VALUE_BYTES] += np.int64(answers[_VALUE_LENGTH])
+                totals[_VALUE_BYTES] += answers[_VALUE_LENGTH]
 
 
 @entry_point
 def _copy(
     messages: Addresses,
     order: Integers,
-    answers: Addresses,
+    answers: Integers,
     counts: Integers,
     name_lengths: Integers,
     value_lengths: Integers,
@@ -118,16 +118,16 @@ def _copy(
         for number in range(counts[row]):
             if not _look_at(number, answers) or header == len(name_lengths):
                 return
-            name_length, value_length = _text_length(answers[_NAME]), NONE
-            if answers[_VALUE] != 0:
-                value_length = np.int64(answers[_VALUE_LENGTH])
+            name_length = _name_length(answers)
+            value_length = NONE if answers[_VALUE] == 0 else answers[_VALUE_LENGTH]
             if name_length > len(names) - name_end or value_length > len(values) - value_end:
                 return
-            copied(names.ctypes.data + np.uint64(name_end), answers[_NAME], np.uint64(name_length))
+            to = names.ctypes.data + np.uint64(name_end)
+            copied(to, np.uint64(answers[_NAME]), np.uint64(name_length))
             name_end += name_length
             if value_length > 0:
                 to = values.ctypes.data + np.uint64(value_end)
-                copied(to, answers[_VALUE], np.uint64(value_length))
+                copied(to, np.uint64(answers[_VALUE]), np.uint64(value_length))
                 value_end += value_length
             name_lengths[header] = name_length
             value_lengths[header] = value_length

@@ -104,7 +104,7 @@ _COMPILED_TYPES: dict[Type, Any] = {
     c_int: types.int32,
     c_int32: types.int32,
     c_int64: types.int64,
-    c_size_t: types.uint64,
+    c_size_t: types.int64,
     c_void_p: types.uint64,
     c_char_p: types.uint64,
 }
@@ -124,7 +124,7 @@ def library() -> Any:
 
 
 def compiled(name: str) -> Any:
-    """Return a function for compiled code, where pointers and sizes are integers of 64 bits."""
+    """Return a function for compiled code, where pointers are integers without a sign."""
     result, arguments = _FUNCTIONS[name]
     llvmlite.binding.add_symbol(name, _address(name))
     signature = _COMPILED_TYPES[result](*(_COMPILED_TYPES[each] for each in arguments))

@@ -13,26 +13,33 @@ from numba.extending import intrinsic
 
 Generated = tuple[Any, Callable[..., Any]]
 
+_copying: Any = cgutils.raw_memcpy
 
-@intrinsic
+
+def _inserted(generate: Callable[..., Generated]) -> Any:
+    """Make a function of which compiled code gets the instructions."""
+    return intrinsic(generate)
+
+
+@_inserted
 def word_at(context: Any, address: Any) -> Generated:
     """Read eight bytes, as an integer."""
     return types.int64(types.uint64), _loading(64)
 
 
-@intrinsic
+@_inserted
 def half_word_at(context: Any, address: Any) -> Generated:
     """Read four bytes, as an integer."""
     return types.int32(types.uint64), _loading(32)
 
 
-@intrinsic
+@_inserted
 def byte_at(context: Any, address: Any) -> Generated:
     """Read one byte."""
     return types.uint8(types.uint64), _loading(8)
 
 
-@intrinsic
+@_inserted
 def set_word_at(context: Any, address: Any, word: Any) -> Generated:
     """Write eight bytes, at an address that is a multiple of eight: nobody reads half of it."""
 
@@ -43,14 +50,14 @@ def set_word_at(context: Any, address: Any, word: Any) -> Generated:
     return types.void(types.uint64, types.int64), generate
 
 
-@intrinsic
+@_inserted
 def copied(context: Any, target: Any, source: Any, length: Any) -> Generated:
     """Copy bytes from one place to another; the two do not overlap."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         byte = ir.IntType(8).as_pointer()
         target, source = (builder.inttoptr(place, byte) for place in arguments[:2])
-        cgutils.raw_memcpy(builder, target, source, arguments[2], 1)
+        _copying(builder, target, source, arguments[2], 1)
         return context.get_dummy_value()
 
     return types.void(types.uint64, types.uint64, types.uint64), generate

@@ -40,7 +40,7 @@ class Event:
     error: int
     partition: int
     offset: int
-    has_topic: bool
+    has_topic: int
 
 
 class Messages:
@@ -78,7 +78,7 @@ class Messages:
         finally:
             if self.held:
                 free(messages, self._counts)
-        return batches, [Event(*event[:3], bool(event[3])) for event in events]
+        return batches, [Event(*event) for event in events]
 
     def _batches(self, records: int, with_headers: bool) -> Iterator[Batch]:
         messages, partitions = self._messages[:records], self._partitions[:records]

@@ -122,5 +122,11 @@ def _before(batch: Batch, end: int) -> Batch:
     if batch.offsets[-1] < end:
         return batch
     count = bisect_left(batch.offsets, end)
-    columns = batch.offsets, batch.timestamps, batch.keys, batch.values, batch.headers
-    return Batch(batch.partition, *(column[:count] for column in columns))
+    return Batch(
+        batch.partition,
+        batch.offsets[:count],
+        batch.timestamps[:count],
+        batch.keys[:count],
+        batch.values[:count],
+        batch.headers[:count],
+    )

@@ -6,14 +6,13 @@ writes there, and Python reads it when it wants to know.
 
 import atexit
 import os
-from collections.abc import Callable
 from threading import Lock, Thread
 from weakref import WeakSet
 
 import numpy as np
-from confluent_kafka import KafkaError
 
 from fugu.dataflows.kafka.native.library import compiled, library
+from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.memory import half_word_at, set_word_at, word_at
 from fugu.dataflows.kafka.native.structures import (
     EVENT_DELIVERY_REPORTS,
@@ -46,13 +45,13 @@ class Reports:
     known, and librdkafka frees a record on one of its own threads instead of this one.
     """
 
-    def __init__(self, producer: int, warn: Callable[[KafkaError], None]) -> None:
+    def __init__(self, producer: int, troubles: LoginTroubles) -> None:
         self.producer = producer
         self._queue: int = library().rd_kafka_queue_get_main(producer)
         self._topics: dict[str, int] = {}
         self._ends: dict[tuple[str, int], Integers] = {}
         self._state = np.zeros(_STATE, dtype=np.int64)
-        self._warn = warn
+        self._troubles = troubles
         self._ending = Lock()
         self._process = os.getpid()
         self._thread = Thread(target=self._serve, name="reports", daemon=True)
@@ -99,7 +98,7 @@ class Reports:
 
     def _serve(self) -> None:
         while error := _take_reports(self._queue, self._state):
-            self._warn(KafkaError(error))
+            self._troubles.heard(error)
         calls = library()
         with self._ending:
             calls.rd_kafka_queue_destroy(self._queue)

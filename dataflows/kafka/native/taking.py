@@ -46,12 +46,12 @@ COUNTS = 6
 
 @inlined
 def _field(message: int, word: int) -> int:
-    return word_at(message + np.uint64(word * WORD))
+    return int(word_at(message + np.uint64(word * WORD)))
 
 
 @inlined
 def _half_field(message: int, word: int) -> int:
-    return half_word_at(message + np.uint64(word * WORD))
+    return int(half_word_at(message + np.uint64(word * WORD)))
 
 
 @part

@@ -11,6 +11,7 @@ from fugu.dataflows.kafka.client import Writer
 from fugu.dataflows.kafka.failures import Silence, not_acknowledged
 from fugu.dataflows.kafka.librdkafka_settings import TRANSACTIONS, Settings
 from fugu.dataflows.kafka.native.library import library, name_of
+from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.writer import NativeWriter
 
 _STEP_MILLISECONDS = 5_000
@@ -39,8 +40,15 @@ class NativeTransactionalWriter(NativeWriter):
     once, and a replay recognises them by release id, as it does without transactions.
     """
 
-    def __init__(self, settings: Settings, identity: str, aside: Callable[[], Writer]) -> None:
-        super().__init__({**settings, **TRANSACTIONS, "transactional.id": identity}, aside)
+    def __init__(
+        self,
+        settings: Settings,
+        troubles: LoginTroubles,
+        identity: str,
+        aside: Callable[[], Writer],
+    ) -> None:
+        settings = {**settings, **TRANSACTIONS, "transactional.id": identity}
+        super().__init__(settings, troubles, aside)
         self._identity = identity
         self._open = False
         self._insist("init_transactions", _STEP_MILLISECONDS)

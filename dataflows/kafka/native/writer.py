@@ -1,4 +1,4 @@
-"""Write with librdkafka's own functions: an idempotent producer that ends with the first failure."""
+"""Write from compiled code: an idempotent producer that ends with the first failure."""
 
 import ctypes
 import time
@@ -15,6 +15,7 @@ from fugu.dataflows.kafka.failures import Silence, not_acknowledged, not_written
 from fugu.dataflows.kafka.librdkafka_settings import Settings
 from fugu.dataflows.kafka.native.handle import producer_of
 from fugu.dataflows.kafka.native.library import ERROR_SIZE, library, name_of
+from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.outgoing_table import OutgoingTable, tables_of
 from fugu.dataflows.kafka.native.producing import Destination, produce
 from fugu.dataflows.kafka.native.reports import Reports
@@ -39,10 +40,11 @@ class NativeWriter(Writer):
     def __init__(
         self,
         settings: Settings,
+        troubles: LoginTroubles,
         aside: Callable[[], Writer],
         own: Callable[[str, int], Writer] | None = None,
     ) -> None:
-        self._reports = Reports(producer_of(settings), settings["error_cb"])
+        self._reports = Reports(producer_of(settings), troubles)
         self._producer = self._reports.producer
         weakref.finalize(self, self._reports.end).atexit = False  # see there
         self._make_aside = aside
