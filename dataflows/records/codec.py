@@ -96,25 +96,26 @@ class Codec:
 
     def decode(self, batch: Batch) -> Decoded:
         """Split a batch into accepted columns and dead letters."""
-        if isinstance(batch.values, OptionalByteColumn) and len(batch.offsets) >= WORTH_SCANNING:
-            if self._scanner is not None:
-                from fugu.dataflows.records.scanned.decoding import decode_columns
+        columns, count = isinstance(batch.values, OptionalByteColumn), len(batch.offsets)
+        if columns and count >= WORTH_SCANNING and self.scanner is not None:
+            from fugu.dataflows.records.scanned.decoding import decode_columns
 
-                return decode_columns(batch, self._scanner, LARGEST_KEY_BYTES, self._decode_lists)
+            return decode_columns(batch, self.scanner, LARGEST_KEY_BYTES, self._decode_lists)
         return self._decode_lists(batch)
 
-    def warm_up(self) -> None:
-        """Compile what reads columns, before the first record waits for it."""
-        if self._scanner is not None:
-            self._scanner.read(OptionalByteColumn.of([b"{}"]))
-
     @cached_property
-    def _scanner(self) -> "Scanner | None":
+    def scanner(self) -> "Scanner | None":
+        """Return what reads most records of a column, where that can be compiled."""
         if not compiled.available():
             return None
         from fugu.dataflows.records.scanned.scanner import scanner_of
 
         return scanner_of(self.domain, self.max_value_bytes, self.timestamp, self.event, self.exact)
+
+    def warm_up(self) -> None:
+        """Compile what reads columns, before the first record waits for it."""
+        if self.scanner is not None:
+            self.scanner.read(OptionalByteColumn.of([b"{}"]))
 
     def _decode_lists(self, batch: Batch) -> Decoded:
         read, count = _Read(), len(batch.offsets)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fugu.dataflows.base.batches import DeadLetters, Reason
+from fugu.dataflows.base.columns import selected
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.arrivals import Arrivals, claim
@@ -55,15 +56,15 @@ class Summing(Arrivals[PartialSums, Summed]):
         A row whose last record is in a tick that is closed is free: as long as somebody has a
         record in an open one, nobody else gets it.
         """
-        new = len({keys[place] for place in table.unknown(keys)})
+        new = len(set(selected(keys, table.unknown(keys))))
         most, refused = self.admission.max_keys, dict[int, Reason]()
         if len(table) + new <= most:
             return self.admission.refusals(table, partition, keys)
         seen, closed = table.live("seen"), table.clock[CLOSED]
         free = iter(np.flatnonzero(seen <= closed).tolist())
         for place, (key, tick) in enumerate(zip(keys, ticks.tolist(), strict=True)):
-            reason = self.admission.refusal(partition, key) if table.unknown([key]) else None
-            if reason is None and table.unknown([key]) and len(table) >= most:
+            reason = None if key in table else self.admission.refusal(partition, key)
+            if reason is None and len(table) >= most and key not in table:
                 row = next((row for row in free if seen[row] <= closed), None)
                 if row is None:
                     reason = Reason.TOO_MANY_KEYS

@@ -19,7 +19,8 @@ from fugu.dataflows.state.compiled_key_table import (
     put_rows,
     remove_rows,
 )
-from fugu.operators.byte_column import ByteColumn, bytes_of
+from fugu.operators.byte_column import ByteColumn, Bytes, bytes_of
+from fugu.operators.compiled.compiling import read_only
 from fugu.operators.mechanism import Integers, Words
 
 _FIRST_KEYS, _FIRST_SLOTS, _FIRST_BYTES = 64, 256, 1024
@@ -46,7 +47,7 @@ class CompiledKeyIndex:
         """Return the row of each key, `NO_ROW` where there is none."""
         column = ByteColumn.of(keys)
         rows = np.empty(len(column), dtype=np.int64)
-        wanted = column.content, column.begins, column.lengths, self._tags(column)
+        wanted = *_arrays(column), self._tags(column)
         find_rows(self._slots, self._held, self._places, *wanted, rows)
         return rows
 
@@ -57,25 +58,23 @@ class CompiledKeyIndex:
     def add(self, keys: Sequence[bytes]) -> Integers:
         """Return the row of each key; new keys get the next rows."""
         column = ByteColumn.of(keys)
-        self._make_room(len(column), int(column.lengths.sum()))
-        rows, before = np.empty(len(column), dtype=np.int64), self._count
-        own = self._slots, self._held, self._places, before, self._used
-        wanted = column.content, column.begins, column.lengths, self._tags(column)
-        self._count = int(add_keys(*own, *wanted, rows))
-        self._used += int(self._places[before : self._count, 1].sum())
+        rows = self.find(column)
+        new = np.flatnonzero(rows < 0)
+        if len(new):
+            rows[new] = self._add(column.taken(new))
         return rows
 
     def rename(self, rows: Integers, keys: Sequence[bytes]) -> None:
         """Give rows other keys, which have none; the keys that had them are unknown from now on."""
         column = ByteColumn.of(keys)
-        remove_rows(self._slots, self._tags(self.keys_of(rows)), rows)
+        remove_rows(self._slots, self._tags(self.keys_of(rows)), read_only(rows))
         self._make_room(0, int(column.lengths.sum()))
         content = bytes_of(column.joined())
         begins = self._used + np.cumsum(column.lengths) - column.lengths
         self._held[self._used : self._used + len(content)] = content
         self._used += len(content)
         self._places[rows, 0], self._places[rows, 1] = begins, column.lengths
-        put_rows(self._slots, self._tags(column), rows)
+        put_rows(self._slots, self._tags(column), read_only(rows))
 
     def keys_of(self, rows: Integers) -> ByteColumn:
         """Return the key of each row."""
@@ -87,8 +86,17 @@ class CompiledKeyIndex:
 
     def _tags(self, column: ByteColumn) -> Words:
         tags = np.empty(len(column), dtype=np.uint64)
-        hash_keys(self._secret, column.content, column.begins, column.lengths, tags)
+        hash_keys(self._secret, *_arrays(column), tags)
         return tags
+
+    def _add(self, column: ByteColumn) -> Integers:
+        self._make_room(len(column), int(column.lengths.sum()))
+        rows, before = np.empty(len(column), dtype=np.int64), self._count
+        own = self._slots, self._held, self._places, before, self._used
+        wanted = *_arrays(column), self._tags(column)
+        self._count = int(add_keys(*own, *wanted, rows))
+        self._used += int(self._places[before : self._count, 1].sum())
+        return rows
 
     def _make_room(self, keys: int, content: int) -> None:
         """Have room for so many keys more and so many bytes."""
@@ -112,3 +120,7 @@ class CompiledKeyIndex:
         self._held[:used] = keys.content
         self._places[: self._count, 0] = keys.begins
         self._used = used
+
+
+def _arrays(column: ByteColumn) -> tuple[Bytes, Integers, Integers]:
+    return column.content, read_only(column.begins), read_only(column.lengths)

@@ -19,6 +19,7 @@ from fugu.dataflows.state.key_index import KeyIndex, new_index
 from fugu.dataflows.state.row_block import (
     column_bytes,
     described,
+    number_bytes,
     payloads_of,
     read,
     string_bytes,
@@ -59,6 +60,11 @@ class RowTable:
     def __len__(self) -> int:
         return len(self._keys) + len(self._spent)
 
+    def __contains__(self, key: bytes) -> bool:
+        if self._keys.row_of(key) >= 0:
+            return True
+        return bool(len(self._spent)) and int(self._spent.find([key])[0]) >= 0
+
     @property
     def compacted(self) -> int:
         """Return how many of the streams are kept as digests only."""
@@ -83,10 +89,12 @@ class RowTable:
 
     def rows_of(self, keys: Sequence[bytes]) -> Integers:
         """Return the row of each key; new keys get fresh rows."""
-        rows, new = self._found(keys)
-        if len(new):
+        if len(self._spent):
+            rows, new = self._found(keys)
             rows[new] = self._keys.add(selected(keys, new))
-            self._grow()
+        else:
+            rows = self._keys.add(keys)
+        self._grow()
         return rows
 
     def row_of(self, key: bytes) -> int:
@@ -129,7 +137,7 @@ class RowTable:
         """Return copies of the given rows."""
         spent = np.flatnonzero(rows < 0)
         if not len(spent):
-            return taken(self._columns, rows)
+            return {name: column.take(rows, axis=0) for name, column in self._columns.items()}
         state, live = self._start(len(rows)), np.flatnonzero(rows >= 0)
         put(state, live, taken(self._columns, rows[live]))
         put(state, spent, taken(self._spent.columns, -1 - rows[spent]))
@@ -230,9 +238,9 @@ class RowTable:
                 **({"clock": self.clock} if self.clock else {}),
             },
             [
-                rows.astype("<i8").tobytes(),
+                number_bytes(rows.astype("<i8")),
                 *string_bytes(new_keys),
-                renamed.astype("<i8").tobytes(),
+                number_bytes(renamed.astype("<i8")),
                 *string_bytes(other_keys),
                 *column_bytes(columns, before),
                 *column_bytes(spent.columns),

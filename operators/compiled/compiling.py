@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numba import config as _config
 from numba import njit
+from numba.extending import intrinsic
 
 from fugu.operators.mechanism import Array, Integers
 
@@ -56,7 +57,7 @@ _OPTIONS: dict[str, Any] = {
 def entry_point(function: Function) -> Function:
     """Compile a function that Python calls, at its first call, or read it from the cache."""
     elsewhere = config.CACHE_DIR
-    for folder in _folders(elsewhere):
+    for folder in folders():
         config.CACHE_DIR = str(folder)
         try:
             return _compiled(function, cache=True)
@@ -87,9 +88,20 @@ def read_only(numbers: Array) -> Integers:
     return numbers
 
 
+def in_llvm(function: Function) -> Function:
+    """Take a function that writes LLVM's instructions as one that compiled functions can call."""
+    callable_there: Function = intrinsic(function)
+    return callable_there
+
+
 def _compiled(function: Function, **options: Any) -> Function:
     compiled: Function = njit(function, **_OPTIONS, **options)
     return compiled
+
+
+def folders() -> tuple[Path, ...]:
+    """Return where code of this version is kept: in the first one that can be written to."""
+    return _folders(config.CACHE_DIR)
 
 
 @cache

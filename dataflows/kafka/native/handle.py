@@ -13,9 +13,6 @@ from fugu.dataflows.kafka.native.structures import (
     PRODUCER,
 )
 
-_CALLBACKS = {"logger", "error_cb"}
-"""Settings of confluent-kafka, not of librdkafka; errors come as events instead."""
-
 
 def consumer_of(settings: Settings) -> int:
     """Return a consumer; its errors are events of its main queue."""
@@ -34,8 +31,6 @@ def _made(kind: int, settings: Settings, events: int) -> int:
     calls.rd_kafka_conf_set_log_cb(configuration, None)
     calls.rd_kafka_conf_set_events(configuration, events)
     for name, value in settings.items():
-        if name in _CALLBACKS:
-            continue
         written = _written(value)
         if calls.rd_kafka_conf_set(configuration, name.encode(), written, text, len(text)):
             calls.rd_kafka_conf_destroy(configuration)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fugu.dataflows.records.scanned.compiled_numerals import MINUS, UNSURE, after_number, is_digit
 from fugu.dataflows.records.scanned.compiled_texts import NOWHERE, ONE, QUOTE, after_text
 from fugu.operators.byte_column import Bytes
-from fugu.operators.compiled.compiling import entry_point, part
+from fugu.operators.compiled.compiling import entry_point, inlined, part
 from fugu.operators.mechanism import Integers
 
 ABSENT, TEXT, ESCAPED_TEXT, TRUE, FALSE, NULL, LIST, OBJECT = np.arange(16, 24, dtype=np.uint8)
@@ -29,7 +29,7 @@ _TRUE_AT, _FALSE_AT, _NULL_AT = np.array([0, 5, 11], dtype=np.uint64)
 _FOUR, _FIVE = np.array([4, 5], dtype=np.uint64)
 
 
-@part
+@inlined
 def after_spaces(content: Bytes, at: np.uint64, end: np.uint64) -> np.uint64:
     """Return where whitespace ends that may begin here."""
     while at < end:
@@ -48,13 +48,13 @@ def _is_word(
 ) -> bool:
     if end - at < length:
         return False
-    for place in range(length):
-        if content[at + place] != _WORDS[word + place]:
-            return False
-    return True
+    place = np.uint64(0)
+    while place < length and content[at + place] == _WORDS[word + place]:
+        place += ONE
+    return place == length
 
 
-@part
+@inlined
 def after_scalar(content: Bytes, begin: np.uint64, end: np.uint64) -> tuple[np.uint64, np.uint8]:
     """Return where a string, number or word ends that begins here, and its kind."""
     first = content[begin]
@@ -74,7 +74,7 @@ def after_scalar(content: Bytes, begin: np.uint64, end: np.uint64) -> tuple[np.u
     return begin, UNSURE
 
 
-@part
+@inlined
 def _field_of(
     content: Bytes,
     begin: np.uint64,
@@ -148,7 +148,7 @@ def _is_object(
         if at >= end:
             return False
         value, first = at, content[at]
-        just_opened = first == _OPEN_OBJECT or first == _OPEN_LIST
+        just_opened = first in (_OPEN_OBJECT, _OPEN_LIST)
         if just_opened:
             if depth == _DEEPEST:
                 return False

@@ -47,6 +47,6 @@ def sift_payloads(
             elif kind == NULL:
                 sure[row] = takes_null
             else:
-                sure[row] = kind == TEXT or kind == INTEGER or kind == TRUE or kind == FALSE
+                sure[row] = kind in (TEXT, INTEGER, TRUE, FALSE)
             if ends[row] - begins[row] > longest:
                 sure[row] = False

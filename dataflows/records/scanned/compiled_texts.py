@@ -7,7 +7,7 @@ where a string is not sure to be one.
 import numpy as np
 
 from fugu.operators.byte_column import Bytes
-from fugu.operators.compiled.compiling import part
+from fugu.operators.compiled.compiling import inlined, part
 
 NOWHERE = np.uint64(0)
 """No string ends at the first byte."""
@@ -42,7 +42,7 @@ def _escaped() -> Bytes:
 _CLASSES, _HEXADECIMAL, _ESCAPED = _classes(), _hexadecimal(), _escaped()
 
 
-@part
+@inlined
 def after_text(content: Bytes, begin: np.uint64, end: np.uint64) -> tuple[np.uint64, bool]:
     """Return where a string ends that has its quote before `begin`, and whether it has escapes."""
     at, escapes = begin, False

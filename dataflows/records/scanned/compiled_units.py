@@ -87,7 +87,7 @@ def read_units(
             if kind == INTEGER:
                 value = integer_at(content, begin, end)
                 units[row] = _units_of_integer(value, units_per_one, largest)
-            elif kind == DECIMAL or kind == LONG_DECIMAL:
+            elif kind in (DECIMAL, LONG_DECIMAL):
                 units[row], sure[row] = _units_of_decimal(
                     content, kind, begin, end, units_per_one, largest
                 )

@@ -1,4 +1,4 @@
-"""Decode batches that are columns of bytes; what the scanner is not sure of is decoded as a list."""
+"""Decode batches that are columns of bytes; what the scanner is not sure of, as lists."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

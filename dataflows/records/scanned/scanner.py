@@ -6,7 +6,11 @@ import numpy as np
 
 from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.records.json_fields import LATEST_TIMESTAMP, FieldTimestamp
-from fugu.dataflows.records.scanned.compiled_events import read_events
+from fugu.dataflows.records.scanned.compiled_events import (
+    LONGEST_EVENT_BYTES,
+    PREFIX_BYTES,
+    read_events,
+)
 from fugu.dataflows.records.scanned.compiled_numerals import DECIMAL, INTEGER
 from fugu.dataflows.records.scanned.compiled_objects import (
     ABSENT,
@@ -21,11 +25,12 @@ from fugu.dataflows.records.scanned.compiled_units import read_times
 from fugu.dataflows.records.scanned.readers import Reader, reader_of
 from fugu.dataflows.records.scanned.self_check import agrees_with_orjson
 from fugu.dataflows.records.scanned.spans import Spans
-from fugu.operators.compiled_blake2b import BLOCK_WORDS, DIGEST_WORDS, fresh_state
+from fugu.operators.byte_column import bytes_of
+from fugu.operators.compiled_blake2b import Lanes
+from fugu.operators.compiled_blake2b_block import LANES, fresh_state
 from fugu.operators.mechanism import Array, Integers, Words
 
 _NEVER_ROUNDED = [ABSENT, TEXT, ESCAPED_TEXT, TRUE, FALSE, NULL, INTEGER, DECIMAL]
-_EVENT_BLOCKS = 8
 
 
 @dataclass(frozen=True)
@@ -86,8 +91,8 @@ def _times(spans: Spans, timestamp: FieldTimestamp) -> Integers:
 
 def _events(spans: Spans, field: str) -> Words:
     digests = np.zeros(len(spans.sure), dtype=np.uint64)
-    message = np.zeros(_EVENT_BLOCKS * BLOCK_WORDS, dtype=np.uint64)
     fresh = fresh_state(key_bytes=0, digest_bytes=digests.itemsize)
-    state = np.zeros(DIGEST_WORDS, dtype=np.uint64)
-    read_events(*spans.of(field), fresh, message, state, digests)
+    lanes = Lanes.of(bytes_of(b""), fresh, PREFIX_BYTES + LONGEST_EVENT_BYTES)
+    waiting = np.zeros(LANES, dtype=np.int64)
+    read_events(*spans.of(field), fresh, lanes, waiting, digests)
     return digests

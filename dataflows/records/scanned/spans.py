@@ -8,6 +8,7 @@ import numpy as np
 from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.records.scanned.compiled_objects import Flags, scan
 from fugu.operators.byte_column import ByteColumn, Bytes
+from fugu.operators.compiled.compiling import read_only
 from fugu.operators.mechanism import Integers
 
 
@@ -38,12 +39,12 @@ class Spans:
         wanted = ByteColumn.of([name.encode() for name in self._fields])
         scan(
             self._content,
-            records.begins,
-            records.lengths,
+            read_only(records.begins),
+            read_only(records.lengths),
             longest,
             wanted.content,
-            wanted.begins,
-            wanted.lengths,
+            read_only(wanted.begins),
+            read_only(wanted.lengths),
             self._kinds,
             self._begins,
             self._ends,
