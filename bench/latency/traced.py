@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from fugu.dataflows.commands.cli.fugu import main
-from fugu.dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
+from fugu.dataflows.kafka.native.writer import NativeWriter
 from fugu.dataflows.kafka.sink import KafkaSinkPart
 from fugu.dataflows.kafka.source import KafkaSourcePart
 from fugu.dataflows.stages.stateful_step import Sanitize
@@ -31,7 +31,7 @@ REST = "bytewax and its recovery store"
 WHOLE = "end of an epoch"
 COLLECTION = "garbage collection"
 PARTS: list[tuple[type, str, str]] = [
-    (LibrdkafkaWriter, "flush", "waiting for acknowledgements"),
+    (NativeWriter, "flush", "waiting for acknowledgements"),
     (KafkaSinkPart, "write_batch", "writing the last records"),
     (Sanitize, "on_batch", "sanitizing the last records"),
     (RowTable, "take_changes", "making blocks"),
