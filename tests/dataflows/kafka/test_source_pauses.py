@@ -46,8 +46,8 @@ def shared(*polled: list[Batch]) -> tuple[SharedReader, Lists]:
 
 
 def batch(partition: int, records: int) -> Batch:
-    columns = [[b""] * records for _ in range(2)]
-    return Batch(partition, range(records), [0] * records, *columns, [[]] * records)
+    empty = [b""] * records
+    return Batch(partition, range(records), [0] * records, empty, empty, [[]] * records)
 
 
 def look(shared: SharedReader, partition: int) -> datetime | None:
