@@ -84,7 +84,7 @@ class NativeTransactionalWriter(NativeWriter):
         silence = Silence()
         while problem := self._problem(act, *milliseconds):
             if not problem.retriable:
-                raise self._refusal(problem.error, "")
+                raise self._refusal(problem.error)
             silence.goes_on()
 
     def _problem(self, act: str, *milliseconds: int) -> _Problem | None:
@@ -99,7 +99,7 @@ class NativeTransactionalWriter(NativeWriter):
         calls.rd_kafka_error_destroy(error)
         return problem
 
-    def _refusal(self, error: int, text: str) -> DeliveryFailed:
+    def _refusal(self, error: int) -> DeliveryFailed:
         if error in _DROPPED:
             # What keeps a transaction from being committed is the reason.
             reason = self._problem("commit_transaction", _STEP_MILLISECONDS)

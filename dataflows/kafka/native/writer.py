@@ -122,11 +122,13 @@ class NativeWriter(Writer):
 
     def _check(self) -> None:
         """Raise what ended the producer, or kept a record from being written."""
-        text = ctypes.create_string_buffer(ERROR_SIZE)
-        fatal = library().rd_kafka_fatal_error(self._producer, text, ERROR_SIZE)
+        fatal = library().rd_kafka_fatal_error(self._producer, None, 0)
         if error := fatal or self._reports.failure:
-            raise self._refusal(error, text.value.decode())
+            raise self._refusal(error)
 
-    def _refusal(self, error: int, text: str) -> DeliveryFailed:
-        gap = error == KafkaError._GAPLESS_GUARANTEE
-        return not_acknowledged(text if gap else name_of(error))
+    def _refusal(self, error: int) -> DeliveryFailed:
+        if error != KafkaError._GAPLESS_GUARANTEE:
+            return not_acknowledged(name_of(error))
+        text = ctypes.create_string_buffer(ERROR_SIZE)
+        library().rd_kafka_fatal_error(self._producer, text, ERROR_SIZE)
+        return not_acknowledged(text.value.decode())
