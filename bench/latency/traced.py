@@ -12,6 +12,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -19,7 +20,7 @@ from typing import Any
 import orjson
 
 from fugu.dataflows.commands.cli.fugu import main
-from fugu.dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
+from fugu.dataflows.kafka.native.writer import NativeWriter
 from fugu.dataflows.kafka.sink import KafkaSinkPart
 from fugu.dataflows.kafka.source import KafkaSourcePart
 from fugu.dataflows.stages.stateful_step import Sanitize
@@ -31,7 +32,7 @@ REST = "bytewax and its recovery store"
 WHOLE = "end of an epoch"
 COLLECTION = "garbage collection"
 PARTS: list[tuple[type, str, str]] = [
-    (LibrdkafkaWriter, "flush", "waiting for acknowledgements"),
+    (NativeWriter, "flush", "waiting for acknowledgements"),
     (KafkaSinkPart, "write_batch", "writing the last records"),
     (Sanitize, "on_batch", "sanitizing the last records"),
     (RowTable, "take_changes", "making blocks"),
@@ -85,9 +86,9 @@ class Trace:
 def watch(trace: Trace) -> None:
     """Put the clock on the parts."""
     for owner, method, part in PARTS:
-        _replace(owner, method, lambda original, part=part: _timed(trace, part, original))
-    _replace(KafkaSourcePart, "snapshot", lambda original: _first(trace.begin, original))
-    _replace(KafkaSourcePart, "next_batch", lambda original: _first(trace.look, original))
+        _replace(owner, method, partial(_timed, trace, part))
+    _replace(KafkaSourcePart, "snapshot", partial(_first, trace.begin))
+    _replace(KafkaSourcePart, "next_batch", partial(_first, trace.look))
     gc.callbacks.append(trace.collection)
 
 

@@ -87,10 +87,9 @@ def read_only(numbers: NDArray[Any]) -> NDArray[np.int64]:
     return numbers
 
 
-def in_llvm(function: Function) -> Function:
+def in_llvm(function: Callable[..., Any]) -> Any:
     """Take a function that writes LLVM's instructions as one that compiled functions can call."""
-    callable_there: Function = intrinsic(function)
-    return callable_there
+    return intrinsic(function)
 
 
 def _compiled(function: Function, **options: Any) -> Function:

@@ -7,9 +7,9 @@ import pytest
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import DeliveryFailed
-from fugu.dataflows.kafka import librdkafka_settings
 from fugu.dataflows.kafka.client import Writer
 from fugu.dataflows.kafka.connection import Library
+from fugu.dataflows.kafka.native import settings as librdkafka_settings
 from tests.kafka.clients import BOTH, both, connected
 from tests.kafka.records import Record, read_topic
 from tests.kafka.topics import TopicFactory

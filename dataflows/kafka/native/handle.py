@@ -4,8 +4,8 @@ import ctypes
 from typing import Any
 
 from fugu.dataflows.base.errors import KafkaUnavailable
-from fugu.dataflows.kafka.librdkafka_settings import Settings
 from fugu.dataflows.kafka.native.library import ERROR_SIZE, library, name_of
+from fugu.dataflows.kafka.native.settings import Settings
 from fugu.dataflows.kafka.native.structures import (
     CONSUMER,
     EVENT_DELIVERY_REPORTS,

@@ -55,6 +55,7 @@ class Reports:
         self._leaving = RLock()
         self._destroys = False
         self._process = os.getpid()
+        self._compile()
         self._thread = Thread(target=self._serve, name="reports", daemon=True)
         self._thread.start()
         _SERVING.add(self)
@@ -101,6 +102,10 @@ class Reports:
     def join(self) -> None:
         """Wait for the thread."""
         self._thread.join(_JOIN_SECONDS)
+
+    def _compile(self) -> None:
+        """Compile what the thread runs before any report can wait for it."""
+        _take_reports(self._queue, np.ones(_STATE, dtype=np.int64))
 
     def _serve(self) -> None:
         while error := _take_reports(self._queue, self._state):

@@ -1,4 +1,4 @@
-"""Mock clusters: one for all tests that only send and read, one for each that orders faults."""
+"""librdkafka's mock cluster: one for topics that tests fill, one of its own for faults to order."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ import pytest
 
 from fugu.dataflows.kafka.native.mock_cluster import MockCluster
 from tests.dataflows.kafka.native.cluster import PARTITIONS, TOPIC, FaultyCluster
-from tests.dataflows.kafka.native.clusters import Topics
+from tests.dataflows.kafka.native.filled_topics import Topics
 
 
 @pytest.fixture(scope="package")

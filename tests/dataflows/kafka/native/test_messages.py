@@ -9,7 +9,7 @@ from fugu.dataflows.base.columns import HeaderColumns, OptionalByteColumn
 from fugu.dataflows.kafka.native import messages as messages_module
 from fugu.dataflows.kafka.native.messages import Event, Messages
 from fugu.operators.integer_column import IntegerColumn
-from tests.dataflows.kafka.native.clusters import Record, Topics, records_of, until
+from tests.dataflows.kafka.native.filled_topics import Record, Topics, records_of, until
 
 CONTENT = st.none() | st.binary(max_size=70)
 HEADERS = st.lists(st.tuples(st.text("abcß", max_size=3), st.binary(max_size=20)), max_size=3)

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from queue import SimpleQueue
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from confluent_kafka import KafkaError
 
 from fugu.dataflows.kafka.native import reports
 from fugu.dataflows.kafka.native.handle import producer_of
 from fugu.dataflows.kafka.native.library import library
+from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.outgoing_table import tables_of
 from fugu.dataflows.kafka.native.producing import Destination, produce
 from tests.dataflows.kafka.native.cluster import TOPIC, FaultyCluster, outgoing
@@ -31,6 +34,22 @@ def test_a_report_that_comes_late_does_not_move_the_end_back(cluster: FaultyClus
         for end in (5, 10, 7):
             reports.move_end(np.uint64(place), end)
         assert writer.acknowledged_end(TOPIC, 0) == 10
+
+
+def test_what_librdkafka_says_besides_reports_is_heard(cluster: FaultyCluster) -> None:
+    class Troubles(LoginTroubles):
+        def heard(self, error: int) -> None:
+            errors.put(error)
+
+    errors: SimpleQueue[int] = SimpleQueue()
+    producer = producer_of({"bootstrap.servers": cluster.bootstrap})
+    served = reports.Reports(producer, Troubles(cluster.bootstrap))
+    served.topic(TOPIC)
+    cluster.go_down()
+    while errors.get(timeout=30) != KafkaError._ALL_BROKERS_DOWN:
+        pass
+    served.end()
+    served.join()
 
 
 def test_every_event_is_freed_once(
