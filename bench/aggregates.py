@@ -100,12 +100,13 @@ class City:
 
     @cached_property
     def batches(self) -> list[Batch]:
-        """All ticks, and a last one with one record, which closes the others."""
+        """All ticks, and a last one with so many people that it closes the others."""
         random, offsets = Random(_SEED), [0] * PARTITIONS
+        closing = PARTITIONS * self.ticks.time.distinct_keys
         batches = []
         for tick in range(TICKS + 1):
             for partition in range(PARTITIONS):
-                users = range(partition, USERS if tick < TICKS else partition + 1, PARTITIONS)
+                users = range(partition, USERS if tick < TICKS else closing, PARTITIONS)
                 for start in range(0, len(users), _BATCH):
                     sent = users[start : start + _BATCH]
                     first = offsets[partition]

@@ -5,12 +5,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn
+from fugu.operators.byte_column import ByteColumn, bytes_of
 from fugu.operators.byte_fields import Field, encode_field, encode_fields
+from fugu.operators.mechanism import Integers
 from fugu.operators.secret import Secret
 
 if TYPE_CHECKING:
@@ -42,26 +40,24 @@ class KeyedPrefix:
 
         return Absorbed.of(self._secret.reveal(), encode_fields(*self._fields))
 
-    def digests_of(self, contents: Sequence[bytes]) -> bytes:
-        """Return the digest of the prefix and one more field, 64 bytes each."""
+    def names_of(self, contents: Sequence[bytes], places: Integers) -> ByteColumn:
+        """Return names of 32 hexadecimal digits: those at the places among the parts of digests.
+
+        A digest is that of the prefix and one more field, and has `RELEASE_IDS_PER_BLOCK` parts.
+        """
         if len(contents) >= WORTH_COMPILING and compiled.available():
+            from fugu.operators.compiled_hexadecimal import write_parts
             from fugu.operators.compiled_keyed_words import draw_digests
 
-            return draw_digests(self.compiled, ByteColumn.of(contents)).tobytes()
+            return write_parts(draw_digests(self.compiled, ByteColumn.of(contents)), places)
         digests = []
         for content in contents:
             hasher = self.hasher.copy()
             hasher.update(encode_field(content))
             digests.append(hasher.digest())
-        return b"".join(digests)
-
-    def names_of(self, contents: Sequence[bytes]) -> list[bytes]:
-        """Return the first part of each digest as 32 hexadecimal digits."""
-        parts = names_in(self.digests_of(contents))
-        names: list[bytes] = parts[::RELEASE_IDS_PER_BLOCK].tolist()
-        return names
+        return names_in(b"".join(digests)).taken(places)
 
 
-def names_in(digests: bytes) -> NDArray[np.bytes_]:
+def names_in(digests: bytes) -> ByteColumn:
     """Return all bytes as hexadecimal digits, cut into release ids."""
-    return np.frombuffer(hexlify(digests), dtype=f"S{2 * RELEASE_ID_BYTES}")
+    return ByteColumn.of_table(bytes_of(hexlify(digests)).reshape(-1, 2 * RELEASE_ID_BYTES))

@@ -75,23 +75,20 @@ class DrawScope:
 
     def release_ids(
         self, purpose: str, topic: str, partition: int, offsets: Sequence[int]
-    ) -> list[bytes]:
+    ) -> ByteColumn:
         """Return opaque public names of releases, one per source offset, 32 hexadecimal
         digits each.
 
         One block names four neighbouring offsets. The law digest is left out on purpose: the same
         position released under another law must be recognised as the same release.
         """
-        if not offsets:
-            return []
         prefix = self._names_prefix(purpose, topic, partition)
         places = column_of(offsets)
         blocks = places // RELEASE_IDS_PER_BLOCK
         is_new = np.diff(blocks, prepend=blocks[:1] - 1) != 0
-        digests = prefix.digests_of(ByteColumn.of_table(table_of_integers(blocks[is_new])))
         first = (np.cumsum(is_new) - 1) * RELEASE_IDS_PER_BLOCK
-        ids: list[bytes] = names_in(digests)[first + places % RELEASE_IDS_PER_BLOCK].tolist()
-        return ids
+        contents = ByteColumn.of_table(table_of_integers(blocks[is_new]))
+        return prefix.names_of(contents, first + places % RELEASE_IDS_PER_BLOCK)
 
     def _names_prefix(self, *fields: Field) -> KeyedPrefix:
         known = self._names_prefixes.get(fields)
@@ -113,7 +110,7 @@ class DrawScope:
         ticks: Sequence[int],
         *,
         partition: int | None = None,
-    ) -> list[bytes]:
+    ) -> ByteColumn:
         """Return names of releases that belong to a tick of an epoch of a stream: of a user in a
         partition, or of a group, which has one stream for all of them."""
         names = self.pipeline, self.operator, self.version, topic
@@ -128,8 +125,7 @@ class DrawScope:
             hasher = prefix.copy()
             hasher.update(encode_field(stream_key) + time)
             digests.append(hasher.digest()[:RELEASE_ID_BYTES])
-        ids: list[bytes] = names_in(b"".join(digests)).tolist()
-        return ids
+        return names_in(b"".join(digests))
 
 
 @dataclass(frozen=True)

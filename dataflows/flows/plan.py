@@ -19,6 +19,7 @@ from fugu.dataflows.kafka.source import KafkaSource, StopFlag
 from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint
+from fugu.dataflows.state.writes_beside import WritesBeside
 from fugu.operators.temporal.temporal_perturbation import End
 
 
@@ -74,6 +75,7 @@ class Plan(ABC):
     stop: StopFlag
     finishing: End | None = None
     metrics: Metrics = field(default_factory=Metrics)
+    writes: WritesBeside = field(default_factory=WritesBeside, init=False)
 
     steps: ClassVar[list[str]]
     """Names of all steps that are always there, as fingerprints hold them."""
@@ -111,6 +113,7 @@ class Plan(ABC):
                 output.release_ids,
                 self.metrics,
                 output.shared,
+                self.writes.wait,
             )
             op.output(output.sink_step, op.map_value(output.step, items, output.records), sink)
             sinks.append(sink)

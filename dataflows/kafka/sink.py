@@ -40,7 +40,7 @@ class Published:
     timestamp: int
 
 
-ReleaseIds = Callable[[int, Sequence[int]], list[bytes]]
+ReleaseIds = Callable[[int, Sequence[int]], Sequence[bytes]]
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,9 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
 
     A topic that other pipelines write to as well is `shared`: part i is then found in partition i
     modulo the topic's partitions, among the records that are its own.
+
+    `wait` returns when everything else that an epoch keeps is durable. bytewax asks sinks last, and
+    counts an epoch once they have answered.
     """
 
     client: Client
@@ -70,6 +73,7 @@ class KafkaSink(FixedPartitionedSink[Outgoing, int]):
     release_ids: ReleaseIds | None
     metrics: Metrics = field(default_factory=Metrics)
     shared: Shared | None = None
+    wait: Callable[[], None] = lambda: None
     _parts: "dict[int, KafkaSinkPart]" = field(default_factory=dict, init=False)
 
     def has_caught_up(self, partitions: Iterable[int]) -> bool:
@@ -167,8 +171,10 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
             )
 
     def snapshot(self) -> int:
-        """Wait for all acknowledgements; resume before the first release not yet replayed."""
+        """Wait for all acknowledgements and writes; resume before the first release not yet
+        replayed."""
         self.writer.flush()
+        self.sink.wait()
         end = self.writer.acknowledged_end(self.sink.topic, self.partition)
         if end is not None:
             self.end = end

@@ -16,7 +16,9 @@ from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.base.metrics import RECORDS_IN, SNAPSHOT_AGE, Metrics
 from fugu.dataflows.kafka.client import Reader
 
-_IDLE = timedelta(milliseconds=20)
+_PAUSES = timedelta(milliseconds=2), timedelta(milliseconds=20)
+_OF_SILENCE = 0.1
+"""A reader that found nothing for long is looked at less often: after a tenth of that time."""
 
 
 @dataclass
@@ -38,6 +40,9 @@ class SharedReader:
     max_batch: int
     is_behind: bool = True
     """True if the last poll left much to read."""
+    next_look: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """When to poll again if it did not."""
+    _arrived: datetime = field(default_factory=lambda: datetime.now(UTC))
     _offsets: dict[int, int] = field(default_factory=dict)
     _buffers: dict[int, deque[Batch]] = field(default_factory=dict)
     _assigned: bool = False
@@ -54,15 +59,25 @@ class SharedReader:
             self._assigned = True
         buffer = self._buffers[partition]
         if not buffer and self._buffered() < self.max_batch:
-            for batch in self.reader.poll(self.max_batch):
+            batches = self.reader.poll(self.max_batch)
+            for batch in batches:
                 self._buffers[batch.partition].append(batch)
             self.is_behind = self._buffered() >= self.max_batch // 4
+            self._pause(bool(batches))
         return buffer.popleft() if buffer else None
 
     def next_offset(self, partition: int) -> int | None:
         """Return where reading continues: past control records, before what is buffered."""
         buffer = self._buffers[partition]
         return buffer[0].offsets[0] if buffer else self.reader.position(partition)
+
+    def _pause(self, arrived: bool) -> None:
+        """Say when to look again: soon, but seldom while nothing comes."""
+        now = datetime.now(UTC)
+        if arrived:
+            self._arrived = now
+        shortest, longest = _PAUSES
+        self.next_look = now + min(max(shortest, (now - self._arrived) * _OF_SILENCE), longest)
 
     def _buffered(self) -> int:
         return sum(len(batch.offsets) for buffer in self._buffers.values() for batch in buffer)
@@ -138,11 +153,12 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         return [batch]
 
     def next_awake(self) -> datetime | None:
-        """Ask for more at once while there is much to read, else some times a second.
+        """Ask for more at once while there is much to read, else after a pause.
 
-        A batch of a few records costs as much as one of hundreds.
+        A batch of a few records costs as much as one of hundreds. All parts return the same time,
+        or each of them would wake the dataflow for itself.
         """
-        return datetime.now(UTC) + _IDLE if self._idle else None
+        return self.source.shared.next_look if self._idle else None
 
     def snapshot(self) -> int:
         """Return the offset of the next record to emit."""

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from fugu.dataflows.base.batches import Reason
-from fugu.operators.mechanism import Releases
+from fugu.operators.mechanism import Integers, Releases
 
 LATEST_TIMESTAMP = 253_402_300_799_999
 """The last millisecond of the year 9999; anything beyond is a mistake of the producer."""
@@ -12,6 +14,9 @@ LATEST_TIMESTAMP = 253_402_300_799_999
 ENDS = (b"}", b',"repeated":true}')
 """The end of the object of a release that is `Kind.FRESH` or `Kind.REPEATED`; no other is written.
 """
+
+WORTH_COMPILING = 64
+"""Fewer releases are written sooner by a loop than by a compiled function."""
 
 Record = dict[str, object]
 
@@ -35,9 +40,14 @@ def required(record: Record, field: str) -> object:
 
 def ends(releases: Releases) -> list[bytes]:
     """Return the end of the JSON object of each release."""
+    return [ENDS[kind] for kind in kinds_of(releases).tolist()]
+
+
+def kinds_of(releases: Releases) -> Integers:
+    """Return the `Kind` of each release: the place of its end."""
     if releases.kinds is None:
-        return [ENDS[0]] * len(releases.values)
-    return [ENDS[kind] for kind in releases.kinds.tolist()]
+        return np.zeros(len(releases.values), dtype=np.int64)
+    return np.asarray(releases.kinds, dtype=np.int64)
 
 
 @dataclass(frozen=True)

@@ -1,44 +1,77 @@
 """Write releases of symbols as JSON: one symbol, a list or a set, with a confidence or without."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import compress
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.dataflows.records.alphabet import Alphabet
-from fugu.dataflows.records.json_fields import ENDS, ends
-from fugu.operators.mechanism import Releases
-
-
-def _column(parts: list[bytes]) -> NDArray[np.object_]:
-    """Return an array to pick from and to concatenate, without a step of Python for each entry."""
-    return np.array(parts, dtype=object)
-
+from fugu.dataflows.records.json_fields import ENDS, WORTH_COMPILING, ends, kinds_of
+from fugu.operators import compiled
+from fugu.operators.byte_column import ByteColumn
+from fugu.operators.mechanism import Array, Integers, Releases
 
 _STEPS = 10_000
 _CONFIDENCES = [*(b"%.4f" % (step / _STEPS) for step in range(_STEPS + 1)), b"null"]
 _NO_CONFIDENCE = _STEPS + 1
-_CONFIDENCE_ENDS = _column([confidence + end for end in ENDS for confidence in _CONFIDENCES])
+_CONFIDENCE_ENDS = [confidence + end for end in ENDS for confidence in _CONFIDENCES]
 
 
-class Symbols(Alphabet):
+def _array(parts: list[bytes]) -> NDArray[np.object_]:
+    """Return an array to pick from and to concatenate, without a step of Python for each entry."""
+    return np.array(parts, dtype=object)
+
+
+_ARRAY_OF_CONFIDENCE_ENDS = _array(_CONFIDENCE_ENDS)
+
+
+class _SymbolWriter(Alphabet):
+    """Write each release as some symbols, between what comes before and what may come after."""
+
+    _before: ClassVar[bytes]
+    _after: ClassVar[ByteColumn]
+
+    def _columns(self, items: Array, places: Integers) -> ByteColumn | None:
+        """Write rows of items, each with the end at its place; None where a loop is to do it."""
+        if len(items) < WORTH_COMPILING or not compiled.available():
+            return None
+        from fugu.dataflows.records.compiled_symbols import write_symbols
+
+        start = self._start + self._before
+        return write_symbols(start, self._symbol_column, items, self._after, places)
+
+    @cached_property
+    def _symbol_column(self) -> ByteColumn:
+        return ByteColumn.of(self._symbols)
+
+
+class Symbols(_SymbolWriter):
     """Write each release as its symbol, with the probability that it is true.
 
     The probability is null where nothing is known about it.
     """
 
-    def write(self, releases: Releases) -> list[bytes]:
+    _before = b""
+    _after = ByteColumn.of([b',"confidence":' + end for end in _CONFIDENCE_ENDS])
+
+    def write(self, releases: Releases) -> Sequence[bytes]:
         """Write one JSON object per release."""
-        written: list[bytes] = (self._starts[releases.values] + _confidences(releases)).tolist()
+        places = _confidences(releases)
+        if (columns := self._columns(releases.values[:, None], places)) is not None:
+            return columns
+        starts = self._starts[releases.values]
+        written: list[bytes] = (starts + _ARRAY_OF_CONFIDENCE_ENDS[places]).tolist()
         return written
 
     @cached_property
     def _starts(self) -> NDArray[np.object_]:
-        return _column([self._start + symbol + b',"confidence":' for symbol in self._symbols])
+        return _array([self._start + symbol + b',"confidence":' for symbol in self._symbols])
 
 
-class SymbolBatches(Alphabet):
+class SymbolBatches(_SymbolWriter):
     """Write each release of several symbols as their list, with one confidence.
 
     >>> zones = SymbolBatches("zone", ["rest", "light"])
@@ -46,34 +79,45 @@ class SymbolBatches(Alphabet):
     [b'{"zone":["rest","light","light"],"confidence":0.9000}']
     """
 
-    def write(self, releases: Releases) -> list[bytes]:
+    _before = b"["
+    _after = ByteColumn.of([b'],"confidence":' + end for end in _CONFIDENCE_ENDS])
+
+    def write(self, releases: Releases) -> Sequence[bytes]:
         """Write one JSON object per release; a shorter final batch is a shorter list."""
-        start, symbols, ends = self._start + b"[", self._symbols, _confidences(releases).tolist()
+        places = _confidences(releases)
+        if (columns := self._columns(releases.values, places)) is not None:
+            return columns
+        start, symbols = self._start + b"[", self._symbols
         return [
             start
             + b",".join(symbols[symbol] for symbol in batch if symbol >= 0)
             + b'],"confidence":'
-            + end
-            for batch, end in zip(releases.values.tolist(), ends, strict=True)
+            + _CONFIDENCE_ENDS[place]
+            for batch, place in zip(releases.values.tolist(), places.tolist(), strict=True)
         ]
 
 
-class PlainSymbols(Alphabet):
+class PlainSymbols(_SymbolWriter):
     """Write each release as its symbol.
 
     >>> PlainSymbols("zone", ["rest", "light"]).write(Releases(np.array([1])))
     [b'{"zone":"light"}']
     """
 
-    def write(self, releases: Releases) -> list[bytes]:
+    _before = b""
+    _after = ByteColumn.of(ENDS)
+
+    def write(self, releases: Releases) -> Sequence[bytes]:
         """Write one JSON object per release."""
+        if (columns := self._columns(releases.values[:, None], kinds_of(releases))) is not None:
+            return columns
         return [
             self._start + self._symbols[symbol] + end
             for symbol, end in zip(releases.values.tolist(), ends(releases), strict=True)
         ]
 
 
-class SymbolSets(Alphabet):
+class SymbolSets(_SymbolWriter):
     """Write each release, one bit per symbol, as the list of those that are set.
 
     >>> bits = np.array([[True, False, True], [False, False, False]])
@@ -81,19 +125,22 @@ class SymbolSets(Alphabet):
     [b'{"zone":["rest","vigorous"]}', b'{"zone":[]}']
     """
 
-    def write(self, releases: Releases) -> list[bytes]:
+    _before = b"["
+    _after = ByteColumn.of([b"]" + end for end in ENDS])
+
+    def write(self, releases: Releases) -> Sequence[bytes]:
         """Write one JSON object per release."""
+        members = np.where(releases.values, np.arange(self.size), -1)
+        if (columns := self._columns(members, kinds_of(releases))) is not None:
+            return columns
         return [
             self._start + b"[" + b",".join(compress(self._symbols, bits)) + b"]" + end
             for bits, end in zip(releases.values.tolist(), ends(releases), strict=True)
         ]
 
 
-def _confidences(releases: Releases) -> NDArray[np.object_]:
-    """Return what follows the value of each release: its confidence, and the end of the object."""
+def _confidences(releases: Releases) -> Integers:
+    """Return the place, among all ends, of the confidence and the kind of each release."""
     confidence = releases.annotations["confidence"]
     steps = np.where(np.isnan(confidence), _NO_CONFIDENCE, np.floor(confidence * _STEPS + 0.5))
-    places = steps.astype(np.int64)
-    if releases.kinds is not None:
-        places += len(_CONFIDENCES) * releases.kinds.astype(np.int64)
-    return _CONFIDENCE_ENDS[places]
+    return steps.astype(np.int64) + len(_CONFIDENCES) * kinds_of(releases)

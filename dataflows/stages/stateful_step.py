@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bytewax.operators import StatefulBatchLogic
@@ -14,6 +14,7 @@ from fugu.dataflows.base.metrics import DEAD_LETTERS, STATE_BYTES, STREAMS, Metr
 from fugu.dataflows.stages.stage import Made, Stage
 from fugu.dataflows.state.former_rows import FormerRows
 from fugu.dataflows.state.row_log import RowLog, partition_of
+from fugu.dataflows.state.writes_beside import WritesBeside
 from fugu.operators.temporal.temporal_perturbation import End
 
 _AHEAD_OF_TIME = {
@@ -34,7 +35,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
-    """Run one stage over one partition; the state is a pointer into the partition's row log."""
+    """Run one stage over one partition; the state is a pointer into the partition's row log.
+
+    What it points at is written beside the dataflow. The pointer must not count before that is
+    durable: the parts of sinks wait for it, which bytewax asks for their snapshots after this step,
+    in every epoch in which they got something.
+    """
 
     stage: Stage[Made]
     directory: Path
@@ -42,10 +48,12 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
     metrics: Metrics
     pointer: bytes | None
     finishing: End | None = None
+    writes: WritesBeside = field(default_factory=WritesBeside)
     former: Callable[[int], FormerRows | None] = lambda partition: None
 
     def __post_init__(self) -> None:
         self._log: RowLog | None = None
+        self._sinks_wait = False
         self._refused = Counter[Reason]()
         if self.pointer is not None:
             partition = partition_of(self.pointer)
@@ -64,6 +72,7 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
                 self.metrics.add(DEAD_LETTERS, count, self.topic, decoded.partition, reason)
                 self._say_what_waits(decoded.partition, reason, count)
             out.append(sanitized)
+        self._sinks_wait = True
         return out, StatefulBatchLogic.RETAIN
 
     def on_eof(self) -> tuple[list[Made], bool]:
@@ -73,12 +82,16 @@ class Sanitize(StatefulBatchLogic[Decoded, Made, bytes]):
             return [], StatefulBatchLogic.RETAIN
         with without_values("finish", self.topic, self._log.partition, []):
             finished = self.stage.finish(self._log.partition, self._log.table, self.finishing)
+        self._sinks_wait = True
         return [finished], StatefulBatchLogic.RETAIN
 
     def snapshot(self) -> bytes:
-        """Write the rows that changed and point at them."""
+        """Begin to write the rows that changed, and point at them."""
         assert self._log is not None
-        pointer = self._log.append()
+        pointer = self._log.append(self.writes.begin)
+        if not self._sinks_wait:
+            self.writes.wait()
+        self._sinks_wait = False
         table, partition = self._log.table, partition_of(pointer)
         written = table.rows_taken * table.bytes_per_row
         self.metrics.put(STATE_BYTES, written, self.topic, partition)

@@ -1,8 +1,10 @@
 """Keep one partition's rows in files: an append-only log of blocks per generation.
 
 `append` writes the rows that changed, makes them durable, and returns a pointer that bytewax stores
-with the epoch: partition, generation, length. `load` gives the table as of a pointer: the first
-`length` bytes of that generation count, and whatever a crash left behind them is removed.
+with the epoch: partition, generation, length. The write may be done beside the dataflow; until it
+is done, the pointer must not count, and nothing else is appended. `load` gives the table as of a
+pointer: the first `length` bytes of that generation count, and whatever a crash left behind them is
+removed.
 
 When a log has grown past twice its first block, the next write begins a new generation with the
 whole table, compacted. An old generation is deleted only after three more pointers, because bytewax
@@ -14,6 +16,7 @@ table of a partition that has no pointer yet.
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -23,6 +26,7 @@ import orjson
 from fugu.dataflows.base.errors import FuguError, StartRefused
 from fugu.dataflows.state.former_rows import FormerRows, wrote
 from fugu.dataflows.state.row_table import RowTable
+from fugu.dataflows.state.writes_beside import Write, at_once
 from fugu.operators.mechanism import ExhaustibleMechanism, State
 
 _KEPT_POINTERS = 3
@@ -79,29 +83,26 @@ class BlockLog(Generic[Table]):
     def found(self, table: Table) -> None:
         """Write the rows that a partition without a pointer begins with."""
         self.table, self._generation = table, -1
-        self._begin_generation()
+        block = self._next_generation()
+        self._write(block, True)
+        self._length = _LENGTH_BYTES + len(block)
 
     def begin(self) -> None:
         """Begin without a pointer: with the rows that were carried over, or with none."""
         if self._path(0).exists():
             self._read(self._path(0), None)
 
-    def append(self) -> bytes:
-        """Write what changed, durably, and return the pointer to it."""
+    def append(self, begin: Callable[[Write], None] = at_once) -> bytes:
+        """Take what changed, `begin` to write it, and return the pointer to it."""
         limit = max(_SMALL_BYTES, _GROWTH * self._first_block)
-        try:
-            if self._length == 0 or self._length > limit:
-                self._begin_generation()
-            else:
-                self._write(self.table.take_changes())
-                self._pointers_since_switch += 1
-            self._delete_old_generations()
-        except OSError as error:
-            raise FuguError(
-                f"the state of partition {self.partition} cannot be written under "
-                f"{self.directory} ({error.strerror}). Make room or repair the disk and start "
-                "again: the pipeline continues from its last snapshot."
-            ) from None
+        if self._length == 0 or self._length > limit:
+            block = self._next_generation()
+        else:
+            block = self.table.take_changes()
+            self._pointers_since_switch += 1
+        is_first = self._length == 0
+        self._length += _LENGTH_BYTES + len(block)
+        begin(partial(self._keep, block, is_first))
         place = {"partition": self.partition, "generation": self._generation}
         return orjson.dumps({**place, "length": self._length})
 
@@ -110,27 +111,37 @@ class BlockLog(Generic[Table]):
             self.table.apply(block)
             self._first_block = self._first_block or len(block)
 
-    def _begin_generation(self) -> None:
-        self._generation += 1
-        self._length = 0
-        self._path(self._generation).unlink(missing_ok=True)
+    def _next_generation(self) -> bytes:
+        """Go over to the next generation and return its first block."""
         block = self.table.take_everything()
+        self._generation += 1
+        self._length = self._pointers_since_switch = 0
         self._first_block = len(block)
-        self._write(block)
-        self._pointers_since_switch = 0
+        return block
 
-    def _write(self, block: bytes) -> None:
+    def _keep(self, block: bytes, is_first: bool) -> None:
+        try:
+            self._write(block, is_first)
+            self._delete_old_generations()
+        except OSError as error:
+            raise FuguError(
+                f"the state of partition {self.partition} cannot be written under "
+                f"{self.directory} ({error.strerror}). Make room or repair the disk and start "
+                "again: the pipeline continues from its last snapshot."
+            ) from None
+
+    def _write(self, block: bytes, is_first: bool) -> None:
         path = self._path(self._generation)
-        is_new = not path.exists()
+        if is_first:
+            path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(len(block).to_bytes(_LENGTH_BYTES, "little"))
             file.write(block)
             file.flush()
             os.fsync(file.fileno())
-        if is_new:
+        if is_first:
             _sync_directory(self.directory)
-        self._length += _LENGTH_BYTES + len(block)
 
     def _delete_old_generations(self) -> None:
         if self._pointers_since_switch < _KEPT_POINTERS:
@@ -166,10 +177,12 @@ class RowLog(BlockLog[RowTable]):
 
     def _read(self, path: Path, length: int | None) -> None:
         """Read the blocks of this version, or convert what those of the version before make."""
-        former, first = self._former, next(blocks(path, length), b"")
+        content = blocks(path, length)
+        first = next(content, b"")
         self._first_block = len(first)
-        self._converted = wrote(former, first, self._start)
-        self.table = read_rows(blocks(path, length), self._start, self._exhaustible, former)
+        self._converted = wrote(self._former, first, self._start)
+        content = chain([first], content)
+        self.table = read_rows(content, self._start, self._exhaustible, self._former)
 
 
 def read_rows(

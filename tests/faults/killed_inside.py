@@ -8,6 +8,7 @@ logs begin a new generation early, so that compaction happens within a test.
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,7 @@ class Point:
 
     owner: type
     method: str
-    instead: Callable[..., None]
+    instead: Callable[..., Any]
 
 
 def _before(*_: Any) -> None:
@@ -47,7 +48,7 @@ def _after(original: Callable[..., Any], *arguments: Any) -> None:
 
 def _soon_after(original: Callable[..., Any], *arguments: Any) -> Any:
     """While bytewax writes its pointers."""
-    Timer(Random(str(arguments[0].table.rows_taken)).uniform(0.0, 0.015), _kill).start()
+    Timer(Random(str(arguments[0].partition)).uniform(0.0, 0.015), _kill).start()
     return original(*arguments)
 
 
@@ -57,17 +58,29 @@ def _published(original: Callable[..., Any], part: Any, values: Any) -> None:
     _kill()
 
 
-def _half_written(original: Callable[..., Any], log: RowLog, block: bytes) -> None:
+def _pointed_at(*_: Any) -> None:
+    """Not before bytewax may have stored the pointer, while the sinks still wait."""
+    time.sleep(0.3)
+    _kill()
+
+
+def _half_written(original: Callable[..., Any], log: RowLog, block: bytes, is_first: bool) -> None:
     path = log._path(log._generation)
-    size = path.stat().st_size if path.exists() else 0
-    original(log, block)
+    size = 0 if is_first else path.stat().st_size
+    original(log, block, is_first)
     os.truncate(path, size + len(block) // 2)
     _kill()
 
 
-def _half_a_generation(original: Callable[..., Any], log: RowLog) -> None:
+def _half_a_generation(original: Callable[..., Any], log: RowLog) -> Any:
     _arm(POINTS["half a state write"], 1)
-    original(log)
+    return original(log)
+
+
+def _first_written(original: Callable[..., Any], log: RowLog, block: bytes, is_first: bool) -> None:
+    original(log, block, is_first)
+    if is_first:
+        _kill()
 
 
 def _deleted(original: Callable[..., Any], log: RowLog) -> None:
@@ -81,10 +94,13 @@ POINTS = {
     "published, no snapshot": Point(KafkaSinkPart, "write_batch", _published),
     "sink snapshot taken": Point(KafkaSinkPart, "snapshot", _after),
     "half a state write": Point(RowLog, "_write", _half_written),
-    "state written, no pointer": Point(RowLog, "append", _after),
-    "around the pointer write": Point(RowLog, "append", _soon_after),
-    "half a new generation": Point(RowLog, "_begin_generation", _half_a_generation),
-    "a new generation, no pointer": Point(RowLog, "_begin_generation", _after),
+    "state on its way": Point(RowLog, "append", _after),
+    "a pointer, no state": Point(RowLog, "_write", _pointed_at),
+    "state written, pointer does not count": Point(RowLog, "_keep", _after),
+    "while state and pointer are written": Point(RowLog, "append", _soon_after),
+    "while the epoch begins to count": Point(KafkaSinkPart, "snapshot", _soon_after),
+    "half a new generation": Point(RowLog, "_next_generation", _half_a_generation),
+    "a new generation, pointer does not count": Point(RowLog, "_write", _first_written),
     "old generation deleted": Point(RowLog, "_delete_old_generations", _deleted),
     "policies read, no mark": Point(PoliciesCovered, "encoded", _before),
     "a mark read": Point(Coverage, "cover", _after),

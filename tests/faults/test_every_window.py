@@ -18,14 +18,17 @@ SEED = 77
 KILLS = [
     ("published, no snapshot", 3),
     ("half a state write", 1),
+    ("a pointer, no state", 2),
     ("half a state write", 6),
     ("sink snapshot taken", 2),
-    ("state written, no pointer", 5),
-    ("around the pointer write", 1),
+    ("state on its way", 5),
+    ("state written, pointer does not count", 5),
+    ("while the epoch begins to count", 1),
     ("half a new generation", 1),
-    ("around the pointer write", 6),
-    ("a new generation, no pointer", 2),
-    ("around the pointer write", 12),
+    ("while state and pointer are written", 6),
+    ("a pointer, no state", 7),
+    ("a new generation, pointer does not count", 2),
+    ("while the epoch begins to count", 12),
     ("old generation deleted", 1),
 ]
 """Points of `killed_inside`, and at which of their occurrences."""

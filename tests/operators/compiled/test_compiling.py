@@ -1,5 +1,6 @@
 """How compiled steps are compiled."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,21 @@ from fugu.operators import compiled
 from fugu.operators.mechanism import Floats
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
+
+
+def test_the_cache_knows_every_file_with_compiled_code() -> None:
+    from fugu.operators.compiled import compiling
+
+    package = Path(compiling.__file__).parents[2]
+    known = {path.resolve() for path in compiling.sources()}
+    compiled_files = {
+        path.resolve()
+        for top in ("operators", "dataflows")
+        for path in (package / top).rglob("*.py")
+        if "compiled.compiling import" in path.read_text()
+    }
+    assert compiled_files
+    assert compiled_files <= known
 
 
 def test_compiled_code_counts_no_rows_of_tables() -> None:

@@ -1,34 +1,30 @@
-"""Talk to Kafka through librdkafka and the public calls of confluent-kafka: the fast client."""
+"""Talk to Kafka through librdkafka, called from compiled code: the fast client."""
 
 from collections.abc import Mapping
 
-from confluent_kafka import Consumer, libversion
 from confluent_kafka import __version__ as library_version
 
 from fugu.dataflows.kafka.client import Client, Rights, Topic
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
-from fugu.dataflows.kafka.librdkafka_reader import LibrdkafkaReader
-from fugu.dataflows.kafka.librdkafka_settings import (
-    READING,
-    UNCOMMITTED,
-    WRITING,
-    settings_of,
-)
-from fugu.dataflows.kafka.librdkafka_transactions import TransactionalWriter
-from fugu.dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
+from fugu.dataflows.kafka.librdkafka_settings import READING, UNCOMMITTED, WRITING, settings_of
+from fugu.dataflows.kafka.native.library import version
+from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
+from fugu.dataflows.kafka.native.reader import NativeReader
+from fugu.dataflows.kafka.native.transactions import NativeTransactionalWriter
+from fugu.dataflows.kafka.native.writer import NativeWriter
 
 
-class LibrdkafkaClient(Client):
-    """Talk to Kafka through confluent-kafka.
+class NativeClient(Client):
+    """Talk to Kafka through the librdkafka that confluent-kafka carries.
 
     kafka-python looks at topics, and says why Kafka does not let us in.
     """
 
-    name = f"librdkafka {libversion()[0]} (confluent-kafka {library_version})"
-
     def __init__(self, connection: Connection, generation: int = 0) -> None:
+        self.name = f"librdkafka {version()} (confluent-kafka {library_version})"
         self._settings = settings_of(connection)
+        self._troubles = LoginTroubles(connection.bootstrap)
         self._administrator = KafkaPythonClient(connection, generation)
         self._transactions = connection.transactions
         self._largest_batch = int(WRITING["batch.size"])
@@ -47,19 +43,17 @@ class LibrdkafkaClient(Client):
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         self._administrator.create_topic(name, partitions, settings)
 
-    def reader(
-        self, topic: str, *, headers: bool = False, committed: bool = True
-    ) -> LibrdkafkaReader:
+    def reader(self, topic: str, *, headers: bool = False, committed: bool = True) -> NativeReader:
         settings = {**self._settings, **READING, **({} if committed else UNCOMMITTED)}
-        return LibrdkafkaReader(topic, Consumer(settings), headers)
+        return NativeReader(topic, settings, self._troubles, headers=headers)
 
-    def writer(self, owner: str | None = None) -> LibrdkafkaWriter:
+    def writer(self, owner: str | None = None) -> NativeWriter:
         settings = {**self._settings, **WRITING, "batch.size": self._largest_batch}
-        aside = self._administrator.writer
+        troubles, aside = self._troubles, self._administrator.writer
 
-        def own(topic: str, partition: int) -> TransactionalWriter:
+        def own(topic: str, partition: int) -> NativeTransactionalWriter:
             identity = f"fugu.{owner}.{topic}.{partition}"
-            return TransactionalWriter(settings, identity, aside)
+            return NativeTransactionalWriter(settings, troubles, identity, aside)
 
         owns = self._transactions and owner is not None
-        return LibrdkafkaWriter(settings, aside, own if owns else None)
+        return NativeWriter(settings, troubles, aside, own if owns else None)

@@ -1,0 +1,1 @@
+"""Read and write by librdkafka's own functions, called from compiled code."""

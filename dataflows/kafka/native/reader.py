@@ -1,0 +1,132 @@
+"""Read with librdkafka: what a poll returns is columns, without an object for each record."""
+
+import time
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from confluent_kafka import KafkaError
+from kafka.errors import TopicAuthorizationFailedError
+
+from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.errors import FuguError
+from fugu.dataflows.kafka.client import Bounds, Reader
+from fugu.dataflows.kafka.failures import offset_gone, offsets_unreadable, scan, topic_unreadable
+from fugu.dataflows.kafka.kafka_python_refusals import right_missing
+from fugu.dataflows.kafka.librdkafka_settings import Settings
+from fugu.dataflows.kafka.native.consumer import Consumer
+from fugu.dataflows.kafka.native.library import name_of
+from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
+from fugu.dataflows.kafka.native.messages import Event, Messages
+
+_PATIENCE_SECONDS = 30.0
+_PAUSE_SECONDS = 0.05
+_PASSING = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._TRANSPORT,
+}
+
+
+class NativeReader(Reader):
+    """Read through a consumer with manual assignment."""
+
+    def __init__(
+        self, topic: str, settings: Settings, troubles: LoginTroubles, *, headers: bool
+    ) -> None:
+        self._topic = topic
+        self._consumer = Consumer(settings)
+        self._messages = Messages(self._consumer.records)
+        self._troubles = troubles
+        self._headers = headers
+        self._positions: dict[int, int] = {}
+
+    def assign(self, offsets: Mapping[int, int]) -> None:
+        self._check_open()
+        self._positions = dict(offsets)
+        if error := self._consumer.assign(self._topic, offsets):
+            raise topic_unreadable(self._topic, name_of(error))
+
+    def poll(self, max_records: int) -> list[Batch]:
+        return self._poll(max_records, with_headers=self._headers)
+
+    def bounds(self, partitions: list[int]) -> dict[int, Bounds]:
+        self._check_open()
+        return {partition: self._bounds(partition) for partition in partitions}
+
+    def position(self, partition: int) -> int | None:
+        return self._positions.get(partition)
+
+    def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
+        self.assign({partition: start})
+        poll = partial(self._poll, with_headers=True)
+        scanned = scan(self._topic, partition, end, poll, lambda: self._positions[partition])
+        return (part for batch in scanned if (part := _before(batch, end)).offsets)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def _poll(self, max_records: int, *, with_headers: bool) -> list[Batch]:
+        self._check_open()
+        self._troubles.listen(self._consumer.errors)
+        try:
+            batches, events = self._messages.take(max_records, with_headers=with_headers)
+        except OSError as error:
+            raise topic_unreadable(self._topic, str(error)) from None
+        ends = [event for event in events if self._is_end(event)]
+        for batch in batches:
+            self._positions[batch.partition] = batch.offsets[-1] + 1
+        for event in ends:
+            known = self._positions[event.partition]
+            self._positions[event.partition] = max(known, event.offset)
+        return batches
+
+    def _is_end(self, event: Event) -> bool:
+        """Return whether what came in place of a record is the end of a partition."""
+        if not event.has_topic:
+            return False  # of the group, which is not used
+        if event.error != KafkaError._PARTITION_EOF:
+            raise self._failure(event)
+        return True
+
+    def _failure(self, event: Event) -> FuguError:
+        if event.error == KafkaError._AUTO_OFFSET_RESET:
+            return offset_gone(self._topic, event.partition, self._positions[event.partition])
+        if event.error == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            return right_missing(self._topic, TopicAuthorizationFailedError)
+        return topic_unreadable(self._topic, name_of(event.error))
+
+    def _bounds(self, partition: int) -> Bounds:
+        """Ask again while the broker is about to know: leaders change, and topics are new."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            remaining = max(0.0, deadline - time.monotonic())
+            found = self._consumer.bounds(self._topic, partition, remaining)
+            if isinstance(found, Bounds):
+                return found
+            if found not in _PASSING or not remaining:
+                raise offsets_unreadable(self._topic, name_of(found))
+            time.sleep(_PAUSE_SECONDS)
+
+    def _check_open(self) -> None:
+        if not self._consumer.close.alive:
+            raise ValueError(f"the reader of topic {self._topic} is closed")
+
+
+def _before(batch: Batch, end: int) -> Batch:
+    """Return the records before an offset."""
+    if batch.offsets[-1] < end:
+        return batch
+    count = bisect_left(batch.offsets, end)
+    return Batch(
+        batch.partition,
+        batch.offsets[:count],
+        batch.timestamps[:count],
+        batch.keys[:count],
+        batch.values[:count],
+        batch.headers[:count],
+    )
