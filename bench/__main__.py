@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import key_flood, processes, row_state, temporal, without_kafka
+from bench import key_flood, native_client, processes, row_state, temporal, without_kafka
 from bench.child import ROOT, ChildFailed
 from bench.comparison.command import (
     PARTITIONS,
@@ -276,6 +276,18 @@ def temporal_perturbation(
     with _kafka() as (folder, bootstrap, say):
         measured = temporal.measure_temporal(folder, bootstrap, settings, say)
     temporal_page(measured).publish(results)
+
+
+@app.command()
+def client(
+    records: Annotated[int, typer.Option(help="Records of a round.")] = 400_000,
+    rounds: Annotated[int, typer.Option(help="Rounds of each way, in turns.")] = 5,
+) -> None:
+    """What passing a record on costs: confluent-kafka beside librdkafka in compiled code."""
+    with _kafka() as (_, bootstrap, _say):
+        costs = native_client.measure_clients(bootstrap, records, rounds)
+    for line in native_client.costs_in_words(costs):
+        print(line)
 
 
 @contextmanager

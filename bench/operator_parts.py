@@ -20,7 +20,8 @@ from bench.watched import Stopwatch
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.pipeline.mechanisms import columns_of, configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
+from fugu.dataflows.publishing.envelope import Publisher
+from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.run.run import collect_garbage_seldom
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.per_record import PerRecord

@@ -64,7 +64,7 @@ def _check_releases(plan: Plan, sink: Reader, partition: int, expected: range) -
         for batch in sink.read_range(partition, 0, end)
         for headers in batch.headers
     ]
-    ids = plan.publisher.release_ids(partition, expected)
+    ids = list(plan.publisher.release_ids(partition, expected))
     if found != ids:
         raise WrongOutcomes(
             f"partition {partition}: the sanitized topic holds {len(found)} releases, of which "

@@ -52,9 +52,43 @@ class ByteColumn(Sequence[bytes]):
         """Return the length of the longest string, 0 where there is none."""
         return int(self.lengths.max(initial=0))
 
+    def followed_by(self, others: "ByteColumn") -> "ByteColumn":
+        """Return the strings of both columns."""
+        return ByteColumn(
+            np.concatenate([self.content, others.content]),
+            np.concatenate([self.begins, others.begins + len(self.content)]),
+            np.concatenate([self.lengths, others.lengths]),
+        )
+
+    def places_of(self, string: bytes) -> Integers:
+        """Return the places of a string, in order.
+
+        >>> ByteColumn.of([b"anna", b"ben", b"anna"]).places_of(b"anna").tolist()
+        [0, 2]
+        """
+        places = np.flatnonzero(self.lengths == len(string))
+        for back, byte in enumerate(reversed(string), start=1):
+            if not len(places):
+                break
+            places = places[self.content[self.begins[places] + (len(string) - back)] == byte]
+        return places
+
     def taken(self, index: Integers) -> "ByteColumn":
         """Return the strings at these places, in this order."""
         return ByteColumn(self.content, self.begins[index], self.lengths[index])
+
+    def joined(self) -> bytes:
+        """Return all strings one after the other.
+
+        >>> ByteColumn.of([b"anna", b"ben"]).taken(np.array([1, 0, 1])).joined()
+        b'benannaben'
+        """
+        if not len(self):
+            return b""
+        ends, first = self.begins + self.lengths, int(self.begins[0])
+        if np.array_equal(self.begins[1:], ends[:-1]):
+            return self.content[first : int(ends[-1])].tobytes()
+        return b"".join(self)
 
     def __len__(self) -> int:
         return len(self.begins)
@@ -75,6 +109,13 @@ class ByteColumn(Sequence[bytes]):
             return ByteColumn(self.content, self.begins[index], self.lengths[index])
         begin = self.begins[index]
         return self.content[begin : begin + self.lengths[index]].tobytes()
+
+
+def strings_at(strings: Sequence[bytes], index: Integers) -> Sequence[bytes]:
+    """Return the strings at these places, as a column if they are one."""
+    if isinstance(strings, ByteColumn):
+        return strings.taken(index)
+    return [strings[place] for place in index.tolist()]
 
 
 def bytes_of(content: bytes) -> Bytes:

@@ -8,17 +8,19 @@ import numpy as np
 from fugu.operators.byte_column import ByteColumn, Bytes, bytes_of
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.compiled_blake2b import (
-    BLOCK_BYTES,
-    BLOCK_WORDS,
-    DIGEST_WORDS,
-    absorb,
-    absorb_from,
-    finish,
-    fresh_state,
+    Lanes,
+    absorb_lanes,
+    absorbed,
+    area_bytes,
+    begin_lanes,
+    finish_lanes,
 )
+from fugu.operators.compiled_blake2b_block import BLOCK_BYTES, DIGEST_WORDS, LANES
+from fugu.operators.compiled_bytes import WORD_BYTES, put_bytes, put_number, put_size, put_word
 from fugu.operators.mechanism import Integers, Words
 
 HISTORY_BYTES = 8
+_NUMBER_BYTES = 4
 _FIXED_BYTES = 64
 """More than lengths, coordinate and block number take."""
 
@@ -34,18 +36,15 @@ class Absorbed:
     @classmethod
     def of(cls, key: bytes, prefix: bytes) -> "Absorbed":
         """Absorb whole blocks of key and prefix; more bytes must follow."""
-        content = key.ljust(BLOCK_BYTES, b"\0") + prefix
-        blocks = len(content) // BLOCK_BYTES
-        state = fresh_state(len(key))
-        absorb(state, np.frombuffer(content[: blocks * BLOCK_BYTES], dtype=np.uint64), blocks)
-        return cls(state, blocks * BLOCK_BYTES, bytes_of(content[blocks * BLOCK_BYTES :]))
+        state, before = absorbed(key, prefix)
+        return cls(state, before, bytes_of(prefix[before - BLOCK_BYTES :]))
 
 
 class DrawColumns(NamedTuple):
-    """Hold the columns that the draws of many rows are made of, and room for one draw.
+    """Hold the columns that the draws of many rows are made of, and room for a few draws.
 
-    `message` begins with what is common to all: `begin` bytes that a prefix left over. Whoever has
-    it can draw: it is never shown.
+    Messages begin with what is common to all: `begin` bytes that a prefix left over. Whoever has it
+    can draw: it is never shown.
     """
 
     absorbed: Words
@@ -57,16 +56,15 @@ class DrawColumns(NamedTuple):
     positions: Bytes
     position_begins: Integers
     position_lengths: Integers
-    message: Words
-    word: Words
+    lanes: Lanes
 
     @classmethod
     def of(
         cls, prefix: Absorbed, keys: ByteColumn, positions: ByteColumn, *longest: int
     ) -> "DrawColumns":
         """Make columns for rows of keys and positions, and room for more parts of these lengths."""
-        message = _message(prefix, keys.longest, positions.longest, *longest)
-        word = np.empty(DIGEST_WORDS, dtype=np.uint64)
+        more = keys.longest + positions.longest + sum(longest) + _FIXED_BYTES
+        lanes = Lanes.of(prefix.rest, prefix.state, more)
         return cls(
             prefix.state,
             prefix.before,
@@ -77,8 +75,7 @@ class DrawColumns(NamedTuple):
             positions.content,
             positions.begins,
             positions.lengths,
-            message,
-            word,
+            lanes,
         )
 
     def __repr__(self) -> str:
@@ -97,7 +94,7 @@ def draw_words(
     """Return words `(rows, coordinates, 8 blocks)`; `purpose` is an encoded field."""
     words = np.empty((len(keys), coordinates, DIGEST_WORDS * blocks), dtype=np.uint64)
     columns = DrawColumns.of(prefix, keys, positions, len(purpose), bindings.longest)
-    common = np.empty(DIGEST_WORDS, dtype=np.uint64)
+    common = np.empty(LANES * DIGEST_WORDS, dtype=np.uint64)
     bound = bindings.content, bindings.begins, bindings.lengths
     _draw_words(columns, bytes_of(purpose), *bound, common, words)
     return words
@@ -106,37 +103,11 @@ def draw_words(
 def draw_digests(prefix: Absorbed, contents: ByteColumn) -> Words:
     """Return digests `(contents, 8)`, of each content as one encoded field."""
     digests = np.empty((len(contents), DIGEST_WORDS), dtype=np.uint64)
-    message = _message(prefix, contents.longest)
+    lanes = Lanes.of(prefix.rest, prefix.state, contents.longest + _FIXED_BYTES)
     before, begin = prefix.before, len(prefix.rest)
     columns = contents.content, contents.begins, contents.lengths
-    _draw_digests(prefix.state, before, begin, *columns, message, digests)
+    _draw_digests(prefix.state, before, begin, *columns, lanes, digests)
     return digests
-
-
-def _message(prefix: Absorbed, *longest: int) -> Words:
-    """Make room for a message with parts of these lengths, behind the rest of the prefix."""
-    begin = len(prefix.rest)
-    blocks = (begin + sum(longest) + _FIXED_BYTES) // BLOCK_BYTES + 1
-    message = np.zeros(blocks * BLOCK_WORDS, dtype=np.uint64)
-    message.view(np.uint8)[:begin] = prefix.rest
-    return message
-
-
-@part
-def put_size(text: Bytes, at: int, size: int) -> int:
-    """Write a length, or a block number, in four bytes; return where it ends."""
-    for place in range(4):
-        text[at + place] = (size >> (8 * place)) & 255
-    return at + 4
-
-
-@part
-def put_bytes(text: Bytes, at: int, content: Bytes, begin: int, end: int) -> int:
-    """Copy some bytes; return where the copy ends. (Indices without sign are not checked.)"""
-    target, source = np.uint64(at), np.uint64(begin)
-    for place in range(np.uint64(end - begin)):
-        text[target + place] = content[source + place]
-    return at + end - begin
 
 
 @part
@@ -150,48 +121,46 @@ def put_field(
 
 
 @part
-def put_coordinate(text: Bytes, at: int, coordinate: int) -> int:
-    """Write an integer field, eight bytes with the highest first; return where it ends."""
-    at = put_size(text, at, 8)
-    for place in range(8):
-        text[at + place] = (coordinate >> (56 - 8 * place)) & 255
-    return at + 8
-
-
-@part
-def _put_place(columns: DrawColumns, row: int, purpose: Bytes, coordinate: int) -> int:
+def put_place(columns: DrawColumns, lane: int, row: int, purpose: Bytes, coordinate: int) -> int:
     """Write everything that comes before the binding of a draw; return where it ends."""
-    text = columns.message.view(np.uint8)
-    at = put_field(text, columns.begin, columns.keys, columns.key_begins, columns.key_lengths, row)
+    text = columns.lanes.messages.view(np.uint8)
+    at = area_bytes(columns.lanes) * lane + columns.begin
+    at = put_field(text, at, columns.keys, columns.key_begins, columns.key_lengths, row)
     positions = columns.positions, columns.position_begins, columns.position_lengths
     at = put_field(text, at, *positions, row)
     at = put_bytes(text, at, purpose, 0, len(purpose))
-    return put_coordinate(text, at, coordinate)
+    return put_number(text, put_size(text, at, WORD_BYTES), coordinate)
 
 
 @part
-def bound_word(
+def put_bound(
     columns: DrawColumns,
+    lane: int,
     row: int,
     purpose: Bytes,
     digests: Bytes,
     digest_bytes: int,
     item: int,
     history: np.uint64,
-) -> np.uint64:
-    """Return the first word of a row, bound to one of some digests and to a history."""
-    text, word = columns.message.view(np.uint8), columns.word
-    at = _put_place(columns, row, purpose, 0)
+) -> None:
+    """Write the message of the first block of a row's words, bound to one of some digests and to a
+    history."""
+    text = columns.lanes.messages.view(np.uint8)
+    at = put_place(columns, lane, row, purpose, 0)
     at = put_size(text, at, digest_bytes + HISTORY_BYTES)
     at = put_bytes(text, at, digests, digest_bytes * item, digest_bytes * (item + 1))
-    for place in range(HISTORY_BYTES):
-        text[at + place] = (history >> np.uint64(8 * place)) & np.uint64(255)
-    at = put_size(text, at + HISTORY_BYTES, 0)
-    for number in range(DIGEST_WORDS):
-        word[number] = columns.absorbed[number]
-    finish(word, text, columns.message, 0, at, columns.before)
-    first: np.uint64 = word[0]
-    return first
+    put_word(text, at, history)
+    columns.lanes.ends[lane] = put_size(text, at + HISTORY_BYTES, 0)
+
+
+@part
+def draw_bound(columns: DrawColumns, there: int, words: Words) -> None:
+    """Write the first word of each message that `put_bound` wrote, and make room for others."""
+    lanes = columns.lanes
+    finish_lanes(lanes, there, lanes.messages.view(np.uint8), columns.before)
+    for lane in range(there):
+        words[lane] = lanes.states[DIGEST_WORDS * lane]
+    begin_lanes(lanes, columns.absorbed)
 
 
 @entry_point
@@ -204,23 +173,32 @@ def _draw_words(
     common: Words,
     words: Words,
 ) -> None:
-    message, drawn, before = columns.message, columns.word, columns.before
-    text = message.view(np.uint8)
+    lanes, before = columns.lanes, columns.before
+    text, states = lanes.messages.view(np.uint8), LANES * DIGEST_WORDS
     rows, coordinates, count = words.shape
-    for row in range(rows):
-        for coordinate in range(coordinates):
-            at = _put_place(columns, row, purpose, coordinate)
+    for first in range(0, rows * coordinates, LANES):
+        begin_lanes(lanes, columns.absorbed)
+        there = min(LANES, rows * coordinates - first)
+        for lane in range(there):
+            row, coordinate = divmod(first + lane, coordinates)
+            at = put_place(columns, lane, row, purpose, coordinate)
             at = put_field(text, at, bindings, binding_begins, binding_lengths, row)
-            for word in range(DIGEST_WORDS):
-                common[word] = columns.absorbed[word]
-            done = absorb_from(common, message, 0, at, before)
-            for block in range(count // DIGEST_WORDS):
-                length = put_size(text, at, block)
+            lanes.ends[lane] = at
+        absorb_lanes(lanes, before)
+        for word in range(states):
+            common[word] = lanes.states[word]
+        for block in range(count // DIGEST_WORDS):
+            for word in range(states):
+                lanes.states[word] = common[word]
+            for lane in range(there):
+                lanes.ends[lane] = put_size(text, lanes.ends[lane], block)
+            finish_lanes(lanes, there, text, before)
+            for lane in range(there):
+                lanes.ends[lane] -= _NUMBER_BYTES
+                row, coordinate = divmod(first + lane, coordinates)
                 for word in range(DIGEST_WORDS):
-                    drawn[word] = common[word]
-                finish(drawn, text, message, done, length, before)
-                for word in range(DIGEST_WORDS):
-                    words[row, coordinate, DIGEST_WORDS * block + word] = drawn[word]
+                    drawn = lanes.states[DIGEST_WORDS * lane + word]
+                    words[row, coordinate, DIGEST_WORDS * block + word] = drawn
 
 
 @entry_point
@@ -231,12 +209,17 @@ def _draw_digests(
     contents: Bytes,
     begins: Integers,
     lengths: Integers,
-    message: Words,
+    lanes: Lanes,
     digests: Words,
 ) -> None:
-    text = message.view(np.uint8)
-    for number in range(len(begins)):
-        at = put_field(text, begin, contents, begins, lengths, number)
-        for word in range(DIGEST_WORDS):
-            digests[number, word] = state[word]
-        finish(digests[number], text, message, 0, at, before)
+    text = lanes.messages.view(np.uint8)
+    for first in range(0, len(begins), LANES):
+        begin_lanes(lanes, state)
+        there = min(LANES, len(begins) - first)
+        for lane in range(there):
+            at = area_bytes(lanes) * lane + begin
+            lanes.ends[lane] = put_field(text, at, contents, begins, lengths, first + lane)
+        finish_lanes(lanes, there, text, before)
+        for lane in range(there):
+            for word in range(DIGEST_WORDS):
+                digests[first + lane, word] = lanes.states[DIGEST_WORDS * lane + word]

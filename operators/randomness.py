@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn, table_of_integers
+from fugu.operators.byte_column import ByteColumn, strings_at
 from fugu.operators.byte_fields import Field, encode_each, encode_field, encode_fields
 from fugu.operators.integer_column import column_of
 from fugu.operators.keyed_prefix import RELEASE_ID_BYTES as RELEASE_ID_BYTES
@@ -75,23 +75,14 @@ class DrawScope:
 
     def release_ids(
         self, purpose: str, topic: str, partition: int, offsets: Sequence[int]
-    ) -> list[bytes]:
+    ) -> ByteColumn:
         """Return opaque public names of releases, one per source offset, 32 hexadecimal
         digits each.
 
         One block names four neighbouring offsets. The law digest is left out on purpose: the same
         position released under another law must be recognised as the same release.
         """
-        if not offsets:
-            return []
-        prefix = self._names_prefix(purpose, topic, partition)
-        places = column_of(offsets)
-        blocks = places // RELEASE_IDS_PER_BLOCK
-        is_new = np.diff(blocks, prepend=blocks[:1] - 1) != 0
-        digests = prefix.digests_of(ByteColumn.of_table(table_of_integers(blocks[is_new])))
-        first = (np.cumsum(is_new) - 1) * RELEASE_IDS_PER_BLOCK
-        ids: list[bytes] = names_in(digests)[first + places % RELEASE_IDS_PER_BLOCK].tolist()
-        return ids
+        return self._names_prefix(purpose, topic, partition).names_of_offsets(column_of(offsets))
 
     def _names_prefix(self, *fields: Field) -> KeyedPrefix:
         known = self._names_prefixes.get(fields)
@@ -113,7 +104,7 @@ class DrawScope:
         ticks: Sequence[int],
         *,
         partition: int | None = None,
-    ) -> list[bytes]:
+    ) -> ByteColumn:
         """Return names of releases that belong to a tick of an epoch of a stream: of a user in a
         partition, or of a group, which has one stream for all of them."""
         names = self.pipeline, self.operator, self.version, topic
@@ -128,8 +119,7 @@ class DrawScope:
             hasher = prefix.copy()
             hasher.update(encode_field(stream_key) + time)
             digests.append(hasher.digest()[:RELEASE_ID_BYTES])
-        ids: list[bytes] = names_in(b"".join(digests)).tolist()
-        return ids
+        return names_in(b"".join(digests))
 
 
 @dataclass(frozen=True)
@@ -158,6 +148,11 @@ class KeyedDraws:
         else:
             words = self._hashed_words(purpose, binding, coordinates, blocks)
         return words[:, :, :count].astype(np.uint64)
+
+    def taken(self, rows: Integers) -> "KeyedDraws":
+        """Return the draws of some of the rows: the same words, without work for others."""
+        keys, positions = strings_at(self.stream_keys, rows), strings_at(self.positions, rows)
+        return replace(self, stream_keys=keys, positions=positions)
 
     @cached_property
     def columns(self) -> tuple[ByteColumn, ByteColumn]:
@@ -221,10 +216,7 @@ class _SomeDraws:
 def draws_of(draws: Draws, rows: Integers, all_rows: int) -> Draws:
     """Return the draws of some of `all_rows` rows: the same words, without work for others."""
     if isinstance(draws, KeyedDraws):
-        keys, positions, its = draws.stream_keys, draws.positions, rows.tolist()
-        return replace(
-            draws, stream_keys=[keys[i] for i in its], positions=[positions[i] for i in its]
-        )
+        return draws.taken(rows)
     return _SomeDraws(draws, rows, all_rows)
 
 

@@ -28,8 +28,8 @@ from fugu.dataflows.pipeline.mechanisms import columns_of, configure
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
 from fugu.dataflows.pipeline.secrets import read_keys
 from fugu.dataflows.pipeline.topics import bounds_of, find_topics
-from fugu.dataflows.publishing.envelope import Pseudonyms
 from fugu.dataflows.publishing.ledger_topic import find_ledger
+from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.stages.per_record import exhaustible
 from fugu.dataflows.state.directory import StateDirectory
 from fugu.dataflows.state.fingerprint import Fingerprint

@@ -16,7 +16,7 @@ from bytewax.dataflow import Stream
 from bytewax.operators import KeyedStream
 
 from fugu.dataflows.base.batches import Batch, Decoded, Outgoing
-from fugu.dataflows.flows.plan import Plan
+from fugu.dataflows.flows.plan import Plan, Shard
 from fugu.dataflows.kafka.source import part_name
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.stages.stage import Made, Stage
@@ -38,6 +38,11 @@ class PartitionsPlan(Plan, Generic[Made]):
 
     stage_step: ClassVar[str]
     reads_source: ClassVar[bool] = True
+
+    def build(self) -> Shard:
+        """Return the dataflow, whose reading is compiled before the first record waits for it."""
+        self.codec.warm_up()
+        return super().build()
 
     def items(self, batches: Stream[Batch]) -> KeyedStream[Made]:
         """Decode batches, and hand them to the stage."""

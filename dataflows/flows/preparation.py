@@ -52,8 +52,9 @@ from fugu.dataflows.pipeline.topics import (
 )
 from fugu.dataflows.policies.zone_changes import Clocks
 from fugu.dataflows.publishing.entries import PipelineEntry
-from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
+from fugu.dataflows.publishing.envelope import Publisher
 from fugu.dataflows.publishing.ledger_topic import find_ledger
+from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.publishing.registration import refuse_a_second_sink, register
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.log_entries import COVERED_KEY, POLICIES_KEY, partition_key

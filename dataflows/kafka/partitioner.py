@@ -1,7 +1,14 @@
 """Compute which partition a producer sends a key to."""
 
+from collections.abc import Sequence
 from typing import Literal
 from zlib import crc32
+
+import numpy as np
+
+from fugu.operators import compiled
+from fugu.operators.byte_column import ByteColumn
+from fugu.operators.mechanism import Integers
 
 Partitioner = Literal["murmur2", "crc32", "unchecked"]
 
@@ -19,3 +26,15 @@ def partition_of(
 
     digest = crc32(key) if partitioner == "crc32" else int(murmur2(key)) & _POSITIVE
     return digest % partitions
+
+
+def partitions_of(
+    keys: Sequence[bytes], partitions: int, partitioner: Literal["murmur2", "crc32"]
+) -> Integers:
+    """Return the partition of each key."""
+    if partitioner == "murmur2" and compiled.available():
+        from fugu.dataflows.kafka.compiled_murmur2 import murmur2_of
+
+        hashes = murmur2_of(ByteColumn.of(keys)).astype(np.int64)
+        return (hashes & _POSITIVE) % partitions
+    return np.array([partition_of(key, partitions, partitioner) for key in keys], dtype=np.int64)

@@ -40,7 +40,7 @@ class Published:
     timestamp: int
 
 
-ReleaseIds = Callable[[int, Sequence[int]], list[bytes]]
+ReleaseIds = Callable[[int, Sequence[int]], Sequence[bytes]]
 
 
 @dataclass(frozen=True)

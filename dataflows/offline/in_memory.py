@@ -9,7 +9,8 @@ from fugu.dataflows.flows.sections import stage_of
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
 from fugu.dataflows.pipeline.mechanisms import Configured
-from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
+from fugu.dataflows.publishing.envelope import Publisher
+from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.stage import StreamStage
 from fugu.dataflows.state.row_table import RowTable

@@ -1,52 +1,22 @@
 """Make complete Kafka records of releases and dead letters: key, value, headers, timestamp."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import orjson
 
-from fugu.dataflows.base.batches import DeadLetters, Header, Outgoing, Sanitized
+from fugu.dataflows.base.batches import DeadLetters, Outgoing, Sanitized
+from fugu.dataflows.base.columns import NONE, HeaderColumns, OptionalByteColumn
 from fugu.dataflows.publishing.entries import ledger_key, stream_entry
+from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.published import GUARANTEE_HEADER, RELEASE_HEADER
-from fugu.operators.randomness import DrawScope, KeyedPrefix
-from fugu.operators.secret import Secret
+from fugu.operators.byte_column import ByteColumn, bytes_of
+from fugu.operators.randomness import DrawScope
 
 KeyPolicy = Literal["pseudonym", "original", "none"]
-
-_REMEMBERED_PSEUDONYMS = 100_000
-
-
-@dataclass
-class Pseudonyms:
-    """Hash stream keys with a key of their own, `secret`, scoped to one sink topic."""
-
-    secret: Secret
-    sink: str
-    _known: dict[bytes, bytes] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        self._prefix = KeyedPrefix(self.secret, "fugu-pseudonym-v1", self.sink)
-
-    def of(self, key: bytes) -> bytes:
-        """Return 32 hexadecimal digits, the same for one key in one sink for ever."""
-        return self.of_each([key])[0]
-
-    def of_each(self, keys: Sequence[bytes]) -> list[bytes]:
-        """Return those of many keys; some 100,000 of the last users are remembered."""
-        known = self._known
-        try:
-            return list(map(known.__getitem__, keys))
-        except KeyError:
-            new: Sequence[bytes] = list({key for key in keys if key not in known})
-        if len(known) + len(new) > _REMEMBERED_PSEUDONYMS:
-            known.clear()
-        if len(known) < len(keys) or len(new) > len(keys) // 2:
-            new = keys  # to find those that are known takes as long as to make them again
-        names = self._prefix.names_of(new)
-        known.update(zip(new, names, strict=True))
-        return names if new is keys else list(map(known.__getitem__, keys))
 
 
 @dataclass(frozen=True)
@@ -108,29 +78,29 @@ class Publisher:
 
     def tick_headers(
         self, topic: str, keys: Sequence[bytes], ticks: Sequence[int]
-    ) -> list[list[Header]]:
+    ) -> HeaderColumns:
         """Return the headers of what is said about ticks of groups, or of the partitions of a
         topic."""
         ids = self.scope.tick_release_ids(topic, keys, [0] * len(keys), ticks)
         return self._headers(ids)
 
-    def record_headers(self, partition: int, offsets: Sequence[int]) -> list[list[Header]]:
+    def record_headers(self, partition: int, offsets: Sequence[int]) -> HeaderColumns:
         """Return the headers of what is made of these source records."""
         return self._headers(self.release_ids(partition, offsets))
 
-    def ledger_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
+    def ledger_ids(self, partition: int, offsets: Sequence[int]) -> ByteColumn:
         """Return the names of the ledger's records about these source records."""
         return self.scope.release_ids("ledger", self.source, partition, offsets)
 
-    def release_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
+    def release_ids(self, partition: int, offsets: Sequence[int]) -> ByteColumn:
         """Return the names of the releases of these source records."""
         return self.scope.release_ids("release", self.source, partition, offsets)
 
-    def dead_letter_ids(self, partition: int, offsets: Sequence[int]) -> list[bytes]:
+    def dead_letter_ids(self, partition: int, offsets: Sequence[int]) -> ByteColumn:
         """Return the names of the dead letters about these source records."""
         return self.scope.release_ids("dead letter", self.source, partition, offsets)
 
-    def _names(self, sanitized: Sanitized) -> list[bytes]:
+    def _names(self, sanitized: Sanitized) -> ByteColumn:
         if sanitized.epochs is None:
             return self.release_ids(sanitized.partition, sanitized.offsets)
         return self.scope.tick_release_ids(
@@ -143,14 +113,17 @@ class Publisher:
 
     def _keys(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
         if self.key_policy == "none":
-            return [None] * len(keys)
+            return _nothing(len(keys))
         if self.key_policy == "original":
             return keys
         return self.pseudonyms.of_each(keys)
 
-    def _headers(self, ids: list[bytes]) -> list[list[Header]]:
-        guarantee = (GUARANTEE_HEADER, self.guarantee_id)
-        return [[(RELEASE_HEADER, release_id), guarantee] for release_id in ids]
+    def _headers(self, ids: ByteColumn) -> HeaderColumns:
+        contents: dict[str, ByteColumn | bytes] = {
+            RELEASE_HEADER: ids,
+            GUARANTEE_HEADER: self.guarantee_id,
+        }
+        return HeaderColumns(len(ids), contents)
 
     def _dead_letter_values(self, partition: int, dead: DeadLetters) -> list[bytes]:
         return [
@@ -165,3 +138,10 @@ class Publisher:
             )
             for offset, reason, name in zip(dead.offsets, dead.reasons, dead.fields, strict=True)
         ]
+
+
+def _nothing(count: int) -> OptionalByteColumn:
+    """Return a column of keys that are not there."""
+    return OptionalByteColumn(
+        bytes_of(b""), np.zeros(count, dtype=np.int64), np.full(count, NONE, dtype=np.int64)
+    )

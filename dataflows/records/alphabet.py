@@ -26,9 +26,9 @@ class Alphabet:
         self, field: str, alphabet: Sequence[str] | Sequence[int], *, other: str | int | None = None
     ) -> None:
         self.field = field
-        self._index: dict[object, int] = {symbol: i for i, symbol in enumerate(alphabet)}
+        self.index: dict[object, int] = {symbol: i for i, symbol in enumerate(alphabet)}
         self._type = type(alphabet[0])
-        self._other = _OUTSIDE if other is None else self._index[other]
+        self.other = _OUTSIDE if other is None else self.index[other]
         self._start = b"{" + orjson.dumps(field) + b":"
         self._symbols = [orjson.dumps(symbol) for symbol in alphabet]
 
@@ -45,7 +45,7 @@ class Alphabet:
         """Read many records at once."""
         column = [record.get(self.field) for record in records]
         if set(map(type, column)) == {self._type}:
-            symbols = list(map(self._index.get, column, repeat(self._other)))
+            symbols = list(map(self.index.get, column, repeat(self.other)))
             if _OUTSIDE not in symbols:
                 return symbols
         return list(map(self.read, records))
@@ -54,7 +54,7 @@ class Alphabet:
         """Return the index of what a field holds."""
         if type(value) is not self._type:
             raise Refused(Reason.WRONG_TYPE, self.field)
-        symbol = self._index.get(value, self._other)
+        symbol = self.index.get(value, self.other)
         if symbol == _OUTSIDE:
             raise Refused(Reason.OUTSIDE_DOMAIN, self.field)
         return symbol

@@ -8,24 +8,32 @@ refused, they are read again one by one, and that decides.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import repeat
 from math import isfinite
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 import orjson
 from numpy.typing import DTypeLike
 
 from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, Reason, RefusedRecords
+from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.records.deduplication import event_digest
 from fugu.dataflows.records.exact_numbers import rounded
 from fugu.dataflows.records.json_fields import FieldTimestamp, Record, Refused, required
+from fugu.operators import compiled
 from fugu.operators.mechanism import Releases
+
+if TYPE_CHECKING:
+    from fugu.dataflows.records.scanner import Scanner
 
 LARGEST_KEY_BYTES = 65_536
 """Keys live in the state, and with `sink.key: original` in what is published."""
 READ_TOGETHER = 256
 """Records that are read together: they stay in the cache, and a refused one delays few others."""
+WORTH_SCANNING = 10
+"""Smaller batches are read no faster by compiled code."""
 
 Value = int | bytes | tuple[int, int] | None
 
@@ -88,6 +96,28 @@ class Codec:
 
     def decode(self, batch: Batch) -> Decoded:
         """Split a batch into accepted columns and dead letters."""
+        columns, count = isinstance(batch.values, OptionalByteColumn), len(batch.offsets)
+        if columns and count >= WORTH_SCANNING and self.scanner is not None:
+            from fugu.dataflows.records.column_decoding import decode_columns
+
+            return decode_columns(batch, self.scanner, LARGEST_KEY_BYTES, self._decode_lists)
+        return self._decode_lists(batch)
+
+    @cached_property
+    def scanner(self) -> "Scanner | None":
+        """Return what reads most records of a column, where that can be compiled."""
+        if not compiled.available():
+            return None
+        from fugu.dataflows.records.scanner import scanner_of
+
+        return scanner_of(self.domain, self.max_value_bytes, self.timestamp, self.event, self.exact)
+
+    def warm_up(self) -> None:
+        """Compile what reads columns, before the first record waits for it."""
+        if self.scanner is not None:
+            self.scanner.read(OptionalByteColumn.of([b"{}"]))
+
+    def _decode_lists(self, batch: Batch) -> Decoded:
         read, count = _Read(), len(batch.offsets)
         arrivals = _arrivals(batch.timestamps)
         suspicious = False

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fugu.operators.byte_column import ByteColumn, Bytes, bytes_of
-from fugu.operators.compiled.compiling import entry_point
+from fugu.operators.compiled.compiling import entry_point, read_only
 from fugu.operators.compiled_keyed_words import put_bytes
 from fugu.operators.mechanism import Array, Integers
 
@@ -25,7 +25,7 @@ def write_symbols(
     >>> list(written or [])
     [b'{"zone":["rest","light"]}', b'{"zone":["light"]}']
     """
-    items, places = _read_only(items), _read_only(places)
+    items, places = read_only(items), read_only(places)
     lengths = np.empty(len(items), dtype=np.int64)
     total = _measure(len(start), symbols.lengths, items, ends.lengths, places, lengths)
     if total == _OUTSIDE:
@@ -35,13 +35,6 @@ def write_symbols(
     end_columns = ends.content, ends.begins, ends.lengths
     _write(bytes_of(start), *symbol_columns, items, *end_columns, places, content)
     return ByteColumn(content, begins, lengths)
-
-
-def _read_only(numbers: Array) -> Integers:
-    """Return numbers as they are compiled for, whether they can be written to or not."""
-    numbers = np.ascontiguousarray(numbers, dtype=np.int64).view()
-    numbers.flags.writeable = False
-    return numbers
 
 
 @entry_point

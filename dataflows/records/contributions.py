@@ -57,30 +57,30 @@ class Contributions:
     def __init__(
         self, groups: Reader | None, amounts: Reader | None, *, lower: int = 0, upper: int = 1
     ) -> None:
-        self._groups = groups
-        self._amounts = amounts
-        self._lower, self._upper = lower, upper
+        self.groups = groups
+        self.amounts = amounts
+        self.lower, self.upper = lower, upper
         fields = [reader.field for reader in (amounts, groups) if reader is not None]
         self.field = fields[0] if fields else ""
 
     def read(self, record: Record) -> tuple[int, int]:
         """Return the index of the group, and units."""
-        group = 0 if self._groups is None else self._groups.read(record)
-        if self._amounts is None:
+        group = 0 if self.groups is None else self.groups.read(record)
+        if self.amounts is None:
             return group, 1
-        return group, self._bounded(self._amounts.read(record))
+        return group, self._bounded(self.amounts.read(record))
 
     def read_column(self, records: Sequence[Record]) -> list[tuple[int, int]]:
         """Read many records at once."""
         nothing = [0] * len(records)
-        groups = nothing if self._groups is None else self._groups.read_column(records)
-        if self._amounts is None:
+        groups = nothing if self.groups is None else self.groups.read_column(records)
+        if self.amounts is None:
             return [(group, 1) for group in groups]
-        amounts = map(self._bounded, self._amounts.read_column(records))
+        amounts = map(self._bounded, self.amounts.read_column(records))
         return list(zip(groups, amounts, strict=True))
 
     def _bounded(self, amount: int) -> int:
-        return min(max(amount, self._lower), self._upper)
+        return min(max(amount, self.lower), self.upper)
 
 
 class SetContributions:
@@ -95,7 +95,7 @@ class SetContributions:
 
     def __init__(self, groups: Alphabet) -> None:
         self.field = groups.field
-        self._groups = groups
+        self.groups = groups
 
     def read(self, record: Record) -> tuple[int, int]:
         """Return group 0, and the set."""
@@ -104,7 +104,7 @@ class SetContributions:
             raise Refused(Reason.WRONG_TYPE, self.field)
         digits = 0
         for name in named:
-            digits |= 1 << self._groups.index_of(name)
+            digits |= 1 << self.groups.index_of(name)
         return 0, digits
 
     def read_column(self, records: Sequence[Record]) -> list[tuple[int, int]]:

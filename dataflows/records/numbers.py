@@ -9,14 +9,28 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.records.json_fields import Record, Refused, ends, required
+from fugu.dataflows.records.json_fields import (
+    ENDS,
+    WORTH_COMPILING,
+    Record,
+    Refused,
+    ends,
+    kinds_of,
+    required,
+)
+from fugu.operators import compiled
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Releases
 
-_LARGEST = 2**61
+LARGEST = 2**61
 """Larger numbers are read as this one: the mechanism clamps to the declared range anyway."""
 _HALF = Fraction(1, 2)
 _LARGE, _CLEAR = 2**42, 0.499
 """Doubles below `_LARGE` cannot be wrong about which unit is nearest, if it is nearer than this."""
+
+_ENDS = ByteColumn.of(ENDS)
+_MOST_DECIMALS = 12
+"""What has more is written by a loop."""
 
 
 def decimals_of(units_per_one: int) -> int:
@@ -45,31 +59,32 @@ class Numbers:
 
     def __init__(self, field: str, *, units_per_one: int) -> None:
         self.field = field
-        self._units_per_one = units_per_one
-        name = orjson.dumps(field).replace(b"%", b"%%")
-        self._form = b"{%b:%%.%df%%b" % (name, decimals_of(units_per_one))
+        self.units_per_one = units_per_one
+        self._start = b"{%b:" % orjson.dumps(field)
+        self._decimals = decimals_of(units_per_one)
+        self._form = b"%b%%.%df%%b" % (self._start.replace(b"%", b"%%"), self._decimals)
 
     def read(self, record: Record) -> int:
         """Return the number in units, rounded to the nearest."""
         value = required(record, self.field)
         if type(value) is int:
-            return min(max(value * self._units_per_one, -_LARGEST), _LARGEST)
+            return min(max(value * self.units_per_one, -LARGEST), LARGEST)
         if type(value) is not float:
             raise Refused(Reason.WRONG_TYPE, self.field)
-        units = value * self._units_per_one
+        units = value * self.units_per_one
         if not isfinite(units):
             raise Refused(Reason.NOT_FINITE, self.field)
         nearest = floor(units + 0.5)
-        if abs(units - nearest) > _CLEAR or _LARGE < abs(units) < _LARGEST:
-            nearest = floor(Fraction(str(value)) * self._units_per_one + _HALF)
-        return min(max(nearest, -_LARGEST), _LARGEST)
+        if abs(units - nearest) > _CLEAR or _LARGE < abs(units) < LARGEST:
+            nearest = floor(Fraction(str(value)) * self.units_per_one + _HALF)
+        return min(max(nearest, -LARGEST), LARGEST)
 
     def read_column(self, records: Sequence[Record]) -> list[int]:
         """Read many records: at once where doubles cannot be wrong, else one by one."""
         column = [record.get(self.field) for record in records]
         if set(map(type, column)) <= {int, float}:
             with np.errstate(over="ignore"):
-                units = np.array(column, dtype=np.float64) * self._units_per_one
+                units = np.array(column, dtype=np.float64) * self.units_per_one
             if (abs(units) < _LARGE).all():
                 nearest = np.floor(units + 0.5)
                 numbers: list[int] = nearest.astype(np.int64).tolist()
@@ -78,7 +93,25 @@ class Numbers:
                 return numbers
         return list(map(self.read, records))
 
-    def write(self, releases: Releases) -> list[bytes]:
+    def write(self, releases: Releases) -> Sequence[bytes]:
         """Write one JSON object per release."""
+        is_many = len(releases.values) >= WORTH_COMPILING
+        if is_many and self._decimals <= _MOST_DECIMALS and compiled.available():
+            return self._columns(releases)
         values = releases.values.tolist()
         return [self._form % one for one in zip(values, ends(releases), strict=True)]
+
+    def _columns(self, releases: Releases) -> ByteColumn:
+        from fugu.dataflows.records.compiled_numbers import UNWRITTEN, write_numbers
+
+        values, kinds = releases.values.astype(np.float64, copy=False), kinds_of(releases)
+        column = write_numbers(self._start, values, self._decimals, _ENDS, kinds)
+        rest = np.flatnonzero(column.lengths == UNWRITTEN)
+        if len(rest) > 0:
+            some = zip(values[rest].tolist(), kinds[rest].tolist(), strict=True)
+            written = ByteColumn.of([self._form % (value, ENDS[kind]) for value, kind in some])
+            column.begins[rest] = len(column.content) + written.begins
+            column.lengths[rest] = written.lengths
+            content = np.concatenate([column.content, written.content])
+            column = ByteColumn(content, column.begins, column.lengths)
+        return column

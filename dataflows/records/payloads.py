@@ -37,13 +37,13 @@ class Payloads:
     def __init__(self, fields: Sequence[str], *, null: NullValue) -> None:
         self.fields = list(fields)
         self.field = self.fields[0]
-        self._null = null
+        self.null = null
 
     def read(self, record: Record) -> bytes | None:
         """Return the value as JSON; None where there is none."""
         values = {field: required(record, field) for field in self.fields}
         missing = [field for field, value in values.items() if value is None]
-        if missing and (self._null == "error" or len(missing) < len(values)):
+        if missing and (self.null == "error" or len(missing) < len(values)):
             raise Refused(Reason.WRONG_TYPE, missing[0])
         if missing:
             return None

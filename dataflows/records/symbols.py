@@ -9,13 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.dataflows.records.alphabet import Alphabet
-from fugu.dataflows.records.json_fields import ENDS, ends, kinds_of
+from fugu.dataflows.records.json_fields import ENDS, WORTH_COMPILING, ends, kinds_of
 from fugu.operators import compiled
 from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Array, Integers, Releases
-
-WORTH_COMPILING = 32
-"""Fewer releases are written sooner than a compiled function is called."""
 
 _STEPS = 10_000
 _CONFIDENCES = [*(b"%.4f" % (step / _STEPS) for step in range(_STEPS + 1)), b"null"]

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.kafka.partitioner import Partitioner, partition_of
+from fugu.dataflows.base.columns import selected
+from fugu.dataflows.kafka.partitioner import Partitioner, partitions_of
 from fugu.dataflows.state.row_table import RowTable
 
 
@@ -28,11 +29,12 @@ class Admission:
         refused: dict[int, Reason] = {}
         room = self.max_keys - len(table)
         admitted: set[bytes] = set()
-        for index in table.unknown(keys):
-            key = keys[index]
+        unknown = table.unknown(keys)
+        new = selected(keys, unknown)
+        for index, key, belongs in zip(unknown, new, self._belong(new, partition), strict=True):
             if key in admitted:
                 continue
-            reason = self.refusal(partition, key)
+            reason = self._refusal(key, belongs)
             if reason is not None:
                 refused[index] = reason
             elif len(admitted) >= room:
@@ -43,11 +45,17 @@ class Admission:
 
     def refusal(self, partition: int, key: bytes) -> Reason | None:
         """Return why a new key may have no row, however many there are."""
-        if not self._belongs(key, partition):
+        return self._refusal(key, self._belong([key], partition)[0])
+
+    def _refusal(self, key: bytes, belongs: bool) -> Reason | None:
+        if not belongs:
             return Reason.WRONG_PARTITION
         return None if self.covers(key) else Reason.NO_COLLECTION
 
-    def _belongs(self, key: bytes, partition: int) -> bool:
-        if self.partitioner == "unchecked":
-            return True
-        return partition_of(key, self.partitions, self.partitioner) == partition
+    def _belong(self, keys: Sequence[bytes], partition: int) -> list[bool]:
+        """Return which keys producers send to a partition."""
+        if self.partitioner == "unchecked" or not len(keys):
+            return [True] * len(keys)
+        here = partitions_of(keys, self.partitions, self.partitioner) == partition
+        belong: list[bool] = here.tolist()
+        return belong

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.dataflows.base.batches import DeadLetters, Decoded, Reason
 from fugu.dataflows.base.ticks import Passed, Ticks
@@ -53,10 +54,12 @@ class Arrivals(Stage[Made], Generic[Closed, Made]):
         if not len(present):
             return
         keys, ticks = records.keys_of(present), records.times[present] // self.ticks.width
-        refused = self._refusals(table, decoded.partition, keys, ticks)
-        present = records.without(present, refused, dead)
-        rows = table.rows_of(records.keys_of(present) if refused else keys)
-        ticks = records.times[present] // self.ticks.width
+        rows = table.known_rows(keys)
+        if rows is None:
+            refused = self._refusals(table, decoded.partition, keys, ticks)
+            present = records.without(present, refused, dead)
+            rows = table.rows_of(records.keys_of(present) if refused else keys)
+            ticks = records.times[present] // self.ticks.width
         cells = self._cells(table, rows, ticks)
         homeless = dict.fromkeys(np.flatnonzero(cells < 0).tolist(), Reason.TOO_FAR_AHEAD)
         records.without(present, homeless, dead)
@@ -67,9 +70,9 @@ class Arrivals(Stage[Made], Generic[Closed, Made]):
 
     @abstractmethod
     def _refusals(
-        self, table: RowTable, partition: int, keys: list[bytes], ticks: Integers
+        self, table: RowTable, partition: int, keys: Sequence[bytes], ticks: Integers
     ) -> Mapping[int, Reason]:
-        """Return which records get no row, and why."""
+        """Return which records get no row, and why; some of the keys have none yet."""
 
     @abstractmethod
     def _cells(self, table: RowTable, rows: Integers, ticks: Integers) -> Integers:
@@ -89,3 +92,16 @@ class Arrivals(Stage[Made], Generic[Closed, Made]):
     @abstractmethod
     def _made(self, partition: int, closed: list[Closed], dead: DeadLetters) -> Made:
         """Return what comes of a batch."""
+
+
+def claim(held: Integers, free: NDArray[np.bool_], rows: Integers, ticks: Integers) -> Integers:
+    """Note in rows that are free the tick of the first record of each; return these rows.
+
+    >>> held = np.array([0, 7, 0])
+    >>> rows, ticks = np.array([2, 1, 2]), np.array([5, 6, 8])
+    >>> claim(held, held[rows] == 0, rows, ticks).tolist(), held.tolist()
+    ([2], [0, 7, 5])
+    """
+    claimed, first = np.unique(rows[free], return_index=True)
+    held[claimed] = ticks[free][first]
+    return claimed

@@ -3,7 +3,7 @@
 A stream without a record has no value in a tick, which is a value like any other to the mechanism.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -62,19 +62,24 @@ class PayloadsPerTick(PerTick):
             ]
         return self._made(partition, released, DeadLetters())
 
-    def _first(self, value: object) -> object:
-        return self._listed(b"[", value) if self.ticks.several == "list" else value
-
-    def _together(self, held: object, value: object) -> object:
+    def _note(
+        self, table: RowTable, rows: Integers, cells: Integers, ticks: Integers, values: Array
+    ) -> Mapping[int, Reason]:
+        """Write values into their cells, all of a tick as a list where the pipeline says so."""
         if self.ticks.several != "list":
-            return super()._together(held, value)
-        assert isinstance(held, bytes)
-        return self._listed(held[:-1] + b",", value)
-
-    def _listed(self, before: bytes, value: object) -> bytes | Reason:
-        assert value is None or isinstance(value, bytes)
-        values = before + (b"null" if value is None else value) + b"]"
-        return values if len(values) <= LARGEST_PAYLOAD_BYTES else Reason.TOO_LARGE
+            return super()._note(table, rows, cells, ticks, values)
+        table.touch(rows)
+        held, present = table.live("values"), table.live("present")
+        refused: dict[int, Reason] = {}
+        places = zip(rows.tolist(), cells.tolist(), strict=True)
+        for number, (place, value) in enumerate(zip(places, values.tolist(), strict=True)):
+            before = held[place][:-1] + b"," if present[place] else b"["
+            listed = before + (b"null" if value is None else value) + b"]"
+            if len(listed) > LARGEST_PAYLOAD_BYTES:
+                refused[number] = Reason.TOO_LARGE
+            else:
+                held[place], present[place] = listed, True
+        return refused
 
     def _release(self, partition: int, table: RowTable, rows: Integers, tick: int) -> TickReleases:
         """Begin epochs with the next tick, and go on with those that run."""

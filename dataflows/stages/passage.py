@@ -6,18 +6,24 @@ the input was cut into batches never shows.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.dataflows.base.batches import DeadLetters, Decoded, Reason
+from fugu.dataflows.base.columns import selected
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, TIME, Clock, Passed, Ticks
+from fugu.dataflows.stages.distinct_keys import first_of_each, places_of_any
 from fugu.dataflows.stages.silence import Silence
 from fugu.dataflows.stages.witnesses import digest, heard, newest, reached, store, stored
+from fugu.operators.byte_column import ByteColumn
+from fugu.operators.integer_column import IntegerColumn, column_of
 from fugu.operators.mechanism import Integers
 
-_AHEAD = 1_000
-"""Count the records that are looked at together."""
+_FEWEST, _MOST = 500, 16_000
+"""Count the records that are looked at together: few after a tick closed, and then more and more.
+"""
 _WITNESS = "witness "
 _NOTHING = Passed(range(0), range(0))
 
@@ -37,24 +43,16 @@ class Records:
     def of(cls, decoded: Decoded, heartbeats: frozenset[bytes]) -> "Records":
         """Return the records of a batch, accepted and refused ones together."""
         refused = decoded.refused
-        offsets, times, keys = decoded.offsets, decoded.timestamps, decoded.keys
+        offsets, times, keys = decoded.offsets, column_of(decoded.timestamps), decoded.keys
         values: Integers = np.arange(len(offsets))
         if refused.offsets:
-            offsets = [*offsets, *refused.offsets]
-            order = sorted(range(len(offsets)), key=offsets.__getitem__)
-            times, keys = [*times, *refused.timestamps], [*keys, *refused.keys]
-            offsets, times, keys = (
-                [offsets[i] for i in order],
-                [times[i] for i in order],
-                [keys[i] for i in order],
-            )
-            values = np.array(order, dtype=np.int64)
-            values[values >= len(decoded.offsets)] = -1
-        beats: list[int] = []
-        if not heartbeats.isdisjoint(keys):
-            beats = [index for index, key in enumerate(keys) if key in heartbeats]
-        columns = np.array(times, dtype=np.int64), keys, values, np.array(beats, dtype=np.int64)
-        return cls(offsets, *columns)
+            together = np.concatenate([column_of(offsets), column_of(refused.offsets)])
+            order = np.argsort(together)
+            offsets = IntegerColumn(together[order])
+            times = np.concatenate([times, column_of(refused.timestamps)])[order]
+            keys = selected(_joined(keys, refused.keys), order)
+            values = np.where(order < len(values), order, -1)
+        return cls(offsets, times, keys, values, places_of_any(heartbeats, keys))
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -85,9 +83,9 @@ class Records:
             self.refuse(int(places[number]), reason, dead)
         return np.delete(places, list(refused)) if refused else places
 
-    def keys_of(self, places: Integers) -> list[bytes]:
+    def keys_of(self, places: Integers) -> Sequence[bytes]:
         """Return the keys of records at these places."""
-        return [self.keys[place] for place in places.tolist()]
+        return selected(self.keys, places)
 
     def refuse(self, place: int, reason: Reason, dead: DeadLetters) -> None:
         """Add a record to the dead letters, unless it is there for its value."""
@@ -126,18 +124,20 @@ class Passage:
     def stretches(self) -> Iterator[Stretch]:
         """Yield all records, in order; while one is used, the clock stands where it does for it."""
         moving = self._moving_by_heartbeats if self.ticks.time.heartbeats else self._moving
-        at, passed = 0, _NOTHING
+        first, at, passed, together = 0, 0, _NOTHING, _MOST
         while at < len(self.records):
-            end, time = moving(at, min(at + _AHEAD, len(self.records)))
-            if end > at or passed.closed:
-                yield Stretch(passed, at, end)
-                passed = _NOTHING
-            if time is not None:
-                passed = self.ticks.passed(self.clock, time)
-                last = self.ticks.last(self.clock)
-                there = {k: t for k, t in self._witnesses.items() if self.ticks.of(t) <= last}
-                self._witnesses = newest(there, self._people)
-            at = end
+            at, time = moving(at, min(at + together, len(self.records)))
+            together = min(2 * together, _MOST) if time is None else _FEWEST
+            if time is None:
+                continue
+            if at > first or passed.closed:
+                yield Stretch(passed, first, at)
+            first, passed = at, self.ticks.passed(self.clock, time)
+            last = self.ticks.last(self.clock)
+            there = {k: t for k, t in self._witnesses.items() if self.ticks.of(t) <= last}
+            self._witnesses = newest(there, self._people)
+        if at > first:
+            yield Stretch(passed, first, at)
         store(self.clock, _WITNESS, self._witnesses)
         self._silence.hold(self.clock)
 
@@ -203,14 +203,10 @@ class Passage:
         """Return the first record with which so many people have come to where a tick closes."""
         closing = self.ticks.closing(self.clock)
         there = {key for key, time in self._witnesses.items() if time >= closing}
-        seen: set[bytes] = set()
-        for index in np.flatnonzero((times >= closing) & ~beyond).tolist():
-            key = keys[index]
-            if key not in seen:
-                seen.add(key)
-                there.add(digest(key))
-                if len(there) >= self._people:
-                    return index
+        for place in first_of_each(keys, np.flatnonzero((times >= closing) & ~beyond)):
+            there.add(digest(keys[place]))
+            if len(there) >= self._people:
+                return place
         return None
 
     def _take_in(self, times: Integers, keys: Sequence[bytes], beyond: NDArray[np.bool_]) -> None:
@@ -220,11 +216,13 @@ class Passage:
         if time is not None:
             news &= times > time
         some = np.flatnonzero(news)
-        later: dict[bytes, int] = {}
-        for index in some[np.argsort(-times[some], kind="stable")].tolist():
-            if len(later) == self._people:
-                break
-            later.setdefault(keys[index], int(times[index]))
-        if later:
-            told = {digest(key): time for key, time in later.items()}
+        latest = first_of_each(keys, some[np.argsort(-times[some], kind="stable")])
+        told = {digest(keys[at]): int(times[at]) for at in islice(latest, self._people)}
+        if told:
             self._witnesses = heard(self._witnesses, told, self._people)
+
+
+def _joined(keys: Sequence[bytes], others: Sequence[bytes]) -> Sequence[bytes]:
+    if isinstance(keys, ByteColumn):
+        return keys.followed_by(ByteColumn.of(others))
+    return [*keys, *others]

@@ -98,6 +98,7 @@ class PerRecord(StreamStage):
         apart = replace(self, scope=replace(self.scope, secret=Secret(bytes(SECRET_BYTES))))
         streams = [b"made up %d" % number for number in range(WORTH_COMPILING)]
         table, count = RowTable(self.start), len(values)
+        self.admission.refusals(table, 0, streams)
         table.rows_of(streams)
         keys = [streams[number % len(streams)] for number in range(count)]
         with suppress(BudgetExhausted):

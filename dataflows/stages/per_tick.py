@@ -7,7 +7,7 @@ has not come to, which is `ahead`.
 
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from fugu.dataflows.base.batches import DeadLetters, Reason, Sanitized
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
-from fugu.dataflows.stages.arrivals import Arrivals
+from fugu.dataflows.stages.arrivals import Arrivals, claim
 from fugu.dataflows.stages.stage import StreamStage, names_of
 from fugu.dataflows.stages.tick_releases import TEMPORAL, TickReleases, sanitized_ticks
 from fugu.dataflows.state.row_table import RowTable
@@ -42,18 +42,17 @@ class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
         return tick_columns(self.mechanism, self.ticks, self.nothing)(rows)
 
     def _refusals(
-        self, table: RowTable, partition: int, keys: list[bytes], ticks: Integers
+        self, table: RowTable, partition: int, keys: Sequence[bytes], ticks: Integers
     ) -> dict[int, Reason]:
         return self.admission.refusals(table, partition, keys)
 
     def _cells(self, table: RowTable, rows: Integers, ticks: Integers) -> Integers:
-        ahead, cells = table.live("ahead"), ticks % self.ticks.open
-        for number in np.flatnonzero(ticks > table.clock[CLOSED] + self.ticks.open).tolist():
-            row, tick = int(rows[number]), int(ticks[number])
-            if ahead[row] == NO_TICK:
-                ahead[row] = tick
-                table.touch(row)
-            cells[number] = self.ticks.open if ahead[row] == tick else -1
+        held, cells = table.live("ahead"), ticks % self.ticks.open
+        ahead = np.flatnonzero(ticks > table.clock[CLOSED] + self.ticks.open)
+        if len(ahead):
+            free = held[rows[ahead]] == NO_TICK
+            table.touch(claim(held, free, rows[ahead], ticks[ahead]))
+            cells[ahead] = np.where(held[rows[ahead]] == ticks[ahead], self.ticks.open, -1)
         return cells
 
     def _note(
@@ -61,26 +60,16 @@ class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
     ) -> Mapping[int, Reason]:
         table.touch(rows)
         held, present = table.live("values"), table.live("present")
-        if self.ticks.several == "last":
-            held[rows, cells], present[rows, cells] = values, True
-            return {}
+        kept: Integers = np.arange(len(rows))
         refused: dict[int, Reason] = {}
-        places = zip(rows.tolist(), cells.tolist(), strict=True)
-        for number, (place, value) in enumerate(zip(places, values.tolist(), strict=True)):
-            kept = self._together(held[place], value) if present[place] else self._first(value)
-            if isinstance(kept, Reason):
-                refused[number] = kept
-            else:
-                held[place], present[place] = kept, True
+        if self.ticks.several != "last":
+            _, first = np.unique(rows * (self.ticks.open + 1) + cells, return_index=True)
+            kept = first[~present[rows[first], cells[first]]]
+        if self.ticks.several == "error":
+            others = np.delete(np.arange(len(rows)), kept).tolist()
+            refused = dict.fromkeys(others, Reason.SECOND_IN_TICK)
+        held[rows[kept], cells[kept]], present[rows[kept], cells[kept]] = values[kept], True
         return refused
-
-    def _first(self, value: object) -> object:
-        """Return what the first value of a tick is held as, or why it is not."""
-        return value
-
-    def _together(self, held: object, value: object) -> object:
-        """Return what a tick holds with one value more, or why that is refused."""
-        return Reason.SECOND_IN_TICK if self.ticks.several == "error" else held
 
     def _close(self, partition: int, table: RowTable, passed: Passed) -> list[TickReleases]:
         released = []

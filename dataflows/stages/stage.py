@@ -74,5 +74,4 @@ class StreamStage(Stage[Sanitized]):
 
 def names_of(table: RowTable, rows: Integers) -> list[bytes]:
     """Return the keys of rows."""
-    keys = table.keys
-    return [keys[row] for row in rows.tolist()]
+    return list(table.keys_of(rows))

@@ -5,14 +5,16 @@ late or too far ahead depends on the times of records before it in its partition
 they were cut into batches.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from fugu.dataflows.base.batches import DeadLetters, Reason
+from fugu.dataflows.base.columns import selected
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
 from fugu.dataflows.stages.admission import Admission
-from fugu.dataflows.stages.arrivals import Arrivals
+from fugu.dataflows.stages.arrivals import Arrivals, claim
 from fugu.dataflows.stages.partial_sums import PartialSums
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import Array, Integers, State
@@ -47,22 +49,22 @@ class Summing(Arrivals[PartialSums, Summed]):
         return Summed(partition)
 
     def _refusals(
-        self, table: RowTable, partition: int, keys: list[bytes], ticks: Integers
+        self, table: RowTable, partition: int, keys: Sequence[bytes], ticks: Integers
     ) -> dict[int, Reason]:
         """Give new keys rows, and return which get none.
 
         A row whose last record is in a tick that is closed is free: as long as somebody has a
         record in an open one, nobody else gets it.
         """
-        new = len({keys[place] for place in table.unknown(keys)})
+        new = len(set(selected(keys, table.unknown(keys))))
         most, refused = self.admission.max_keys, dict[int, Reason]()
         if len(table) + new <= most:
             return self.admission.refusals(table, partition, keys)
         seen, closed = table.live("seen"), table.clock[CLOSED]
         free = iter(np.flatnonzero(seen <= closed).tolist())
         for place, (key, tick) in enumerate(zip(keys, ticks.tolist(), strict=True)):
-            reason = self.admission.refusal(partition, key) if table.unknown([key]) else None
-            if reason is None and table.unknown([key]) and len(table) >= most:
+            reason = None if key in table else self.admission.refusal(partition, key)
+            if reason is None and len(table) >= most and key not in table:
                 row = next((row for row in free if seen[row] <= closed), None)
                 if row is None:
                     reason = Reason.TOO_MANY_KEYS
@@ -80,12 +82,12 @@ class Summing(Arrivals[PartialSums, Summed]):
         np.maximum.at(table.live("seen"), rows, ticks)
         table.touch(rows)
         cells, columns, closed = ticks % self.ticks.open, table.columns, table.clock[CLOSED]
-        for number in np.flatnonzero(ticks > closed + self.ticks.open).tolist():
-            row, tick = rows[number], ticks[number]
-            if columns["tick"][row, -1] <= closed:
-                columns["tick"][row, -1] = tick
-                columns["group"][row, -1] = columns["amount"][row, -1] = 0
-            cells[number] = self.ticks.open if columns["tick"][row, -1] == tick else -1
+        ahead = np.flatnonzero(ticks > closed + self.ticks.open)
+        if len(ahead):
+            held = columns["tick"][:, -1]
+            claimed = claim(held, held[rows[ahead]] <= closed, rows[ahead], ticks[ahead])
+            columns["group"][claimed, -1] = columns["amount"][claimed, -1] = 0
+            cells[ahead] = np.where(held[rows[ahead]] == ticks[ahead], self.ticks.open, -1)
         return cells
 
     def _note(

@@ -8,7 +8,7 @@ written in between, so a crash leaves the log as it was, and the next start conv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fugu.dataflows.state.row_block import described, read
+from fugu.dataflows.state.row_block import columns_said, described
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators.mechanism import ExhaustibleMechanism, State
 
@@ -35,6 +35,5 @@ def wrote(former: FormerRows | None, block: bytes, now: Start) -> bool:
     """Return whether a block holds the columns of the version before, and they are others."""
     if former is None or not block:
         return False
-    header, _ = read(block)
-    before = described(former.start(0))
-    return bool(header["columns"] == before and before != described(now(0)))
+    columns, before = columns_said(block), described(former.start(0))
+    return columns == before and before != described(now(0))

@@ -15,40 +15,62 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.errors import StartRefused
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Array, State
 
 BLOCK_FORMAT = 2
 _MAGIC = b"FUGUROWS"
 _DIGEST_BYTES = 32
+_SIZE_BYTES = 4
 _PAYLOADS = "changed payloads"
 _LENGTHS, _NONE = "<i4", -1
+_STRING_LENGTHS = "<u4"
+Part = bytes | memoryview
 _NOTHING = np.array(None, dtype=object)
 
 
-def written(header: dict[str, Any], parts: Sequence[bytes]) -> bytes:
+def written(header: dict[str, Any], parts: Sequence[Part]) -> bytes:
     """Return a block of a header and the bytes that it describes."""
     described = orjson.dumps({"format": BLOCK_FORMAT, **header})
-    content = b"".join([_MAGIC, len(described).to_bytes(4, "little"), described, *parts])
-    return content + _digest(content)
+    content = [_MAGIC, len(described).to_bytes(_SIZE_BYTES, "little"), described, *parts]
+    digest = _new_digest()
+    for part in content:
+        digest.update(part)
+    return b"".join([*content, digest.digest()])
 
 
 def read(block: bytes) -> tuple[dict[str, Any], "Body"]:
     """Return header and body of a sound block; refuse one that is damaged or of another format."""
     content, digest = memoryview(block)[:-_DIGEST_BYTES], block[-_DIGEST_BYTES:]
-    if not block.startswith(_MAGIC) or _digest(content) != digest:
+    if not block.startswith(_MAGIC) or _new_digest(content).digest() != digest:
         raise StartRefused(
             "the stored state is damaged (checksum). Restore the state directory from a backup; "
             "starting without it would reset budgets."
         )
-    start = len(_MAGIC) + 4
-    end = start + int.from_bytes(content[len(_MAGIC) : start], "little")
-    header = orjson.loads(content[start:end])
+    described, end = _header_of(content)
+    header = orjson.loads(described)
     if header["format"] != BLOCK_FORMAT:
         raise StartRefused(
             f"the stored state has format {header['format']}, this version reads {BLOCK_FORMAT}. "
             "Run the version of Fugu that wrote it."
         )
     return header, Body(content, end)
+
+
+def columns_said(block: bytes) -> object:
+    """Return what the header of a block says of its columns, unchecked; `read` checks a block."""
+    try:
+        header = orjson.loads(_header_of(memoryview(block))[0])
+    except orjson.JSONDecodeError:
+        return None
+    return header.get("columns") if isinstance(header, dict) else None
+
+
+def _header_of(content: memoryview) -> tuple[memoryview, int]:
+    """Return the header as it is written, and where it ends."""
+    start = len(_MAGIC) + _SIZE_BYTES
+    end = start + int.from_bytes(content[len(_MAGIC) : start], "little")
+    return content[start:end], end
 
 
 def described(columns: State) -> dict[str, Any]:
@@ -67,15 +89,26 @@ def payloads_of(columns: State) -> State:
     return {name: column for name, column in columns.items() if column.dtype == object}
 
 
-def column_bytes(columns: State, before: State | None = None) -> list[bytes]:
+def column_bytes(columns: State, before: State | None = None) -> list[Part]:
     """Return the content of columns, little-endian; `before` are payloads as they were last
     written."""
     return [
         _payload_bytes(column, _NOTHING if before is None else before[name])
         if column.dtype == object
-        else np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("<")).tobytes()
+        else number_bytes(column)
         for name, column in columns.items()
     ]
+
+
+def number_bytes(numbers: Array) -> memoryview:
+    """Return the content of an array, little-endian, not copied if it is that already."""
+    plain = np.ascontiguousarray(numbers, dtype=numbers.dtype.newbyteorder("<"))
+    return plain.reshape(-1).view(np.uint8).data
+
+
+def string_bytes(strings: ByteColumn) -> list[Part]:
+    """Return the lengths of strings, and all of them one after the other."""
+    return [number_bytes(strings.lengths.astype(_STRING_LENGTHS)), strings.joined()]
 
 
 def _payload_bytes(column: Array, before: Array) -> bytes:
@@ -98,6 +131,12 @@ class Body:
         items = np.frombuffer(self._content, dtype=dtype, count=count, offset=self._at)
         self._at += items.nbytes
         return items
+
+    def take_strings(self, count: int) -> ByteColumn:
+        """Return the next strings, as `string_bytes` wrote them, not copied."""
+        lengths = self.take(count, _STRING_LENGTHS).astype(np.int64)
+        content = self.take(int(lengths.sum()), "u1")
+        return ByteColumn(content, np.cumsum(lengths) - lengths, lengths)
 
     def take_each(self, lengths: list[int]) -> list[bytes]:
         """Return the next byte strings of the given lengths."""
@@ -134,5 +173,5 @@ class Body:
         return payloads
 
 
-def _digest(content: bytes | memoryview) -> bytes:
-    return blake2b(content, digest_size=_DIGEST_BYTES).digest()
+def _new_digest(content: Part = b"") -> Any:
+    return blake2b(content, digest_size=_DIGEST_BYTES)

@@ -175,10 +175,12 @@ class RowLog(BlockLog[RowTable]):
 
     def _read(self, path: Path, length: int | None) -> None:
         """Read the blocks of this version, or convert what those of the version before make."""
-        former, first = self._former, next(blocks(path, length), b"")
+        content = blocks(path, length)
+        first = next(content, b"")
         self._first_block = len(first)
-        self._converted = wrote(former, first, self._start)
-        self.table = read_rows(blocks(path, length), self._start, self._exhaustible, former)
+        self._converted = wrote(self._former, first, self._start)
+        content = chain([first], content)
+        self.table = read_rows(content, self._start, self._exhaustible, self._former)
 
 
 def read_rows(

@@ -10,13 +10,23 @@ on when that happens.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 
 import numpy as np
 
+from fugu.dataflows.base.columns import selected
 from fugu.dataflows.base.errors import StartRefused
-from fugu.dataflows.state.row_block import column_bytes, described, payloads_of, read, written
+from fugu.dataflows.state.key_index import KeyIndex, new_index
+from fugu.dataflows.state.row_block import (
+    column_bytes,
+    described,
+    number_bytes,
+    payloads_of,
+    read,
+    string_bytes,
+    written,
+)
 from fugu.dataflows.state.spent_rows import DIGEST_BYTES, SpentRows
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.columns import joined, put, taken
 from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, State
 
@@ -35,10 +45,9 @@ class RowTable:
         """Take what makes the columns of fresh rows, and who knows whose end came."""
         self._start = start
         self._exhaustible = exhaustible
-        self._keys: dict[bytes, int] = {}
+        self._keys: KeyIndex = new_index()
         self._columns: State = start(0)
         self._changed = np.zeros(0, dtype=bool)
-        self._names: list[bytes] = []
         self._renamed: set[int] = set()
         self._written_keys = 0
         self._written_payloads = payloads_of(start(0))
@@ -50,6 +59,11 @@ class RowTable:
 
     def __len__(self) -> int:
         return len(self._keys) + len(self._spent)
+
+    def __contains__(self, key: bytes) -> bool:
+        if self._keys.row_of(key) >= 0:
+            return True
+        return bool(len(self._spent)) and int(self._spent.find([key])[0]) >= 0
 
     @property
     def compacted(self) -> int:
@@ -65,60 +79,46 @@ class RowTable:
 
     def unknown(self, keys: Sequence[bytes]) -> list[int]:
         """Return indices of the keys that have no row yet."""
-        known = self._keys
-        new = [index for index, key in enumerate(keys) if key not in known]
-        if not len(self._spent):
-            return new
-        spent = self._spent.find([keys[index] for index in new])
-        return [index for index, row in zip(new, spent, strict=True) if row < 0]
+        new: list[int] = self._found(keys)[1].tolist()
+        return new
 
     def known_rows(self, keys: Sequence[bytes]) -> Integers | None:
         """Return the row of each key, if each of them has one."""
-        try:
-            return np.fromiter(map(self._keys.__getitem__, keys), np.int64, len(keys))
-        except KeyError:
-            return None
+        rows, new = self._found(keys)
+        return None if len(new) else rows
 
     def rows_of(self, keys: Sequence[bytes]) -> Integers:
         """Return the row of each key; new keys get fresh rows."""
-        known = self._keys
         if len(self._spent):
-            return self._rows_beside_spent(keys)
-        rows = np.fromiter(
-            (known.setdefault(key, len(known)) for key in keys), dtype=np.int64, count=len(keys)
-        )
+            rows, new = self._found(keys)
+            rows[new] = self._keys.add(selected(keys, new))
+        else:
+            rows = self._keys.add(keys)
         self._grow()
         return rows
 
     def row_of(self, key: bytes) -> int:
         """Return the row of one key."""
-        row = self._keys.get(key)
-        return int(self.rows_of([key])[0]) if row is None else row
+        row = self._keys.row_of(key)
+        return int(self.rows_of([key])[0]) if row < 0 else row
 
     @property
     def keys(self) -> list[bytes]:
         """Return the key of each row."""
-        return list(self._named() if self._names else self._keys)
+        return list(self.keys_of(np.arange(len(self._keys))))
+
+    def keys_of(self, rows: Integers) -> ByteColumn:
+        """Return the keys of rows; spent streams have none any more."""
+        return self._keys.keys_of(rows)
 
     def recycle(self, row: int, key: bytes) -> None:
         """Give a row to a new key, fresh; the key that had it is unknown from now on."""
-        names = self._named()
-        del self._keys[names[row]]
-        self._keys[key] = row
-        names[row] = key
+        self._keys.rename(np.array([row]), [key])
         fresh = self._start(1)
         for name, column in self._columns.items():
             column[row] = fresh[name][0]
         self._renamed.add(row)
         self.touch(row)
-
-    def _named(self) -> list[bytes]:
-        """Return the key of each row, to be looked up by row and changed."""
-        if len(self._names) != len(self._keys):
-            self._names = [b""] * len(self._keys)
-            for key, row in self._keys.items():
-                self._names[row] = key
-        return self._names
 
     @property
     def columns(self) -> State:
@@ -137,7 +137,7 @@ class RowTable:
         """Return copies of the given rows."""
         spent = np.flatnonzero(rows < 0)
         if not len(spent):
-            return taken(self._columns, rows)
+            return {name: column.take(rows, axis=0) for name, column in self._columns.items()}
         state, live = self._start(len(rows)), np.flatnonzero(rows >= 0)
         put(state, live, taken(self._columns, rows[live]))
         put(state, spent, taken(self._spent.columns, -1 - rows[spent]))
@@ -202,11 +202,11 @@ class RowTable:
                 "missing. Restore the state directory from a backup."
             )
         rows = body.take(header["rows"], "<i8")
-        lengths = body.take(header["new_keys"], "<u4")
-        new_keys = body.take_each(lengths.tolist())
-        renamed = body.take(header.get("renamed", 0), "<i8").tolist()
-        lengths = body.take(len(renamed), "<u4")
-        self._rename(renamed, body.take_each(lengths.tolist()), new_keys)
+        new_keys = body.take_strings(header["new_keys"])
+        renamed = body.take(header.get("renamed", 0), "<i8").astype(np.int64)
+        if other_keys := body.take_strings(len(renamed)):
+            self._keys.rename(renamed, other_keys)
+        self._keys.add(new_keys)
         self._grow()
         before = taken(self._written_payloads, rows)
         written_as = {name: self._columns[name] for name in header["columns"]}
@@ -220,29 +220,12 @@ class RowTable:
             self._spent = SpentRows.from_bytes(columns, digests)
         self._written_keys = len(self._keys)
 
-    def _rename(self, rows: list[int], keys: list[bytes], new_keys: list[bytes]) -> None:
-        """Give rows that had a key before other keys, and new rows theirs."""
-        count = len(self._keys)
-        if rows:
-            names = self._named()
-            for row in rows:
-                del self._keys[names[row]]
-        self._keys.update(zip(new_keys, range(count, count + len(new_keys)), strict=True))
-        if rows:
-            self._keys.update(zip(keys, rows, strict=True))
-            self._names = []
-            self._named()
-
     def _take(self, spent: SpentRows) -> bytes:
         rows = np.flatnonzero(self._changed[: len(self._keys)])
         columns, before = taken(self._columns, rows), taken(self._written_payloads, rows)
-        count = len(self._keys) - self._written_keys
-        if self._names:
-            new_keys = self._named()[self._written_keys :]
-        else:
-            new_keys = list(islice(reversed(self._keys), count))[::-1]
-        renamed = sorted(row for row in self._renamed if row < self._written_keys)
-        other_keys = [self._names[row] for row in renamed]
+        new_keys = self.keys_of(np.arange(self._written_keys, len(self._keys)))
+        renamed = np.array(sorted(row for row in self._renamed if row < self._written_keys))
+        other_keys = self.keys_of(renamed.astype(np.int64))
         block = written(
             {
                 "rows": len(rows),
@@ -251,16 +234,14 @@ class RowTable:
                 "columns": described(self._columns),
                 "lasting": list(spent.columns),
                 "spent": len(spent),
-                **({"renamed": len(renamed)} if renamed else {}),
+                **({"renamed": len(renamed)} if len(renamed) else {}),
                 **({"clock": self.clock} if self.clock else {}),
             },
             [
-                rows.astype("<i8").tobytes(),
-                np.array([len(key) for key in new_keys], dtype="<u4").tobytes(),
-                *new_keys,
-                np.array(renamed, dtype="<i8").tobytes(),
-                np.array([len(key) for key in other_keys], dtype="<u4").tobytes(),
-                *other_keys,
+                number_bytes(rows.astype("<i8")),
+                *string_bytes(new_keys),
+                number_bytes(renamed.astype("<i8")),
+                *string_bytes(other_keys),
                 *column_bytes(columns, before),
                 *column_bytes(spent.columns),
                 spent.to_bytes(),
@@ -280,25 +261,23 @@ class RowTable:
         ended = self._exhaustible.exhausted(columns)
         if not ended.any():
             return
-        keys = self.keys
-        gone = [keys[row] for row in np.flatnonzero(ended)]
-        self._spent = self._spent.joined(gone, taken(self._lasting(columns), ended))
-        stay = np.flatnonzero(~ended)
-        self._keys = {keys[old]: new for new, old in enumerate(stay)}
-        self._names = []
+        gone, stay = np.flatnonzero(ended), np.flatnonzero(~ended)
+        lasting = taken(self._lasting(columns), gone)
+        self._spent = self._spent.joined(self.keys_of(gone), lasting)
+        keys, self._keys = self.keys_of(stay), new_index()
+        self._keys.add(keys)
         self._columns = taken(columns, stay)
         self._changed = np.zeros(len(stay), dtype=bool)
 
-    def _rows_beside_spent(self, keys: Sequence[bytes]) -> Integers:
-        known = self._keys
-        new = list(dict.fromkeys(key for key in keys if key not in known))
-        spent = dict(zip(new, self._spent.find(new).tolist(), strict=True))
-        rows = [
-            -1 - spent[key] if spent.get(key, -1) >= 0 else known.setdefault(key, len(known))
-            for key in keys
-        ]
-        self._grow()
-        return np.array(rows, dtype=np.int64)
+    def _found(self, keys: Sequence[bytes]) -> tuple[Integers, Integers]:
+        """Return the row of each key, and the places of keys that have none."""
+        rows = self._keys.find(keys)
+        new = np.flatnonzero(rows < 0)
+        if len(new) and len(self._spent):
+            spent = self._spent.find(selected(keys, new))
+            rows[new] = -1 - spent
+            new = new[spent < 0]
+        return rows, new
 
     def _grow(self) -> None:
         rows, before = len(self._keys), len(self._changed)

@@ -15,8 +15,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from numba import config as _config
 from numba import njit
+from numba.extending import intrinsic
+
+from fugu.operators.mechanism import Array, Integers
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -37,7 +41,7 @@ _CONSTANTS = [
 ]
 """Where else what is compiled in is written down."""
 _DATAFLOWS = _OPERATORS.parent / "dataflows"
-_FOLDERS = [_HERE, _DATAFLOWS / "kafka" / "native"]
+_FOLDERS = [_HERE, _DATAFLOWS / "kafka" / "native", _DATAFLOWS / "records" / "scanned"]
 """Where every file is about compiled code; elsewhere, those that are named so."""
 
 
@@ -53,7 +57,7 @@ _OPTIONS: dict[str, Any] = {
 def entry_point(function: Function) -> Function:
     """Compile a function that Python calls, at its first call, or read it from the cache."""
     elsewhere = config.CACHE_DIR
-    for folder in _folders(elsewhere):
+    for folder in folders():
         config.CACHE_DIR = str(folder)
         try:
             return _compiled(function, cache=True)
@@ -74,9 +78,29 @@ def inlined(function: Function) -> Function:
     return _compiled(function, inline="always")
 
 
+def read_only(numbers: Array) -> Integers:
+    """Return numbers in one form, whatever their type and whether they can be written to.
+
+    Code is compiled for a form of its arguments, and again for each other one.
+    """
+    numbers = np.ascontiguousarray(numbers, dtype=np.int64).view()
+    numbers.flags.writeable = False
+    return numbers
+
+
+def in_llvm(function: Callable[..., Any]) -> Any:
+    """Take a function that writes LLVM's instructions as one that compiled functions can call."""
+    return intrinsic(function)
+
+
 def _compiled(function: Function, **options: Any) -> Function:
     compiled: Function = njit(function, **_OPTIONS, **options)
     return compiled
+
+
+def folders() -> tuple[Path, ...]:
+    """Return where code of this version is kept: in the first one that can be written to."""
+    return _folders(config.CACHE_DIR)
 
 
 @cache

@@ -9,7 +9,12 @@ from fugu.operators.byte_fields import encode_fields
 from fugu.operators.columns import copied
 from fugu.operators.compiled.compiling import entry_point, part
 from fugu.operators.compiled_charges import bit_length, charge_up_to, extended, spent_after
-from fugu.operators.compiled_keyed_words import HISTORY_BYTES, DrawColumns, bound_word
+from fugu.operators.compiled_keyed_words import (
+    HISTORY_BYTES,
+    DrawColumns,
+    draw_bound,
+    put_bound,
+)
 from fugu.operators.mechanism import Floats, Integers, Kind, Releases, Run, State
 from fugu.operators.randomness import KeyedDraws
 from fugu.operators.responses.randomized_response import Odds
@@ -29,6 +34,7 @@ from fugu.operators.sip.compiled_run import (
     first_damaged,
     limit_of,
     require_sound,
+    together,
 )
 from fugu.operators.sip.privacy_bound import PrivacyBound
 
@@ -62,16 +68,24 @@ class CompiledAdaptiveStep(NamedTuple):
         bound: PrivacyBound,
         doubts: Floats,
         counts_steps: bool,
-        answers: tuple[bytes, ...],
-        symbols: tuple[bytes, ...],
+        answers: Bytes,
+        symbols: Bytes,
     ) -> "CompiledAdaptiveStep":
         """Make the constants of a configured mechanism."""
         limits = limits_of(bound, model.symbols, full_support=False)
         answer = np.uint64(odds.favoured), odds.likely, odds.unlikely, odds.charge
         purposes = (bytes_of(encode_fields(purpose)) for purpose in ("decision", "release"))
-        digests = (bytes_of(b"".join(each)) for each in (answers, symbols))
         chain = CompiledChain.of(model)
-        return cls(chain, limits, doubts, *answer, counts_steps, *purposes, *digests)
+        return cls(
+            chain,
+            limits,
+            doubts,
+            *answer,
+            counts_steps,
+            *purposes,
+            answers.ravel(),
+            symbols.ravel(),
+        )
 
     def run(
         self, state: State, rows: Integers, symbols: Integers, draws: KeyedDraws, total: int | None
@@ -103,6 +117,38 @@ def _make(belief: Floats, limits: Limits, doubt: float, space: Space) -> tuple[L
     return make(belief, limits, doubt, space.law, space.words, space.room)
 
 
+@part
+def _draw(
+    step: CompiledAdaptiveStep,
+    streams: Streams,
+    previous: Integers,
+    positions: Positions,
+    draws: DrawColumns,
+    space: Space,
+    first: int,
+    count: int,
+) -> None:
+    """Draw the words of some positions, of different rows: for a decision, and for a release."""
+    size = len(step.symbols) // streams.beliefs.shape[1]
+    for lane in range(count):
+        position = first + lane
+        row, symbol = positions.rows[position], positions.symbols[position]
+        if step.counts_steps:
+            belief, doubt = streams.beliefs[row], step.doubts[bit_length(streams.predictions[row])]
+            law, _ = _make(belief, step.limits, doubt, space)
+            space.within[lane] = expected_steps(belief, law)
+        item = 1 if is_near(symbol, previous[row], space.within[lane]) else 0
+        bound = step.answers, size, item, streams.histories[row]
+        put_bound(draws, lane, position, step.decision, *bound)
+    draw_bound(draws, count, space.decisions)
+    for lane in range(count):
+        position = first + lane
+        row, symbol = positions.rows[position], positions.symbols[position]
+        bound = step.symbols, size, symbol, streams.histories[row]
+        put_bound(draws, lane, position, step.release, *bound)
+    draw_bound(draws, count, space.releases)
+
+
 @entry_point
 def _run(
     step: CompiledAdaptiveStep,
@@ -119,18 +165,19 @@ def _run(
         return damaged
     limits, likely, unlikely = step.limits, step.likely, step.unlikely
     told, posterior, n = space.told, space.posterior, streams.beliefs.shape[1]
-    size = len(step.symbols) // n
+    first, count = 0, 0
     for position in range(len(positions.rows)):
         row, symbol = positions.rows[position], positions.symbols[position]
+        if position == first + count:
+            first, count = position, together(positions.rows, position)
+            _draw(step, streams, previous, positions, draws, space, first, count)
         spent = streams.spent[row]
         positions.spent[position] = spent
         if streams.ended[row]:
             continue
         belief, history, last = streams.beliefs[row], streams.histories[row], previous[row]
-        doubt, within = step.doubts[bit_length(streams.predictions[row])], 0.0
-        if step.counts_steps:
-            law, _ = _make(belief, limits, doubt, space)
-            within = expected_steps(belief, law)
+        doubt = step.doubts[bit_length(streams.predictions[row])]
+        within = space.within[position - first]
         ratio = answer_ratio(belief, last, within, likely, unlikely, doubt)
         cost = charge_up_to(ratio, np.inf, step.decision_charge)
         if spent + step.decision_charge + limits.at_most > total:
@@ -140,9 +187,7 @@ def _run(
                 streams.ended[row] = True
                 continue
         good_enough = is_near(symbol, last, within)
-        item = 1 if good_enough else 0
-        word = bound_word(draws, position, step.decision, step.answers, size, item, history)
-        repeats = (word < step.favoured) == good_enough
+        repeats = (space.decisions[position - first] < step.favoured) == good_enough
         answered(belief, last, within, repeats, likely, unlikely, told)
         if repeats:
             drawn, event = last, n
@@ -150,8 +195,7 @@ def _run(
                 posterior[share] = told[share]
         else:
             law, ratio = _make(told, limits, doubt, space)
-            word = bound_word(draws, position, step.release, step.symbols, size, symbol, history)
-            drawn = draw(law, symbol, word)
+            drawn = draw(law, symbol, space.releases[position - first])
             correct(told, law, drawn, posterior)
             cost += charge_up_to(ratio, limits.growth, limits.at_most)
             event = drawn

@@ -7,7 +7,12 @@ from fugu.operators.byte_fields import encode_fields
 from fugu.operators.columns import copied
 from fugu.operators.compiled.compiling import entry_point
 from fugu.operators.compiled_charges import bit_length, charge_up_to, extended, spent_after
-from fugu.operators.compiled_keyed_words import HISTORY_BYTES, DrawColumns, bound_word
+from fugu.operators.compiled_keyed_words import (
+    HISTORY_BYTES,
+    DrawColumns,
+    draw_bound,
+    put_bound,
+)
 from fugu.operators.mechanism import Floats, Integers, Releases, Run, State
 from fugu.operators.randomness import KeyedDraws
 from fugu.operators.sip.chain import Chain
@@ -20,6 +25,7 @@ from fugu.operators.sip.compiled_run import (
     first_damaged,
     limit_of,
     require_sound,
+    together,
 )
 from fugu.operators.sip.privacy_bound import PrivacyBound
 
@@ -45,11 +51,11 @@ class CompiledStep(NamedTuple):
         bound: PrivacyBound,
         doubts: Floats,
         full_support: bool,
-        digests: tuple[bytes, ...],
+        digests: Bytes,
     ) -> "CompiledStep":
         """Make the constants of a configured mechanism."""
         limits = limits_of(bound, model.symbols, full_support)
-        columns = bytes_of(encode_fields("release")), bytes_of(b"".join(digests))
+        columns = bytes_of(encode_fields("release")), digests.ravel()
         return cls(CompiledChain.of(model), limits, doubts, *columns)
 
     def run(
@@ -82,10 +88,19 @@ def _run(
     damaged = first_damaged(streams.beliefs)
     if damaged >= 0:
         return damaged
-    limits, posterior = step.limits, space.posterior
+    limits, posterior, words = step.limits, space.posterior, space.releases
     digest_bytes = len(step.digests) // streams.beliefs.shape[1]
+    first, count = 0, 0
     for position in range(len(positions.rows)):
         row, symbol = positions.rows[position], positions.symbols[position]
+        if position == first + count:
+            first, count = position, together(positions.rows, position)
+            for lane in range(count):
+                there = first + lane
+                item, history = positions.symbols[there], streams.histories[positions.rows[there]]
+                bound = step.digests, digest_bytes, item, history
+                put_bound(draws, lane, there, step.purpose, *bound)
+            draw_bound(draws, count, words)
         positions.spent[position] = streams.spent[row]
         if streams.ended[row]:
             continue
@@ -96,10 +111,7 @@ def _run(
         if streams.spent[row] + cost > total:
             streams.ended[row] = True
             continue
-        word = bound_word(
-            draws, position, step.purpose, step.digests, digest_bytes, symbol, history
-        )
-        drawn = draw(law, symbol, word)
+        drawn = draw(law, symbol, words[position - first])
         correct(belief, law, drawn, posterior)
         predict(posterior, step.chain, belief)
         streams.predictions[row] += 1

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fugu.operators.compiled.compiling import inlined
+from fugu.operators.compiled.compiling import inlined, part
+from fugu.operators.compiled_blake2b_block import LANES
 from fugu.operators.mechanism import Array, Floats, Integers, State, Words
 from fugu.operators.sip.belief_radius import PREDICTIONS
 from fugu.operators.sip.compiled_hamming_law import LAW_ROWS, Room
@@ -52,12 +53,18 @@ class Positions(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Hold room for the law at one position, and for what follows from it."""
+    """Hold room for the law at one position, and for what follows from it.
+
+    What is decided with, and words, are those of as many positions as are drawn together.
+    """
 
     law: Floats
     words: Words
     told: Floats
     posterior: Floats
+    within: Floats
+    decisions: Words
+    releases: Words
     room: Room
 
     @classmethod
@@ -65,7 +72,10 @@ class Space(NamedTuple):
         """Make room for so many symbols."""
         words = np.empty((WORD_ROWS, symbols), dtype=np.uint64)
         told, posterior = np.empty((2, symbols))
-        return cls(np.empty((LAW_ROWS, symbols)), words, told, posterior, Room.of(symbols))
+        law, drawn = np.empty((LAW_ROWS, symbols)), np.empty((2, LANES), dtype=np.uint64)
+        within, (decisions, releases) = np.zeros(LANES), drawn
+        room = Room.of(symbols)
+        return cls(law, words, told, posterior, within, decisions, releases, room)
 
 
 def limit_of(total: int | None) -> int:
@@ -86,3 +96,17 @@ def first_damaged(beliefs: Floats) -> int:
         if not is_distribution(beliefs[row]):
             return row
     return -1
+
+
+@part
+def together(rows: Integers, position: int) -> int:
+    """Return how many positions, from this one on, are drawn together: none of a row twice.
+
+    What a draw is bound to depends on what its row released before.
+    """
+    most = min(LANES, len(rows) - position)
+    for number in range(1, most):
+        for earlier in range(number):
+            if rows[position + earlier] == rows[position + number]:
+                return number
+    return most

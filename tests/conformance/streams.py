@@ -25,7 +25,7 @@ class Stored:
     @classmethod
     def of(cls, column: Array) -> "Stored":
         [content] = column_bytes({"": column})
-        return cls(column.dtype.str, column.shape, content)
+        return cls(column.dtype.str, column.shape, bytes(content))
 
     def load(self) -> Array:
         like = np.empty((0, *self.shape[1:]), dtype=self.dtype)

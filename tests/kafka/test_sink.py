@@ -88,7 +88,7 @@ def sink(bootstrap: str, topics: TopicFactory, request: pytest.FixtureRequest) -
 
 
 def names(first: int, end: int) -> list[bytes]:
-    return publisher().release_ids(PARTITION, range(first, end))
+    return list(publisher().release_ids(PARTITION, range(first, end)))
 
 
 def test_a_snapshot_is_the_end_of_what_was_acknowledged(sink: Sink) -> None:

@@ -1,18 +1,15 @@
 """Publishing through the client interface: acknowledged means acknowledged."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import replace
 
 import pytest
-from confluent_kafka import Message
 
 from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import DeliveryFailed
-from fugu.dataflows.kafka import librdkafka_settings
 from fugu.dataflows.kafka.client import Writer
 from fugu.dataflows.kafka.connection import Library
-from fugu.dataflows.kafka.librdkafka_writer import LibrdkafkaWriter
+from fugu.dataflows.kafka.native import settings as librdkafka_settings
 from tests.kafka.clients import BOTH, both, connected
 from tests.kafka.records import Record, read_topic
 from tests.kafka.topics import TopicFactory
@@ -43,31 +40,6 @@ def test_ends_are_known_once_everything_is_acknowledged(
     assert [writer.acknowledged_end(topic, partition) for partition in (0, 1)] == [3, 1]
     found = read_topic(bootstrap, topic)
     assert [record.value for record in found[0]] == [b"0", b"1", b"2"]
-
-
-def test_a_report_that_comes_late_does_not_move_the_end_back(topics: TopicFactory) -> None:
-    """Two threads serve librdkafka, so that reports can arrive out of order."""
-
-    @dataclass(frozen=True)
-    class Report:
-        number: int
-
-        def topic(self) -> str:
-            return topic
-
-        def partition(self) -> int:
-            return 0
-
-        def offset(self) -> int:
-            return self.number
-
-    topic = topics("writer")
-    writer = connected(topics.bootstrap, "librdkafka").writer()
-    assert isinstance(writer, LibrdkafkaWriter)
-    for number in (4, 9, 6):
-        writer._note(None, cast(Message, Report(number)))
-    assert writer.acknowledged_end(topic, 0) == 10
-    writer.close()
 
 
 def test_without_records_there_is_no_end(writer: Writer, topics: TopicFactory) -> None:

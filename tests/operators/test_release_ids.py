@@ -15,7 +15,7 @@ SCOPE = DrawScope(Secret(bytes(range(32))), "pipeline", "operator", 1, bytes(32)
 def ids(
     scope: DrawScope = SCOPE, *, purpose: str = "release", topic: str = "topic", partition: int = 0
 ) -> list[bytes]:
-    return scope.release_ids(purpose, topic, partition, range(50))
+    return list(scope.release_ids(purpose, topic, partition, range(50)))
 
 
 def test_every_offset_has_an_id_of_its_own() -> None:
@@ -34,7 +34,7 @@ def test_an_id_does_not_depend_on_how_offsets_are_batched(
     known = dict(zip(range(61), SCOPE.release_ids("release", "topic", 0, range(61)), strict=True))
     head = SCOPE.release_ids("release", "topic", 0, offsets[:cut])
     tail = SCOPE.release_ids("release", "topic", 0, offsets[cut:])
-    assert head + tail == [known[offset] for offset in offsets]
+    assert [*head, *tail] == [known[offset] for offset in offsets]
 
 
 @pytest.mark.parametrize(

@@ -106,5 +106,5 @@ def test_release_ids_follow_the_documented_layout() -> None:
         )
         for offset in offsets
     ]
-    assert SCOPE.release_ids("release", "topic-1", 2, offsets) == expected
+    assert list(SCOPE.release_ids("release", "topic-1", 2, offsets)) == expected
     assert [expected[0], expected[5]] == [RELEASE_ID_OF_0, RELEASE_ID_OF_41]

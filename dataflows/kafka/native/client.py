@@ -7,10 +7,10 @@ from confluent_kafka import __version__ as library_version
 from fugu.dataflows.kafka.client import Client, Rights, Topic
 from fugu.dataflows.kafka.connection import Connection
 from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
-from fugu.dataflows.kafka.librdkafka_settings import READING, UNCOMMITTED, WRITING, settings_of
 from fugu.dataflows.kafka.native.library import version
 from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.reader import NativeReader
+from fugu.dataflows.kafka.native.settings import READING, UNCOMMITTED, WRITING, settings_of
 from fugu.dataflows.kafka.native.transactions import NativeTransactionalWriter
 from fugu.dataflows.kafka.native.writer import NativeWriter
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from weakref import finalize
 
 from fugu.dataflows.kafka.client import Bounds
-from fugu.dataflows.kafka.librdkafka_settings import Settings
 from fugu.dataflows.kafka.native.handle import consumer_of
 from fugu.dataflows.kafka.native.library import library
+from fugu.dataflows.kafka.native.settings import Settings
 from fugu.dataflows.kafka.native.structures import TopicPartition
 
 

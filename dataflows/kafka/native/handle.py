@@ -4,17 +4,14 @@ import ctypes
 from typing import Any
 
 from fugu.dataflows.base.errors import KafkaUnavailable
-from fugu.dataflows.kafka.librdkafka_settings import Settings
 from fugu.dataflows.kafka.native.library import ERROR_SIZE, library, name_of
+from fugu.dataflows.kafka.native.settings import Settings
 from fugu.dataflows.kafka.native.structures import (
     CONSUMER,
     EVENT_DELIVERY_REPORTS,
     EVENT_ERROR,
     PRODUCER,
 )
-
-_CALLBACKS = {"logger", "error_cb"}
-"""Settings of confluent-kafka, not of librdkafka; errors come as events instead."""
 
 
 def consumer_of(settings: Settings) -> int:
@@ -34,8 +31,6 @@ def _made(kind: int, settings: Settings, events: int) -> int:
     calls.rd_kafka_conf_set_log_cb(configuration, None)
     calls.rd_kafka_conf_set_events(configuration, events)
     for name, value in settings.items():
-        if name in _CALLBACKS:
-            continue
         written = _written(value)
         if calls.rd_kafka_conf_set(configuration, name.encode(), written, text, len(text)):
             calls.rd_kafka_conf_destroy(configuration)

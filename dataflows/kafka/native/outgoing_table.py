@@ -4,9 +4,9 @@ A row says where value, key and headers of a record lie in memory, and how long 
 of headers are the same in all rows: records whose headers have other names are in another table.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -18,12 +18,15 @@ from fugu.operators.compiled.compiling import entry_point
 from fugu.operators.integer_column import column_of
 from fugu.operators.mechanism import Integers
 
-Content = ByteColumn | OptionalByteColumn
+Content = ByteColumn | OptionalByteColumn | bytes
+"""Strings, one or more for each record, or one for all records."""
+
+_Run = tuple[int, tuple[str, ...], list[tuple[int, ByteColumn | bytes]]]
+"""Where it ends, the names of headers, and their contents: how many for a record, and which."""
 
 VALUE, VALUE_LENGTH, KEY, KEY_LENGTH, TIMESTAMP, HEADERS = range(6)
 """Columns of a table. From `HEADERS` on there are two for each header: place and length."""
 
-_SOMEWHERE = np.zeros(1, dtype=np.uint8)
 _MOST_NAMES = 64
 
 
@@ -41,73 +44,66 @@ class OutgoingTable(NamedTuple):
 def tables_of(outgoing: Outgoing) -> Iterator[OutgoingTable]:
     """Yield tables of consecutive records, until all are in one."""
     count = len(outgoing.values)
-    if any(len(column) != count for column in (outgoing.keys, outgoing.timestamps)):
-        raise ValueError("the columns of what goes out differ in length")
-    if len(outgoing.headers) != count:
+    others = outgoing.keys, outgoing.timestamps, outgoing.headers
+    if any(len(column) != count for column in others):
         raise ValueError("the columns of what goes out differ in length")
     values, keys = ByteColumn.of(outgoing.values), OptionalByteColumn.of(outgoing.keys)
     timestamps = column_of(outgoing.timestamps)
     begin = 0
     for end, names, contents in _with_same_names(outgoing.headers):
-        rows = slice(begin, end)
-        yield _table(values[rows], keys[rows], timestamps[rows], names, contents)
+        words = np.empty((end - begin, HEADERS + 2 * len(names)), dtype=np.int64)
+        words[:, TIMESTAMP] = timestamps[begin:end]
+        name_words, name_content = _places_of(names)
+        kept = [name_content]
+        kept.append(_put(words, VALUE, 1, values[begin:end]))
+        kept.append(_put(words, KEY, 1, keys[begin:end]))
+        column = HEADERS
+        for width, content in contents:
+            kept.append(_put(words, column, width, content))
+            column += 2 * width
+        yield OutgoingTable(words, name_words, kept)
         begin = end
 
 
-def _with_same_names(
-    headers: Sequence[list[Header]],
-) -> Iterator[tuple[int, tuple[str, ...], list[ByteColumn | bytes]]]:
-    """Yield the ends of runs of records whose headers have the same names, and their columns."""
+def _with_same_names(headers: Sequence[list[Header]]) -> Iterator[_Run]:
+    """Yield the ends of runs of records whose headers have the same names, and what is in them."""
     if isinstance(headers, HeaderColumns):
-        yield len(headers), tuple(headers.contents), list(headers.contents.values())
+        yield len(headers), tuple(headers.contents), [(1, c) for c in headers.contents.values()]
         return
+    names = _names_of(headers[0])
+    flat = list(chain.from_iterable(headers))
+    alike = set(map(len, headers)) == {len(names)} and _names_of(flat) == names * len(headers)
     end = 0
-    for names, run in groupby(headers, lambda row: tuple(name for name, _ in row)):
-        rows = [[content for _, content in row] for row in run]
+    for run_names, run in [(names, headers)] if alike else groupby(headers, _names_of):
+        rows = list(run)
         end += len(rows)
-        yield end, names, [ByteColumn.of(column) for column in zip(*rows, strict=True)]
+        contents = ByteColumn.of([content for _, content in chain.from_iterable(rows)])
+        yield end, run_names, [(len(run_names), contents)]
 
 
-def _table(
-    values: ByteColumn,
-    keys: OptionalByteColumn,
-    timestamps: Integers,
-    names: tuple[str, ...],
-    contents: Iterable[ByteColumn | bytes],
-) -> OutgoingTable:
-    words = np.empty((len(values), HEADERS + 2 * len(names)), dtype=np.int64)
-    words[:, TIMESTAMP] = timestamps
-    name_words, name_content = _places_of(names)
-    kept = [name_content, _put(words, VALUE, values), _put(words, KEY, keys)]
-    for number, content in enumerate(contents):
-        column = HEADERS + 2 * number
-        if isinstance(content, bytes):
-            kept.append(bytes_of(content))
-            words[:, column], words[:, column + 1] = _address_of(kept[-1]), len(content)
-        else:
-            kept.append(_put(words, column, content))
-    return OutgoingTable(words, name_words, kept)
+def _names_of(headers: list[Header]) -> tuple[str, ...]:
+    return tuple([name for name, _ in headers])
 
 
 @lru_cache(maxsize=_MOST_NAMES)
 def _places_of(names: tuple[str, ...]) -> tuple[Integers, Bytes]:
-    column = ByteColumn.of([name.encode() for name in names])
     words = np.empty((len(names), 2), dtype=np.int64)
-    return words, _put(words, 0, column)
+    return words, _put(words, 0, 1, ByteColumn.of([name.encode() for name in names]))
 
 
-def _put(words: Integers, column: int, strings: Content) -> Bytes:
-    """Write where strings lie, and how long they are; return what they lie in."""
+def _put(words: Integers, column: int, width: int, strings: Content) -> Bytes:
+    """Write where strings lie, some to each row; return what they lie in."""
+    if isinstance(strings, bytes):
+        content = bytes_of(strings)
+        words[:, column], words[:, column + 1] = content.ctypes.data, len(content)
+        return content
+    content = np.ascontiguousarray(strings.content)
     begins, lengths = _read_only(strings.begins), _read_only(strings.lengths)
-    content = strings.content
-    if not _put_column(words, column, _address_of(content), len(content), begins, lengths):
+    place, may_be_none = content.ctypes.data, isinstance(strings, OptionalByteColumn)
+    where = words, column, width, place, len(content)
+    if not _put_columns(*where, begins, lengths, may_be_none):
         raise ValueError("a string of what goes out does not lie in its column")
     return content
-
-
-def _address_of(content: Bytes) -> int:
-    """Return where bytes begin; what is empty is somewhere, too, since none is nowhere."""
-    return int((content if content.size else _SOMEWHERE).ctypes.data)
 
 
 def _read_only(integers: Integers) -> Integers:
@@ -118,17 +114,26 @@ def _read_only(integers: Integers) -> Integers:
 
 
 @entry_point
-def _put_column(
-    words: Integers, column: int, address: int, size: int, begins: Integers, lengths: Integers
+def _put_columns(
+    words: Integers,
+    column: int,
+    width: int,
+    address: int,
+    size: int,
+    begins: Integers,
+    lengths: Integers,
+    may_be_none: bool,
 ) -> bool:
-    if len(begins) != len(words) or len(lengths) != len(words):
+    count = len(words) * width
+    if len(begins) != count or len(lengths) != count or column + 2 * width > words.shape[1]:
         return False
-    for row in range(len(words)):
-        begin, length = begins[row], lengths[row]
-        if length == NONE:
-            words[row, column] = words[row, column + 1] = 0
+    for number in range(count):
+        begin, length = begins[number], lengths[number]
+        row, at = number // width, column + 2 * (number % width)
+        if may_be_none and length == NONE:
+            words[row, at] = words[row, at + 1] = 0
         elif 0 <= begin <= size and 0 <= length <= size - begin:
-            words[row, column], words[row, column + 1] = address + begin, length
+            words[row, at], words[row, at + 1] = address + begin, length
         else:
             return False
     return True

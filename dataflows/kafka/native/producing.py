@@ -93,7 +93,7 @@ def _produce(
                 at = HEADERS + 2 * number
                 name, length = np.uint64(names[number, 0]), names[number, 1]
                 _header_add(headers, name, length, np.uint64(words[row, at]), words[row, at + 1])
-            _fill(arguments, _HEADERS, KIND_HEADERS, np.int64(headers))
+            _fill(arguments, _HEADERS, KIND_HEADERS, int(headers))
         error = _produceva(np.uint64(producer), arguments.ctypes.data, np.uint64(count))
         if error != 0:
             if headers != 0:  # librdkafka owns headers of what it took only

@@ -13,11 +13,11 @@ from fugu.dataflows.base.errors import FuguError
 from fugu.dataflows.kafka.client import Bounds, Reader
 from fugu.dataflows.kafka.failures import offset_gone, offsets_unreadable, scan, topic_unreadable
 from fugu.dataflows.kafka.kafka_python_refusals import right_missing
-from fugu.dataflows.kafka.librdkafka_settings import Settings
 from fugu.dataflows.kafka.native.consumer import Consumer
 from fugu.dataflows.kafka.native.library import name_of
 from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.messages import Event, Messages
+from fugu.dataflows.kafka.native.settings import Settings
 
 _PATIENCE_SECONDS = 30.0
 _PAUSE_SECONDS = 0.05

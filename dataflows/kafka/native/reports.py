@@ -6,7 +6,7 @@ writes there, and Python reads it when it wants to know.
 
 import atexit
 import os
-from threading import Lock, Thread
+from threading import RLock, Thread
 from weakref import WeakSet
 
 import numpy as np
@@ -32,9 +32,9 @@ _event_destroy = compiled("rd_kafka_event_destroy")
 _next_message = compiled("rd_kafka_event_message_next")
 
 _WAIT_MILLISECONDS = 1_000
-_END_SECONDS = 5.0
+_JOIN_SECONDS = 5.0
 
-_ENDED, _FAILURE = range(2)
+_LEFT, _FAILURE = range(2)
 _STATE = 2
 
 
@@ -52,8 +52,10 @@ class Reports:
         self._ends: dict[tuple[str, int], Integers] = {}
         self._state = np.zeros(_STATE, dtype=np.int64)
         self._troubles = troubles
-        self._ending = Lock()
+        self._leaving = RLock()
+        self._destroys = False
         self._process = os.getpid()
+        self._compile()
         self._thread = Thread(target=self._serve, name="reports", daemon=True)
         self._thread.start()
         _SERVING.add(self)
@@ -84,24 +86,38 @@ class Reports:
         self._state[_FAILURE] = 0
 
     def end(self) -> None:
-        """Let the thread end, without waiting; nobody may use the producer any more."""
+        """Destroy the producer, without waiting for it; nobody may use it any more."""
+        self._destroys = True
+        self.leave()
+
+    def leave(self) -> None:
+        """Take no more reports, without waiting."""
         if os.getpid() != self._process:
             return  # after a fork, librdkafka's threads are not there
-        with self._ending:
-            if not self._state[_ENDED]:
-                self._state[_ENDED] = 1
+        with self._leaving:
+            if not self._state[_LEFT]:
+                self._state[_LEFT] = 1
                 library().rd_kafka_queue_yield(self._queue)
 
     def join(self) -> None:
-        """Wait until the producer is destroyed."""
-        self._thread.join(_END_SECONDS)
+        """Wait for the thread."""
+        self._thread.join(_JOIN_SECONDS)
+
+    def _compile(self) -> None:
+        """Compile what the thread runs before any report can wait for it."""
+        _take_reports(self._queue, np.ones(_STATE, dtype=np.int64))
 
     def _serve(self) -> None:
         while error := _take_reports(self._queue, self._state):
             self._troubles.heard(error)
+        with self._leaving:  # whoever said so is done with the queue
+            pass
+        if self._destroys:
+            self._destroy()
+
+    def _destroy(self) -> None:
         calls = library()
-        with self._ending:
-            calls.rd_kafka_queue_destroy(self._queue)
+        calls.rd_kafka_queue_destroy(self._queue)
         for topic in self._topics.values():
             calls.rd_kafka_topic_destroy(topic)
         calls.rd_kafka_destroy(self.producer)
@@ -111,27 +127,30 @@ _SERVING: WeakSet[Reports] = WeakSet()
 
 
 @atexit.register
-def _end_all() -> None:
-    """End all threads before the interpreter does: compiled code cannot be cut off."""
+def _leave_all() -> None:
+    """End all threads before the interpreter does: compiled code cannot be cut off.
+
+    Producers stay, since somebody may still use them; they end with the process.
+    """
     serving = list(_SERVING)
     for reports in serving:
-        reports.end()
+        reports.leave()
     for reports in serving:
         reports.join()
 
 
 @entry_point
 def _take_reports(queue: int, state: Integers) -> int:
-    """Take reports until the end, then return 0, or until an error comes that is of no record."""
-    while state[_ENDED] == 0:
+    """Take reports; return an error that is none of a record, or 0 where nobody wants any more."""
+    while state[_LEFT] == 0:
         event = _poll(np.uint64(queue), np.int32(_WAIT_MILLISECONDS))
         if event == 0:
             continue
-        kind, error = _event_type(event), np.int32(0)
+        kind, error = _event_type(event), 0
         if kind == EVENT_DELIVERY_REPORTS:
             _note(event, state)
         elif kind == EVENT_ERROR:
-            error = _event_error(event)
+            error = int(_event_error(event))
         _event_destroy(event)
         if error != 0:
             return error
@@ -140,15 +159,22 @@ def _take_reports(queue: int, state: Integers) -> int:
 
 @part
 def _note(event: int, state: Integers) -> None:
-    """Note the ends of partitions; reports of one can arrive in another order than its records."""
+    """Note where partitions end, or the first failure."""
     while True:
         message = _next_message(event)
         if message == 0:
             return
         error = half_word_at(message + np.uint64(MESSAGE_ERROR * WORD))
-        place = np.uint64(word_at(message + np.uint64(MESSAGE_OPAQUE * WORD)))
-        end = word_at(message + np.uint64(MESSAGE_OFFSET * WORD)) + 1
-        if error == 0 and end > word_at(place):
-            set_word_at(place, end)
-        elif error != 0 and state[_FAILURE] == 0:
+        if error == 0:
+            place = word_at(message + np.uint64(MESSAGE_OPAQUE * WORD))
+            last = word_at(message + np.uint64(MESSAGE_OFFSET * WORD))
+            move_end(np.uint64(place), last + 1)
+        elif state[_FAILURE] == 0:
             state[_FAILURE] = error
+
+
+@part
+def move_end(place: np.uint64, end: int) -> None:
+    """Move an end forward: reports can arrive in another order than their records were written."""
+    if end > word_at(place):
+        set_word_at(place, end)

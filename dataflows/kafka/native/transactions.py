@@ -9,9 +9,9 @@ from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import DeliveryFailed
 from fugu.dataflows.kafka.client import Writer
 from fugu.dataflows.kafka.failures import Silence, not_acknowledged
-from fugu.dataflows.kafka.librdkafka_settings import TRANSACTIONS, Settings
 from fugu.dataflows.kafka.native.library import library, name_of
 from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
+from fugu.dataflows.kafka.native.settings import TRANSACTIONS, Settings
 from fugu.dataflows.kafka.native.writer import NativeWriter
 
 _STEP_MILLISECONDS = 5_000
@@ -84,7 +84,7 @@ class NativeTransactionalWriter(NativeWriter):
         silence = Silence()
         while problem := self._problem(act, *milliseconds):
             if not problem.retriable:
-                raise self._refusal(problem.error, "")
+                raise self._refusal(problem.error)
             silence.goes_on()
 
     def _problem(self, act: str, *milliseconds: int) -> _Problem | None:
@@ -99,7 +99,7 @@ class NativeTransactionalWriter(NativeWriter):
         calls.rd_kafka_error_destroy(error)
         return problem
 
-    def _refusal(self, error: int, text: str) -> DeliveryFailed:
+    def _refusal(self, error: int) -> DeliveryFailed:
         if error in _DROPPED:
             # What keeps a transaction from being committed is the reason.
             reason = self._problem("commit_transaction", _STEP_MILLISECONDS)

@@ -12,13 +12,13 @@ from fugu.dataflows.base.batches import Outgoing
 from fugu.dataflows.base.errors import DeliveryFailed
 from fugu.dataflows.kafka.client import Writer
 from fugu.dataflows.kafka.failures import Silence, not_acknowledged, not_written
-from fugu.dataflows.kafka.librdkafka_settings import Settings
 from fugu.dataflows.kafka.native.handle import producer_of
 from fugu.dataflows.kafka.native.library import ERROR_SIZE, library, name_of
 from fugu.dataflows.kafka.native.login_troubles import LoginTroubles
 from fugu.dataflows.kafka.native.outgoing_table import OutgoingTable, tables_of
 from fugu.dataflows.kafka.native.producing import Destination, produce
 from fugu.dataflows.kafka.native.reports import Reports
+from fugu.dataflows.kafka.native.settings import Settings
 from fugu.dataflows.kafka.native.structures import PURGE_IN_FLIGHT, PURGE_QUEUE
 from fugu.operators.integer_column import column_of
 
@@ -122,11 +122,13 @@ class NativeWriter(Writer):
 
     def _check(self) -> None:
         """Raise what ended the producer, or kept a record from being written."""
-        text = ctypes.create_string_buffer(ERROR_SIZE)
-        fatal = library().rd_kafka_fatal_error(self._producer, text, ERROR_SIZE)
+        fatal = library().rd_kafka_fatal_error(self._producer, None, 0)
         if error := fatal or self._reports.failure:
-            raise self._refusal(error, text.value.decode())
+            raise self._refusal(error)
 
-    def _refusal(self, error: int, text: str) -> DeliveryFailed:
-        gap = error == KafkaError._GAPLESS_GUARANTEE
-        return not_acknowledged(text if gap else name_of(error))
+    def _refusal(self, error: int) -> DeliveryFailed:
+        if error != KafkaError._GAPLESS_GUARANTEE:
+            return not_acknowledged(name_of(error))
+        text = ctypes.create_string_buffer(ERROR_SIZE)
+        library().rd_kafka_fatal_error(self._producer, text, ERROR_SIZE)
+        return not_acknowledged(text.value.decode())

@@ -1,10 +1,12 @@
 """Which client a pipeline file stands for."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.kafka import clients
 from fugu.dataflows.kafka.clients import client_of
 from fugu.dataflows.kafka.connection import Connection, Library
 from tests.dataflows.pipeline.pipeline_files import read, read_error, with_change
@@ -18,7 +20,14 @@ def kafka(lines: str) -> str:
 
 @pytest.fixture
 def without_librdkafka(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fugu.dataflows.kafka.clients.find_spec", lambda name: None)
+    without(monkeypatch, "confluent_kafka", "confluent-kafka is not installed")
+
+
+def without(monkeypatch: pytest.MonkeyPatch, module: str, reason: str) -> None:
+    monkeypatch.setattr(
+        clients, "find_spec", lambda name: None if name == module else find_spec(name)
+    )
+    monkeypatch.setattr(clients, "refusal", lambda: reason)
 
 
 @pytest.mark.parametrize(
@@ -37,8 +46,22 @@ def test_librdkafka_is_taken_where_it_is_unless_the_file_says_otherwise(
 
 
 @pytest.mark.usefixtures("without_librdkafka")
-def test_without_librdkafka_kafka_python_is_taken() -> None:
+def test_without_librdkafka_kafka_python_is_taken(caplog: pytest.LogCaptureFixture) -> None:
     assert client_of(Connection("localhost:9092")).name.startswith("kafka-python 3")
+    assert not caplog.records, "nobody asked for another one"
+
+
+def test_a_librdkafka_that_cannot_be_used_is_told_of_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    without(monkeypatch, "numba", "numba is not installed")
+    for _ in range(2):
+        assert client_of(Connection("localhost:9092")).name.startswith("kafka-python 3")
+    [record] = caplog.records
+    assert record.getMessage() == (
+        "librdkafka is not used, but kafka-python, which is slower: numba is not installed. "
+        "Install it:  pip install 'fugu-streams[fast]'  or write kafka.client: kafka-python"
+    )
 
 
 @pytest.mark.usefixtures("without_librdkafka")
@@ -50,8 +73,9 @@ def test_without_librdkafka_kafka_python_is_taken() -> None:
     ],
 )
 def test_what_needs_librdkafka_says_how_to_install_it(connection: Connection) -> None:
-    with pytest.raises(ConfigurationError, match=r"pip install 'fugu-streams\[fast\]'"):
+    with pytest.raises(ConfigurationError, match=r"pip install 'fugu-streams\[fast\]'") as caught:
         client_of(connection)
+    assert "confluent-kafka is not installed" in str(caught.value)
 
 
 @pytest.mark.parametrize(

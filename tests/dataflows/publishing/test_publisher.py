@@ -6,7 +6,8 @@ import orjson
 import pytest
 
 from fugu.dataflows.base.batches import Reason
-from fugu.dataflows.publishing.envelope import KeyPolicy, Pseudonyms
+from fugu.dataflows.publishing.envelope import KeyPolicy
+from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.records.published import record_digest
 from fugu.operators.byte_fields import encode_fields
 from fugu.operators.secret import Secret
@@ -45,7 +46,7 @@ def test_a_key_is_published_as_the_policy_says(policy: KeyPolicy, pattern: bytes
 
 
 def test_without_keys_nothing_tells_users_apart() -> None:
-    assert publisher("none").releases(sanitized(MESSAGES)).keys == [None, None]
+    assert list(publisher("none").releases(sanitized(MESSAGES)).keys) == [None, None]
 
 
 def test_pseudonyms_differ_between_users_sinks_and_secrets() -> None:

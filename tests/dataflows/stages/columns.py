@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from fugu.dataflows.base.batches import Batch, Outgoing, Sanitized
-from fugu.dataflows.publishing.envelope import KeyPolicy, Pseudonyms, Publisher
+from fugu.dataflows.publishing.envelope import KeyPolicy, Publisher
+from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.deduplication import Deduplication
 from fugu.dataflows.records.json_fields import FieldTimestamp

@@ -12,7 +12,8 @@ from fugu.dataflows.offline.evaluation.aggregates.figures import Exact
 from fugu.dataflows.offline.evaluation.run import scope_of
 from fugu.dataflows.pipeline.config import Pipeline
 from fugu.dataflows.pipeline.guarantee_data import guarantee_id
-from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
+from fugu.dataflows.publishing.envelope import Publisher
+from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.log_entries import PolicyChange, read_entry

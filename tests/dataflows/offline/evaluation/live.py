@@ -8,7 +8,8 @@ import orjson
 from fugu.dataflows.base.batches import Batch, Reason
 from fugu.dataflows.pipeline.mechanisms import configure, deduplication_of
 from fugu.dataflows.pipeline.pipeline_file import PipelineFile
-from fugu.dataflows.publishing.envelope import Pseudonyms, Publisher
+from fugu.dataflows.publishing.envelope import Publisher
+from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.stages.per_record import PerRecord, exhaustible
 from fugu.dataflows.state.row_table import RowTable

@@ -36,7 +36,7 @@ def read(directory: Path, path: Path, text: str) -> tuple[PipelineFile, Candidat
 def published(run: Run, file: PipelineFile, sample: Sample) -> tuple[list[int], list[bytes]]:
     shown = run.of(run.published)
     offsets = np.array(sample.decoded.offsets)[shown.records]
-    return offsets.tolist(), configure(file).codec.encode(shown.releases)
+    return offsets.tolist(), list(configure(file).codec.encode(shown.releases))
 
 
 @pytest.mark.parametrize("kind", OPERATORS)

@@ -1,12 +1,7 @@
 """Translate a `Connection` into settings of librdkafka; the settings that matter, with reasons."""
 
-import logging
 import ssl
-import time
-from collections.abc import Callable
 from typing import Any
-
-from confluent_kafka import KafkaError
 
 from fugu.dataflows.kafka.connection import Connection, Credentials
 from fugu.dataflows.kafka.tls import Tls
@@ -45,7 +40,7 @@ WRITING: Settings = {
     "enable.idempotence": True,
     "acks": "all",
     # A record that cannot be written ends all writing: nothing comes after a gap. It is why most
-    # records need no report (see `LibrdkafkaWriter`).
+    # records need no report (see `NativeWriter`).
     "enable.gapless.guarantee": True,
     # No record is given up by itself, which would leave a gap: `flush` gives up all of them.
     "message.timeout.ms": 0,
@@ -67,15 +62,6 @@ TRANSACTIONS: Settings = {
     "message.timeout.ms": TRANSACTION_SECONDS * 1000,
 }
 
-_WARNING_SECONDS = 60.0
-_WORTH_SAYING = {KafkaError._AUTHENTICATION, KafkaError._SSL}
-"""A password may be changed, or a certificate expire, under a running pipeline."""
-
-_UNHEARD = logging.getLogger("librdkafka")
-_UNHEARD.disabled = True
-
-log = logging.getLogger(__name__)
-
 
 def settings_of(connection: Connection) -> Settings:
     """Return settings of librdkafka's producer, consumer and admin client."""
@@ -85,10 +71,6 @@ def settings_of(connection: Connection) -> Settings:
         "security.protocol": connection.protocol,
         "reconnect.backoff.max.ms": 1_000,
         "allow.auto.create.topics": connection.embedded,
-        # Its words may repeat what it was given; what a person should know comes as an error.
-        "logger": _UNHEARD,
-        "log_level": 0,
-        "error_cb": _warning_of(connection),
     }
     if connection.tls is not None:
         settings |= _tls(connection.tls)
@@ -115,20 +97,3 @@ def _sasl(credentials: Credentials) -> Settings:
         "sasl.username": credentials.username,
         "sasl.password": credentials.password.get_secret_value(),
     }
-
-
-def _warning_of(connection: Connection) -> Callable[[KafkaError], None]:
-    """Return a callback that warns now and then about a Kafka that no longer lets us in."""
-    next_warning = 0.0
-
-    def warn(error: KafkaError) -> None:
-        nonlocal next_warning
-        if error.code() in _WORTH_SAYING and time.monotonic() >= next_warning:
-            next_warning = time.monotonic() + _WARNING_SECONDS
-            log.warning(
-                "Kafka at %s does not let us in (%s). Trying again.",
-                connection.bootstrap,
-                error.name(),
-            )
-
-    return warn

@@ -1,0 +1,51 @@
+"""Choose the client that a pipeline talks to Kafka with."""
+
+import logging
+from functools import cache
+from importlib.util import find_spec
+
+from fugu.dataflows.base.errors import ConfigurationError
+from fugu.dataflows.kafka.client import Client
+from fugu.dataflows.kafka.connection import Connection
+from fugu.dataflows.kafka.kafka_python import KafkaPythonClient
+from fugu.dataflows.kafka.native.availability import refusal
+
+_INSTALL = "Install it:  pip install 'fugu-streams[fast]'"
+_OTHER = "write kafka.client: kafka-python"
+
+log = logging.getLogger(__name__)
+
+
+def client_of(connection: Connection, generation: int = 0) -> Client:
+    """Return the client that the pipeline file names; else librdkafka where it can be used."""
+    if connection.client == "kafka-python":
+        return KafkaPythonClient(connection, generation)
+    reason = refusal()
+    if reason is None:
+        from fugu.dataflows.kafka.native.client import NativeClient
+
+        return NativeClient(connection, generation)
+    if connection.client == "librdkafka":
+        raise _unusable("kafka.client: librdkafka", reason, _OTHER)
+    if connection.transactions:
+        raise _unusable("kafka.transactions: true", reason, "delete kafka.transactions")
+    _say_once(reason)
+    return KafkaPythonClient(connection, generation)
+
+
+def _unusable(asked: str, reason: str, instead: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{asked} needs librdkafka, which cannot be used here: {reason}. {_INSTALL}  or {instead}"
+    )
+
+
+@cache
+def _say_once(reason: str) -> None:
+    """Say why the fast client that seems to be there is not used."""
+    if find_spec("confluent_kafka") is not None:
+        log.warning(
+            "librdkafka is not used, but kafka-python, which is slower: %s. %s  or %s",
+            reason,
+            _INSTALL,
+            _OTHER,
+        )
