@@ -16,8 +16,8 @@ from fugu.dataflows.base.errors import NEW_PIPELINE, StartRefused
 from fugu.dataflows.base.metrics import RECORDS_IN, SNAPSHOT_AGE, Metrics
 from fugu.dataflows.kafka.client import Reader
 
-_PAUSES = timedelta(milliseconds=2), timedelta(milliseconds=20)
-_OF_SILENCE = 0.1
+_SHORTEST_PAUSE, _LONGEST_PAUSE = timedelta(milliseconds=2), timedelta(milliseconds=20)
+_SHARE_OF_SILENCE = 0.1
 """A reader that found nothing for long is looked at less often: after a tenth of that time."""
 
 
@@ -87,8 +87,8 @@ class SharedReader:
         now = datetime.now(UTC)
         if arrived:
             self._arrived = now
-        shortest, longest = _PAUSES
-        self.next_look = now + min(max(shortest, (now - self._arrived) * _OF_SILENCE), longest)
+        pause = (now - self._arrived) * _SHARE_OF_SILENCE
+        self.next_look = now + min(max(_SHORTEST_PAUSE, pause), _LONGEST_PAUSE)
 
     def _buffered(self) -> int:
         return sum(len(batch.offsets) for buffer in self._buffers.values() for batch in buffer)

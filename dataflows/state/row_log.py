@@ -83,9 +83,7 @@ class BlockLog(Generic[Table]):
     def found(self, table: Table) -> None:
         """Write the rows that a partition without a pointer begins with."""
         self.table, self._generation = table, -1
-        block = self._next_generation()
-        self._write(block, True)
-        self._length = _LENGTH_BYTES + len(block)
+        self._write(self._next_generation(), True)
 
     def begin(self) -> None:
         """Begin without a pointer: with the rows that were carried over, or with none."""

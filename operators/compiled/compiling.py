@@ -19,8 +19,7 @@ import numpy as np
 from numba import config as _config
 from numba import njit
 from numba.extending import intrinsic
-
-from fugu.operators.mechanism import Array, Integers
+from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -78,7 +77,7 @@ def inlined(function: Function) -> Function:
     return _compiled(function, inline="always")
 
 
-def read_only(numbers: Array) -> Integers:
+def read_only(numbers: NDArray[Any]) -> NDArray[np.int64]:
     """Return numbers in one form, whatever their type and whether they can be written to.
 
     Code is compiled for a form of its arguments, and again for each other one.

@@ -74,18 +74,12 @@ class CompiledAdaptiveStep(NamedTuple):
         """Make the constants of a configured mechanism."""
         limits = limits_of(bound, model.symbols, full_support=False)
         answer = np.uint64(odds.favoured), odds.likely, odds.unlikely, odds.charge
-        purposes = (bytes_of(encode_fields(purpose)) for purpose in ("decision", "release"))
-        chain = CompiledChain.of(model)
-        return cls(
-            chain,
-            limits,
-            doubts,
-            *answer,
-            counts_steps,
-            *purposes,
-            answers.ravel(),
-            symbols.ravel(),
+        decision, release = (
+            bytes_of(encode_fields(purpose)) for purpose in ("decision", "release")
         )
+        digests = answers.ravel(), symbols.ravel()
+        chain = CompiledChain.of(model)
+        return cls(chain, limits, doubts, *answer, counts_steps, decision, release, *digests)
 
     def run(
         self, state: State, rows: Integers, symbols: Integers, draws: KeyedDraws, total: int | None

@@ -79,7 +79,7 @@ def _answer(step: CompiledColdStep, truth: int, word: np.uint64) -> int:
     """Answer like `Odds.answer`."""
     kept = word < step.favoured
     beyond = np.uint64(0) if kept else word - step.favoured
-    other = np.int64(beyond // step.each)
+    other = int(beyond // step.each)
     other += 1 if other >= truth else 0
     return truth if kept else other
 

@@ -35,5 +35,5 @@ def digest_table(data: Iterable[Field]) -> Bytes:
 
 def bound_to(digests: Bytes, data: Integers, histories: Words) -> ByteColumn:
     """Bind draws to the data and, through the belief, to what was published before."""
-    releases = histories.astype("<u8").view(np.uint8).reshape(len(histories), -1)
+    releases = histories.astype("<u8").view(np.uint8).reshape(-1, histories.itemsize)
     return ByteColumn.of_table(np.concatenate([digests[data], releases], axis=1))

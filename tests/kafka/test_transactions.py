@@ -1,5 +1,6 @@
 """With transactions, an output partition has one owner, and no one reads what is not committed."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,7 +42,15 @@ def outgoing(*values: bytes) -> Outgoing:
     return Outgoing(0, [b"key"] * count, list(values), [[]] * count, [1_000] * count)
 
 
-def values(bootstrap: str, topic: str) -> list[bytes | None]:
+def values(bootstrap: str, topic: str, count: int) -> list[bytes | None]:
+    """The values in partition 0, once there are so many: Kafka shows a commit a moment later."""
+    deadline = time.monotonic() + 10
+    while len(found := _values(bootstrap, topic)) < count and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
+def _values(bootstrap: str, topic: str) -> list[bytes | None]:
     return [record.value for record in read_topic(bootstrap, topic)[0]]
 
 
@@ -49,9 +58,9 @@ def test_records_are_read_once_they_are_committed(
     owner: Writer, bootstrap: str, topic: str
 ) -> None:
     owner.write(topic, outgoing(b"0", b"1"))
-    assert values(bootstrap, topic) == []
+    assert values(bootstrap, topic, 0) == []
     owner.flush()
-    assert values(bootstrap, topic) == [b"0", b"1"]
+    assert values(bootstrap, topic, 2) == [b"0", b"1"]
     assert (owner.acknowledged_end(topic, 0) or 0) >= 2
 
 
@@ -60,7 +69,7 @@ def test_what_is_abandoned_is_never_read(owner: Writer, bootstrap: str, topic: s
     owner.abandon()
     owner.write(topic, outgoing(b"1"))
     owner.flush()
-    assert values(bootstrap, topic) == [b"1"]
+    assert values(bootstrap, topic, 1) == [b"1"]
 
 
 def test_a_successor_aborts_what_was_left_open_and_shuts_the_owner_out(
@@ -72,7 +81,7 @@ def test_a_successor_aborts_what_was_left_open_and_shuts_the_owner_out(
     successor.flush()
     with pytest.raises(DeliveryFailed, match="another process has taken over transactional id"):
         owner.flush()
-    assert values(bootstrap, topic) == [b"1"]
+    assert values(bootstrap, topic, 1) == [b"1"]
     successor.close()
 
 
@@ -85,7 +94,7 @@ def test_other_pipelines_and_partitions_are_left_alone(
     ]
     owner.write(topic, outgoing(b"0"))
     owner.flush()
-    assert values(bootstrap, topic) == [b"0"]
+    assert values(bootstrap, topic, 1) == [b"0"]
     for other in others:
         other.close()
 

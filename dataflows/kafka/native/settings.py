@@ -39,8 +39,7 @@ WRITING: Settings = {
     # In order, once, on all replicas that are in sync.
     "enable.idempotence": True,
     "acks": "all",
-    # A record that cannot be written ends all writing: nothing comes after a gap. It is why most
-    # records need no report (see `NativeWriter`).
+    # A record that cannot be written ends all writing: nothing comes after a gap.
     "enable.gapless.guarantee": True,
     # No record is given up by itself, which would leave a gap: `flush` gives up all of them.
     "message.timeout.ms": 0,

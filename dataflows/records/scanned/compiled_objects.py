@@ -95,7 +95,7 @@ def _field_of(
     return _NO_FIELD
 
 
-@part
+@inlined
 def _is_object(
     content: Bytes,
     begin: np.uint64,

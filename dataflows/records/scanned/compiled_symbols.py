@@ -15,7 +15,7 @@ from fugu.dataflows.records.scanned.compiled_objects import (
     after_spaces,
 )
 from fugu.operators.byte_column import ByteColumn, Bytes
-from fugu.operators.compiled.compiling import entry_point, part
+from fugu.operators.compiled.compiling import entry_point, inlined, part
 from fugu.operators.mechanism import Integers
 
 _OUTSIDE, _VACANT = -1, -1
@@ -62,7 +62,7 @@ def _slot_in_python(text: bytes, slots: int) -> int:
     return (state ^ state >> int(_HALF)) % slots
 
 
-@part
+@inlined
 def _index_of(content: Bytes, begin: np.uint64, end: np.uint64, table: SymbolTable) -> int:
     """Return the index of the symbol that is written here, or `other`."""
     state, at = _BASIS, begin
@@ -83,7 +83,7 @@ def _index_of(content: Bytes, begin: np.uint64, end: np.uint64, table: SymbolTab
     return table.other
 
 
-@part
+@inlined
 def _index_of_scalar(
     content: Bytes, kind: np.uint8, begin: np.uint64, end: np.uint64, table: SymbolTable
 ) -> int:

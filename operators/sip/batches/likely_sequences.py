@@ -65,16 +65,19 @@ class LikelySequences(Algorithm):
         return ("likely_sequences", 2)
 
     def law(self, belief: Floats, distances: Floats) -> SequenceLaw:
-        prior, spread = self.prior(belief), self.expected_distances(belief)
-        doubts = doubts_of(distances + product_distance(self.model, self.window), len(prior))
+        product = product_distance(self.model, self.window)
+        doubts = doubts_of(distances + product, self.outcomes)
         if compiled.available():
             from fugu.operators.sip.batches.compiled_cheapest_targets import (
                 cheapest_targets_compiled,
             )
+            from fugu.operators.sip.batches.compiled_likely_sequences import spelled_out
             from fugu.operators.sip.batches.compiled_sequence_law import CompiledSequenceLaw
 
+            prior, spread = spelled_out(belief, self)
             targets, cost = cheapest_targets_compiled(prior, spread, self.search)
             return CompiledSequenceLaw(self, prior, targets, cost, doubts)
+        prior, spread = self.prior(belief), self.expected_distances(belief)
         targets, cost = cheapest_targets(prior, spread, self.search)
         return SequenceLaw(self, prior, targets, cost, doubts)
 
@@ -88,10 +91,11 @@ class LikelySequences(Algorithm):
     def search(self) -> Search:
         """Return what the search for targets is given beside beliefs."""
         kept = min(MOST_KEPT, self.outcomes)
-        return Search(self.digits, self._table, kept, self.bound.gain, self.bound.growth)
+        return Search(self.digits, self.table, kept, self.bound.gain, self.bound.growth)
 
     @cached_property
-    def _table(self) -> Floats:
+    def table(self) -> Floats:
+        """Return D(x, y)."""
         return self.distance.table(self.model.symbols)
 
     def prior(self, belief: Floats) -> Floats:
@@ -105,6 +109,6 @@ class LikelySequences(Algorithm):
         """Return sum_i E D(X_i, r_i) of every batch r."""
         total = np.zeros((self.outcomes, belief.shape[1]))
         for digit in self.digits:
-            total = total + ordered_sum(belief[:, None] * self._table[:, :, None])[digit]
+            total = total + ordered_sum(belief[:, None] * self.table[:, :, None])[digit]
             belief = self.model.predict(belief)
         return total

@@ -1,6 +1,8 @@
 """A writer ends with the first failure, waits for room, and gives back all memory."""
 
 import gc
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -158,6 +160,24 @@ def test_a_writer_that_nobody_knows_leaves_no_thread(cluster: FaultyCluster) -> 
     gc.collect()
     thread.join(10)
     assert not thread.is_alive()
+
+
+PROCESS = """
+from tests.dataflows.kafka.native.cluster import TOPIC, FaultyCluster, outgoing
+cluster = FaultyCluster().__enter__()
+cluster.create_topic(TOPIC, 1)
+writers = [cluster.writer() for _ in range(3)]
+cluster.go_down()
+for writer in writers:
+    writer.write(TOPIC, outgoing(b"0"))
+raise SystemExit(3)
+"""
+
+
+@pytest.mark.slow
+def test_a_process_ends_by_itself_whatever_its_writers_do() -> None:
+    done = subprocess.run([sys.executable, "-c", PROCESS], capture_output=True, timeout=120)
+    assert (done.returncode, done.stderr) == (3, b"")
 
 
 @pytest.mark.slow

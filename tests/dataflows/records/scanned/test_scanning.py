@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from fugu.dataflows.records.codec import WORTH_SCANNING, Codec
+from fugu.dataflows.records.contributions import Contributions
 from fugu.dataflows.records.symbols import Symbols
 from fugu.operators import compiled
 from tests.dataflows.records.scanned.planted_faults import FAULTS
@@ -120,6 +121,12 @@ def test_all_domains_but_payloads_of_several_fields_are_scanned() -> None:
     left = [domain for domain in DOMAINS if Codec(domain, 400).scanner is None]
     assert [domain.field for domain in left] == ["zone"]
     assert len(SCANNING) == len(CODECS) - 4
+
+
+def test_events_of_every_length_have_their_digest() -> None:
+    codec = Codec(Contributions(None, None), 2_000, None, "zone")
+    batch = batch_with([b'{"zone":"%b"}' % (b"e" * length) for length in range(1_100)])
+    assert is_read_alike(codec, batch)
 
 
 class Upside(Symbols):
