@@ -1,6 +1,7 @@
-"""`python -m bench`: Fugu beside its peers, and the path (`make bench`); how costs scale, one
-process beside two, the state store, a flood of new keys, steps of conditional randomized response,
-local operators, temporal perturbation, aggregates (also under policies), and real-time release."""
+"""`python -m bench`: Fugu beside its peers, and the path (`make bench`); latency, how costs scale,
+one process beside two, the state store, a flood of new keys, steps of conditional randomized
+response, local operators, temporal perturbation, aggregates (also under policies), and real-time
+release."""
 
 import os
 import sys
@@ -16,11 +17,22 @@ from rich.console import Console
 
 from bench import key_flood, native_client, processes, row_state, temporal, without_kafka
 from bench.child import ROOT, ChildFailed
-from bench.comparison.command import Choice, UnknownContestant, measure_peers
+from bench.comparison.command import (
+    PARTITIONS,
+    USERS,
+    Choice,
+    UnknownContestant,
+    measure_peers,
+)
 from bench.comparison.contestants import FUGU
+from bench.comparison.data import ALPHABET, write_model
 from bench.comparison.environments import NotInstalled, environment
+from bench.comparison.measuring import Bench
 from bench.comparison.topics import Topics
 from bench.key_flood_report import flood_page
+from bench.latency.measuring import Settings as LatencySettings
+from bench.latency.measuring import measure_latency
+from bench.latency.report import latency_page
 from bench.outcomes import WrongOutcomes
 from bench.path_report import path_page
 from bench.path_results import Settings
@@ -40,6 +52,7 @@ _PEERS = Choice(rounds=5, seconds=2.5, records=2_400_000)
 _QUICK = Choice(rounds=1, seconds=1.0, records=300_000, quick=True)
 _SCALING = 3
 _PATH = (200_000, 2_000, 3)
+_LATENCY_RATES, _LATENCY_ROUNDS = (1_000.0, 20_000.0, 100_000.0), 3
 _PROCESSES = (200_000, 2_000, 3)
 _FLOOD = (1_000_000, 100_000)
 _TEMPORAL = (100_000, 2_000, 3, 100_000)
@@ -125,6 +138,35 @@ def path(
         source = TopicFactory(bootstrap)("source", partitions=_PARTITIONS)
         measured = measure_throughput(Workplace(folder, bootstrap, source), settings, say)
     path_page(measured).publish(results)
+
+
+@app.command()
+def latency(
+    rate: Annotated[
+        list[float] | None, typer.Option(min=1, help="Records a second; may be repeated.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Interleaved rounds.")] = _LATENCY_ROUNDS,
+    seconds: Annotated[float, typer.Option(min=1, help="Length of a measurement.")] = 10.0,
+    every: Annotated[str, typer.Option(help="Length of an epoch.")] = "1s",
+    results: Folder = RESULTS,
+) -> None:
+    """How old a release is, with epochs and without, and what ends of epochs are busy with.
+
+    About eight minutes.
+    """
+    rates = rate or list(_LATENCY_RATES)
+    asked = " ".join(f"--rate {one:g}" for one in rates)
+    command = (
+        f".venv/bin/python -m bench latency {asked} --rounds {rounds} --seconds {seconds:g} "
+        f"--every {every}"
+    )
+    settings = LatencySettings(command, rates, rounds, every, os.getloadavg()[0])
+    with _kafka() as (place, bootstrap, say):
+        bench = Bench(
+            Topics(bootstrap), place, write_model(place, ALPHABET), USERS, PARTITIONS, seconds
+        )
+        runs = measure_latency(bench, settings, say)
+    latency_page(settings, runs).publish(results)
 
 
 @app.command(name="processes")

@@ -11,11 +11,13 @@ from functools import cached_property
 from random import Random
 from statistics import median
 
+import numpy as np
 import orjson
 
 from bench.stream import key_of
 from bench.watched import Stopwatch
 from fugu.dataflows.base.batches import Batch
+from fugu.dataflows.base.columns import HeaderColumns, OptionalByteColumn
 from fugu.dataflows.kinds.sample import SampleOperator
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.json_fields import FieldTimestamp
@@ -25,6 +27,7 @@ from fugu.dataflows.stages.log_entries import Entry, read_entry
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.summing import Summing, cells
 from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.integer_column import IntegerColumn
 from fugu.operators.mechanism import Releases
 from fugu.operators.randomness import DrawScope
 from fugu.operators.secret import Secret
@@ -130,11 +133,11 @@ class City:
         ]
         return Batch(
             partition,
-            list(range(first, first + len(users))),
-            [tick * _WIDTH] * len(users),
-            [key_of(user) for user in users],
-            values,
-            [[] for _ in users],
+            IntegerColumn(np.arange(first, first + len(users))),
+            IntegerColumn(np.full(len(users), tick * _WIDTH)),
+            OptionalByteColumn.of([key_of(user) for user in users]),
+            OptionalByteColumn.of(values),
+            HeaderColumns(len(users), {}),
         )
 
 

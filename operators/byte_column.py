@@ -111,6 +111,13 @@ class ByteColumn(Sequence[bytes]):
         return self.content[begin : begin + self.lengths[index]].tobytes()
 
 
+def strings_at(strings: Sequence[bytes], index: Integers) -> Sequence[bytes]:
+    """Return the strings at these places, as a column if they are one."""
+    if isinstance(strings, ByteColumn):
+        return strings.taken(index)
+    return [strings[place] for place in index.tolist()]
+
+
 def bytes_of(content: bytes) -> Bytes:
     """Return bytes as an array, not copied."""
     return np.frombuffer(content, dtype=np.uint8)

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from fugu.operators.byte_column import ByteColumn, Bytes, table_of_integers
 from fugu.operators.mechanism import Integers
 
+DIGEST_BYTES = 32
 Field = bytes | str | int
 
 _INTEGER = struct.Struct(">q")
@@ -44,9 +45,9 @@ def table_of_fields(numbers: Integers, before: bytes = b"") -> Bytes:
 
 def digest_of(*fields: Field) -> bytes:
     """Return 32 bytes that identify a sequence of fields."""
-    return blake2b(encode_fields(*fields), digest_size=32).digest()
+    return blake2b(encode_fields(*fields), digest_size=DIGEST_BYTES).digest()
 
 
 def binding_digest(*fields: Field) -> bytes:
     """Return a 32-byte digest of fields, such as the exact data that a draw is applied to."""
-    return blake2b(encode_fields(*fields), digest_size=32).digest()
+    return blake2b(encode_fields(*fields), digest_size=DIGEST_BYTES).digest()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils as _cgutils
 
 from fugu.operators.compiled.compiling import in_llvm
 from fugu.operators.mechanism import Words
@@ -52,6 +52,7 @@ _DIAGONALS = (0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14)
 _COUNT, _LAST = 12, 14
 """The words of the work that say how many bytes there were, and which block is the last one."""
 
+cgutils: Any = _cgutils
 _WORD: Any = ir.IntType(64)
 _VECTOR: Any = ir.VectorType(_WORD, LANES)
 _PLACES: Any = ir.VectorType(ir.IntType(32), LANES)

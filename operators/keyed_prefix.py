@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn, bytes_of
+from fugu.operators.byte_column import ByteColumn, bytes_of, table_of_integers
 from fugu.operators.byte_fields import Field, encode_field, encode_fields
 from fugu.operators.mechanism import Integers
 from fugu.operators.secret import Secret
@@ -40,24 +42,36 @@ class KeyedPrefix:
 
         return Absorbed.of(self._secret.reveal(), encode_fields(*self._fields))
 
-    def names_of(self, contents: Sequence[bytes], places: Integers) -> ByteColumn:
-        """Return names of 32 hexadecimal digits: those at the places among the parts of digests.
+    def names_of(self, keys: Sequence[bytes]) -> ByteColumn:
+        """Return a name for each key, of 32 hexadecimal digits: the first one in its digest."""
+        if len(keys) >= WORTH_COMPILING and compiled.available():
+            from fugu.operators.compiled_names import name_keys
 
-        A digest is that of the prefix and one more field, and has `RELEASE_IDS_PER_BLOCK` parts.
-        """
-        if len(contents) >= WORTH_COMPILING and compiled.available():
-            from fugu.operators.compiled_hexadecimal import write_parts
-            from fugu.operators.compiled_keyed_words import draw_digests
+            return name_keys(self.compiled, ByteColumn.of(keys))
+        return self._names_in_digests(keys)[::RELEASE_IDS_PER_BLOCK]
 
-            return write_parts(draw_digests(self.compiled, ByteColumn.of(contents)), places)
+    def names_of_offsets(self, offsets: Integers) -> ByteColumn:
+        """Return a name for each offset: neighbours share a block, whose digest names them all."""
+        if len(offsets) >= WORTH_COMPILING and compiled.available():
+            from fugu.operators.compiled_names import name_offsets
+
+            return name_offsets(self.compiled, offsets)
+        blocks = offsets // RELEASE_IDS_PER_BLOCK
+        is_new = np.diff(blocks, prepend=blocks[:1] - 1) != 0
+        names = self._names_in_digests(ByteColumn.of_table(table_of_integers(blocks[is_new])))
+        first = (np.cumsum(is_new) - 1) * RELEASE_IDS_PER_BLOCK
+        return names.taken(first + offsets % RELEASE_IDS_PER_BLOCK)
+
+    def _names_in_digests(self, contents: Sequence[bytes]) -> ByteColumn:
+        """Return all names in the digests of the prefix and one more field."""
         digests = []
         for content in contents:
             hasher = self.hasher.copy()
             hasher.update(encode_field(content))
             digests.append(hasher.digest())
-        return names_in(b"".join(digests)).taken(places)
+        return names_in(b"".join(digests))
 
 
 def names_in(digests: bytes) -> ByteColumn:
-    """Return all bytes as hexadecimal digits, cut into release ids."""
+    """Return all bytes as hexadecimal digits, cut into names."""
     return ByteColumn.of_table(bytes_of(hexlify(digests)).reshape(-1, 2 * RELEASE_ID_BYTES))

@@ -94,11 +94,10 @@ def run_in_rounds(
 def placed_releases(parts: list[tuple[Integers, Releases]], positions: int) -> Releases:
     """Place the releases of several steps at their positions; others are zero."""
 
+    places = [chosen for chosen, _ in parts]
+
     def placed(columns: list[Array]) -> Array:
-        whole = np.zeros((positions, *columns[0].shape[1:]), dtype=columns[0].dtype)
-        for (chosen, _), column in zip(parts, columns, strict=True):
-            whole[chosen] = column
-        return whole
+        return _placed(places, columns, positions)
 
     released = [releases for _, releases in parts]
     kinds = [one.kinds for one in released if one.kinds is not None]
@@ -110,3 +109,23 @@ def placed_releases(parts: list[tuple[Integers, Releases]], positions: int) -> R
         },
         placed(kinds) if kinds else None,
     )
+
+
+def joined_runs(parts: list[tuple[Integers, Run]], positions: int) -> Run:
+    """Return several runs, of different streams, as one; each began with the state that the one
+    before it left."""
+    places, runs = [chosen for chosen, _ in parts], [run for _, run in parts]
+    ledger = {
+        name: _placed(places, [run.ledger[name] for run in runs], positions)
+        for name in runs[0].ledger
+    }
+    releases = placed_releases([(chosen, run.releases) for chosen, run in parts], positions)
+    paid = _placed(places, [run.paid for run in runs], positions)
+    return Run(runs[-1].state, releases, ledger, paid)
+
+
+def _placed(places: list[Integers], columns: list[Array], positions: int) -> Array:
+    whole = np.zeros((positions, *columns[0].shape[1:]), dtype=columns[0].dtype)
+    for chosen, column in zip(places, columns, strict=True):
+        whole[chosen] = column
+    return whole

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from fugu.operators import compiled
-from fugu.operators.byte_column import ByteColumn, table_of_integers
+from fugu.operators.byte_column import ByteColumn, strings_at
 from fugu.operators.byte_fields import Field, encode_each, encode_field, encode_fields
 from fugu.operators.integer_column import column_of
 from fugu.operators.keyed_prefix import RELEASE_ID_BYTES as RELEASE_ID_BYTES
@@ -82,13 +82,7 @@ class DrawScope:
         One block names four neighbouring offsets. The law digest is left out on purpose: the same
         position released under another law must be recognised as the same release.
         """
-        prefix = self._names_prefix(purpose, topic, partition)
-        places = column_of(offsets)
-        blocks = places // RELEASE_IDS_PER_BLOCK
-        is_new = np.diff(blocks, prepend=blocks[:1] - 1) != 0
-        first = (np.cumsum(is_new) - 1) * RELEASE_IDS_PER_BLOCK
-        contents = ByteColumn.of_table(table_of_integers(blocks[is_new]))
-        return prefix.names_of(contents, first + places % RELEASE_IDS_PER_BLOCK)
+        return self._names_prefix(purpose, topic, partition).names_of_offsets(column_of(offsets))
 
     def _names_prefix(self, *fields: Field) -> KeyedPrefix:
         known = self._names_prefixes.get(fields)
@@ -155,6 +149,11 @@ class KeyedDraws:
             words = self._hashed_words(purpose, binding, coordinates, blocks)
         return words[:, :, :count].astype(np.uint64)
 
+    def taken(self, rows: Integers) -> "KeyedDraws":
+        """Return the draws of some of the rows: the same words, without work for others."""
+        keys, positions = strings_at(self.stream_keys, rows), strings_at(self.positions, rows)
+        return replace(self, stream_keys=keys, positions=positions)
+
     @cached_property
     def columns(self) -> tuple[ByteColumn, ByteColumn]:
         """Return keys and positions for `fugu.operators.compiled`."""
@@ -217,10 +216,7 @@ class _SomeDraws:
 def draws_of(draws: Draws, rows: Integers, all_rows: int) -> Draws:
     """Return the draws of some of `all_rows` rows: the same words, without work for others."""
     if isinstance(draws, KeyedDraws):
-        keys, positions, its = draws.stream_keys, draws.positions, rows.tolist()
-        return replace(
-            draws, stream_keys=[keys[i] for i in its], positions=[positions[i] for i in its]
-        )
+        return draws.taken(rows)
     return _SomeDraws(draws, rows, all_rows)
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ class Latency:
     p50: float
     p99: float
     largest: float
+    processors: float
+    """Seconds of CPU that it took for each second."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +105,15 @@ class Bench:
             # Fugu insists at its start on a sink with times of its own; they say nothing here.
             self.topics.stamp_by_broker(sink)
             length = _SETTLE_SECONDS + self.seconds
+            began, start = time.perf_counter(), watched.cost()
             sent = _FIRST + self._pace(source, rate, length)
+            took, stop = time.perf_counter() - began, watched.cost()
             watched.wait_for(lambda now: now >= sent, published)
             watched.stop()
             waited = self._waits(source, sink, same_partition=contestant.same_partition)
         p50, p99, largest = np.percentile(waited, [50, 99, 100]).tolist()
-        return Latency(rate, len(waited), p50, p99, largest)
+        processors = (stop.cpu_seconds - start.cpu_seconds) / took
+        return Latency(rate, len(waited), p50, p99, largest, processors)
 
     def _waits(self, source: str, sink: str, *, same_partition: bool) -> Floats:
         """Of all records after the first seconds."""

@@ -12,6 +12,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -85,9 +86,9 @@ class Trace:
 def watch(trace: Trace) -> None:
     """Put the clock on the parts."""
     for owner, method, part in PARTS:
-        _replace(owner, method, lambda original, part=part: _timed(trace, part, original))
-    _replace(KafkaSourcePart, "snapshot", lambda original: _first(trace.begin, original))
-    _replace(KafkaSourcePart, "next_batch", lambda original: _first(trace.look, original))
+        _replace(owner, method, partial(_timed, trace, part))
+    _replace(KafkaSourcePart, "snapshot", partial(_first, trace.begin))
+    _replace(KafkaSourcePart, "next_batch", partial(_first, trace.look))
     gc.callbacks.append(trace.collection)
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
 from fugu.dataflows.base.batches import Batch
@@ -83,13 +84,16 @@ def scan(
     poll: Callable[[int], list[Batch]],
     position: Callable[[], int],
 ) -> Iterator[Batch]:
-    """Poll until the position reaches the end; gaps and control records only move the position."""
+    """Poll until the position reaches the end, and yield what is before the end.
+
+    Gaps and control records only move the position.
+    """
     deadline = time.monotonic() + _SCAN_SECONDS
     while position() < end:
         batches = poll(_SCAN_RECORDS)
         if batches:
             deadline = time.monotonic() + _SCAN_SECONDS
-            yield from batches
+            yield from (part for batch in batches if (part := _before(batch, end)).offsets)
         elif time.monotonic() > deadline:
             raise KafkaUnavailable(
                 f"topic {topic}, partition {partition}: nothing arrived for {_SCAN_SECONDS} s "
@@ -98,3 +102,18 @@ def scan(
             )
         else:
             time.sleep(0.002)
+
+
+def _before(batch: Batch, end: int) -> Batch:
+    """Return the records before an offset."""
+    if batch.offsets[-1] < end:
+        return batch
+    count = bisect_left(batch.offsets, end)
+    return Batch(
+        batch.partition,
+        batch.offsets[:count],
+        batch.timestamps[:count],
+        batch.keys[:count],
+        batch.values[:count],
+        batch.headers[:count],
+    )

@@ -58,7 +58,7 @@ class SharedReader:
             self.reader.assign(self._offsets)
             self._assigned = True
         buffer = self._buffers[partition]
-        if not buffer and self._buffered() < self.max_batch:
+        if not buffer and self._buffered() < self.max_batch and self._may_look():
             batches = self.reader.poll(self.max_batch)
             for batch in batches:
                 self._buffers[batch.partition].append(batch)
@@ -70,6 +70,17 @@ class SharedReader:
         """Return where reading continues: past control records, before what is buffered."""
         buffer = self._buffers[partition]
         return buffer[0].offsets[0] if buffer else self.reader.position(partition)
+
+    def pause_of(self, partition: int, *, found: bool) -> datetime | None:
+        """Return when to ask for the next batch of a partition; None is at once.
+
+        `found` says whether there was one the last time.
+        """
+        more = self.is_behind or self._buffers[partition]
+        return None if found and more else self.next_look
+
+    def _may_look(self) -> bool:
+        return self.is_behind or datetime.now(UTC) >= self.next_look
 
     def _pause(self, arrived: bool) -> None:
         """Say when to look again: soon, but seldom while nothing comes."""
@@ -137,14 +148,14 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
 
     source: KafkaSource
     partition: int
-    _idle: bool = field(default=False, init=False)
+    _found: bool = field(default=True, init=False)
 
     def next_batch(self) -> list[Batch]:
         """Return at most one batch; end when a stop was requested."""
         if self.source.stop.requested:
             raise StopIteration
         batch = self.source.shared.next_batch(self.partition)
-        self._idle = batch is None or not self.source.shared.is_behind
+        self._found = batch is not None
         if batch is None:
             return []
         end = batch.offsets[-1] + 1
@@ -158,7 +169,7 @@ class KafkaSourcePart(StatefulSourcePartition[Batch, int]):
         A batch of a few records costs as much as one of hundreds. All parts return the same time,
         or each of them would wake the dataflow for itself.
         """
-        return self.source.shared.next_look if self._idle else None
+        return self.source.shared.pause_of(self.partition, found=self._found)
 
     def snapshot(self) -> int:
         """Return the offset of the next record to emit."""

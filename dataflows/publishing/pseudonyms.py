@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from fugu.operators import compiled
 from fugu.operators.byte_column import ByteColumn
-from fugu.operators.keyed_prefix import RELEASE_IDS_PER_BLOCK, WORTH_COMPILING, KeyedPrefix
+from fugu.operators.keyed_prefix import WORTH_COMPILING, KeyedPrefix
 from fugu.operators.secret import Secret
 
 _REMEMBERED = 100_000
@@ -32,7 +30,7 @@ class Pseudonyms:
     def of_each(self, keys: Sequence[bytes]) -> Sequence[bytes]:
         """Return those of many keys: of a column at once, else of users who are remembered."""
         if isinstance(keys, ByteColumn) and len(keys) >= WORTH_COMPILING and compiled.available():
-            return self._made_of(keys)
+            return self._prefix.names_of(keys)
         known = self._known
         try:
             return list(map(known.__getitem__, keys))
@@ -42,9 +40,6 @@ class Pseudonyms:
             known.clear()
         if len(known) < len(keys) or len(new) > len(keys) // 2:
             new = keys  # to find those that are known takes as long as to make them again
-        names = list(self._made_of(new))
+        names = list(self._prefix.names_of(new))
         known.update(zip(new, names, strict=True))
         return names if new is keys else list(map(known.__getitem__, keys))
-
-    def _made_of(self, keys: Sequence[bytes]) -> ByteColumn:
-        return self._prefix.names_of(keys, np.arange(len(keys)) * RELEASE_IDS_PER_BLOCK)

@@ -26,14 +26,14 @@ from fugu.operators import compiled
 from fugu.operators.mechanism import Releases
 
 if TYPE_CHECKING:
-    from fugu.dataflows.records.scanned.scanner import Scanner
+    from fugu.dataflows.records.scanner import Scanner
 
 LARGEST_KEY_BYTES = 65_536
 """Keys live in the state, and with `sink.key: original` in what is published."""
 READ_TOGETHER = 256
 """Records that are read together: they stay in the cache, and a refused one delays few others."""
-WORTH_SCANNING = 40
-"""Smaller batches are read faster one by one than by compiled code."""
+WORTH_SCANNING = 10
+"""Smaller batches are read no faster by compiled code."""
 
 Value = int | bytes | tuple[int, int] | None
 
@@ -98,7 +98,7 @@ class Codec:
         """Split a batch into accepted columns and dead letters."""
         columns, count = isinstance(batch.values, OptionalByteColumn), len(batch.offsets)
         if columns and count >= WORTH_SCANNING and self.scanner is not None:
-            from fugu.dataflows.records.scanned.decoding import decode_columns
+            from fugu.dataflows.records.column_decoding import decode_columns
 
             return decode_columns(batch, self.scanner, LARGEST_KEY_BYTES, self._decode_lists)
         return self._decode_lists(batch)
@@ -108,7 +108,7 @@ class Codec:
         """Return what reads most records of a column, where that can be compiled."""
         if not compiled.available():
             return None
-        from fugu.dataflows.records.scanned.scanner import scanner_of
+        from fugu.dataflows.records.scanner import scanner_of
 
         return scanner_of(self.domain, self.max_value_bytes, self.timestamp, self.event, self.exact)
 

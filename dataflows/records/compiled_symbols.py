@@ -4,7 +4,7 @@ import numpy as np
 
 from fugu.operators.byte_column import ByteColumn, Bytes, bytes_of
 from fugu.operators.compiled.compiling import entry_point, read_only
-from fugu.operators.compiled_keyed_words import put_bytes
+from fugu.operators.compiled_bytes import put_bytes
 from fugu.operators.mechanism import Array, Integers
 
 _COMMA = ord(",")

@@ -43,9 +43,8 @@ def places_of_any(few: frozenset[bytes], keys: Sequence[bytes]) -> Integers:
     >>> places_of_any(frozenset([b"anna"]), [b"anna", b"ben", b"anna"]).tolist()
     [0, 2]
     """
-    if isinstance(keys, ByteColumn):
-        nowhere: Integers = np.zeros(0, dtype=np.int64)
-        return np.sort(np.concatenate([nowhere, *map(keys.places_of, few)]))
-    if few.isdisjoint(keys):
+    if not few:
         return np.zeros(0, dtype=np.int64)
+    if isinstance(keys, ByteColumn):
+        return np.sort(np.concatenate([keys.places_of(key) for key in few]))
     return np.flatnonzero([key in few for key in keys])

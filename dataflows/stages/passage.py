@@ -21,8 +21,9 @@ from fugu.operators.byte_column import ByteColumn
 from fugu.operators.integer_column import IntegerColumn, column_of
 from fugu.operators.mechanism import Integers
 
-_AHEAD = 1_000
-"""Count the records that are looked at together."""
+_FEWEST, _MOST = 500, 16_000
+"""Count the records that are looked at together: few after a tick closed, and then more and more.
+"""
 _WITNESS = "witness "
 _NOTHING = Passed(range(0), range(0))
 
@@ -123,9 +124,10 @@ class Passage:
     def stretches(self) -> Iterator[Stretch]:
         """Yield all records, in order; while one is used, the clock stands where it does for it."""
         moving = self._moving_by_heartbeats if self.ticks.time.heartbeats else self._moving
-        first, at, passed = 0, 0, _NOTHING
+        first, at, passed, together = 0, 0, _NOTHING, _MOST
         while at < len(self.records):
-            at, time = moving(at, min(at + _AHEAD, len(self.records)))
+            at, time = moving(at, min(at + together, len(self.records)))
+            together = min(2 * together, _MOST) if time is None else _FEWEST
             if time is None:
                 continue
             if at > first or passed.closed:

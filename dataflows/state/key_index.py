@@ -83,6 +83,6 @@ def new_index() -> KeyIndex:
     """Return an index without keys: compiled, where it can be."""
     if not compiled.available():
         return DictKeyIndex()
-    from fugu.dataflows.state.compiled_key_index import CompiledKeyIndex
+    from fugu.dataflows.state.buffer_key_index import warmed_up
 
-    return CompiledKeyIndex()
+    return warmed_up()()

@@ -10,6 +10,8 @@ from hashlib import blake2b
 
 import numpy as np
 
+from fugu.operators import compiled
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.columns import joined, taken
 from fugu.operators.mechanism import Array, Integers, State
 
@@ -34,6 +36,10 @@ class SpentRows:
         if not len(self):
             return np.full(len(keys), -1, dtype=np.int64)
         digests = _digests(keys)
+        if compiled.available():
+            from fugu.dataflows.state.compiled_key_digests import places_among
+
+            return places_among(self.digests, digests)
         at = np.searchsorted(self.digests, digests)
         at[at == len(self)] = 0
         return np.where(self.digests[at] == digests, at, -1)
@@ -55,5 +61,10 @@ class SpentRows:
 
 
 def _digests(keys: Sequence[bytes]) -> Array:
+    column = ByteColumn.of(keys)
+    if compiled.available() and column.lengths.all():
+        from fugu.dataflows.state.compiled_key_digests import digests_of
+
+        return digests_of(column).view(_DIGESTS).ravel()
     content = b"".join([blake2b(key, digest_size=DIGEST_BYTES).digest() for key in keys])
     return np.frombuffer(content, dtype=_DIGESTS)

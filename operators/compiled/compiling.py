@@ -88,10 +88,9 @@ def read_only(numbers: Array) -> Integers:
     return numbers
 
 
-def in_llvm(function: Function) -> Function:
+def in_llvm(function: Callable[..., Any]) -> Any:
     """Take a function that writes LLVM's instructions as one that compiled functions can call."""
-    callable_there: Function = intrinsic(function)
-    return callable_there
+    return intrinsic(function)
 
 
 def _compiled(function: Function, **options: Any) -> Function:

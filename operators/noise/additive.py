@@ -3,13 +3,16 @@
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from functools import cached_property
-from hashlib import blake2b
 from math import inf, nextafter, prod
 from typing import ClassVar
 
+import numpy as np
+
 from fugu.operators.budget_units import exact_exp
+from fugu.operators.byte_column import ByteColumn, bytes_of
 from fugu.operators.byte_fields import encode_fields, table_of_fields
 from fugu.operators.declared import take_whole_numbers
+from fugu.operators.digests import digests_of
 from fugu.operators.mechanism import Array, Draws, Floats, Integers, Words
 from fugu.operators.noise.grid import Grid
 
@@ -97,15 +100,14 @@ class AdditiveNoise(ABC):
         return encode_fields(*own)
 
 
-def _digests(vectors: Integers, bound_to: bytes) -> list[bytes]:
+def _digests(vectors: Integers, bound_to: bytes) -> ByteColumn:
     """Return the `binding_digest` of the integers of each vector and of `bound_to`."""
     fields = table_of_fields(vectors.ravel())
-    size = vectors.shape[1] * fields.shape[1]
-    content, rest = fields.tobytes(), encode_fields(bound_to)
-    return [
-        blake2b(content[start : start + size] + rest, digest_size=32).digest()
-        for start in range(0, len(content), size)
-    ]
+    rest = bytes_of(encode_fields(bound_to))
+    own = vectors.shape[1] * fields.shape[1]
+    table = np.empty((len(vectors), own + len(rest)), dtype=np.uint8)
+    table[:, :own], table[:, own:] = fields.reshape(len(vectors), own), rest
+    return digests_of(ByteColumn.of_table(table))
 
 
 def finite_precision_delta(

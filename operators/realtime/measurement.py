@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from hashlib import blake2b
 from math import nextafter
 
 import numpy as np
 
+from fugu.operators.byte_column import ByteColumn, bytes_of
 from fugu.operators.byte_fields import encode_field, encode_fields, table_of_fields
+from fugu.operators.digests import digests_of
 from fugu.operators.mechanism import Draws, Floats, Integers
 from fugu.operators.noise import discrete_gaussian as sampler
 from fugu.operators.noise.discrete_gaussian import PRECISION
@@ -64,7 +65,7 @@ class Measurement:
         noisy[rows] = grids.value(index + sampler.sample(words))
         return noisy
 
-    def _bound_to(self, index: Integers, steps: Integers) -> list[bytes]:
+    def _bound_to(self, index: Integers, steps: Integers) -> ByteColumn:
         """Return the digests of index and noise, as of `add_noise`, for each row."""
         table = np.concatenate(
             [
@@ -73,11 +74,8 @@ class Measurement:
             ],
             axis=1,
         )
-        content, width = table.tobytes(), table.shape[1]
-        return [
-            blake2b(content[start : start + width] + _INNER, digest_size=32).digest()
-            for start in range(0, len(content), width)
-        ]
+        inner = np.tile(bytes_of(_INNER), (len(index), 1))
+        return digests_of(ByteColumn.of_table(np.concatenate([table, inner], axis=1)))
 
     def deviation(self, steps: int) -> float:
         """Return the deviation of the noise, in units."""

@@ -11,6 +11,7 @@ from math import ceil, isfinite
 import numpy as np
 
 from fugu.operators.budget_units import charge_of_exact_ratio, in_nats
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.guarantee import Guarantee, local_privacy
@@ -159,9 +160,9 @@ class RandomizedResponse(IndependentReleases):
             raise ValueError(f"a symbol index is outside 0..{self.symbols - 1}")
         return symbols
 
-    def _bound_to(self, symbols: Integers) -> list[bytes]:
-        return [self._bindings[symbol] for symbol in symbols]
+    def _bound_to(self, symbols: Integers) -> ByteColumn:
+        return self._bindings.taken(symbols)
 
     @cached_property
-    def _bindings(self) -> tuple[bytes, ...]:
-        return tuple(binding_digest(symbol) for symbol in range(self.symbols))
+    def _bindings(self) -> ByteColumn:
+        return ByteColumn.of([binding_digest(symbol) for symbol in range(self.symbols)])

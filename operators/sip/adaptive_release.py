@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 import numpy as np
 
 from fugu.operators.budget_units import add_spent
+from fugu.operators.byte_column import Bytes
 from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
@@ -34,7 +35,12 @@ from fugu.operators.sip.integer_law import FORMAT
 from fugu.operators.sip.private_law import SymbolLaw, has_compiled_prediction
 from fugu.operators.sip.proposal import Mask
 from fugu.operators.sip.repeat_decision import Distance, RepeatDecision, expected_steps, near
-from fugu.operators.sip.symbol_inputs import bound_to, checked_belief, checked_symbols
+from fugu.operators.sip.symbol_inputs import (
+    bound_to,
+    checked_belief,
+    checked_symbols,
+    digest_table,
+)
 from fugu.operators.sip.symbol_releases import SymbolReleases
 
 if TYPE_CHECKING:
@@ -258,8 +264,8 @@ class AdaptiveRelease(SymbolReleases, RepeatingMechanism):
         return Odds.of(others=1, epsilon=self.decision_epsilon)
 
     @cached_property
-    def _answers(self) -> tuple[bytes, ...]:
-        return binding_digest("far"), binding_digest("near")
+    def _answers(self) -> Bytes:
+        return digest_table(["far", "near"])
 
     def _decision(self, state: State) -> RepeatDecision:
         belief = self.model.marginal(checked_belief(state["belief"]))

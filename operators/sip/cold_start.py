@@ -11,11 +11,12 @@ import numpy as np
 
 from fugu.operators import compiled
 from fugu.operators.budget_units import add_spent, exact_exp, exact_expm1, in_nats
+from fugu.operators.byte_column import Bytes
 from fugu.operators.byte_fields import binding_digest
 from fugu.operators.declared import take_whole_numbers
 from fugu.operators.mechanism import (
     Array,
-    ChargingMechanism,
+    ChargingRunningMechanism,
     Draws,
     EnumerableMechanism,
     Floats,
@@ -23,8 +24,11 @@ from fugu.operators.mechanism import (
     Inputs,
     Integers,
     Releases,
+    Run,
     State,
 )
+from fugu.operators.multi_step import joined_runs, run_in_rounds
+from fugu.operators.randomness import KeyedDraws
 from fugu.operators.release_digest import extended
 from fugu.operators.responses.randomized_response import WORDS, Odds
 from fugu.operators.sip.belief_radius import Radius
@@ -35,9 +39,15 @@ from fugu.operators.sip.privacy_bound import PrivacyBound
 from fugu.operators.sip.private_law import PrivateLaw, check_words, private_law
 from fugu.operators.sip.proposal import Mask
 from fugu.operators.sip.stream_model import StreamModels, predicted_by_row, worst_radius
-from fugu.operators.sip.symbol_inputs import bound_to, checked_belief, checked_symbols
+from fugu.operators.sip.symbol_inputs import (
+    bound_to,
+    checked_belief,
+    checked_symbols,
+    digest_table,
+)
 
 if TYPE_CHECKING:
+    from fugu.operators.sip.compiled_cold_start import CompiledColdStep
     from fugu.operators.sip.compiled_law import CompiledLaw
 
 LARGEST_ALPHABET = 16
@@ -46,7 +56,7 @@ WhenShort = Literal["refuse", "accept"]
 
 
 @dataclass(frozen=True, eq=False)
-class ColdStart(ChargingMechanism, EnumerableMechanism):
+class ColdStart(ChargingRunningMechanism, EnumerableMechanism):
     """Release without a model at first, learn one for each stream from releases, and freeze it.
 
     The first `positions` of a stream are released by generalized randomized response (GRR), which
@@ -171,6 +181,28 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
         return after, posterior.T
 
     @property
+    def runs(self) -> bool:
+        return self._compiled is not None
+
+    def run(
+        self, state: State, rows: Integers, inputs: Inputs, draws: Draws, total: int | None = None
+    ) -> Run:
+        """Run compiled, but for streams that may learn their model on the way: in rounds."""
+        if self._compiled is None or type(draws) is not KeyedDraws:
+            return run_in_rounds(self, state, rows, inputs, draws, total)
+        symbols, begun = checked_symbols(inputs, self.symbols), state["begun"]
+        ahead = begun + np.bincount(rows, minlength=len(begun))
+        learning = (begun < self.positions) & (ahead >= self.positions)
+        if not learning.any():
+            return self._compiled.run(state, rows, symbols, draws, total)
+        some, others = np.flatnonzero(learning[rows]), np.flatnonzero(~learning[rows])
+        inputs = Inputs(symbols[some])
+        learned = run_in_rounds(self, state, rows[some], inputs, draws.taken(some), total)
+        going_on = learned.state, rows[others], symbols[others], draws.taken(others)
+        rest = self._compiled.run(*going_on, total)
+        return joined_runs([(some, learned), (others, rest)], len(rows))
+
+    @property
     def outcomes(self) -> tuple[int, int]:
         return self.symbols, self.symbols
 
@@ -240,8 +272,17 @@ class ColdStart(ChargingMechanism, EnumerableMechanism):
         return HammingKernel(exact_expm1(self.epsilon), exact_exp(self.epsilon))
 
     @cached_property
-    def _bindings(self) -> tuple[bytes, ...]:
-        return tuple(binding_digest(symbol) for symbol in range(self.symbols))
+    def _bindings(self) -> Bytes:
+        return digest_table(range(self.symbols))
+
+    @cached_property
+    def _compiled(self) -> "CompiledColdStep | None":
+        if not compiled.available():
+            return None
+        from fugu.operators.sip.compiled_cold_start import CompiledColdStep
+
+        learning = self.positions, self.odds
+        return CompiledColdStep.of(self.bound, self._doubts, *learning, self._bindings)
 
     @cached_property
     def bound(self) -> PrivacyBound:

@@ -68,16 +68,24 @@ class CompiledAdaptiveStep(NamedTuple):
         bound: PrivacyBound,
         doubts: Floats,
         counts_steps: bool,
-        answers: tuple[bytes, ...],
-        symbols: tuple[bytes, ...],
+        answers: Bytes,
+        symbols: Bytes,
     ) -> "CompiledAdaptiveStep":
         """Make the constants of a configured mechanism."""
         limits = limits_of(bound, model.symbols, full_support=False)
         answer = np.uint64(odds.favoured), odds.likely, odds.unlikely, odds.charge
         purposes = (bytes_of(encode_fields(purpose)) for purpose in ("decision", "release"))
-        digests = (bytes_of(b"".join(each)) for each in (answers, symbols))
         chain = CompiledChain.of(model)
-        return cls(chain, limits, doubts, *answer, counts_steps, *purposes, *digests)
+        return cls(
+            chain,
+            limits,
+            doubts,
+            *answer,
+            counts_steps,
+            *purposes,
+            answers.ravel(),
+            symbols.ravel(),
+        )
 
     def run(
         self, state: State, rows: Integers, symbols: Integers, draws: KeyedDraws, total: int | None

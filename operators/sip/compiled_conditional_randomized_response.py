@@ -51,11 +51,11 @@ class CompiledStep(NamedTuple):
         bound: PrivacyBound,
         doubts: Floats,
         full_support: bool,
-        digests: tuple[bytes, ...],
+        digests: Bytes,
     ) -> "CompiledStep":
         """Make the constants of a configured mechanism."""
         limits = limits_of(bound, model.symbols, full_support)
-        columns = bytes_of(encode_fields("release")), bytes_of(b"".join(digests))
+        columns = bytes_of(encode_fields("release")), digests.ravel()
         return cls(CompiledChain.of(model), limits, doubts, *columns)
 
     def run(

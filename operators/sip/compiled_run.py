@@ -73,7 +73,9 @@ class Space(NamedTuple):
         words = np.empty((WORD_ROWS, symbols), dtype=np.uint64)
         told, posterior = np.empty((2, symbols))
         law, drawn = np.empty((LAW_ROWS, symbols)), np.empty((2, LANES), dtype=np.uint64)
-        return cls(law, words, told, posterior, np.zeros(LANES), *drawn, Room.of(symbols))
+        within, (decisions, releases) = np.zeros(LANES), drawn
+        room = Room.of(symbols)
+        return cls(law, words, told, posterior, within, decisions, releases, room)
 
 
 def limit_of(total: int | None) -> int:

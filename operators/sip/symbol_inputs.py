@@ -1,7 +1,11 @@
 """Check symbols and beliefs that a step is given, and bind its draws."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
+from fugu.operators.byte_column import ByteColumn, Bytes, bytes_of
+from fugu.operators.byte_fields import DIGEST_BYTES, Field, binding_digest
 from fugu.operators.mechanism import Floats, Inputs, Integers, Words
 from fugu.operators.sip.markov_model import SUM_TOLERANCE, ordered_sum
 
@@ -24,9 +28,12 @@ def checked_belief(rows: Floats) -> Floats:
     return belief
 
 
-def bound_to(digests: tuple[bytes, ...], data: Integers, histories: Words) -> list[bytes]:
+def digest_table(data: Iterable[Field]) -> Bytes:
+    """Return the digest of each item of what draws can be bound to, one row each."""
+    return bytes_of(b"".join(map(binding_digest, data))).reshape(-1, DIGEST_BYTES)
+
+
+def bound_to(digests: Bytes, data: Integers, histories: Words) -> ByteColumn:
     """Bind draws to the data and, through the belief, to what was published before."""
-    releases = histories.astype("<u8").tobytes()
-    return [
-        digests[item] + releases[8 * row : 8 * row + 8] for row, item in enumerate(data.tolist())
-    ]
+    releases = histories.astype("<u8").view(np.uint8).reshape(len(histories), -1)
+    return ByteColumn.of_table(np.concatenate([digests[data], releases], axis=1))

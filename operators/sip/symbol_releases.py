@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from fugu.operators.byte_fields import binding_digest
+from fugu.operators.byte_column import Bytes
 from fugu.operators.mechanism import (
     Array,
     ChargingRunningMechanism,
@@ -23,7 +23,7 @@ from fugu.operators.randomness import KeyedDraws
 from fugu.operators.release_digest import extended
 from fugu.operators.sip.belief_radius import Radius
 from fugu.operators.sip.chain import Chain
-from fugu.operators.sip.symbol_inputs import checked_belief, checked_symbols
+from fugu.operators.sip.symbol_inputs import checked_belief, checked_symbols, digest_table
 
 if TYPE_CHECKING:
     from fugu.operators.sip.compiled_adaptive_release import CompiledAdaptiveStep
@@ -92,5 +92,5 @@ class SymbolReleases(ChargingRunningMechanism, ABC):
         return after, Releases(instead, {"confidence": confidence})
 
     @cached_property
-    def _bindings(self) -> tuple[bytes, ...]:
-        return tuple(binding_digest(symbol) for symbol in range(self.model.symbols))
+    def _bindings(self) -> Bytes:
+        return digest_table(range(self.model.symbols))

@@ -35,8 +35,9 @@ def test_ten_million_random_records_are_read_as_the_codec_reads_them() -> None:
             assert codec.scanner is not None
             sure += int(codec.scanner.read(scattered(batch.values)).sure.sum())
             readings += RECORDS
+    of_codecs = f"each read by {CODECS_EACH} of {len(SCANNING)} codecs"
     lines = [
-        f"{BATCHES * RECORDS:,} random records, each read by {CODECS_EACH} of {len(SCANNING)} codecs",
+        f"{BATCHES * RECORDS:,} random records, {of_codecs}",
         "in turn, from columns by compiled code and from lists by orjson.",
         "",
         f"readings                     {readings:>12,}",

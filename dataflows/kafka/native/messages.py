@@ -14,6 +14,7 @@ from fugu.dataflows.kafka.native.taking import (
     EVENT_COLUMNS,
     EVENTS,
     FREED,
+    KEY_BEGIN,
     KEY_BYTES,
     KEY_LENGTH,
     OFFSET,
@@ -21,6 +22,8 @@ from fugu.dataflows.kafka.native.taking import (
     RECORDS,
     TAKEN,
     TIMESTAMP,
+    TURNS,
+    VALUE_BEGIN,
     VALUE_BYTES,
     VALUE_LENGTH,
     Addresses,
@@ -71,36 +74,36 @@ class Messages:
         messages = self._messages[:limit]
         if not take(self._queue, messages, self._partitions, self._events, self._counts):
             raise OSError("librdkafka did not look into its queue")
-        records = int(self._counts[RECORDS])
-        events = self._events[: self._counts[EVENTS]].tolist()
         try:
+            records, events = int(self._counts[RECORDS]), int(self._counts[EVENTS])
             batches = list(self._batches(records, with_headers)) if records else []
+            return batches, [Event(*event) for event in self._events[:events].tolist()]
         finally:
             if self.held:
                 free(messages, self._counts)
-        return batches, [Event(*event) for event in events]
 
     def _batches(self, records: int, with_headers: bool) -> Iterator[Batch]:
         messages, partitions = self._messages[:records], self._partitions[:records]
-        order = np.arange(records)
-        if (partitions != partitions[0]).any():
+        order, bounds = self._in_order[:records], [0, records]
+        if self._counts[TURNS]:
             order = np.argsort(partitions, kind="stable")
             partitions = partitions[order]
+            cuts = np.flatnonzero(partitions[1:] != partitions[:-1]) + 1
+            bounds[1:1] = cuts.tolist()
         headers = read_headers(messages, order) if with_headers else HeaderColumns(records, {})
         known = np.empty((RECORD_ROWS, records), dtype=np.int64)
         keys = np.empty(self._counts[KEY_BYTES], dtype=np.uint8)
         values = np.empty(self._counts[VALUE_BYTES], dtype=np.uint8)
         if not copy(messages, order, known, keys, values, self._counts):
             raise MemoryError("messages of librdkafka changed while they were copied")
-        key_column = _Contents(keys, known[KEY_LENGTH])
-        value_column = _Contents(values, known[VALUE_LENGTH])
-        for begin, end in _runs(partitions):
+        for begin, end in pairwise(bounds):
+            own = known[:, begin:end]
             yield Batch(
                 int(partitions[begin]),
-                IntegerColumn(known[OFFSET, begin:end]),
-                IntegerColumn(known[TIMESTAMP, begin:end]),
-                key_column.part(begin, end),
-                value_column.part(begin, end),
+                IntegerColumn(own[OFFSET]),
+                IntegerColumn(own[TIMESTAMP]),
+                _column(keys, own[KEY_BEGIN], own[KEY_LENGTH]),
+                _column(values, own[VALUE_BEGIN], own[VALUE_LENGTH]),
                 headers[begin:end],
             )
 
@@ -108,24 +111,10 @@ class Messages:
         self._messages: Addresses = np.zeros(limit, dtype=np.uint64)
         self._partitions: Integers = np.zeros(limit, dtype=np.int64)
         self._events: Integers = np.zeros((limit, EVENT_COLUMNS), dtype=np.int64)
+        self._in_order: Integers = np.arange(limit)
 
 
-def _runs(partitions: Integers) -> Iterator[tuple[int, int]]:
-    """Yield where each run of one partition begins and ends."""
-    cuts = (np.flatnonzero(partitions[1:] != partitions[:-1]) + 1).tolist()
-    return pairwise([0, *cuts, len(partitions)])
-
-
-class _Contents:
-    """Cut one string of bytes into the columns of several batches, each with its own bytes."""
-
-    def __init__(self, content: Bytes, lengths: Integers) -> None:
-        there = np.maximum(lengths, 0)
-        self._content, self._lengths = content, lengths
-        self._bounds = np.concatenate(([0], there.cumsum()))
-
-    def part(self, begin: int, end: int) -> OptionalByteColumn:
-        """Return the column of some records."""
-        first, last = self._bounds[begin], self._bounds[end]
-        begins = self._bounds[begin:end] - first
-        return OptionalByteColumn(self._content[first:last], begins, self._lengths[begin:end])
+def _column(content: Bytes, begins: Integers, lengths: Integers) -> OptionalByteColumn:
+    """Return the strings of one batch, with no bytes of others."""
+    first, end = begins[0], begins[-1] + max(0, lengths[-1])
+    return OptionalByteColumn(content[first:end], begins - first, lengths)

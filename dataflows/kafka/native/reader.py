@@ -1,7 +1,6 @@
 """Read with librdkafka: what a poll returns is columns, without an object for each record."""
 
 import time
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from functools import partial
 
@@ -64,8 +63,7 @@ class NativeReader(Reader):
     def read_range(self, partition: int, start: int, end: int) -> Iterator[Batch]:
         self.assign({partition: start})
         poll = partial(self._poll, with_headers=True)
-        scanned = scan(self._topic, partition, end, poll, lambda: self._positions[partition])
-        return (part for batch in scanned if (part := _before(batch, end)).offsets)
+        return scan(self._topic, partition, end, poll, lambda: self._positions[partition])
 
     def close(self) -> None:
         self._consumer.close()
@@ -115,18 +113,3 @@ class NativeReader(Reader):
     def _check_open(self) -> None:
         if not self._consumer.close.alive:
             raise ValueError(f"the reader of topic {self._topic} is closed")
-
-
-def _before(batch: Batch, end: int) -> Batch:
-    """Return the records before an offset."""
-    if batch.offsets[-1] < end:
-        return batch
-    count = bisect_left(batch.offsets, end)
-    return Batch(
-        batch.partition,
-        batch.offsets[:count],
-        batch.timestamps[:count],
-        batch.keys[:count],
-        batch.values[:count],
-        batch.headers[:count],
-    )

@@ -35,13 +35,14 @@ EVENT_ERROR, EVENT_PARTITION, EVENT_OFFSET, EVENT_HAS_TOPIC = range(4)
 EVENT_COLUMNS = 4
 """What is known about something that came in place of a record."""
 
-OFFSET, TIMESTAMP, KEY_LENGTH, VALUE_LENGTH = range(4)
-RECORD_ROWS = 4
+OFFSET, TIMESTAMP, KEY_BEGIN, KEY_LENGTH, VALUE_BEGIN, VALUE_LENGTH = range(6)
+RECORD_ROWS = 6
 """What is known about a record, besides its bytes."""
 
-RECORDS, EVENTS, KEY_BYTES, VALUE_BYTES, TAKEN, FREED = range(6)
-COUNTS = 6
-"""What is counted; the last two of all messages since the reader was made."""
+RECORDS, TURNS, EVENTS, KEY_BYTES, VALUE_BYTES, TAKEN, FREED = range(7)
+COUNTS = 7
+"""What is counted: records, how often the next one is of another partition, and other events; the
+last two are of all messages since the reader was made."""
 
 
 @inlined
@@ -73,7 +74,7 @@ def take(
     `events`. All arrays have room for as many as `messages`.
     """
     limit = min(len(messages), len(partitions), len(events))
-    counts[RECORDS] = counts[EVENTS] = counts[KEY_BYTES] = counts[VALUE_BYTES] = 0
+    counts[:TAKEN] = 0
     arrived = _consume(np.uint64(queue), np.int32(0), messages.ctypes.data, np.uint64(limit))
     if arrived < 0:
         return False
@@ -94,6 +95,8 @@ def take(
         messages[place] = 0
         messages[records] = message
         partitions[records] = _half_field(message, MESSAGE_PARTITION)
+        if records > 0 and partitions[records] != partitions[records - 1]:
+            counts[TURNS] += 1
         counts[KEY_BYTES] += max(0, _length(message, MESSAGE_KEY, MESSAGE_KEY_LENGTH))
         counts[VALUE_BYTES] += max(0, _length(message, MESSAGE_VALUE, MESSAGE_VALUE_LENGTH))
         records += 1
@@ -119,7 +122,15 @@ def copy(
         message = messages[place]
         key_length = _length(message, MESSAGE_KEY, MESSAGE_KEY_LENGTH)
         value_length = _length(message, MESSAGE_VALUE, MESSAGE_VALUE_LENGTH)
+        known[OFFSET, row] = _field(message, MESSAGE_OFFSET)
+        known[TIMESTAMP, row] = _timestamp(message, np.uint64(0))
+        known[KEY_BEGIN, row] = key_end
+        known[KEY_LENGTH, row] = key_length
+        known[VALUE_BEGIN, row] = value_end
+        known[VALUE_LENGTH, row] = value_length
         if key_length > len(keys) - key_end or value_length > len(values) - value_end:
+            return False
+        if min(key_length, value_length) < NONE:
             return False
         if key_length > 0:
             key = np.uint64(_field(message, MESSAGE_KEY))
@@ -129,10 +140,6 @@ def copy(
             value = np.uint64(_field(message, MESSAGE_VALUE))
             copied(values.ctypes.data + np.uint64(value_end), value, np.uint64(value_length))
             value_end += value_length
-        known[OFFSET, row] = _field(message, MESSAGE_OFFSET)
-        known[TIMESTAMP, row] = _timestamp(message, np.uint64(0))
-        known[KEY_LENGTH, row] = key_length
-        known[VALUE_LENGTH, row] = value_length
         _free(messages, place, counts)
     return True
 

@@ -23,7 +23,7 @@ _FINITE_DIGITS, _FINITE_EXPONENT = np.uint64(200), np.uint64(2)
 @part
 def is_digit(byte: np.uint8) -> bool:
     """Return whether a byte is a decimal digit."""
-    return ZERO <= byte <= _NINE
+    return bool(ZERO <= byte <= _NINE)
 
 
 @part
@@ -73,12 +73,12 @@ def after_number(content: Bytes, begin: np.uint64, end: np.uint64) -> tuple[np.u
 
 
 @part
-def integer_at(content: Bytes, begin: np.uint64, end: np.uint64) -> np.int64:
+def integer_at(content: Bytes, begin: np.uint64, end: np.uint64) -> int:
     """Return an `INTEGER`."""
-    value = np.int64(0)
+    value = 0
     negative = content[begin] == MINUS
     at = begin + _ONE if negative else begin
     while at < end:
-        value = 10 * value + np.int64(content[at] - ZERO)
+        value = 10 * value + int(np.int64(content[at] - ZERO))
         at += _ONE
     return -value if negative else value

@@ -51,7 +51,7 @@ def _is_word(
     place = np.uint64(0)
     while place < length and content[at + place] == _WORDS[word + place]:
         place += ONE
-    return place == length
+    return bool(place == length)
 
 
 @inlined
@@ -162,7 +162,7 @@ def _is_object(
                 return False
         if field != _NO_FIELD:
             kinds[field, row], begins[field, row], ends[field, row] = kind, value, at
-    return after_spaces(content, at, end) == end
+    return bool(after_spaces(content, at, end) == end)
 
 
 @entry_point

@@ -21,11 +21,11 @@ def _is_shortest(content: Bytes, begin: np.uint64, end: np.uint64) -> bool:
     while content[point] != POINT:
         point += _ONE
     if content[end - _ONE] == ZERO:
-        return end - point == _ONE + _ONE
+        return bool(end - point == _ONE + _ONE)
     zeros = point + _ONE
     while content[zeros] == ZERO:
         zeros += _ONE
-    return content[first] != ZERO or zeros - point - _ONE <= _SMALLEST
+    return bool(content[first] != ZERO or zeros - point - _ONE <= _SMALLEST)
 
 
 @entry_point

@@ -1,5 +1,6 @@
 """Look up symbols of an alphabet, by the bytes that they are written with."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ class SymbolTable(NamedTuple):
     lengths: Integers
 
     @classmethod
-    def of(cls, symbols: dict[str, int] | dict[int, int], other: int) -> "SymbolTable":
+    def of(cls, symbols: Mapping[object, int], other: int) -> "SymbolTable":
         """Make a table from symbols and their indices, with few in one place."""
         written = [str(symbol).encode() for symbol in symbols]
         slots = np.full(1 << (2 * len(written)).bit_length(), _VACANT, dtype=np.int64)
@@ -77,7 +78,7 @@ def _index_of(content: Bytes, begin: np.uint64, end: np.uint64, table: SymbolTab
             while at < end and content[at] == table.texts[text]:
                 at, text = at + _ONE, text + _ONE
             if at == end:
-                return table.indices[symbol]
+                return int(table.indices[symbol])
         slot = (slot + _ONE) & last
     return table.other
 
@@ -113,7 +114,7 @@ def read_symbols(
 @part
 def _bits_of_list(content: Bytes, begin: np.uint64, end: np.uint64, table: SymbolTable) -> int:
     """Return a bit for each symbol in a list of JSON, or a negative number if it has others."""
-    bits = np.int64(0)
+    bits = 0
     last = end - _ONE
     at = after_spaces(content, begin + _ONE, last)
     while at < last:
@@ -124,7 +125,7 @@ def _bits_of_list(content: Bytes, begin: np.uint64, end: np.uint64, table: Symbo
         index = _index_of_scalar(content, kind, value, at, table)
         if index < 0:
             return _OUTSIDE
-        bits |= np.int64(1) << np.int64(index)
+        bits |= 1 << index
         at = after_spaces(content, at, last)
         if at < last:
             if content[at] != COMMA:

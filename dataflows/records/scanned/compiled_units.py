@@ -37,7 +37,7 @@ def _digits_at(content: Bytes, begin: np.uint64, end: np.uint64) -> tuple[np.uin
 
 
 @part
-def _units_of_integer(value: np.int64, units_per_one: np.int64, largest: np.int64) -> np.int64:
+def _units_of_integer(value: int, units_per_one: int, largest: int) -> int:
     most = largest // units_per_one
     if value > most:
         return largest
@@ -50,9 +50,9 @@ def _units_of_decimal(
     kind: np.uint8,
     begin: np.uint64,
     end: np.uint64,
-    units_per_one: np.int64,
-    largest: np.int64,
-) -> tuple[np.int64, bool]:
+    units_per_one: int,
+    largest: int,
+) -> tuple[int, bool]:
     """Return the nearest number of units, halves up, and whether it is sure."""
     digits, fraction = _digits_at(content, begin, end)
     power = _POWERS[fraction]
@@ -61,11 +61,13 @@ def _units_of_decimal(
         units = -units
     nearest = np.floor(units + 0.5)
     if abs(units) < _LARGE and abs(units - nearest) < _CLEAR:
-        return np.int64(nearest), True
-    signed = -np.int64(digits) if content[begin] == MINUS else np.int64(digits)
+        return int(nearest), True
+    signed = int(np.int64(digits))
+    if content[begin] == MINUS:
+        signed = -signed
     if kind != DECIMAL or abs(signed) > largest // units_per_one:
-        return np.int64(0), False
-    return (2 * signed * units_per_one + power) // (2 * power), True
+        return 0, False
+    return int((2 * signed * units_per_one + power) // (2 * power)), True
 
 
 @entry_point

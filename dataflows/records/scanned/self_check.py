@@ -21,7 +21,7 @@ from fugu.dataflows.records.scanned.compiled_objects import (
     TEXT,
     TRUE,
 )
-from fugu.dataflows.records.scanned.spans import Spans
+from fugu.dataflows.records.scanned.spans import FieldNames, Spans
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ _FIELD, _LONGEST = "a", 1_000
 @cache
 def agrees_with_orjson() -> bool:
     """Return whether the two agree on records of every shape."""
-    spans = Spans(OptionalByteColumn.of(_RECORDS), _LONGEST, [_FIELD])
+    spans = Spans(OptionalByteColumn.of(_RECORDS), _LONGEST, FieldNames([_FIELD]))
     kinds, begins, ends = (column.tolist() for column in spans.of(_FIELD)[1:4])
     content = spans.of(_FIELD).content
     for number, (record, sure) in enumerate(zip(_RECORDS, spans.sure.tolist(), strict=True)):

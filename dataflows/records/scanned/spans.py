@@ -1,6 +1,6 @@
 """Find where the fields of a column of records are."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,29 +22,38 @@ class Span(NamedTuple):
     sure: Flags
 
 
+class FieldNames:
+    """Hold names of fields, each once, in the form in which records are scanned for them."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.rows = {name: row for row, name in enumerate(dict.fromkeys(names))}
+        column = ByteColumn.of([name.encode() for name in self.rows])
+        self.content = column.content
+        self.begins, self.lengths = read_only(column.begins), read_only(column.lengths)
+
+
 class Spans:
     """Scan records that are not longer than `longest` for some fields.
 
     `sure` are the records that are scanned without a doubt. Readers of fields take others out.
     """
 
-    def __init__(self, records: OptionalByteColumn, longest: int, names: Sequence[str]) -> None:
+    def __init__(self, records: OptionalByteColumn, longest: int, names: FieldNames) -> None:
         self._content = np.ascontiguousarray(records.content)
-        self._fields = {name: field for field, name in enumerate(dict.fromkeys(names))}
-        shape = len(self._fields), len(records)
+        self._rows = names.rows
+        shape = len(names.rows), len(records)
         self._kinds = np.empty(shape, dtype=np.uint8)
         self._begins = np.empty(shape, dtype=np.int64)
         self._ends = np.empty(shape, dtype=np.int64)
         self.sure = np.empty(len(records), dtype=bool)
-        wanted = ByteColumn.of([name.encode() for name in self._fields])
         scan(
             self._content,
             read_only(records.begins),
             read_only(records.lengths),
             longest,
-            wanted.content,
-            read_only(wanted.begins),
-            read_only(wanted.lengths),
+            names.content,
+            names.begins,
+            names.lengths,
             self._kinds,
             self._begins,
             self._ends,
@@ -53,5 +62,5 @@ class Spans:
 
     def of(self, name: str) -> Span:
         """Return where a field is."""
-        row = self._fields[name]
+        row = self._rows[name]
         return Span(self._content, self._kinds[row], self._begins[row], self._ends[row], self.sure)

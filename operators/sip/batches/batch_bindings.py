@@ -5,7 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
-from fugu.operators.byte_fields import binding_digest
+from fugu.operators.byte_column import ByteColumn, Bytes
+from fugu.operators.byte_fields import DIGEST_BYTES, encode_field
+from fugu.operators.digests import digests_of
 from fugu.operators.mechanism import Integers, Words
 from fugu.operators.sip.batches.likely_sequences import MOST_BATCHES
 from fugu.operators.sip.symbol_inputs import bound_to
@@ -18,22 +20,25 @@ class BatchBindings:
     symbols: int
     window: int
 
-    def of(self, batches: Integers, histories: Words) -> list[bytes]:
+    def of(self, batches: Integers, histories: Words) -> ByteColumn:
         """Return one binding for each column of `batches (positions, rows)`."""
         if self.symbols ** len(batches) > MOST_BATCHES:
-            digests = _digests(batches)
-            return bound_to(digests, np.arange(len(digests)), histories)
+            return bound_to(_digests(batches), np.arange(batches.shape[1]), histories)
         number = np.ravel_multi_index(tuple(batches), (self.symbols,) * len(batches))
         return bound_to(self._known[len(batches)], number, histories)
 
     @cached_property
-    def _known(self) -> dict[int, tuple[bytes, ...]]:
+    def _known(self) -> dict[int, Bytes]:
         """Return the digests of all batches of each length that has few, in order."""
         n = self.symbols
         lengths = [w for w in range(1, self.window + 1) if n**w <= MOST_BATCHES]
         return {w: _digests(np.indices((n,) * w).reshape(w, -1)) for w in lengths}
 
 
-def _digests(batches: Integers) -> tuple[bytes, ...]:
-    ordered = np.ascontiguousarray(batches.T).astype("<i8")
-    return tuple(binding_digest(batch.tobytes()) for batch in ordered)
+def _digests(batches: Integers) -> Bytes:
+    """Return the `binding_digest` of the bytes of each batch, one row each."""
+    content = np.ascontiguousarray(batches.T).astype("<i8").view(np.uint8)
+    size = encode_field(content[0].tobytes())[: -content.shape[1]]
+    sizes = np.tile(np.frombuffer(size, dtype=np.uint8), (len(content), 1))
+    digests = digests_of(ByteColumn.of_table(np.concatenate([sizes, content], axis=1)))
+    return digests.content.reshape(-1, DIGEST_BYTES)

@@ -26,6 +26,7 @@ from fugu.operators.mechanism import (
     Releases,
     State,
 )
+from fugu.operators.randomness import draws_of
 from fugu.operators.release_digest import extended
 from fugu.operators.sip.batches.batch_bindings import BatchBindings
 from fugu.operators.sip.batches.batch_plan import BatchPlan, BatchPlans, Part
@@ -294,12 +295,9 @@ class BatchedRelease(ChargingMechanism, HoldingMechanism):
         if len(rows) == 0:
             return
         batches = np.ascontiguousarray(held[rows, : plan.window].T)
-        bindings = [b""] * len(held)
         bound = self._bindings.of(batches, after["history"][rows])
-        for row, binding in zip(rows.tolist(), bound, strict=True):
-            bindings[row] = binding
-        words = draws.words("release", bindings, count=plan.draws)
-        words = np.ascontiguousarray(words[rows, 0, :].T)
+        words = draws_of(draws, rows, len(held)).words("release", bound, count=plan.draws)
+        words = np.ascontiguousarray(words[:, 0, :].T)
         distance = self._distances(after)[rows]
         for part in plan.parts(checked_belief(after["belief"][rows]), distance):
             its = rows[part.rows]

@@ -11,6 +11,7 @@ from fugu.dataflows.base.batches import DeadLetters, Decoded
 from fugu.dataflows.base.stream_time import IN_A_ROW, StreamTime
 from fugu.dataflows.base.ticks import CLOSED, TIME, Clock, Ticks
 from fugu.dataflows.stages.passage import Passage, Records
+from tests.dataflows.stages.arrays import in_arrays
 
 Seen = list[tuple[int, bytes]]
 """Times and keys of records."""
@@ -18,7 +19,9 @@ Course = list[tuple[range, range, str]]
 """For each record: ticks that close before it, those that are skipped, and why it is refused."""
 
 
-def course(ticks: Ticks, seen: Seen, at_once: Sequence[int] = (10_000,)) -> Course:
+def course(
+    ticks: Ticks, seen: Seen, at_once: Sequence[int] = (10_000,), *, arrays: bool = False
+) -> Course:
     """What becomes of records that come in batches of these sizes, in turn; a clock is all that is
     kept between them."""
     found: Course = []
@@ -30,7 +33,7 @@ def course(ticks: Ticks, seen: Seen, at_once: Sequence[int] = (10_000,)) -> Cour
         times, keys = [time for time, _ in part], [key for _, key in part]
         values = np.zeros(len(part), dtype=np.int64)
         decoded = Decoded(0, range(len(part)), times, keys, values, None, DeadLetters())
-        records = Records.of(decoded, ticks.time.heartbeats)
+        records = Records.of(in_arrays(decoded) if arrays else decoded, ticks.time.heartbeats)
         for stretch in Passage(ticks, clock, records).stretches():
             dead = DeadLetters()
             records.in_time(ticks, clock, stretch, dead)
@@ -125,9 +128,11 @@ def random_start(seed: int) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("people", [1, 2, 3])
-@pytest.mark.parametrize("at_once", [(10_000,), (1,), (7, 2, 64)])
+@pytest.mark.parametrize(
+    ("at_once", "arrays"), [((10_000,), False), ((1,), False), ((7, 2, 64), True), ((99,), True)]
+)
 def test_ticks_close_as_if_records_were_looked_at_one_by_one(
-    people: int, at_once: Sequence[int]
+    people: int, at_once: Sequence[int], arrays: bool
 ) -> None:
     reasons, skips = set(), 0
     for seed in range(60):
@@ -139,7 +144,7 @@ def test_ticks_close_as_if_records_were_looked_at_one_by_one(
             time=StreamTime(people),
         )
         seen = wandering(seed)
-        found, expected = course(ticks, seen, at_once), Plain(ticks).course(seen)
+        found, expected = course(ticks, seen, at_once, arrays=arrays), Plain(ticks).course(seen)
         assert found == expected
         reasons |= {reason for *_, reason in found}
         skips += sum(bool(skipped) for _, skipped, _ in found)
@@ -148,8 +153,8 @@ def test_ticks_close_as_if_records_were_looked_at_one_by_one(
     assert skips > 10
 
 
-@pytest.mark.parametrize("at_once", [(10_000,), (3,)])
-def test_heartbeats_move_time_and_nobody_else_does(at_once: Sequence[int]) -> None:
+@pytest.mark.parametrize(("at_once", "arrays"), [((10_000,), False), ((3,), False), ((99,), True)])
+def test_heartbeats_move_time_and_nobody_else_does(at_once: Sequence[int], arrays: bool) -> None:
     beats = frozenset([b"0", b"3"])
     for seed in range(30):
         ticks = Ticks(5, 7, 3, time=StreamTime(heartbeats=beats))
@@ -160,7 +165,7 @@ def test_heartbeats_move_time_and_nobody_else_does(at_once: Sequence[int]) -> No
                 Plain(ticks).course(seen), seen, strict=True
             )
         ]
-        assert course(ticks, seen, at_once) == expected
+        assert course(ticks, seen, at_once, arrays=arrays) == expected
 
 
 def everybody(people: int, start: int, ticks: int) -> Seen:

@@ -21,16 +21,16 @@ STEP = st.tuples(st.sampled_from(["find", "add", "rename"]), st.lists(KEY, max_s
 
 
 def compiled_index() -> KeyIndex:
-    from fugu.dataflows.state.compiled_key_index import CompiledKeyIndex
+    from fugu.dataflows.state.buffer_key_index import BufferKeyIndex
 
-    return CompiledKeyIndex()
+    return BufferKeyIndex()
 
 
 def weakly_hashed(distinct: int) -> KeyIndex:
     """Return a compiled index whose keys have so many hashes, so that they meet in runs."""
-    from fugu.dataflows.state.compiled_key_index import CompiledKeyIndex
+    from fugu.dataflows.state.buffer_key_index import BufferKeyIndex
 
-    class Weak(CompiledKeyIndex):
+    class Weak(BufferKeyIndex):
         def _tags(self, column: ByteColumn) -> Words:
             return (super()._tags(column) % np.uint64(distinct)) + np.uint64(2**32 - distinct)
 
@@ -130,9 +130,9 @@ def test_keys_of_no_row_are_refused(new: Callable[[], KeyIndex]) -> None:
 
 @NEEDS_NUMBA
 def test_rows_that_are_renamed_again_and_again_do_not_fill_the_memory() -> None:
-    from fugu.dataflows.state.compiled_key_index import CompiledKeyIndex
+    from fugu.dataflows.state.buffer_key_index import BufferKeyIndex
 
-    index = CompiledKeyIndex()
+    index = BufferKeyIndex()
     index.add([b"%04d" % number for number in range(100)])
     for number in range(3_000):
         index.rename(np.array([number % 100]), [b"other %06d" % number])
@@ -143,10 +143,10 @@ def test_rows_that_are_renamed_again_and_again_do_not_fill_the_memory() -> None:
 
 @NEEDS_NUMBA
 def test_each_index_hashes_by_a_key_of_its_own() -> None:
-    from fugu.dataflows.state.compiled_key_index import CompiledKeyIndex
+    from fugu.dataflows.state.buffer_key_index import BufferKeyIndex
 
     column = ByteColumn.of([b"anna"])
-    assert len({int(CompiledKeyIndex()._tags(column)[0]) for _ in range(8)}) > 1
+    assert len({int(BufferKeyIndex()._tags(column)[0]) for _ in range(8)}) > 1
 
 
 def fuzz(seed: int, rounds: int) -> None:
@@ -167,8 +167,15 @@ def test_nothing_is_read_or_written_outside_of_arrays(tmp_path: Path) -> None:
     script = """
 import numpy as np
 from tests.dataflows.state.test_key_index import fuzz
+from fugu.dataflows.kafka.partitioner import partitions_of
 from fugu.dataflows.state.compiled_key_table import hash_keys
+from fugu.dataflows.state.spent_rows import SpentRows
 fuzz(seed=7, rounds=60)
+keys = [b"k" * length for length in range(1, 200)]
+spent = SpentRows({}).joined(keys, {})
+assert sorted(spent.find(keys).tolist()) == list(range(199))
+assert (spent.find([b"a", b"b" * 300]) < 0).all()
+partitions_of([b"", *keys], 7, "murmur2")
 one, tags = np.array([1]), np.zeros(1, dtype=np.uint64)
 content = np.frombuffer(b"anna", dtype=np.uint8)
 try:

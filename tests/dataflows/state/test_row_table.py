@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 from fugu.dataflows.base.errors import StartRefused
 from fugu.dataflows.records.deduplication import Deduplication
 from fugu.dataflows.stages.per_record import row_columns
+from fugu.dataflows.state import row_table
+from fugu.dataflows.state.key_index import DictKeyIndex
 from fugu.dataflows.state.row_table import RowTable
+from fugu.operators import compiled
 from fugu.operators.budget import Budgeted
 from fugu.operators.sip.conditional_randomized_response import ConditionalRandomizedResponse
 from fugu.operators.sip.markov_model import MarkovModel
@@ -221,3 +224,37 @@ def test_rows_that_are_given_to_other_keys_come_back_with_them(
     again = restored_from(table.take_everything())
     assert again.keys == table.keys == restored.keys
     assert again.take_everything() == restored.take_everything()
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["use", "use up", "recycle", "changes", "everything"]),
+        st.lists(st.sampled_from(KEYS), max_size=8),
+    ),
+    max_size=10,
+)
+
+
+def blocks_of(table: RowTable, steps: list[tuple[str, list[bytes]]]) -> list[bytes]:
+    """Do steps with a table; return every block that was taken, and one of all of it."""
+    blocks = []
+    for step, keys in steps:
+        if step in ("use", "use up"):
+            used(table, keys, times=1 if step == "use" else 6)
+        elif step == "recycle":
+            new = [key + b" again" for key in keys if key + b" again" not in table]
+            for row, key in zip(range(len(table) - table.compacted), new, strict=False):
+                if key not in table:
+                    table.recycle(row, key)
+        else:
+            blocks.append(table.take_changes() if step == "changes" else table.take_everything())
+    return [*blocks, table.take_everything()]
+
+
+@pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
+@given(STEPS)
+def test_blocks_are_the_same_without_numba(steps: list[tuple[str, list[bytes]]]) -> None:
+    blocks = blocks_of(budgeted_table(), steps)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(row_table, "new_index", DictKeyIndex)
+        assert blocks_of(budgeted_table(), steps) == blocks

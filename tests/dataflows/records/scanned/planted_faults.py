@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Callable
 from unittest.mock import patch
 
 import numpy as np
@@ -34,7 +35,7 @@ def _table(name: str, some: bytes, entry: int) -> object:
     return table
 
 
-FAULTS = {
+FAULTS: dict[str, tuple[str, str, Callable[[], object]]] = {
     "lone surrogates": ("texts", "_D", lambda: np.uint8(0)),
     "unknown escapes": ("texts", "_ESCAPED", lambda: _table("_ESCAPED", b"ax0' U", 1)),
     "escapes of any digits": ("texts", "_HEXADECIMAL", lambda: np.ones(256, dtype=np.uint8)),

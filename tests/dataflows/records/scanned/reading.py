@@ -132,24 +132,23 @@ def is_read_alike_where_sure(codec: Codec, batch: Batch) -> bool:
     assert codec.scanner is not None
     found = codec.scanner.read(scattered(batch.values))
     places = np.flatnonzero(found.sure)
-    sure = [batch.values[place] for place in places.tolist()]
-    times, keys, headers = [0] * len(sure), [b"key"] * len(sure), [[]] * len(sure)
-    decoded = codec.decode(Batch(3, list(range(len(sure))), times, keys, sure, headers))
+    decoded = codec.decode(batch_with([batch.values[place] for place in places.tolist()]))
     columns = [(decoded.values, found.values)]
     columns += [] if found.times is None else [(np.array(decoded.timestamps), found.times)]
     columns += [] if found.events is None else [(np.array(decoded.events, np.uint64), found.events)]
-    return len(decoded.offsets) == len(sure) and all(
+    return len(decoded.offsets) == len(places) and all(
         read.tolist() == scanned[places].tolist() for read, scanned in columns
     )
 
 
 def read_differently(codec: Codec, batch: Batch) -> list[bytes | None]:
-    """The values of a batch that a codec does not read alike when each is alone."""
-    return [value for value in batch.values if not is_read_alike(codec, copies(value))]
+    """The values of a batch that a codec does not read alike."""
+    values = dict.fromkeys(batch.values)
+    return [one for one in values if not is_read_alike(codec, batch_with([one] * WORTH_SCANNING))]
 
 
-def copies(value: bytes | None) -> Batch:
-    """So many records with one value that they are worth scanning."""
-    count = WORTH_SCANNING
-    values, keys = [value] * count, [b"key"] * count
+def batch_with(values: Sequence[bytes | None]) -> Batch:
+    """Records with these values, as lists."""
+    count = len(values)
+    keys: list[bytes | None] = [b"key"] * count
     return Batch(3, list(range(count)), list(range(count)), keys, values, [[]] * count)

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
 from fugu.dataflows.base.batches import Batch, DeadLetters, Decoded, RefusedRecords
 from fugu.dataflows.base.columns import Cell, OptionalByteColumn, selected
 from fugu.dataflows.records.scanned.compiled_objects import Flags
-from fugu.dataflows.records.scanned.scanner import Found, Scanner
+from fugu.dataflows.records.scanner import Found, Scanner
 from fugu.operators.byte_column import ByteColumn
 from fugu.operators.integer_column import IntegerColumn, column_of
 from fugu.operators.mechanism import Integers
@@ -27,19 +28,20 @@ def decode_columns(batch: Batch, scanner: Scanner, longest_key: int, decode: Dec
     offsets = column_of(batch.offsets)
     times = np.maximum(column_of(batch.timestamps), 0) if found.times is None else found.times
     dead, refused = DeadLetters(), RefusedRecords()
+    kept: Integers | slice = slice(None)
     if not accepted.all():
         others = decode(_listed(batch, np.flatnonzero(~accepted)))
         _put(others, found, times, accepted)
         dead = replace(others.dead, offsets=offsets[others.dead.offsets].tolist())
         refused = replace(others.refused, offsets=offsets[others.refused.offsets].tolist())
-    kept = slice(None) if accepted.all() else np.flatnonzero(accepted)
+        kept = np.flatnonzero(accepted)
     return Decoded(
         batch.partition,
         IntegerColumn(offsets[kept]),
         IntegerColumn(times[kept]),
         ByteColumn(keys.content, keys.begins[kept], keys.lengths[kept]),
         found.values[kept],
-        None if found.events is None else IntegerColumn(found.events[kept]),
+        None if found.events is None else IntegerColumn(cast(Integers, found.events[kept])),
         dead,
         refused,
     )
@@ -70,5 +72,5 @@ def _put(others: Decoded, found: Found, times: Integers, accepted: Flags) -> Non
         return
     accepted[places], times[places] = True, others.timestamps
     found.values[places] = others.values
-    if found.events is not None:
-        found.events[places] = others.events
+    if found.events is not None and others.events is not None:
+        found.events[places] = np.array(others.events, dtype=np.uint64)

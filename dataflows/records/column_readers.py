@@ -83,7 +83,8 @@ class _YesOrNo:
         span = spans.of(self.fields[0])
         yes = span.kinds == TRUE
         np.logical_and(span.sure, yes | (span.kinds == FALSE), out=span.sure)
-        return yes.astype(np.int64)
+        ones: Integers = yes.astype(np.int64)
+        return ones
 
 
 @dataclass(frozen=True)

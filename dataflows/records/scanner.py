@@ -1,10 +1,12 @@
 """Read values, times and events of records by compiled code, where it is sure of them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from fugu.dataflows.base.columns import OptionalByteColumn
+from fugu.dataflows.records.column_readers import Reader, reader_of
 from fugu.dataflows.records.json_fields import LATEST_TIMESTAMP, FieldTimestamp
 from fugu.dataflows.records.scanned.compiled_events import (
     LONGEST_EVENT_BYTES,
@@ -22,9 +24,8 @@ from fugu.dataflows.records.scanned.compiled_objects import (
     Flags,
 )
 from fugu.dataflows.records.scanned.compiled_units import read_times
-from fugu.dataflows.records.scanned.readers import Reader, reader_of
 from fugu.dataflows.records.scanned.self_check import agrees_with_orjson
-from fugu.dataflows.records.scanned.spans import Spans
+from fugu.dataflows.records.scanned.spans import FieldNames, Spans
 from fugu.operators.byte_column import bytes_of
 from fugu.operators.compiled_blake2b import Lanes
 from fugu.operators.compiled_blake2b_block import LANES, fresh_state
@@ -55,9 +56,7 @@ class Scanner:
 
     def read(self, records: OptionalByteColumn) -> Found:
         """Return what is sure about the fields of these records."""
-        asked = [] if self.timestamp is None else [self.timestamp.field]
-        asked += [] if self.event is None else [self.event]
-        spans = Spans(records, self.max_value_bytes, [*self.values.fields, *asked, *self.exact])
+        spans = Spans(records, self.max_value_bytes, self._names)
         for name in self.exact:
             np.logical_and(spans.sure, np.isin(spans.of(name).kinds, _NEVER_ROUNDED), spans.sure)
         return Found(
@@ -66,6 +65,12 @@ class Scanner:
             None if self.timestamp is None else _times(spans, self.timestamp),
             None if self.event is None else _events(spans, self.event),
         )
+
+    @cached_property
+    def _names(self) -> FieldNames:
+        asked = [] if self.timestamp is None else [self.timestamp.field]
+        asked += [] if self.event is None else [self.event]
+        return FieldNames([*self.values.fields, *asked, *self.exact])
 
 
 def scanner_of(

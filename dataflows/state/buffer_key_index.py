@@ -6,6 +6,7 @@ only: it is in no state and in nothing that is published, and rows do not depend
 
 import os
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -29,7 +30,7 @@ _SLOTS_PER_KEY = 2
 """At least so many, or runs of slots that are taken become long."""
 
 
-class CompiledKeyIndex:
+class BufferKeyIndex:
     """Hold the bytes of all keys, where each begins and how long it is, and a table of slots."""
 
     def __init__(self) -> None:
@@ -120,6 +121,17 @@ class CompiledKeyIndex:
         self._held[:used] = keys.content
         self._places[: self._count, 0] = keys.begins
         self._used = used
+
+
+@cache
+def warmed_up() -> type[BufferKeyIndex]:
+    """Return the index, with everything compiled: no record waits for it."""
+    index = BufferKeyIndex()
+    row = index.add([b"made up"])
+    index.rename(row, [b"another"])
+    index.add([b"%d" % number for number in range(_FIRST_SLOTS)])
+    index.row_of(b"another")
+    return BufferKeyIndex
 
 
 def _arrays(column: ByteColumn) -> tuple[Bytes, Integers, Integers]:

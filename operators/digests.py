@@ -1,0 +1,24 @@
+"""Digests of many strings of bytes, without a key: what draws are bound to."""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from fugu.operators import compiled
+from fugu.operators.byte_column import ByteColumn, bytes_of
+from fugu.operators.byte_fields import DIGEST_BYTES
+from fugu.operators.keyed_prefix import WORTH_COMPILING
+
+
+def digests_of(contents: Sequence[bytes]) -> ByteColumn:
+    """Return the 32 bytes of BLAKE2b of each string.
+
+    >>> digests_of([b"anna", b""])[0] == blake2b(b"anna", digest_size=32).digest()
+    True
+    """
+    column = ByteColumn.of(contents)
+    if len(column) >= WORTH_COMPILING and column.lengths.all() and compiled.available():
+        from fugu.operators.compiled_digests import compiled_digests
+
+        return ByteColumn.of_table(compiled_digests(column))
+    digests = [blake2b(content, digest_size=DIGEST_BYTES).digest() for content in column]
+    return ByteColumn.of_table(bytes_of(b"".join(digests)).reshape(-1, DIGEST_BYTES))

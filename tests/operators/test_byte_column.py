@@ -1,0 +1,27 @@
+"""Columns of strings behave as lists of them."""
+
+import numpy as np
+
+from fugu.operators.byte_column import ByteColumn
+
+STRINGS = [b"anna", b"", b"nan", b"an", b"anna", b"\x00", b""]
+
+
+def column() -> ByteColumn:
+    """Strings that lie in another order, and share bytes."""
+    content = np.frombuffer(b"\x00annan", dtype=np.uint8)
+    return ByteColumn(content, np.array([1, 6, 3, 1, 1, 0, 0]), np.array([4, 0, 3, 2, 4, 1, 0]))
+
+
+def test_a_string_is_found_wherever_it_is() -> None:
+    assert list(column()) == STRINGS
+    for string in [*STRINGS, b"ann", b"bnna", b"annab", b"annan more"]:
+        expected = [place for place, one in enumerate(STRINGS) if one == string]
+        assert column().places_of(string).tolist() == expected
+
+
+def test_a_column_that_follows_another_keeps_its_strings() -> None:
+    others = column().taken(np.array([3, 2]))
+    assert list(column().followed_by(others)) == [*STRINGS, b"an", b"nan"]
+    assert list(ByteColumn.of([]).followed_by(others)) == [b"an", b"nan"]
+    assert list(others.followed_by(ByteColumn.of([]))) == [b"an", b"nan"]
