@@ -197,7 +197,9 @@ def _one_pass(city: City) -> tuple[dict[str, float], list[Entry]]:
             city.figures.write(tick, releases.values[0], notes)
         with watch.on(IDS):
             keys = city.figures.keys
-            city.scope.tick_release_ids("bench", keys, [0] * len(keys), [tick] * len(keys))
+            epochs = IntegerColumn(np.zeros(len(keys), dtype=np.int64))
+            numbers = IntegerColumn(np.full(len(keys), tick))
+            city.scope.tick_release_ids("bench", keys, epochs, numbers)
     return dict(watch.seconds), partials
 
 

@@ -6,6 +6,8 @@ Each is u32le(length) ‖ bytes. Integers are 8-byte big-endian two's complement
 import struct
 from hashlib import blake2b
 
+import numpy as np
+
 from fugu.operators.byte_column import ByteColumn, Bytes, table_of_integers
 from fugu.operators.mechanism import Integers
 
@@ -36,6 +38,16 @@ def encode_field(value: Field) -> bytes:
 def encode_each(numbers: Integers, before: bytes = b"") -> ByteColumn:
     """Encode a number as a field behind `before`, for each of the numbers."""
     return ByteColumn.of_table(table_of_fields(numbers, before))
+
+
+def encode_rows(count: int, *columns: Integers) -> ByteColumn:
+    """Encode a number of each column as fields, for each of so many rows.
+
+    >>> encode_rows(2, np.array([1, 2]), np.array([3, 4]))[1] == encode_fields(2, 4)
+    True
+    """
+    nothing = np.empty((count, 0), dtype=np.uint8)
+    return ByteColumn.of_table(np.hstack([nothing, *map(table_of_fields, columns)]))
 
 
 def table_of_fields(numbers: Integers, before: bytes = b"") -> Bytes:

@@ -100,13 +100,16 @@ def draw_words(
     return words
 
 
-def draw_digests(prefix: Absorbed, contents: ByteColumn) -> Words:
-    """Return digests `(contents, 8)`, of each content as one encoded field."""
+def draw_digests(prefix: Absorbed, contents: ByteColumn, tails: ByteColumn) -> Words:
+    """Return digests `(contents, 8)`, of each content as one encoded field and of its tail, which
+    is encoded already."""
     digests = np.empty((len(contents), DIGEST_WORDS), dtype=np.uint64)
-    lanes = Lanes.of(prefix.rest, prefix.state, contents.longest + _FIXED_BYTES)
+    longest = contents.longest + tails.longest + _FIXED_BYTES
+    lanes = Lanes.of(prefix.rest, prefix.state, longest)
     before, begin = prefix.before, len(prefix.rest)
     columns = contents.content, contents.begins, contents.lengths
-    _draw_digests(prefix.state, before, begin, *columns, lanes, digests)
+    behind = tails.content, tails.begins, tails.lengths
+    _draw_digests(prefix.state, before, begin, *columns, *behind, lanes, digests)
     return digests
 
 
@@ -209,6 +212,9 @@ def _draw_digests(
     contents: Bytes,
     begins: Integers,
     lengths: Integers,
+    tails: Bytes,
+    tail_begins: Integers,
+    tail_lengths: Integers,
     lanes: Lanes,
     digests: Words,
 ) -> None:
@@ -218,7 +224,10 @@ def _draw_digests(
         there = min(LANES, len(begins) - first)
         for lane in range(there):
             at = area_bytes(lanes) * lane + begin
-            lanes.ends[lane] = put_field(text, at, contents, begins, lengths, first + lane)
+            row = first + lane
+            at = put_field(text, at, contents, begins, lengths, row)
+            tail = tail_begins[row]
+            lanes.ends[lane] = put_bytes(text, at, tails, tail, tail + tail_lengths[row])
         finish_lanes(lanes, there, text, before)
         for lane in range(there):
             for word in range(DIGEST_WORDS):

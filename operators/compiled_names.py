@@ -3,6 +3,7 @@
 import numpy as np
 
 from fugu.operators.byte_column import ByteColumn, table_of_integers
+from fugu.operators.byte_fields import encode_rows
 from fugu.operators.compiled.compiling import entry_point, part, read_only
 from fugu.operators.compiled_keyed_words import Absorbed, draw_digests
 from fugu.operators.mechanism import Integers, Words
@@ -17,10 +18,10 @@ _ZEROS, _SIXES = np.uint64(0x3030303030303030), np.uint64(0x0606060606060606)
 _FROM_COLON_TO_A = np.uint64(ord("a") - ord(":"))
 
 
-def name_keys(prefix: Absorbed, keys: ByteColumn) -> ByteColumn:
-    """Return the first name in the digest of each key."""
+def name_keys(prefix: Absorbed, keys: ByteColumn, tails: ByteColumn) -> ByteColumn:
+    """Return the first name in the digest of each key and its tail."""
     digits = np.empty((len(keys), 2 * _WORDS), dtype=np.uint64)
-    _write_first(draw_digests(prefix, keys), digits)
+    _write_first(draw_digests(prefix, keys, tails), digits)
     return ByteColumn.of_table(digits.view(np.uint8))
 
 
@@ -28,7 +29,8 @@ def name_offsets(prefix: Absorbed, offsets: Integers) -> ByteColumn:
     """Return the name of each offset in the digest of its block."""
     offsets, blocks = read_only(offsets), np.empty(len(offsets), dtype=np.int64)
     count = _list_blocks(offsets, blocks)
-    digests = draw_digests(prefix, ByteColumn.of_table(table_of_integers(blocks[:count])))
+    contents = ByteColumn.of_table(table_of_integers(blocks[:count]))
+    digests = draw_digests(prefix, contents, encode_rows(count))
     digits = np.empty((len(offsets), 2 * _WORDS), dtype=np.uint64)
     _write_in_blocks(offsets, digests, digits)
     return ByteColumn.of_table(digits.view(np.uint8))

@@ -9,7 +9,7 @@ import numpy as np
 
 from fugu.operators import compiled
 from fugu.operators.byte_column import ByteColumn, bytes_of, table_of_integers
-from fugu.operators.byte_fields import Field, encode_field, encode_fields
+from fugu.operators.byte_fields import Field, encode_field, encode_fields, encode_rows
 from fugu.operators.mechanism import Integers
 from fugu.operators.secret import Secret
 
@@ -42,13 +42,17 @@ class KeyedPrefix:
 
         return Absorbed.of(self._secret.reveal(), encode_fields(*self._fields))
 
-    def names_of(self, keys: Sequence[bytes]) -> ByteColumn:
-        """Return a name for each key, of 32 hexadecimal digits: the first one in its digest."""
+    def names_of(self, keys: Sequence[bytes], *numbers: Integers) -> ByteColumn:
+        """Return a name for each key, of 32 hexadecimal digits: the first one in its digest.
+
+        More fields of a row are a number of each column of `numbers`.
+        """
+        tails = encode_rows(len(keys), *numbers)
         if len(keys) >= WORTH_COMPILING and compiled.available():
             from fugu.operators.compiled_names import name_keys
 
-            return name_keys(self.compiled, ByteColumn.of(keys))
-        return self._names_in_digests(keys)[::RELEASE_IDS_PER_BLOCK]
+            return name_keys(self.compiled, ByteColumn.of(keys), tails)
+        return self._names_in_digests(keys, tails)[::RELEASE_IDS_PER_BLOCK]
 
     def names_of_offsets(self, offsets: Integers) -> ByteColumn:
         """Return a name for each offset: neighbours share a block, whose digest names them all."""
@@ -58,16 +62,17 @@ class KeyedPrefix:
             return name_offsets(self.compiled, offsets)
         blocks = offsets // RELEASE_IDS_PER_BLOCK
         is_new = np.diff(blocks, prepend=blocks[:1] - 1) != 0
-        names = self._names_in_digests(ByteColumn.of_table(table_of_integers(blocks[is_new])))
+        contents = ByteColumn.of_table(table_of_integers(blocks[is_new]))
+        names = self._names_in_digests(contents, encode_rows(len(contents)))
         first = (np.cumsum(is_new) - 1) * RELEASE_IDS_PER_BLOCK
         return names.taken(first + offsets % RELEASE_IDS_PER_BLOCK)
 
-    def _names_in_digests(self, contents: Sequence[bytes]) -> ByteColumn:
-        """Return all names in the digests of the prefix and one more field."""
+    def _names_in_digests(self, contents: Sequence[bytes], tails: ByteColumn) -> ByteColumn:
+        """Return all names in the digests of the prefix, one more field, and its tail."""
         digests = []
-        for content in contents:
+        for content, tail in zip(contents, tails, strict=True):
             hasher = self.hasher.copy()
-            hasher.update(encode_field(content))
+            hasher.update(encode_field(content) + tail)
             digests.append(hasher.digest())
         return names_in(b"".join(digests))
 

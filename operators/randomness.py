@@ -15,7 +15,6 @@ from fugu.operators.keyed_prefix import RELEASE_ID_BYTES as RELEASE_ID_BYTES
 from fugu.operators.keyed_prefix import RELEASE_IDS_PER_BLOCK as RELEASE_IDS_PER_BLOCK
 from fugu.operators.keyed_prefix import WORTH_COMPILING as WORTH_COMPILING
 from fugu.operators.keyed_prefix import KeyedPrefix as KeyedPrefix
-from fugu.operators.keyed_prefix import names_in
 from fugu.operators.mechanism import Draws, Integers, Words
 from fugu.operators.secret import Secret
 
@@ -82,14 +81,15 @@ class DrawScope:
         One block names four neighbouring offsets. The law digest is left out on purpose: the same
         position released under another law must be recognised as the same release.
         """
-        return self._names_prefix(purpose, topic, partition).names_of_offsets(column_of(offsets))
+        prefix = self._names_prefix("fugu-release-id-v1", purpose, topic, partition)
+        return prefix.names_of_offsets(column_of(offsets))
 
-    def _names_prefix(self, *fields: Field) -> KeyedPrefix:
-        known = self._names_prefixes.get(fields)
+    def _names_prefix(self, layout: str, *fields: Field) -> KeyedPrefix:
+        known = self._names_prefixes.get((layout, *fields))
         if known is None:
             names = self.pipeline, self.operator, self.version
-            known = KeyedPrefix(self.secret, "fugu-release-id-v1", *names, *fields)
-            self._names_prefixes[fields] = known
+            known = KeyedPrefix(self.secret, layout, *names, *fields)
+            self._names_prefixes[layout, *fields] = known
         return known
 
     @cached_property
@@ -107,19 +107,9 @@ class DrawScope:
     ) -> ByteColumn:
         """Return names of releases that belong to a tick of an epoch of a stream: of a user in a
         partition, or of a group, which has one stream for all of them."""
-        names = self.pipeline, self.operator, self.version, topic
         place = () if partition is None else (partition,)
-        prefix = self.secret.hasher("fugu-tick-release-id-v1", *names, *place)
-        times: dict[tuple[int, int], bytes] = {}
-        digests = []
-        for stream_key, epoch, tick in zip(stream_keys, epochs, ticks, strict=True):
-            time = times.get((epoch, tick))
-            if time is None:
-                time = times[epoch, tick] = encode_fields(epoch, tick)
-            hasher = prefix.copy()
-            hasher.update(encode_field(stream_key) + time)
-            digests.append(hasher.digest()[:RELEASE_ID_BYTES])
-        return names_in(b"".join(digests))
+        prefix = self._names_prefix("fugu-tick-release-id-v1", topic, *place)
+        return prefix.names_of(stream_keys, column_of(epochs), column_of(ticks))
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
 import bytewax.operators as op
+import numpy as np
 from bytewax.dataflow import Stream
 from bytewax.operators import KeyedStream, StatefulBatchLogic
 
@@ -30,12 +32,13 @@ from fugu.dataflows.kafka.sink import Shared
 from fugu.dataflows.kafka.source import part_name
 from fugu.dataflows.policies.longer_intervals import longer_intervals
 from fugu.dataflows.policies.zone_changes import Clocks
-from fugu.dataflows.publishing.envelope import Publisher
+from fugu.dataflows.publishing.envelope import Publisher, nothing_in
 from fugu.dataflows.records.contributions import Figures
 from fugu.dataflows.stages.log_entries import PLANS_KEY, Entry, MechanismPlan, read_entry
 from fugu.dataflows.stages.merging import MergeState, Merging
 from fugu.dataflows.stages.open_ticks import OpenTicks
 from fugu.dataflows.state.row_log import BlockLog
+from fugu.operators.integer_column import IntegerColumn
 from fugu.operators.mechanism import (
     ChangeableMechanism,
     Kind,
@@ -128,24 +131,29 @@ def outgoing(
     ticks: TickReleases, numbering: Ticks, figures: Figures, publisher: Publisher
 ) -> Outgoing:
     """Return the records of the sanitized topic that say what is released for these ticks."""
-    keys, values, timestamps, positions = [], [], [], []
+    values, ends = list[Sequence[bytes]](), list[int]()
     for tick, releases in ticks:
         notes = {name: note[0].tolist() for name, note in releases.annotations.items()}
         start, end = numbering.end(tick - 1), numbering.end(tick)
         nothing = releases.kinds is not None and releases.kinds[0] == Kind.SUPPRESSED
-        written = figures.write(start, None if nothing else releases.values[0], notes)
-        keys += figures.keys
-        values += written
-        timestamps += [end] * len(written)
-        positions += [tick] * len(written)
+        values.append(figures.write(start, None if nothing else releases.values[0], notes))
+        ends.append(end)
+    groups = len(figures.keys)
+    keys = figures.keys.taken(np.tile(np.arange(groups), len(ends)))
+    positions = _of_each_group([tick for tick, _ in ticks], groups)
     return Outgoing(
         partition=0,
-        keys=list(keys) if publisher.key_policy != "none" else [None] * len(keys),
-        values=values,
+        keys=keys if publisher.key_policy != "none" else nothing_in(len(keys)),
+        values=values[0] if len(values) == 1 else list(chain.from_iterable(values)),
         headers=publisher.tick_headers(publisher.source, keys, positions),
-        timestamps=timestamps,
+        timestamps=_of_each_group(ends, groups),
         positions=positions,
     )
+
+
+def _of_each_group(numbers: list[int], groups: int) -> IntegerColumn:
+    """Return each of some numbers, of ticks, once for every group."""
+    return IntegerColumn(np.repeat(np.array(numbers, dtype=np.int64), groups))
 
 
 @dataclass

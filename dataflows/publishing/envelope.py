@@ -14,6 +14,7 @@ from fugu.dataflows.publishing.pseudonyms import Pseudonyms
 from fugu.dataflows.records.codec import Codec
 from fugu.dataflows.records.published import GUARANTEE_HEADER, RELEASE_HEADER
 from fugu.operators.byte_column import ByteColumn, bytes_of
+from fugu.operators.integer_column import IntegerColumn
 from fugu.operators.randomness import DrawScope
 
 KeyPolicy = Literal["pseudonym", "original", "none"]
@@ -81,7 +82,8 @@ class Publisher:
     ) -> HeaderColumns:
         """Return the headers of what is said about ticks of groups, or of the partitions of a
         topic."""
-        ids = self.scope.tick_release_ids(topic, keys, [0] * len(keys), ticks)
+        epochs = IntegerColumn(np.zeros(len(keys), dtype=np.int64))
+        ids = self.scope.tick_release_ids(topic, keys, epochs, ticks)
         return self._headers(ids)
 
     def record_headers(self, partition: int, offsets: Sequence[int]) -> HeaderColumns:
@@ -113,7 +115,7 @@ class Publisher:
 
     def _keys(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
         if self.key_policy == "none":
-            return _nothing(len(keys))
+            return nothing_in(len(keys))
         if self.key_policy == "original":
             return keys
         return self.pseudonyms.of_each(keys)
@@ -140,8 +142,8 @@ class Publisher:
         ]
 
 
-def _nothing(count: int) -> OptionalByteColumn:
-    """Return a column of keys that are not there."""
+def nothing_in(count: int) -> OptionalByteColumn:
+    """Return the keys of so many records that have none."""
     return OptionalByteColumn(
         bytes_of(b""), np.zeros(count, dtype=np.int64), np.full(count, NONE, dtype=np.int64)
     )

@@ -8,8 +8,10 @@ import orjson
 
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.records.alphabet import Alphabet
+from fugu.dataflows.records.json_columns import json_column, written_objects
 from fugu.dataflows.records.json_fields import Record, Refused, required
 from fugu.dataflows.records.numbers import Numbers
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Floats, Integers
 
 _DIGITS = 6
@@ -119,8 +121,8 @@ class Figures:
     numbers, written under another name as the words at these places.
 
     >>> figures = Figures(["north", "south"], units_per_one=10)
-    >>> figures.keys, figures.write(0, np.array([-3, 125]), {"standard_error": 30.0})[1]
-    ([b'north', b'south'], b'{"start":0,"group":"south","value":12.5,"standard_error":3.0}')
+    >>> figures.keys[0], figures.write(0, np.array([-3, 125]), {"standard_error": 30.0})[1]
+    (b'north', b'{"start":0,"group":"south","value":12.5,"standard_error":3.0}')
     >>> Figures(None, units_per_one=1).write(0, None, {"published": False})
     [b'{"start":0,"value":null,"published":false}']
     """
@@ -133,14 +135,14 @@ class Figures:
         words: Mapping[str, tuple[str, Sequence[str]]] | None = None,
     ) -> None:
         names: list[str | int | None] = [None] if groups is None else list(groups)
-        self.keys = [b"" if name is None else str(name).encode() for name in names]
-        self._groups = [{} if name is None else {"group": name} for name in names]
+        self.keys = ByteColumn.of([b"" if name is None else str(name).encode() for name in names])
+        self._groups = {} if groups is None else {"group": json_column(names)}
         self._units_per_one = units_per_one
         self._words = words or {}
 
     def write(
         self, start: int, values: Integers | Floats | None, notes: Mapping[str, object]
-    ) -> list[bytes]:
+    ) -> Sequence[bytes]:
         """Write one JSON object per group, with null where there are no `values`.
 
         `start` is that of the tick, in milliseconds since 1970.
@@ -158,11 +160,9 @@ class Figures:
             else:
                 common[public] = self._read(name, note, words)
         end = b"," + orjson.dumps(common)[1:] if common else b"}"
-        return [
-            orjson.dumps({"start": start, **group, **dict(zip(columns, own, strict=True))})[:-1]
-            + end
-            for group, own in zip(self._groups, zip(*columns.values(), strict=True), strict=True)
-        ]
+        fields = {name: json_column(column) for name, column in columns.items()}
+        first = {"start": orjson.dumps(start), **self._groups}
+        return written_objects(len(self.keys), {**first, **fields}, end)
 
     def _read(self, name: str, note: object, words: Sequence[str]) -> object:
         """Return a figure in the unit that people count in, or as a word."""

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fugu.operators import compiled
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.byte_fields import encode_fields
 from fugu.operators.randomness import DrawScope, record_positions
 from fugu.operators.secret import Secret
@@ -44,28 +46,47 @@ def test_release_ids_of_neighbours_are_those_of_the_layout(some: range) -> None:
     assert list(SCOPE.release_ids("release", "topic", 3, some)) == list(map(name, some))
 
 
-def test_tick_release_ids_are_those_of_the_layout() -> None:
-    def tick_name(key: bytes, epoch: int, tick: int, *partition: int) -> bytes:
-        fields: list[bytes | str | int] = [
-            "fugu-tick-release-id-v1",
-            "pipeline",
-            "operator",
-            1,
-            "topic",
-            *partition,
-            key,
-            epoch,
-            tick,
-        ]
-        return SECRET.hasher(*fields).digest()[:16].hex().encode()
+def tick_name(key: bytes, epoch: int, tick: int, *partition: int) -> bytes:
+    """From the layout."""
+    fields: list[bytes | str | int] = [
+        "fugu-tick-release-id-v1",
+        "pipeline",
+        "operator",
+        1,
+        "topic",
+        *partition,
+        key,
+        epoch,
+        tick,
+    ]
+    return SECRET.hasher(*fields).digest()[:16].hex().encode()
 
-    ticks = [(b"ann", 0, 7), (b"", 2**40, 7), (b"ann", 0, 8)]
-    keys, epochs, numbers = zip(*ticks, strict=True)
-    ids = SCOPE.tick_release_ids("topic", keys, epochs, numbers)
-    assert list(ids) == [tick_name(*one) for one in ticks]
-    in_partition = SCOPE.tick_release_ids("topic", keys, epochs, numbers, partition=3)
-    assert list(in_partition) == [tick_name(*one, 3) for one in ticks]
-    assert list(SCOPE.tick_release_ids("topic", [], [], [])) == []
+
+integers = st.integers(-(2**63), 2**63 - 1)
+ticks_of_streams = st.tuples(st.binary(max_size=300), integers, integers)
+
+
+@given(st.lists(ticks_of_streams, max_size=40))
+def test_tick_release_ids_are_those_of_the_layout(ticks: list[tuple[bytes, int, int]]) -> None:
+    keys, epochs, numbers = ([one[place] for one in ticks] for place in range(3))
+    expected = [tick_name(*one) for one in ticks]
+    assert list(SCOPE.tick_release_ids("topic", keys, epochs, numbers)) == expected
+    column = ByteColumn.of(keys)
+    assert list(SCOPE.tick_release_ids("topic", column, epochs, numbers)) == expected
+    expected = [tick_name(*one, 3) for one in ticks]
+    assert list(SCOPE.tick_release_ids("topic", keys, epochs, numbers, partition=3)) == expected
+
+
+def test_many_tick_release_ids_are_the_same_without_compiled_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def names() -> list[bytes]:
+        keys, numbers = [b"%d" % number for number in range(1_000)], range(1_000)
+        return list(SCOPE.tick_release_ids("topic", keys, [0] * 1_000, numbers))
+
+    compiled_names = names()
+    monkeypatch.setattr(compiled, "available", lambda: False)
+    assert names() == compiled_names == [tick_name(b"%d" % row, 0, row) for row in range(1_000)]
 
 
 @given(st.lists(offsets), st.text(max_size=3))

@@ -1,0 +1,66 @@
+"""Write many JSON objects that have the same fields, column by column."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import orjson
+
+from fugu.dataflows.records.json_fields import WORTH_COMPILING
+from fugu.operators import compiled
+from fugu.operators.byte_column import ByteColumn, bytes_of
+
+_COMMA = ord(",")
+
+
+def json_column(values: Sequence[object]) -> ByteColumn:
+    """Write each value as JSON.
+
+    >>> list(json_column([1, -0.5, None, True, "a, b"]))
+    [b'1', b'-0.5', b'null', b'true', b'"a, b"']
+    """
+    content = bytes_of(orjson.dumps(values))
+    commas = np.flatnonzero(content == _COMMA)
+    if len(commas) != len(values) - 1:  # there are none, or one of them has a comma in it
+        return ByteColumn.of(list(map(orjson.dumps, values)))
+    begins = np.concatenate([[1], commas + 1])
+    return ByteColumn(content, begins, np.append(commas, len(content) - 1) - begins)
+
+
+def repeated(content: bytes, count: int) -> ByteColumn:
+    """Return the same string in every row."""
+    begins = np.zeros(count, dtype=np.int64)
+    return ByteColumn(bytes_of(content), begins, np.full(count, len(content), dtype=np.int64))
+
+
+def joined(count: int, *parts: bytes | ByteColumn) -> Sequence[bytes]:
+    """Return parts joined for each of so many rows; a part is a column, or the same in every row.
+
+    >>> list(joined(2, b'{"at":', ByteColumn.of([b"3", b"5"]), b"}"))
+    [b'{"at":3}', b'{"at":5}']
+    """
+    columns = [part if isinstance(part, ByteColumn) else repeated(part, count) for part in parts]
+    if count < WORTH_COMPILING or not compiled.available():
+        return list(map(b"".join, zip(*columns, strict=True)))
+    from fugu.dataflows.records.compiled_rows import join_columns
+
+    return join_columns(columns)
+
+
+def written_objects(
+    count: int, fields: Mapping[str, bytes | ByteColumn], end: bytes = b"}"
+) -> Sequence[bytes]:
+    """Write an object of each of so many rows, whose fields are JSON already.
+
+    >>> list(written_objects(2, {"at": json_column([3, 5]), "known": b"true"}))
+    [b'{"at":3,"known":true}', b'{"at":5,"known":true}']
+    """
+    before, parts = b"{", list[bytes | ByteColumn]()
+    for name, content in fields.items():
+        before += orjson.dumps(name) + b":"
+        if isinstance(content, bytes):
+            before += content
+        else:
+            parts += [before, content]
+            before = b""
+        before += b","
+    return joined(count, *parts, before[:-1] + end)
