@@ -1,5 +1,7 @@
 """How compiled steps are compiled."""
 
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ from fugu.operators.mechanism import Floats
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="needs the extra fast")
 
+COMPILED = re.compile("^@(entry_point|part|inlined|in_llvm)$", re.MULTILINE)
+
 
 def test_the_cache_knows_every_file_with_compiled_code() -> None:
     from fugu.operators.compiled import compiling
@@ -21,7 +25,7 @@ def test_the_cache_knows_every_file_with_compiled_code() -> None:
         path.resolve()
         for top in ("operators", "dataflows")
         for path in (package / top).rglob("*.py")
-        if "compiled.compiling import" in path.read_text()
+        if COMPILED.search(path.read_text())
     }
     assert compiled_files
     assert compiled_files <= known
@@ -48,3 +52,14 @@ def test_compiled_code_counts_no_rows_of_tables() -> None:
     assert sums.tolist() == [1.0, 5.0, 9.0]
     [machine_code] = totals_of.inspect_asm().values()
     assert "NRT_" not in machine_code
+
+
+def test_a_user_whom_the_machine_does_not_know_has_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fugu.operators.compiled import compiling
+
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 54_321)
+    with pytest.raises(RuntimeError):
+        Path.home()
+    [folder] = compiling._folders.__wrapped__("")
+    assert folder.parent.name == "__pycache__"
