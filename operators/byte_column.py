@@ -12,6 +12,8 @@ Bytes = NDArray[np.uint8]
 
 LARGEST_FIRST = np.dtype(">i8")
 """Write integers into fields like this."""
+_COMPARED_AT_ONCE = 64
+"""So many last bytes of all strings are compared one by one; longer strings, each as a whole."""
 
 
 class ByteColumn(Sequence[bytes]):
@@ -67,10 +69,13 @@ class ByteColumn(Sequence[bytes]):
         [0, 2]
         """
         places = np.flatnonzero(self.lengths == len(string))
-        for back, byte in enumerate(reversed(string), start=1):
+        for back, byte in enumerate(reversed(string[-_COMPARED_AT_ONCE:]), start=1):
             if not len(places):
                 break
             places = places[self.content[self.begins[places] + (len(string) - back)] == byte]
+        if len(string) > _COMPARED_AT_ONCE:
+            same = (self[place] == string for place in places.tolist())
+            places = places[np.fromiter(same, dtype=bool, count=len(places))]
         return places
 
     def taken(self, index: Integers) -> "ByteColumn":

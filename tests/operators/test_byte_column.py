@@ -1,6 +1,7 @@
 """Columns of strings behave as lists of them."""
 
 import numpy as np
+import pytest
 
 from fugu.operators.byte_column import ByteColumn
 
@@ -18,6 +19,17 @@ def test_a_string_is_found_wherever_it_is() -> None:
     for string in [*STRINGS, b"ann", b"bnna", b"annab", b"annan more"]:
         expected = [place for place, one in enumerate(STRINGS) if one == string]
         assert column().places_of(string).tolist() == expected
+
+
+@pytest.mark.parametrize("length", [63, 64, 65, 130, 10_000])
+def test_long_strings_that_differ_in_one_byte_are_told_apart(length: int) -> None:
+    string = b"k" * length
+    others = [
+        string[:place] + b"x" + string[place + 1 :]
+        for place in {0, 1, max(0, length - 65), length - 1}
+    ]
+    column = ByteColumn.of([*others, string, b"k" + string, string[1:], string, others[0]])
+    assert column.places_of(string).tolist() == [len(others), len(others) + 3]
 
 
 def test_a_column_that_follows_another_keeps_its_strings() -> None:
