@@ -10,6 +10,7 @@ no folder can be written to, every start compiles again.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -59,7 +60,7 @@ def entry_point(function: Function) -> Function:
     for folder in folders():
         config.CACHE_DIR = str(folder)
         try:
-            return _compiled(function, cache=True)
+            return _forgiving(_compiled(function, cache=True))
         except (RuntimeError, OSError):
             continue
         finally:
@@ -95,6 +96,28 @@ def in_llvm(function: Callable[..., Any]) -> Any:
 def _compiled(function: Function, **options: Any) -> Function:
     compiled: Function = njit(function, **_OPTIONS, **options)
     return compiled
+
+
+def _forgiving(function: Function) -> Function:
+    """Compile again what a cache cannot give: its disk may be full, or its files damaged."""
+    cache: Any = getattr(function, "_cache", None)  # there is none where nothing is compiled
+    if cache is not None:
+        load, save = cache.load_overload, cache.save_overload
+
+        def loaded(*arguments: Any) -> Any:
+            try:
+                return load(*arguments)
+            except Exception:  # of any type: the files hold pickled objects
+                with suppress(OSError):
+                    cache.flush()
+                return None
+
+        def saved(*arguments: Any) -> None:
+            with suppress(OSError):
+                save(*arguments)
+
+        cache.load_overload, cache.save_overload = loaded, saved
+    return function
 
 
 def folders() -> tuple[Path, ...]:

@@ -3,6 +3,7 @@
 import os
 import re
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import numpy as np
@@ -63,3 +64,36 @@ def test_a_user_whom_the_machine_does_not_know_has_a_cache(monkeypatch: pytest.M
         Path.home()
     [folder] = compiling._folders.__wrapped__("")
     assert folder.parent.name == "__pycache__"
+
+
+def add_one(number: int) -> int:
+    return number + 1
+
+
+def test_a_cache_whose_files_are_damaged_is_made_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from fugu.operators.compiled import compiling
+
+    monkeypatch.setattr(compiling.config, "CACHE_DIR", str(tmp_path))
+    assert compiling.entry_point(add_one)(6) == 7
+    for ending in ("*.nbi", "*.nbc"):
+        [file] = tmp_path.rglob(ending)
+        file.write_bytes(b"")
+        assert compiling.entry_point(add_one)(6) == 7
+        again: Any = compiling.entry_point(add_one)
+        assert again(6) == 7
+        assert again.stats.cache_hits
+
+
+def test_a_cache_that_cannot_be_written_to_any_more_is_done_without(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from fugu.operators.compiled import compiling
+
+    monkeypatch.setattr(compiling.config, "CACHE_DIR", str(tmp_path))
+    compiled_function = compiling.entry_point(add_one)
+    [folder] = tmp_path.iterdir()
+    rmtree(folder)
+    folder.touch()
+    assert compiled_function(6) == 7
