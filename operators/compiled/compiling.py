@@ -27,20 +27,19 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 config: Any = _config
 _HERE = Path(__file__).parent
 _OPERATORS = _HERE.parent
+_DATAFLOWS = _OPERATORS.parent / "dataflows"
 _CONSTANTS = [
-    _OPERATORS / name
-    for name in (
-        "budget_units.py",
-        "release_digest.py",
-        "sip/batches/cheapest_targets.py",
-        "sip/hamming_kernel.py",
-        "sip/integer_law.py",
-        "sip/markov_model.py",
-        "sip/privacy_bound.py",
-    )
+    _OPERATORS / "budget_units.py",
+    _OPERATORS / "byte_fields.py",
+    _OPERATORS / "release_digest.py",
+    _OPERATORS / "sip" / "batches" / "cheapest_targets.py",
+    _OPERATORS / "sip" / "hamming_kernel.py",
+    _OPERATORS / "sip" / "integer_law.py",
+    _OPERATORS / "sip" / "markov_model.py",
+    _OPERATORS / "sip" / "privacy_bound.py",
+    _DATAFLOWS / "base" / "columns.py",
 ]
 """Where else what is compiled in is written down."""
-_DATAFLOWS = _OPERATORS.parent / "dataflows"
 _FOLDERS = [_HERE, _DATAFLOWS / "kafka" / "native", _DATAFLOWS / "records" / "scanned"]
 """Where every file is about compiled code; elsewhere, those that are named so."""
 

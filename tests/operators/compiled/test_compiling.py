@@ -1,9 +1,12 @@
 """How compiled steps are compiled."""
 
+import ast
 import os
 import re
+from importlib import import_module
 from pathlib import Path
 from shutil import rmtree
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -30,6 +33,22 @@ def test_the_cache_knows_every_file_with_compiled_code() -> None:
     }
     assert compiled_files
     assert compiled_files <= known
+
+
+def test_the_cache_knows_every_file_with_a_number_that_is_compiled_in() -> None:
+    from fugu.operators.compiled import compiling
+
+    known = {path.resolve() for path in compiling.sources()}
+    for path in known:
+        for line in ast.parse(path.read_text()).body:
+            if isinstance(line, ast.ImportFrom) and (line.module or "").startswith("fugu."):
+                module = import_module(line.module or "")
+                numbers = [one.name for one in line.names if is_number(module, one.name)]
+                assert not numbers or Path(module.__file__ or "").resolve() in known, line.module
+
+
+def is_number(module: ModuleType, name: str) -> bool:
+    return isinstance(getattr(module, name, None), int | float | np.ndarray | np.generic)
 
 
 def test_compiled_code_counts_no_rows_of_tables() -> None:
