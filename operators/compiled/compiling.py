@@ -107,7 +107,11 @@ def _folders(configured: str) -> tuple[Path, ...]:
     name = f"fugu-{_version()}"
     if configured:
         return (Path(configured) / name,)
-    return _HERE / "__pycache__" / name, Path.home() / ".cache" / name
+    beside = _HERE / "__pycache__" / name
+    try:
+        return beside, Path.home() / ".cache" / name
+    except RuntimeError:  # a user whom nobody has named has no home
+        return (beside,)
 
 
 def _version() -> str:

@@ -102,6 +102,7 @@ class NativeReader(Reader):
         """Ask again while the broker is about to know: leaders change, and topics are new."""
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while True:
+            self._troubles.listen(self._consumer.errors)
             remaining = max(0.0, deadline - time.monotonic())
             found = self._consumer.bounds(self._topic, partition, remaining)
             if isinstance(found, Bounds):
