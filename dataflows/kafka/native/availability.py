@@ -60,7 +60,7 @@ def _is_remembered(mark: str) -> bool:
     from fugu.operators.compiled.compiling import folders
 
     # A folder of somebody else cannot be looked into, of which `Path.exists` makes an error.
-    return any(os.path.exists(folder / mark) for folder in folders())  # noqa: PTH110
+    return any(os.path.exists(folder / mark) for folder in folders())
 
 
 def _remember(mark: str) -> None:
