@@ -107,11 +107,7 @@ def _folders(configured: str) -> tuple[Path, ...]:
     name = f"fugu-{_version()}"
     if configured:
         return (Path(configured) / name,)
-    beside = _HERE / "__pycache__" / name
-    try:
-        return beside, Path.home() / ".cache" / name
-    except RuntimeError:  # a user whom nobody has named has no home
-        return (beside,)
+    return _HERE / "__pycache__" / name, Path.home() / ".cache" / name
 
 
 def _version() -> str:

@@ -1,6 +1,5 @@
 """How compiled steps are compiled."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +25,6 @@ def test_the_cache_knows_every_file_with_compiled_code() -> None:
     }
     assert compiled_files
     assert compiled_files <= known
-
-
-def test_a_user_without_a_home_has_one_folder_less(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Containers are run as users that nobody has named."""
-    from fugu.operators.compiled import compiling
-
-    find: Any = compiling._folders.__wrapped__
-    beside, _ = find("")
-    monkeypatch.delenv("HOME", raising=False)
-    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)
-    assert find("") == (beside,)
 
 
 def test_compiled_code_counts_no_rows_of_tables() -> None:
