@@ -28,6 +28,7 @@ _PASSING = {
     KafkaError.OFFSET_NOT_AVAILABLE,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError._TRANSPORT,
+    KafkaError._UNKNOWN_PARTITION,  # to librdkafka, while it reaches no broker
 }
 
 
