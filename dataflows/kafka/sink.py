@@ -177,7 +177,7 @@ class KafkaSinkPart(StatefulSinkPartition[Outgoing, int]):
         self.sink.wait()
         end = self.writer.acknowledged_end(self.sink.topic, self.partition)
         if end is not None:
-            self.end = end
+            self.end = max(self.end, end)
         return min((one.offset for one in self.published.values()), default=self.end)
 
     def close(self) -> None:

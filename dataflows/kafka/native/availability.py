@@ -5,6 +5,7 @@ that took part.
 """
 
 import ctypes
+import os.path
 from functools import cache
 from hashlib import blake2b
 from importlib.metadata import version
@@ -58,7 +59,8 @@ def _digest(content: bytes) -> str:
 def _is_remembered(mark: str) -> bool:
     from fugu.operators.compiled.compiling import folders
 
-    return any((folder / mark).exists() for folder in folders())
+    # A folder of somebody else cannot be looked into, of which `Path.exists` makes an error.
+    return any(os.path.exists(folder / mark) for folder in folders())
 
 
 def _remember(mark: str) -> None:

@@ -28,6 +28,7 @@ _PASSING = {
     KafkaError.OFFSET_NOT_AVAILABLE,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError._TRANSPORT,
+    KafkaError._UNKNOWN_PARTITION,  # to librdkafka, while it reaches no broker
 }
 
 
@@ -102,6 +103,7 @@ class NativeReader(Reader):
         """Ask again while the broker is about to know: leaders change, and topics are new."""
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while True:
+            self._troubles.listen(self._consumer.errors)
             remaining = max(0.0, deadline - time.monotonic())
             found = self._consumer.bounds(self._topic, partition, remaining)
             if isinstance(found, Bounds):

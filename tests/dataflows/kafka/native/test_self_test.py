@@ -76,6 +76,16 @@ def test_a_test_is_passed_again_where_nothing_can_be_kept(
     assert outcomes == []
 
 
+def test_a_folder_that_cannot_be_looked_into_keeps_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as the home folder of another user; here, its name is too long for any."""
+    outcomes: list[str | None] = [None, None]
+    monkeypatch.setattr(compiling, "folders", lambda: (tmp_path / ("n" * 300),))
+    monkeypatch.setattr(self_test, "difference", lambda: outcomes.pop(0))
+    assert [availability.refusal.__wrapped__() for _ in range(2)] == [None, None]
+
+
 @pytest.mark.slow
 def test_no_array_is_left_under_bounds_checks(tmp_path: Path) -> None:
     code = "from fugu.dataflows.kafka.native.self_test import difference; print(difference())"
