@@ -77,6 +77,17 @@ class ByteColumn(Sequence[bytes]):
         """Return the strings at these places, in this order."""
         return ByteColumn(self.content, self.begins[index], self.lengths[index])
 
+    def replaced(self, places: Integers, strings: "ByteColumn") -> "ByteColumn":
+        """Return the column with other strings at these places.
+
+        >>> list(ByteColumn.of([b"anna", b"ben"]).replaced(np.array([1]), ByteColumn.of([b"bo"])))
+        [b'anna', b'bo']
+        """
+        begins, lengths = self.begins.copy(), self.lengths.copy()
+        begins[places] = len(self.content) + strings.begins
+        lengths[places] = strings.lengths
+        return ByteColumn(np.concatenate([self.content, strings.content]), begins, lengths)
+
     def joined(self) -> bytes:
         """Return all strings one after the other.
 

@@ -9,6 +9,8 @@ from fugu.dataflows.records.json_fields import WORTH_COMPILING
 from fugu.operators import compiled
 from fugu.operators.byte_column import ByteColumn, bytes_of
 
+Field = bytes | ByteColumn
+"""The same in every row, or a column."""
 _COMMA = ord(",")
 
 
@@ -32,8 +34,8 @@ def repeated(content: bytes, count: int) -> ByteColumn:
     return ByteColumn(bytes_of(content), begins, np.full(count, len(content), dtype=np.int64))
 
 
-def joined(count: int, *parts: bytes | ByteColumn) -> Sequence[bytes]:
-    """Return parts joined for each of so many rows; a part is a column, or the same in every row.
+def joined(count: int, *parts: Field) -> Sequence[bytes]:
+    """Return the parts of each of so many rows, joined.
 
     >>> list(joined(2, b'{"at":', ByteColumn.of([b"3", b"5"]), b"}"))
     [b'{"at":3}', b'{"at":5}']
@@ -46,15 +48,13 @@ def joined(count: int, *parts: bytes | ByteColumn) -> Sequence[bytes]:
     return join_columns(columns)
 
 
-def written_objects(
-    count: int, fields: Mapping[str, bytes | ByteColumn], end: bytes = b"}"
-) -> Sequence[bytes]:
+def written_objects(count: int, fields: Mapping[str, Field], end: bytes = b"}") -> Sequence[bytes]:
     """Write an object of each of so many rows, whose fields are JSON already.
 
     >>> list(written_objects(2, {"at": json_column([3, 5]), "known": b"true"}))
     [b'{"at":3,"known":true}', b'{"at":5,"known":true}']
     """
-    before, parts = b"{", list[bytes | ByteColumn]()
+    before, parts = b"{", list[Field]()
     for name, content in fields.items():
         before += orjson.dumps(name) + b":"
         if isinstance(content, bytes):
