@@ -47,6 +47,31 @@ class ByteColumn(Sequence[bytes]):
         rows, length = table.shape
         return cls(table.ravel(), np.arange(rows) * length, np.full(rows, length))
 
+    @classmethod
+    def repeated(cls, string: bytes, count: int) -> "ByteColumn":
+        """Hold one string, so many times.
+
+        >>> list(ByteColumn.repeated(b"anna", 2))
+        [b'anna', b'anna']
+        """
+        begins, lengths = np.zeros(count, dtype=np.int64), np.full(count, len(string))
+        return cls(bytes_of(string), begins, lengths)
+
+    @classmethod
+    def chained(cls, columns: "Sequence[ByteColumn]") -> "ByteColumn":
+        """Take the strings of all columns, one column after the other."""
+        if not columns:
+            return cls.of([])
+        sizes = np.array([len(column.content) for column in columns])
+        befores = (sizes.cumsum() - sizes).tolist()
+        return cls(
+            np.concatenate([column.content for column in columns]),
+            np.concatenate(
+                [column.begins + before for column, before in zip(columns, befores, strict=True)]
+            ),
+            np.concatenate([column.lengths for column in columns]),
+        )
+
     @property
     def longest(self) -> int:
         """Return the length of the longest string, 0 where there is none."""
@@ -54,11 +79,7 @@ class ByteColumn(Sequence[bytes]):
 
     def followed_by(self, others: "ByteColumn") -> "ByteColumn":
         """Return the strings of both columns."""
-        return ByteColumn(
-            np.concatenate([self.content, others.content]),
-            np.concatenate([self.begins, others.begins + len(self.content)]),
-            np.concatenate([self.lengths, others.lengths]),
-        )
+        return ByteColumn.chained([self, others])
 
     def places_of(self, string: bytes) -> Integers:
         """Return the places of a string, in order.

@@ -28,19 +28,15 @@ def json_column(values: Sequence[object]) -> ByteColumn:
     return ByteColumn(content, begins, np.append(commas, len(content) - 1) - begins)
 
 
-def repeated(content: bytes, count: int) -> ByteColumn:
-    """Return the same string in every row."""
-    begins = np.zeros(count, dtype=np.int64)
-    return ByteColumn(bytes_of(content), begins, np.full(count, len(content), dtype=np.int64))
-
-
 def joined(count: int, *parts: Field) -> Sequence[bytes]:
     """Return the parts of each of so many rows, joined.
 
     >>> list(joined(2, b'{"at":', ByteColumn.of([b"3", b"5"]), b"}"))
     [b'{"at":3}', b'{"at":5}']
     """
-    columns = [part if isinstance(part, ByteColumn) else repeated(part, count) for part in parts]
+    columns = [
+        ByteColumn.repeated(part, count) if isinstance(part, bytes) else part for part in parts
+    ]
     if count < WORTH_COMPILING or not compiled.available():
         return list(map(b"".join, zip(*columns, strict=True)))
     from fugu.dataflows.records.compiled_rows import join_columns

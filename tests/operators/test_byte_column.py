@@ -31,3 +31,9 @@ def test_strings_are_replaced_where_they_are_and_nowhere_else() -> None:
     replaced = column().replaced(np.array([1, 4]), column().taken(np.array([5, 2])))
     assert list(replaced) == [b"anna", b"\x00", b"nan", b"an", b"nan", b"\x00", b""]
     assert list(column()) == STRINGS
+
+
+def test_chained_columns_keep_their_strings() -> None:
+    columns = [column(), ByteColumn.of([]), column().taken(np.array([3, 2]))]
+    assert list(ByteColumn.chained(columns)) == [*STRINGS, b"an", b"nan"]
+    assert list(ByteColumn.chained([])) == []
