@@ -1,6 +1,6 @@
 """What a record costs in local operators, part by part, configured as `python -m bench peers` does.
 
-Batches of one partition go through codec, lift and publisher in one process, without Kafka, and
+Batches of one partition, in columns as the librdkafka client reads them, go through codec, lift and publisher in one process, without Kafka, and
 what changed in the state is written after some of them. The step is the part of the lift that is
 the mechanism's own; an operator that runs has none.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.comparison.contestants import FUGU, OPERATORS, Fugu, Place
 from bench.comparison.data import ALPHABET, TICK_MILLISECONDS, stream_of, write_model
-from bench.stream import Stream, key_of
+from bench.stream import Stream, in_columns, key_of
 from bench.watched import Stopwatch
 from fugu.dataflows.base.batches import Batch
 from fugu.dataflows.pipeline.mechanisms import columns_of, configure
@@ -86,7 +86,7 @@ def _measured(contestant: Fugu, stream: Stream) -> dict[str, float]:
         key_policy="pseudonym",
         pseudonyms=Pseudonyms(_SECRET, "sanitized"),
     )
-    for number, batch in enumerate(_batches(stream, contestant.in_ticks)):
+    for number, batch in enumerate(map(in_columns, _batches(stream, contestant.in_ticks))):
         if number == _WARM:
             watch.seconds.clear()
         with watch.on(DECODE):

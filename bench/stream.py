@@ -4,7 +4,7 @@ Random users make unequal rounds (some user appears often in a batch), as real s
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, count, islice
 from random import Random
 from time import time
@@ -12,7 +12,9 @@ from time import time
 import orjson
 
 from fugu.dataflows.base.batches import Batch, Outgoing
+from fugu.dataflows.base.columns import OptionalByteColumn
 from fugu.dataflows.kafka.client import Client
+from fugu.operators.integer_column import IntegerColumn, column_of
 from fugu.operators.sip.markov_model import MarkovModel
 
 _SEED = 20240601
@@ -114,4 +116,15 @@ def _outgoing(partition: int, queue: list[tuple[bytes, bytes]]) -> Outgoing:
         [value for _, value in queue],
         [[] for _ in queue],
         [_now()] * len(queue),
+    )
+
+
+def in_columns(batch: Batch) -> Batch:
+    """The same batch as the librdkafka client reads it."""
+    return replace(
+        batch,
+        offsets=IntegerColumn(column_of(batch.offsets)),
+        timestamps=IntegerColumn(column_of(batch.timestamps)),
+        keys=OptionalByteColumn.of(batch.keys),
+        values=OptionalByteColumn.of(batch.values),
     )

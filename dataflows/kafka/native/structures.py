@@ -99,9 +99,6 @@ class TopicPartitions(ctypes.Structure):
 PRODUCER, CONSUMER = 0, 1
 """What `rd_kafka_new` makes."""
 
-EVENT_NONE, EVENT_DELIVERY_REPORTS, EVENT_LOG, EVENT_ERROR = 0, 1, 4, 8
+EVENT_DELIVERY_REPORTS, EVENT_ERROR = 1, 8
 
-PURGE_QUEUE, PURGE_IN_FLIGHT, PURGE_WITHOUT_WAITING = 1, 2, 4
-
-NO_OFFSET = -1001
-"""Stands for an offset that is not known."""
+PURGE_QUEUE, PURGE_IN_FLIGHT = 1, 2

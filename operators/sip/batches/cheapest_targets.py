@@ -19,23 +19,28 @@ from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.markov_model import ordered_sum
 
 TIE = 1e-12
+MOST_PAIRED = 512
 SURELY = 1e-6
 """By so much of e^eps top it must be above 0: by far more than rounding."""
 
 
 class Search(NamedTuple):
-    """Hold the symbols of each batch, D(x, y), the largest k, g and e^eps."""
+    """Hold the symbols of each batch, D(x, y), the largest k, g and e^eps.
+
+    `between[r, o]` is how far two batches are from each other; it is empty where they are many.
+    """
 
     digits: Integers
     table: Floats
     kept: int
     gain: float
     growth: float
+    between: Floats
 
 
 def cheapest_targets(prior: Floats, spread: Floats, search: Search) -> tuple[Integers, Floats]:
     """Return the target of every batch, and its cost; `spread` is E D(X, r) of every batch r."""
-    digits, table, kept, gain, growth = search
+    digits, table, kept, gain, growth, _ = search
     rows = prior.shape[1]
     targets, cost = np.zeros(prior.shape, dtype=np.int64), np.full(rows, np.inf)
     ranked = np.argsort(-prior, axis=0, kind="stable")[:kept]
@@ -71,6 +76,14 @@ def cheapest_targets(prior: Floats, spread: Floats, search: Search) -> tuple[Int
             if len(going) == 0:
                 break
     return targets, cost
+
+
+def distances_between(digits: Integers, table: Floats) -> Floats:
+    """Return how far batches are from each other, if they are few enough to write it down."""
+    batches = digits.shape[1]
+    if batches > MOST_PAIRED:
+        return np.zeros((0, 0))
+    return np.ascontiguousarray(_to(np.arange(batches), digits, table).T)
 
 
 def _to(batches: Integers, digits: Integers, table: Floats) -> Floats:

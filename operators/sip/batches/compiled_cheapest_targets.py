@@ -56,6 +56,7 @@ def _search(
     rows, batches = priors.shape
     digits, table, gain, growth = search.digits, search.table, search.gain, search.growth
     near, nearest, far, unranked = room.near, room.nearest, room.far, room.unranked
+    between = search.between
     ranked, gathered, used = room.ranked, room.gathered, room.used
     for row in range(rows):
         prior, spread, targets = priors[row], spreads[row], all_targets[row]
@@ -71,18 +72,21 @@ def _search(
                 if unranked[batch] > likeliest:
                     target, likeliest = batch, unranked[batch]
             ranked[place], unranked[target] = target, -1.0
-            far[:] = 0.0
-            for position in range(len(digits)):
-                released = digits[position, target]
+            if len(between):
                 for batch in range(batches):
-                    far[batch] += table[released, digits[position, batch]]
+                    far[batch] = between[target, batch]
+            else:
+                far[:] = 0.0
+                for position in range(len(digits)):
+                    released = digits[position, target]
+                    for batch in range(batches):
+                        far[batch] += table[released, digits[position, batch]]
+            gathered[: place + 1], used[: place + 1] = 0.0, False
+            moved = 0.0
             for batch in range(batches):
                 closer = far[batch] < near[batch]
                 near[batch] = far[batch] if closer else near[batch]
                 nearest[batch] = place if closer else nearest[batch]
-            gathered[: place + 1], used[: place + 1] = 0.0, False
-            moved = 0.0
-            for batch in range(batches):
                 gathered[nearest[batch]] += prior[batch]
                 used[nearest[batch]] = True
                 moved += prior[batch] * near[batch]

@@ -8,7 +8,7 @@ import numpy as np
 from fugu.operators import compiled
 from fugu.operators.mechanism import Floats, Integers
 from fugu.operators.sip.batches.batch_law import Algorithm
-from fugu.operators.sip.batches.cheapest_targets import Search, cheapest_targets
+from fugu.operators.sip.batches.cheapest_targets import Search, cheapest_targets, distances_between
 from fugu.operators.sip.batches.model_error import doubts_of, product_distance
 from fugu.operators.sip.batches.sequence_law import SequenceLaw
 from fugu.operators.sip.distances import Distance
@@ -91,7 +91,8 @@ class LikelySequences(Algorithm):
     def search(self) -> Search:
         """Return what the search for targets is given beside beliefs."""
         kept = min(MOST_KEPT, self.outcomes)
-        return Search(self.digits, self.table, kept, self.bound.gain, self.bound.growth)
+        between = distances_between(self.digits, self.table)
+        return Search(self.digits, self.table, kept, self.bound.gain, self.bound.growth, between)
 
     @cached_property
     def table(self) -> Floats:
