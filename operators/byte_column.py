@@ -128,7 +128,7 @@ class ByteColumn(Sequence[bytes]):
     def __iter__(self) -> Iterator[bytes]:
         content, begins = self.content.tobytes(), self.begins.tolist()
         ends = (self.begins + self.lengths).tolist()
-        return (content[begin:end] for begin, end in zip(begins, ends, strict=True))
+        return iter([content[begin:end] for begin, end in zip(begins, ends, strict=True)])
 
     @overload
     def __getitem__(self, index: int) -> bytes: ...

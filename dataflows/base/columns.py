@@ -58,6 +58,8 @@ class OptionalByteColumn(Sequence[bytes | None]):
         return len(self.begins)
 
     def __iter__(self) -> Iterator[bytes | None]:
+        if (present := self.present) is not None:
+            return iter(present)
         there = ByteColumn(self.content, self.begins, np.maximum(self.lengths, 0))
         lengths = self.lengths.tolist()
         return (None if n == NONE else part for part, n in zip(there, lengths, strict=True))
