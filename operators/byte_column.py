@@ -49,6 +49,31 @@ class ByteColumn(Sequence[bytes]):
         rows, length = table.shape
         return cls(table.ravel(), np.arange(rows) * length, np.full(rows, length))
 
+    @classmethod
+    def repeated(cls, string: bytes, count: int) -> "ByteColumn":
+        """Hold one string, so many times.
+
+        >>> list(ByteColumn.repeated(b"anna", 2))
+        [b'anna', b'anna']
+        """
+        begins, lengths = np.zeros(count, dtype=np.int64), np.full(count, len(string))
+        return cls(bytes_of(string), begins, lengths)
+
+    @classmethod
+    def chained(cls, columns: "Sequence[ByteColumn]") -> "ByteColumn":
+        """Take the strings of all columns, one column after the other."""
+        if not columns:
+            return cls.of([])
+        sizes = np.array([len(column.content) for column in columns])
+        befores = (sizes.cumsum() - sizes).tolist()
+        return cls(
+            np.concatenate([column.content for column in columns]),
+            np.concatenate(
+                [column.begins + before for column, before in zip(columns, befores, strict=True)]
+            ),
+            np.concatenate([column.lengths for column in columns]),
+        )
+
     @property
     def longest(self) -> int:
         """Return the length of the longest string, 0 where there is none."""
@@ -56,11 +81,7 @@ class ByteColumn(Sequence[bytes]):
 
     def followed_by(self, others: "ByteColumn") -> "ByteColumn":
         """Return the strings of both columns."""
-        return ByteColumn(
-            np.concatenate([self.content, others.content]),
-            np.concatenate([self.begins, others.begins + len(self.content)]),
-            np.concatenate([self.lengths, others.lengths]),
-        )
+        return ByteColumn.chained([self, others])
 
     def places_of(self, string: bytes) -> Integers:
         """Return the places of a string, in order.
@@ -82,6 +103,17 @@ class ByteColumn(Sequence[bytes]):
         """Return the strings at these places, in this order."""
         return ByteColumn(self.content, self.begins[index], self.lengths[index])
 
+    def replaced(self, places: Integers, strings: "ByteColumn") -> "ByteColumn":
+        """Return the column with other strings at these places.
+
+        >>> list(ByteColumn.of([b"anna", b"ben"]).replaced(np.array([1]), ByteColumn.of([b"bo"])))
+        [b'anna', b'bo']
+        """
+        begins, lengths = self.begins.copy(), self.lengths.copy()
+        begins[places] = len(self.content) + strings.begins
+        lengths[places] = strings.lengths
+        return ByteColumn(np.concatenate([self.content, strings.content]), begins, lengths)
+
     def joined(self) -> bytes:
         """Return all strings one after the other.
 
@@ -101,7 +133,7 @@ class ByteColumn(Sequence[bytes]):
     def __iter__(self) -> Iterator[bytes]:
         content, begins = self.content.tobytes(), self.begins.tolist()
         ends = (self.begins + self.lengths).tolist()
-        return (content[begin:end] for begin, end in zip(begins, ends, strict=True))
+        return iter([content[begin:end] for begin, end in zip(begins, ends, strict=True)])
 
     @overload
     def __getitem__(self, index: int) -> bytes: ...

@@ -139,7 +139,7 @@ class Sanitized:
     releases: Releases
     dead: DeadLetters
     spending: Spending = field(default_factory=Spending)
-    epochs: list[int] | None = None
+    epochs: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)

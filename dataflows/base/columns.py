@@ -36,10 +36,11 @@ class OptionalByteColumn(Sequence[bytes | None]):
         """Join strings in their order; a column stays what it is."""
         if isinstance(parts, OptionalByteColumn):
             return parts
-        if isinstance(parts, ByteColumn):
-            return cls(parts.content, parts.begins, parts.lengths)
+        if isinstance(parts, ByteColumn) or None not in parts:
+            all_there = ByteColumn.of(cast(Sequence[bytes], parts))
+            return cls(all_there.content, all_there.begins, all_there.lengths)
         there = ByteColumn.of([part or b"" for part in parts])
-        absent = np.fromiter((part is None for part in parts), dtype=bool, count=len(parts))
+        absent = np.array([part is None for part in parts])
         return cls(there.content, there.begins, np.where(absent, NONE, there.lengths))
 
     @property
@@ -57,6 +58,8 @@ class OptionalByteColumn(Sequence[bytes | None]):
         return len(self.begins)
 
     def __iter__(self) -> Iterator[bytes | None]:
+        if (present := self.present) is not None:
+            return iter(present)
         there = ByteColumn(self.content, self.begins, np.maximum(self.lengths, 0))
         lengths = self.lengths.tolist()
         return (None if n == NONE else part for part, n in zip(there, lengths, strict=True))

@@ -70,7 +70,7 @@ def _write(
         if bits[row] < 0:
             content[to] = _MINUS
             to += 1
-        to = _put_decimal(content, to, steps, decimals)
+        to = put_decimal(content, to, steps, decimals)
         to = put_bytes(content, to, ends, end_begins[end], end_begins[end] + end_lengths[end])
         lengths[row] = to - at
         at = to
@@ -78,18 +78,29 @@ def _write(
 
 
 @part
-def _in_last_decimals(bits: int, decimals: int) -> int:
-    """Return how many units of the last decimal a double is without its sign, or `UNWRITTEN`."""
+def double_parts(bits: int) -> tuple[int, int, int]:
+    """Return the whole part of a double without its sign, the fraction, and over which power of two
+    it is; the whole part is `UNWRITTEN` where ten times the fraction might overflow."""
     exponent = (bits >> _MANTISSA_BITS) & _EXPONENTS
     mantissa = bits & ((1 << _MANTISSA_BITS) - 1)
     if exponent == 0 and mantissa == 0:
-        return 0
+        return 0, 0, 0
     places = _POINT_AT - exponent
     if not 0 <= places <= _MOST_PLACES:
-        return UNWRITTEN
+        return UNWRITTEN, 0, 0
     mantissa |= 1 << _MANTISSA_BITS
-    number, mask = mantissa >> places, (1 << places) - 1
-    rest = mantissa & mask
+    return mantissa >> places, mantissa & ((1 << places) - 1), places
+
+
+@part
+def _in_last_decimals(bits: int, decimals: int) -> int:
+    """Return how many units of the last decimal a double is without its sign, or `UNWRITTEN`."""
+    number, rest, places = double_parts(bits)
+    if number == 0 and rest == 0:
+        return 0
+    if number < 0:
+        return UNWRITTEN
+    mask = (1 << places) - 1
     if number >= 10 ** (_MOST_DIGITS - decimals):
         return UNWRITTEN
     for _ in range(decimals):
@@ -103,7 +114,7 @@ def _in_last_decimals(bits: int, decimals: int) -> int:
 
 
 @part
-def _put_decimal(text: Bytes, at: int, number: int, decimals: int) -> int:
+def put_decimal(text: Bytes, at: int, number: int, decimals: int) -> int:
     """Write a whole number of units of the last decimal; return where it ends."""
     digits, before = 1, number // 10
     while before > 0 or digits <= decimals:

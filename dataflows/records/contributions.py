@@ -8,7 +8,7 @@ import orjson
 
 from fugu.dataflows.base.batches import Reason
 from fugu.dataflows.records.alphabet import Alphabet
-from fugu.dataflows.records.json_columns import json_column, written_objects
+from fugu.dataflows.records.json_columns import Field, json_column, written_objects
 from fugu.dataflows.records.json_fields import Record, Refused, required
 from fugu.dataflows.records.numbers import Numbers
 from fugu.operators.byte_column import ByteColumn
@@ -136,7 +136,7 @@ class Figures:
     ) -> None:
         names: list[str | int | None] = [None] if groups is None else list(groups)
         self.keys = ByteColumn.of([b"" if name is None else str(name).encode() for name in names])
-        self._groups = {} if groups is None else {"group": json_column(names)}
+        self._groups: dict[str, Field] = {} if groups is None else {"group": json_column(names)}
         self._units_per_one = units_per_one
         self._words = words or {}
 
@@ -160,9 +160,9 @@ class Figures:
             else:
                 common[public] = self._read(name, note, words)
         end = b"," + orjson.dumps(common)[1:] if common else b"}"
-        fields = {name: json_column(column) for name, column in columns.items()}
-        first = {"start": orjson.dumps(start), **self._groups}
-        return written_objects(len(self.keys), {**first, **fields}, end)
+        fields: dict[str, Field] = {"start": orjson.dumps(start), **self._groups}
+        fields.update({name: json_column(column) for name, column in columns.items()})
+        return written_objects(len(self.keys), fields, end)
 
     def _read(self, name: str, note: object, words: Sequence[str]) -> object:
         """Return a figure in the unit that people count in, or as a word."""

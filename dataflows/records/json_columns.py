@@ -9,6 +9,8 @@ from fugu.dataflows.records.json_fields import WORTH_COMPILING
 from fugu.operators import compiled
 from fugu.operators.byte_column import ByteColumn, bytes_of
 
+Field = bytes | ByteColumn
+"""The same in every row, or a column."""
 _COMMA = ord(",")
 
 
@@ -26,19 +28,15 @@ def json_column(values: Sequence[object]) -> ByteColumn:
     return ByteColumn(content, begins, np.append(commas, len(content) - 1) - begins)
 
 
-def repeated(content: bytes, count: int) -> ByteColumn:
-    """Return the same string in every row."""
-    begins = np.zeros(count, dtype=np.int64)
-    return ByteColumn(bytes_of(content), begins, np.full(count, len(content), dtype=np.int64))
-
-
-def joined(count: int, *parts: bytes | ByteColumn) -> Sequence[bytes]:
-    """Return parts joined for each of so many rows; a part is a column, or the same in every row.
+def joined(count: int, *parts: Field) -> Sequence[bytes]:
+    """Return the parts of each of so many rows, joined.
 
     >>> list(joined(2, b'{"at":', ByteColumn.of([b"3", b"5"]), b"}"))
     [b'{"at":3}', b'{"at":5}']
     """
-    columns = [part if isinstance(part, ByteColumn) else repeated(part, count) for part in parts]
+    columns = [
+        ByteColumn.repeated(part, count) if isinstance(part, bytes) else part for part in parts
+    ]
     if count < WORTH_COMPILING or not compiled.available():
         return list(map(b"".join, zip(*columns, strict=True)))
     from fugu.dataflows.records.compiled_rows import join_columns
@@ -46,15 +44,13 @@ def joined(count: int, *parts: bytes | ByteColumn) -> Sequence[bytes]:
     return join_columns(columns)
 
 
-def written_objects(
-    count: int, fields: Mapping[str, bytes | ByteColumn], end: bytes = b"}"
-) -> Sequence[bytes]:
+def written_objects(count: int, fields: Mapping[str, Field], end: bytes = b"}") -> Sequence[bytes]:
     """Write an object of each of so many rows, whose fields are JSON already.
 
     >>> list(written_objects(2, {"at": json_column([3, 5]), "known": b"true"}))
     [b'{"at":3,"known":true}', b'{"at":5,"known":true}']
     """
-    before, parts = b"{", list[bytes | ByteColumn]()
+    before, parts = b"{", list[Field]()
     for name, content in fields.items():
         before += orjson.dumps(name) + b":"
         if isinstance(content, bytes):

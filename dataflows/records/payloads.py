@@ -11,14 +11,23 @@ import numpy as np
 import orjson
 
 from fugu.dataflows.base.batches import Reason
+from fugu.dataflows.base.columns import NONE, OptionalByteColumn
+from fugu.dataflows.records.json_columns import joined, json_column
 from fugu.dataflows.records.json_fields import Record, Refused, required
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Releases
 
 NullValue = Literal["error", "as_none"]
 
 LARGEST_PAYLOAD_BYTES = 900_000
 """With key, envelope and headers less than what Kafka takes in one message by default."""
-_PHASES = (b"warmup", b"steady", b"cooldown")
+_BEFORE_VALUES = ByteColumn.of(
+    [
+        b',"phase":"%b","empty":%b,"value":%b' % (phase, empty, value)
+        for phase in (b"warmup", b"steady", b"cooldown")
+        for empty, value in ((b"false", b""), (b"true", b"null"))
+    ]
+)
 
 
 class Payloads:
@@ -65,16 +74,18 @@ class Payloads:
                     return payloads
         return list(map(self.read, records))
 
-    def write(self, releases: Releases) -> list[bytes]:
+    def write(self, releases: Releases) -> Sequence[bytes]:
         """Write one envelope per release."""
-        notes = releases.annotations
-        columns = (notes[name].tolist() for name in ("tick", "epoch", "phase"))
-        return [
-            b'{"tick":%d,"epoch":%d,"phase":"%b","empty":%b,"value":%b}'
-            % (tick, epoch, _PHASES[phase], *_content(value))
-            for value, tick, epoch, phase in zip(releases.values.tolist(), *columns, strict=True)
-        ]
-
-
-def _content(value: bytes | None) -> tuple[bytes, bytes]:
-    return (b"true", b"null") if value is None else (b"false", value)
+        notes, values = releases.annotations, OptionalByteColumn.of(releases.values.tolist())
+        ticks, epochs = (json_column(notes[name].tolist()) for name in ("tick", "epoch"))
+        empty = values.lengths == NONE
+        return joined(
+            len(values),
+            b'{"tick":',
+            ticks,
+            b',"epoch":',
+            epochs,
+            _BEFORE_VALUES.taken(2 * notes["phase"] + empty),
+            ByteColumn(values.content, values.begins, np.where(empty, 0, values.lengths)),
+            b"}",
+        )

@@ -15,9 +15,9 @@ from fugu.dataflows.records.payloads import LARGEST_PAYLOAD_BYTES
 from fugu.dataflows.stages import per_tick
 from fugu.dataflows.stages.epoch_end import end_epochs
 from fugu.dataflows.stages.per_tick import PerTick
-from fugu.dataflows.stages.stage import names_of
 from fugu.dataflows.stages.tick_releases import TickReleases
 from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.columns import put, taken
 from fugu.operators.mechanism import Array, Inputs, Integers, Mechanism, Releases, State
 from fugu.operators.temporal.payloads import is_there
@@ -53,7 +53,7 @@ class PayloadsPerTick(PerTick):
             table.touch(np.flatnonzero(running & ~begun))
             running &= begun
             rows = np.flatnonzero(running)
-            state, names = table.gather(rows), names_of(table, rows)
+            state, names = table.gather(rows), table.keys_of(rows)
             after, leaving = end_epochs(self, self.mechanism, (partition, names), state, end)
             table.scatter(rows, {**self.start(len(rows)), **after})
             released += [
@@ -92,9 +92,9 @@ class PayloadsPerTick(PerTick):
         return super()._release(partition, table, rows[running], tick)
 
     def _step(
-        self, state: State, values: Array, there: Array, names: list[bytes], position: bytes
+        self, state: State, values: Array, there: Array, names: ByteColumn, position: bytes
     ) -> tuple[State, Releases]:
-        draws = self.scope.draws(names, [position] * len(names))
+        draws = self.scope.draws(names, ByteColumn.repeated(position, len(names)))
         after, releases = self.mechanism.step(self.own(state), Inputs(values), draws)
         quiet = np.where(is_there(releases.values), 0, state["quiet"] + 1)
         ends = np.flatnonzero(quiet >= self.ticks.idle)

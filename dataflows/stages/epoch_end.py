@@ -1,6 +1,7 @@
 """Let out or drop what streams hold back when a pipeline is finished."""
 
 import logging
+from collections.abc import Sequence
 
 from fugu.dataflows.stages.stage import StreamStage
 from fugu.operators.budget import without_budget
@@ -20,7 +21,7 @@ def holding(mechanism: Mechanism) -> HoldingMechanism | None:
 def end_epochs(
     stage: StreamStage,
     mechanism: TemporalPerturbation,
-    place: tuple[int, list[bytes]],
+    place: tuple[int, Sequence[bytes]],
     state: State,
     end: End,
 ) -> tuple[State, tuple[Releases, ...]]:

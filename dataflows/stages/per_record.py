@@ -28,7 +28,7 @@ from fugu.dataflows.stages.batch_result import (
     without,
 )
 from fugu.dataflows.stages.epoch_end import end_epochs, holding
-from fugu.dataflows.stages.stage import StreamStage, names_of
+from fugu.dataflows.stages.stage import StreamStage
 from fugu.dataflows.stages.tick_releases import CONFIDENCE, TEMPORAL, TickReleases, sanitized_ticks
 from fugu.dataflows.state.row_table import RowTable
 from fugu.operators import compiled
@@ -129,7 +129,7 @@ class PerRecord(StreamStage):
         time, said, released = table.clock.get(TIME, 0), TEMPORAL, list[TickReleases]()
         if self._holding is not None:
             said, rows = CONFIDENCE, np.flatnonzero(self._holding.holding(self.own(table.columns)))
-            state, names = table.gather(rows), names_of(table, rows)
+            state, names = table.gather(rows), table.keys_of(rows)
             earlier = state["releases"].tolist()
             draws = self.scope.draws(names, end_positions(self.source, partition, earlier))
             after, releases = self._holding.finish(self.own(state), draws)
@@ -137,7 +137,7 @@ class PerRecord(StreamStage):
             released = [TickReleases(names, earlier, [time] * len(names), releases)]
         elif isinstance(self.mechanism, TemporalPerturbation):
             rows = np.flatnonzero(table.live("tick") > 0)
-            state, names = table.gather(rows), names_of(table, rows)
+            state, names = table.gather(rows), table.keys_of(rows)
             after, leaving = end_epochs(self, self.mechanism, (partition, names), state, end)
             table.scatter(rows, {**state, **after})
             released = [

@@ -16,9 +16,11 @@ import numpy as np
 from fugu.dataflows.base.batches import DeadLetters, Reason, Sanitized
 from fugu.dataflows.base.ticks import CLOSED, NO_TICK, Passed, Ticks
 from fugu.dataflows.stages.arrivals import Arrivals, claim
-from fugu.dataflows.stages.stage import StreamStage, names_of
+from fugu.dataflows.stages.stage import StreamStage
 from fugu.dataflows.stages.tick_releases import TEMPORAL, TickReleases, sanitized_ticks
 from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.byte_column import ByteColumn
+from fugu.operators.integer_column import IntegerColumn
 from fugu.operators.mechanism import Array, Integers, Mechanism, Releases, State
 from fugu.operators.randomness import tick_position
 
@@ -85,7 +87,7 @@ class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
 
     def _release(self, partition: int, table: RowTable, rows: Integers, tick: int) -> TickReleases:
         """Advance streams by a tick that is closed now."""
-        state, names, cell = table.gather(rows), names_of(table, rows), tick % self.ticks.open
+        state, names, cell = table.gather(rows), table.keys_of(rows), tick % self.ticks.open
         values, there = state["values"][:, cell].copy(), state["present"][:, cell].copy()
         state["values"][:, cell], state["present"][:, cell] = self.nothing, False
         position = tick_position(self.source, tick, partition=partition)
@@ -95,7 +97,7 @@ class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
 
     @abstractmethod
     def _step(
-        self, state: State, values: Array, there: Array, names: list[bytes], position: bytes
+        self, state: State, values: Array, there: Array, names: ByteColumn, position: bytes
     ) -> tuple[State, Releases]:
         """Advance streams with these `values`, which are `there` or not."""
 
@@ -123,9 +125,11 @@ class PerTick(Arrivals[TickReleases, Sanitized], StreamStage):
         table.live("ahead")[rows] = NO_TICK
         table.touch(rows)
 
-    def _released(self, tick: int, names: list[bytes], releases: Releases) -> TickReleases:
-        ends = [self.ticks.end(tick)] * len(names)
-        return TickReleases(names, [tick] * len(names), ends, releases)
+    def _released(self, tick: int, names: ByteColumn, releases: Releases) -> TickReleases:
+        ticks, ends = (
+            IntegerColumn(np.full(len(names), number)) for number in (tick, self.ticks.end(tick))
+        )
+        return TickReleases(names, ticks, ends, releases)
 
     def _made(self, partition: int, closed: list[TickReleases], dead: DeadLetters) -> Sanitized:
         return sanitized_ticks(partition, closed, dead, self.said)

@@ -17,6 +17,7 @@ from fugu.dataflows.records.series import SAID
 from fugu.dataflows.stages import per_tick
 from fugu.dataflows.stages.per_tick import PerTick
 from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.columns import joined, taken
 from fugu.operators.mechanism import Array, Inputs, Mechanism, Releases, State
 from fugu.operators.realtime.local_release import LocalRealTimeRelease
@@ -37,11 +38,12 @@ class SeriesPerTick(PerTick):
         return self._made(partition, [], DeadLetters())
 
     def _step(
-        self, state: State, values: Array, there: Array, names: list[bytes], position: bytes
+        self, state: State, values: Array, there: Array, names: ByteColumn, position: bytes
     ) -> tuple[State, Releases]:
         """Measure where a number is there, and predict elsewhere."""
         some, others = np.flatnonzero(there), np.flatnonzero(~there)
-        draws = self.scope.draws([names[row] for row in some.tolist()], [position] * len(some))
+        positions = ByteColumn.repeated(position, len(some))
+        draws = self.scope.draws(names.taken(some), positions)
         own, inputs = self.own(state), Inputs(values[some])
         measured, releases = self.mechanism.step(taken(own, some), inputs, draws)
         skipped, predicted = self.mechanism.skip(taken(own, others))

@@ -8,7 +8,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from fugu.dataflows.base.batches import DeadLetters, Decoded, Sanitized
 from fugu.dataflows.stages.admission import Admission
 from fugu.dataflows.state.row_table import RowTable
-from fugu.operators.mechanism import Array, ExhaustibleMechanism, Integers, Mechanism, State
+from fugu.operators.mechanism import Array, ExhaustibleMechanism, Mechanism, State
 from fugu.operators.randomness import DrawScope
 from fugu.operators.temporal.temporal_perturbation import End
 
@@ -70,8 +70,3 @@ class StreamStage(Stage[Sanitized]):
     def own(self, state: State) -> State:
         """Return the columns of the mechanism among those of a row."""
         return {name: state[name] for name in self._columns}
-
-
-def names_of(table: RowTable, rows: Integers) -> list[bytes]:
-    """Return the keys of rows."""
-    return list(table.keys_of(rows))

@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from fugu.dataflows.base.batches import DeadLetters, Sanitized
+from fugu.dataflows.base.columns import selected
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.columns import taken
+from fugu.operators.integer_column import IntegerColumn, column_of
 from fugu.operators.mechanism import Array, Kind, Releases
 
 
@@ -15,9 +18,9 @@ from fugu.operators.mechanism import Array, Kind, Releases
 class TickReleases:
     """Hold what streams released, each at a tick, with the timestamp that it is published with."""
 
-    keys: list[bytes]
-    ticks: list[int]
-    timestamps: list[int]
+    keys: ByteColumn
+    ticks: Sequence[int]
+    timestamps: Sequence[int]
     releases: Releases
 
     def published(self) -> "TickReleases":
@@ -26,11 +29,12 @@ class TickReleases:
         if releases.kinds is None:
             return self
         index = np.flatnonzero(releases.kinds != Kind.SUPPRESSED)
-        shown = index.tolist()
+        if len(index) == len(releases.kinds):
+            return self
         return TickReleases(
-            [self.keys[row] for row in shown],
-            [self.ticks[row] for row in shown],
-            [self.timestamps[row] for row in shown],
+            self.keys.taken(index),
+            selected(self.ticks, index),
+            selected(self.timestamps, index),
             Releases(releases.values[index], taken(releases.annotations, index)),
         )
 
@@ -54,16 +58,20 @@ def sanitized_ticks(
         name: _joined([part.releases.annotations[name] for part in parts], np.int64)
         for name in said
     }
-    keys = [key for part in parts for key in part.keys]
+    keys = ByteColumn.chained([part.keys for part in parts])
     return Sanitized(
         partition,
-        [tick for part in parts for tick in part.ticks],
-        [timestamp for part in parts for timestamp in part.timestamps],
+        _chained([part.ticks for part in parts]),
+        _chained([part.timestamps for part in parts]),
         keys,
         Releases(_joined([part.releases.values for part in parts], object), notes),
         dead.in_order(),
-        epochs=notes["epoch"].tolist() if "epoch" in notes else [0] * len(keys),
+        epochs=IntegerColumn(notes.get("epoch", np.zeros(len(keys), dtype=np.int64))),
     )
+
+
+def _chained(parts: Sequence[Sequence[int]]) -> IntegerColumn:
+    return IntegerColumn(_joined(list(map(column_of, parts)), np.int64))
 
 
 def _joined(parts: Sequence[Array], dtype: DTypeLike) -> Array:

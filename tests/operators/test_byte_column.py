@@ -37,3 +37,15 @@ def test_a_column_that_follows_another_keeps_its_strings() -> None:
     assert list(column().followed_by(others)) == [*STRINGS, b"an", b"nan"]
     assert list(ByteColumn.of([]).followed_by(others)) == [b"an", b"nan"]
     assert list(others.followed_by(ByteColumn.of([]))) == [b"an", b"nan"]
+
+
+def test_strings_are_replaced_where_they_are_and_nowhere_else() -> None:
+    replaced = column().replaced(np.array([1, 4]), column().taken(np.array([5, 2])))
+    assert list(replaced) == [b"anna", b"\x00", b"nan", b"an", b"nan", b"\x00", b""]
+    assert list(column()) == STRINGS
+
+
+def test_chained_columns_keep_their_strings() -> None:
+    columns = [column(), ByteColumn.of([]), column().taken(np.array([3, 2]))]
+    assert list(ByteColumn.chained(columns)) == [*STRINGS, b"an", b"nan"]
+    assert list(ByteColumn.chained([])) == []

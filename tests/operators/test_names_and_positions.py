@@ -68,7 +68,8 @@ ticks_of_streams = st.tuples(st.binary(max_size=300), integers, integers)
 
 @given(st.lists(ticks_of_streams, max_size=40))
 def test_tick_release_ids_are_those_of_the_layout(ticks: list[tuple[bytes, int, int]]) -> None:
-    keys, epochs, numbers = ([one[place] for one in ticks] for place in range(3))
+    keys = [key for key, _, _ in ticks]
+    epochs, numbers = ([one[place] for _, *one in ticks] for place in range(2))
     expected = [tick_name(*one) for one in ticks]
     assert list(SCOPE.tick_release_ids("topic", keys, epochs, numbers)) == expected
     column = ByteColumn.of(keys)

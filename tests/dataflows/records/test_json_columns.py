@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fugu.dataflows.records.contributions import Figures
-from fugu.dataflows.records.json_columns import json_column, written_objects
+from fugu.dataflows.records.json_columns import Field, json_column, written_objects
 from fugu.operators import compiled
 
 GROUPS = [*(f"zone {number}" for number in range(300)), 'a "comma, or two"', "é,", "\n"]
@@ -34,7 +34,7 @@ def test_a_column_has_each_value_as_json(column: list[object]) -> None:
 def test_objects_have_their_fields_in_order(rows: list[tuple[object, object]], copies: int) -> None:
     rows = rows * copies
     first, second = (json_column([row[place] for row in rows]) for place in range(2))
-    fields = {"start": b"7", "é, %d": first, "known": b"true", "b": second}
+    fields: dict[str, Field] = {"start": b"7", "é, %d": first, "known": b"true", "b": second}
     assert list(written_objects(len(rows), fields)) == [
         orjson.dumps({"start": 7, "é, %d": one, "known": True, "b": other}) for one, other in rows
     ]

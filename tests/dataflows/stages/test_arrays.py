@@ -55,7 +55,7 @@ def plain(made: Summed | Sanitized) -> Iterator[object]:
     else:
         notes = {name: note.tolist() for name, note in made.releases.annotations.items()}
         yield from zip(made.keys, made.offsets, made.releases.values.tolist(), strict=True)
-        yield repr(notes), made.epochs
+        yield repr(notes), list(made.epochs or [])
 
 
 def summing(ticks: Ticks, most: int) -> Stream:

@@ -6,6 +6,7 @@ from fugu.dataflows.flows import sections
 from fugu.dataflows.offline import in_memory
 from fugu.dataflows.stages.series import SeriesPerTick
 from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.mechanism import Array, Draws, Floats, Inputs, Integers, Releases, State
 from fugu.operators.realtime import filter as filtering
 from fugu.operators.realtime import local_release, real_time_release
@@ -91,7 +92,7 @@ class RenewedAtPauses(SeriesPerTick):
     """Give a stream that goes on after a pause a new budget."""
 
     def _step(
-        self, state: State, values: Array, there: Array, names: list[bytes], position: bytes
+        self, state: State, values: Array, there: Array, names: ByteColumn, position: bytes
     ) -> tuple[State, Releases]:
         new = there & ~state["running"] & (state["count"][:, 0] > 0)
         state["spent"][new], state["count"][new] = 0, 0
@@ -102,7 +103,7 @@ class SameNoise(SeriesPerTick):
     """Draw the same noise for the same number in every tick."""
 
     def _step(
-        self, state: State, values: Array, there: Array, names: list[bytes], position: bytes
+        self, state: State, values: Array, there: Array, names: ByteColumn, position: bytes
     ) -> tuple[State, Releases]:
         return super()._step(state, values, there, names, b"every tick")
 

@@ -12,6 +12,7 @@ from fugu.dataflows.kinds import (
     threshold_perturbation,
 )
 from fugu.dataflows.stages.displaced import PayloadsPerTick
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.columns import put, taken
 from fugu.operators.mechanism import (
     Array,
@@ -97,7 +98,7 @@ class EndsWithRecords(PayloadsPerTick):
     """End an epoch so many ticks after the last record, whenever that leaves."""
 
     def _step(
-        self, state: State, values: Array, there: Array, names: list[bytes], position: bytes
+        self, state: State, values: Array, there: Array, names: ByteColumn, position: bytes
     ) -> tuple[State, Releases]:
         quiet = np.where(there, 0, state["quiet"] + 1)
         ends = np.flatnonzero(quiet >= self.ticks.idle)

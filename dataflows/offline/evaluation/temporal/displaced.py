@@ -27,6 +27,7 @@ from fugu.dataflows.pipeline.mechanisms import deduplication_of
 from fugu.dataflows.stages.displaced import PayloadsPerTick
 from fugu.dataflows.stages.per_record import PerRecord
 from fugu.dataflows.state.row_table import RowTable
+from fugu.operators.byte_column import ByteColumn
 from fugu.operators.columns import joined, taken
 from fugu.operators.mechanism import Array, Integers, Releases, State
 from fugu.operators.secret import Secret
@@ -106,7 +107,7 @@ class _Watched(PayloadsPerTick):
     said = (*PayloadsPerTick.said, "came")
 
     def _step(
-        self, state: State, values: Array, there: Array, names: list[bytes], position: bytes
+        self, state: State, values: Array, there: Array, names: ByteColumn, position: bytes
     ) -> tuple[State, Releases]:
         after, releases = super()._step(state, values, there, names, position)
         notes = {**releases.annotations, "came": _records(values)}
