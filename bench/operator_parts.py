@@ -1,8 +1,8 @@
 """What a record costs in local operators, part by part, configured as `python -m bench peers` does.
 
-Batches of one partition, in columns as the librdkafka client reads them, go through codec, lift and publisher in one process, without Kafka, and
-what changed in the state is written after some of them. The step is the part of the lift that is
-the mechanism's own; an operator that runs has none.
+Batches of one partition, in columns as the librdkafka client reads them, go through codec, lift and
+publisher in one process, without Kafka, and what changed in the state is written after some of
+them. The step is the part of the lift that is the mechanism's own; an operator that runs has none.
 """
 
 from collections.abc import Callable
