@@ -6,6 +6,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.operators.column import Column
 from fugu.operators.mechanism import Integers
 
 Bytes = NDArray[np.uint8]
@@ -16,7 +17,7 @@ _COMPARED_AT_ONCE = 64
 """So many last bytes of all strings are compared one by one; longer strings, each as a whole."""
 
 
-class ByteColumn(Sequence[bytes]):
+class ByteColumn(Column[bytes]):
     """Present many strings, which lie anywhere in one array, as a sequence.
 
     String i is `content[begins[i] : begins[i] + lengths[i]]`. Strings may overlap, and content that

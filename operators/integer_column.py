@@ -5,10 +5,11 @@ from typing import Any, overload
 
 import numpy as np
 
+from fugu.operators.column import Column
 from fugu.operators.mechanism import Array, Integers
 
 
-class IntegerColumn(Sequence[int]):
+class IntegerColumn(Column[int]):
     """Present an array of whole numbers as a sequence, whose elements are Python's integers.
 
     >>> column = IntegerColumn(np.array([3, 5]))

@@ -6,6 +6,7 @@ from typing import TypeVar, cast, overload
 import numpy as np
 
 from fugu.operators.byte_column import ByteColumn, Bytes
+from fugu.operators.column import Column
 from fugu.operators.integer_column import IntegerColumn
 from fugu.operators.mechanism import Integers
 
@@ -15,7 +16,7 @@ NONE = -1
 Cell = TypeVar("Cell")
 
 
-class OptionalByteColumn(Sequence[bytes | None]):
+class OptionalByteColumn(Column[bytes | None]):
     """Present strings of bytes as `ByteColumn` does, None where the length is `NONE`.
 
     >>> column = OptionalByteColumn.of([b"anna", None])
@@ -77,7 +78,7 @@ class OptionalByteColumn(Sequence[bytes | None]):
         return None if length == NONE else self.content[begin : begin + length].tobytes()
 
 
-class HeaderColumns(Sequence[list[tuple[str, bytes]]]):
+class HeaderColumns(Column[list[tuple[str, bytes]]]):
     """Present headers of many records, all with the same names in the same order.
 
     What a name has is a column, or one string for all records.
